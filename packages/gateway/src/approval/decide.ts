@@ -1,0 +1,77 @@
+import { isoTime } from '../core/clock.ts';
+import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { queries } from '../store/query.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { type Approval, approvalOf, stateAt } from './approval.ts';
+import type { ApprovalTables } from './tables.ts';
+
+export type Deciding = {
+  readonly id: string;
+  readonly verdict: 'approved' | 'denied';
+  readonly by: Principal;
+  readonly note: string | null;
+  /** The digest of the live policy set; null when none is loaded. */
+  readonly currentPolicySet: string | null;
+  readonly nowMs: number;
+};
+
+export type Decided =
+  | { readonly ok: true; readonly approval: Approval }
+  | {
+      readonly ok: false;
+      readonly code: 'approval/unknown' | 'approval/not-pending' | 'approval/not-allowed';
+      readonly message: string;
+    };
+
+const query = queries<ApprovalTables>();
+
+const selectById = query<{ id: string }>()((db, p) =>
+  db.selectFrom('approval').selectAll().where('id', '=', p('id')),
+);
+
+type Verdict = { id: string; verdict: string; by: string; note: string | null; nowMs: number };
+
+const settleQuestion = query<Verdict>()((db, p) =>
+  db
+    .updateTable('approval')
+    .set({ state: p('verdict'), decided_by: p('by'), decided_at_ms: p('nowMs'), note: p('note') })
+    .where('id', '=', p('id'))
+    .where('state', '=', 'pending')
+    .where('expires_at_ms', '>', p('nowMs'))
+    .returningAll(),
+);
+
+/** Records a user's answer to an open question, once. Whether this user may decide is for the policies to say, before. */
+export function decide(tx: Transaction, deciding: Deciding): Decided {
+  const { id, verdict, note, currentPolicySet, nowMs } = deciding;
+  const by = formatPrincipal(deciding.by);
+  const doing = `Cannot ${verdict === 'approved' ? 'approve' : 'deny'} request "${id}"`;
+  // Boundary: only people decide. No policy can change that; an agent could otherwise approve what it asked for.
+  if (deciding.by.kind !== 'user') {
+    const message = `${doing}: ${by} is of kind "${deciding.by.kind}", expected "user"`;
+    return { ok: false, code: 'approval/not-allowed', message };
+  }
+  const found = tx.get(selectById, { id });
+  if (found === undefined)
+    return { ok: false, code: 'approval/unknown', message: `${doing}: there is no such request` };
+  // An approval is bound to its policy set: this one could never be used. A no is welcome at any time.
+  if (verdict === 'approved' && found.policy_set !== currentPolicySet && isOpen(approvalOf(found), nowMs)) {
+    const message = `${doing}: the policies have changed since it was asked, expected the same policy set`;
+    return { ok: false, code: 'approval/not-pending', message };
+  }
+  const decided = tx.get(settleQuestion, { id, verdict, by, note, nowMs });
+  if (decided !== undefined) return { ok: true, approval: approvalOf(decided) };
+  const message = `${doing}: it ${fateOf(approvalOf(found), nowMs)}, expected a pending request`;
+  return { ok: false, code: 'approval/not-pending', message };
+}
+
+function isOpen(approval: Approval, nowMs: number): boolean {
+  return stateAt(approval, nowMs) === 'pending';
+}
+
+function fateOf(approval: Approval, nowMs: number): string {
+  const state = stateAt(approval, nowMs);
+  if (state === 'expired') return `expired at ${isoTime(approval.expiresAtMs)}`;
+  if (state === 'used') return `was used by call "${approval.usedByCall}"`;
+  return `was ${state} by ${approval.decidedBy} at ${isoTime(approval.decidedAtMs ?? approval.askedAtMs)}`;
+}

@@ -1,0 +1,24 @@
+import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
+import type { Primitives } from '@palisade/sdk';
+
+/** Every Ed25519 public key in DER starts with these bytes (RFC 8410). */
+const SPKI_HEADER = Buffer.from('302a300506032b6570032100', 'hex');
+const MAX_KEYS = 64;
+const known = new Map<string, KeyObject>();
+
+/** Node's own primitives: the verifier of the sdk runs on them without a thread hop per hash. */
+export const nodePrimitives: Primitives = {
+  sha256: (bytes) => hash('sha256', bytes, 'buffer'),
+  verifyEd25519: (publicKey, signature, message) => verify(null, message, keyOf(publicKey), signature),
+};
+
+function keyOf(publicKey: Uint8Array): KeyObject {
+  const name = Buffer.from(publicKey).toString('latin1');
+  let key = known.get(name);
+  if (key === undefined) {
+    if (known.size >= MAX_KEYS) known.clear();
+    key = createPublicKey({ key: Buffer.concat([SPKI_HEADER, publicKey]), format: 'der', type: 'spki' });
+    known.set(name, key);
+  }
+  return key;
+}

@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import type { Usage } from '../core/limits.ts';
+import { queries } from '../store/query.ts';
+import type { Reader } from '../store/transaction.ts';
+import type { BudgetRule } from './rule.ts';
+import { type AccountRow, amountsIn, type BudgetTables } from './tables.ts';
+import { UNITS, type Unit } from './units.table.ts';
+
+export type UnitBalance = {
+  readonly unit: Unit;
+  readonly spent: number;
+  readonly reserved: number;
+  /** Null where nothing limits the unit. */
+  readonly limit: number | null;
+  readonly left: number | null;
+};
+
+export type Balance = {
+  readonly budget: string;
+  /** `TENANT/agent:ada`, `TENANT/TOOL`, `TENANT/RUN` or `TENANT`. */
+  readonly subject: string;
+  readonly windowStartMs: number;
+  readonly resetsAtMs: number | null;
+  readonly units: readonly UnitBalance[];
+};
+
+export type Reservation = {
+  readonly callId: string;
+  readonly budget: string;
+  readonly subject: string;
+  readonly windowStartMs: number;
+  readonly amounts: Usage;
+};
+
+const query = queries<BudgetTables>();
+
+const selectLive = query<{ nowMs: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('budget_account')
+    .selectAll()
+    .where(sql<boolean>`window_ms = 0 or window_start_ms + window_ms > ${p('nowMs')} or calls_reserved > 0`)
+    .orderBy('touched_at_ms', 'desc')
+    .orderBy('budget')
+    .orderBy('subject')
+    .limit(p('limit')),
+);
+
+const selectReservations = query()((db) =>
+  db.selectFrom('budget_reservation').selectAll().orderBy('call_id').orderBy('budget'),
+);
+
+export type BalancesAsked = {
+  readonly rules: readonly BudgetRule[];
+  readonly nowMs: number;
+  readonly limit: number;
+};
+
+/** The accounts that still count or still hold something, the last used first. */
+export function balances(reader: Reader, { rules, nowMs, limit }: BalancesAsked): readonly Balance[] {
+  return reader.all(selectLive, { nowMs, limit }).map((row) => balanceOf(row, rules));
+}
+
+function balanceOf(row: AccountRow, rules: readonly BudgetRule[]): Balance {
+  // A rule that was removed or got another window no longer limits this account.
+  const rule = rules.find(({ name, windowMs }) => name === row.budget && (windowMs ?? 0) === row.window_ms);
+  const spent = amountsIn(row, 'spent');
+  const reserved = amountsIn(row, 'reserved');
+  const units = UNITS.map(({ unit }): UnitBalance => {
+    const limit = rule?.[unit] ?? null;
+    const left = limit === null ? null : Math.max(0, Math.floor(limit - spent[unit] - reserved[unit]));
+    return { unit, spent: spent[unit], reserved: reserved[unit], limit, left };
+  });
+  return {
+    budget: row.budget,
+    subject: row.subject,
+    windowStartMs: row.window_start_ms,
+    resetsAtMs: row.window_ms === 0 ? null : row.window_start_ms + row.window_ms,
+    units,
+  };
+}
+
+/** What running calls hold, and what calls of dead processes still hold until they are settled. */
+export function reservations(reader: Reader): readonly Reservation[] {
+  return reader.all(selectReservations, {}).map((row) => ({
+    callId: row.call_id,
+    budget: row.budget,
+    subject: row.subject,
+    windowStartMs: row.window_start_ms,
+    amounts: amountsIn(row, 'reserved'),
+  }));
+}

@@ -1,0 +1,203 @@
+import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../core/limits.ts';
+import type { GrammarName } from './grammar.ts';
+
+type Row<Type extends string, Default, Rule> = {
+  /** Dotted; `budget[].calls` is a key of each [[budget]], `groups.NAME` stands for any name. */
+  readonly key: string;
+  readonly type: Type;
+  /** What holds when the file does not say it; null: nothing does. */
+  readonly default: Default | null;
+  readonly sentence: string;
+} & Rule;
+
+export type IntegerKey = Row<
+  'integer',
+  number,
+  { readonly min: number; readonly max: number; readonly multipleOf?: number }
+>;
+export type StringKey = Row<'string', string, { readonly grammar: GrammarName }>;
+export type StringListKey = Row<'string-list', readonly string[], { readonly grammar: GrammarName }>;
+export type DurationKey = Row<'duration', string, { readonly minMs: number; readonly maxMs: number }>;
+export type ChoiceKey = Row<'choice', string, { readonly choices: readonly string[] }>;
+export type ConfigKey = IntegerKey | StringKey | StringListKey | DurationKey | ChoiceKey;
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const EXACT = Number.MAX_SAFE_INTEGER;
+
+/** The most that even the operator can set; past it a timer, a buffer or a double no longer holds the number. */
+const HIGHEST = {
+  wallMs: DAY_MS,
+  cpuMs: DAY_MS,
+  fuel: EXACT,
+  memoryBytes: 16 * GIB,
+  outputBytes: 256 * MIB,
+  egressBytes: 1024 * GIB,
+};
+
+function integer<const Key extends string>(
+  key: Key,
+  value: number | null,
+  range: readonly [min: number, max: number],
+  sentence: string,
+): IntegerKey & { readonly key: Key } {
+  return { key, type: 'integer', default: value, min: range[0], max: range[1], sentence };
+}
+
+/** Every key of palisade.toml, in the order of `palisade config show`. docs/config.md is held to it. */
+export const CONFIG_KEYS = [
+  {
+    key: 'gateway.tenant',
+    type: 'string',
+    default: 'default',
+    grammar: 'name',
+    sentence: 'The tenant of calls whose door names none.',
+  },
+
+  integer('limits.wall_ms', DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs], 'Wall-clock time of one call.'),
+  integer('limits.cpu_ms', DEFAULT_LIMITS.cpuMs, [1, HIGHEST.cpuMs], 'CPU time of one call.'),
+  integer(
+    'limits.fuel',
+    DEFAULT_LIMITS.fuel,
+    [1, HIGHEST.fuel],
+    'Fuel of one call: metered WASM instructions.',
+  ),
+  integer(
+    'limits.memory_bytes',
+    DEFAULT_LIMITS.memoryBytes,
+    [64 * KIB, HIGHEST.memoryBytes],
+    'Memory of one call.',
+  ),
+  integer('limits.output_bytes', DEFAULT_LIMITS.outputBytes, [1, HIGHEST.outputBytes], 'Output of one call.'),
+  integer(
+    'limits.egress_bytes',
+    DEFAULT_LIMITS.egressBytes,
+    [1, HIGHEST.egressBytes],
+    'Bytes that one call sends and receives over the network.',
+  ),
+
+  integer(
+    'ceilings.wall_ms',
+    LIMIT_CEILINGS.wallMs,
+    [1, HIGHEST.wallMs],
+    'The most wall-clock time any call gets.',
+  ),
+  integer('ceilings.cpu_ms', LIMIT_CEILINGS.cpuMs, [1, HIGHEST.cpuMs], 'The most CPU time any call gets.'),
+  integer('ceilings.fuel', LIMIT_CEILINGS.fuel, [1, HIGHEST.fuel], 'The most fuel any call gets.'),
+  integer(
+    'ceilings.memory_bytes',
+    LIMIT_CEILINGS.memoryBytes,
+    [64 * KIB, HIGHEST.memoryBytes],
+    'The most memory any call gets.',
+  ),
+  integer(
+    'ceilings.output_bytes',
+    LIMIT_CEILINGS.outputBytes,
+    [1, HIGHEST.outputBytes],
+    'The most output any call gets.',
+  ),
+  integer(
+    'ceilings.egress_bytes',
+    LIMIT_CEILINGS.egressBytes,
+    [1, HIGHEST.egressBytes],
+    'The most network bytes any call gets.',
+  ),
+
+  integer('input.max_bytes', 128 * KIB, [1, 16 * MIB], 'Size of the input of a call, in bytes of UTF-8.'),
+  // The canonical encoding bears 128 levels, and the records around an input take some of them.
+  integer('input.max_depth', 64, [1, 100], 'Nesting of the input of a call.'),
+
+  integer('approval.expires_after_s', 900, [1, 30 * 86_400], 'How long an approval waits and stays usable.'),
+
+  integer(
+    'journal.checkpoint_every_records',
+    1024,
+    [1, 1_000_000],
+    'Records after which a checkpoint is signed.',
+  ),
+  integer(
+    'journal.checkpoint_after_ms',
+    1000,
+    [1, HOUR_MS],
+    'Time after which new records get a checkpoint.',
+  ),
+  {
+    ...integer(
+      'journal.segment_records',
+      65_536,
+      [256, 16_777_216],
+      'Records in one segment of the journal.',
+    ),
+    multipleOf: 256,
+  },
+  {
+    key: 'journal.redact_env',
+    type: 'string-list',
+    default: ['*_TOKEN', '*_SECRET', '*_PASSWORD', '*_API_KEY', '*_PRIVATE_KEY'],
+    grammar: 'variable-pattern',
+    sentence: 'Environment variables whose values never reach the journal; `*` stands for any characters.',
+  },
+
+  integer(
+    'policy.reload_ms',
+    250,
+    [1, HOUR_MS],
+    'How often, at most, the policy files are looked at for changes.',
+  ),
+  integer('store.busy_timeout_ms', 10_000, [1, 600_000], 'How long a write waits for another process.'),
+  integer(
+    'clock.max_behind_ms',
+    60_000,
+    [1, DAY_MS],
+    'How far the clock may be behind the last journal record.',
+  ),
+
+  {
+    key: 'groups.NAME',
+    type: 'string-list',
+    default: null,
+    grammar: 'principal',
+    sentence: 'The principals in the group NAME, for policies to judge by.',
+  },
+
+  {
+    key: 'budget[].name',
+    type: 'string',
+    default: null,
+    grammar: 'name',
+    sentence: 'The name of the budget in refusals and lists; unique and required.',
+  },
+  {
+    key: 'budget[].per',
+    type: 'choice',
+    default: null,
+    choices: ['run', 'principal', 'tool', 'tenant'],
+    sentence: 'Whose calls share one account; required.',
+  },
+  {
+    key: 'budget[].match',
+    type: 'string',
+    default: null,
+    grammar: 'subject-pattern',
+    sentence: 'Only subjects of this pattern have the budget; `*` stands for any characters.',
+  },
+  {
+    key: 'budget[].window',
+    type: 'duration',
+    default: null,
+    minMs: 1000,
+    maxMs: 366 * DAY_MS,
+    sentence: 'How long until the account is full again; required unless the budget is per run.',
+  },
+  integer('budget[].calls', null, [1, EXACT], 'Calls in a window.'),
+  integer('budget[].wall_ms', null, [1, EXACT], 'Wall-clock time in a window.'),
+  integer('budget[].cpu_ms', null, [1, EXACT], 'CPU time in a window.'),
+  integer('budget[].fuel', null, [1, EXACT], 'Fuel in a window.'),
+  integer('budget[].output_bytes', null, [1, EXACT], 'Output in a window.'),
+  integer('budget[].egress_bytes', null, [1, EXACT], 'Network bytes in a window.'),
+] as const satisfies readonly ConfigKey[];
+
+export type KeyName = (typeof CONFIG_KEYS)[number]['key'];

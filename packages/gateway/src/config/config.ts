@@ -1,0 +1,60 @@
+import type { Limits } from '../core/limits.ts';
+
+export type BudgetRule = {
+  readonly name: string;
+  readonly per: 'run' | 'principal' | 'tool' | 'tenant';
+  /** A pattern with `*` on the subject; null matches every subject. */
+  readonly match: string | null;
+  /** Null: for the whole run; only with per run. */
+  readonly windowMs: number | null;
+  readonly calls: number | null;
+  readonly wallMs: number | null;
+  readonly cpuMs: number | null;
+  readonly fuel: number | null;
+  readonly outputBytes: number | null;
+  readonly egressBytes: number | null;
+};
+
+/** The text that a configuration was read from. */
+export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
+
+/** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
+export type Config = {
+  readonly gateway: { readonly tenant: string };
+  readonly limits: Limits;
+  readonly ceilings: Limits;
+  readonly input: { readonly maxBytes: number; readonly maxDepth: number };
+  readonly approval: { readonly expiresAfterS: number };
+  readonly journal: {
+    readonly checkpointEveryRecords: number;
+    readonly checkpointAfterMs: number;
+    readonly segmentRecords: number;
+    readonly redactEnv: readonly string[];
+  };
+  readonly policy: { readonly reloadMs: number };
+  readonly store: { readonly busyTimeoutMs: number };
+  readonly clock: { readonly maxBehindMs: number };
+  /** Group name → its principals, as "agent:ada". */
+  readonly groups: ReadonlyMap<string, readonly string[]>;
+  readonly budgets: readonly BudgetRule[];
+  /** Null when there is no file and all is default. */
+  readonly file: ConfigFile | null;
+};
+
+const NO_UNITS = { calls: null, wallMs: null, cpuMs: null, fuel: null, outputBytes: null, egressBytes: null };
+
+/** What bounds a runaway agent before an operator has written a budget. */
+export const DEFAULT_BUDGETS: readonly BudgetRule[] = [
+  { ...NO_UNITS, name: 'run', per: 'run', match: null, windowMs: null, calls: 1_000 },
+  { ...NO_UNITS, name: 'principal-hour', per: 'principal', match: null, windowMs: 3_600_000, calls: 10_000 },
+  { ...NO_UNITS, name: 'tenant-day', per: 'tenant', match: null, windowMs: 86_400_000, calls: 100_000 },
+];
+
+/** The groups of each principal, for the policy room. */
+export function groupsByPrincipal(config: Config): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [group, principals] of config.groups) {
+    for (const principal of principals) groups.set(principal, [...(groups.get(principal) ?? []), group]);
+  }
+  return groups;
+}

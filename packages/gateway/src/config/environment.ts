@@ -1,0 +1,57 @@
+import { userInfo } from 'node:os';
+import { isName } from '../core/principal.ts';
+import type { Secret } from '../core/redact.ts';
+import { matchesPattern } from './grammar.ts';
+
+/** What palisade takes from its environment; an unset variable is null. */
+export type Environment = {
+  readonly state: string | null;
+  readonly xdgStateHome: string | null;
+  readonly home: string | null;
+  readonly noColor: boolean;
+  /** The login name of the owner of this process, when it can name a principal. */
+  readonly user: string | null;
+  /** A function, so that printing an Environment shows no secret. */
+  readonly entries: () => readonly (readonly [name: string, value: string])[];
+};
+
+type Variables = Readonly<Record<string, string | undefined>>;
+type Account = { readonly username: string; readonly homedir: string };
+
+/** The only place that reads process.env; the values are those of this moment. */
+export function readEnvironment(
+  variables: Variables = process.env,
+  account: Account | null = systemAccount(),
+): Environment {
+  const entries = Object.entries(variables).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const user = account?.username ?? variables.USER ?? '';
+  return {
+    state: variables.PALISADE_STATE ?? null,
+    xdgStateHome: variables.XDG_STATE_HOME || null,
+    home: variables.HOME || account?.homedir || null,
+    // The convention of no-color.org: set and not empty.
+    noColor: (variables.NO_COLOR ?? '') !== '',
+    user: isName(user) ? user : null,
+    entries: () => entries,
+  };
+}
+
+/** The variables that match any of the patterns, for the redactor alone. */
+export function secretsOf(env: Environment, patterns: readonly string[]): readonly Secret[] {
+  return env
+    .entries()
+    .filter(([name]) => patterns.some((pattern) => matchesPattern(pattern, name)))
+    .map(([name, value]) => ({ name, value }));
+}
+
+/** Who the kernel says we are; the variable USER can be set to anything. */
+function systemAccount(): Account | null {
+  try {
+    return userInfo();
+  } catch {
+    // A user id without an account, as in many containers.
+    return null;
+  }
+}

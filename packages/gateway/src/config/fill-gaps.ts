@@ -1,0 +1,69 @@
+import { type Limits, narrow } from '../core/limits.ts';
+import type { Settings } from './check.ts';
+import type { Value } from './check-value.ts';
+import { CONFIG_KEYS, type KeyName } from './config.table.ts';
+import { type BudgetRule, type Config, type ConfigFile, DEFAULT_BUDGETS } from './config.ts';
+
+type Values = ReadonlyMap<string, Value>;
+
+const DEFAULTS: Values = new Map(
+  CONFIG_KEYS.flatMap((row) => (row.default === null ? [] : [[row.key, row.default]])),
+);
+
+/** The configuration with every gap filled by its default. */
+export function fillGaps({ values, groups, budgets }: Settings, file: ConfigFile | null): Config {
+  const text = (key: KeyName) => chosen(values, key) as string;
+  const integer = (key: KeyName) => chosen(values, key) as number;
+  const ceilings = limitsOf('ceilings', integer);
+  return {
+    gateway: { tenant: text('gateway.tenant') },
+    // A default never passes a ceiling that the operator lowered.
+    limits: narrow(limitsOf('limits', integer), ceilings),
+    ceilings,
+    input: { maxBytes: integer('input.max_bytes'), maxDepth: integer('input.max_depth') },
+    approval: { expiresAfterS: integer('approval.expires_after_s') },
+    journal: {
+      checkpointEveryRecords: integer('journal.checkpoint_every_records'),
+      checkpointAfterMs: integer('journal.checkpoint_after_ms'),
+      segmentRecords: integer('journal.segment_records'),
+      redactEnv: chosen(values, 'journal.redact_env') as readonly string[],
+    },
+    policy: { reloadMs: integer('policy.reload_ms') },
+    store: { busyTimeoutMs: integer('store.busy_timeout_ms') },
+    clock: { maxBehindMs: integer('clock.max_behind_ms') },
+    groups,
+    budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets.map(budgetOf),
+    file,
+  };
+}
+
+function limitsOf(section: 'limits' | 'ceilings', integer: (key: KeyName) => number): Limits {
+  return {
+    wallMs: integer(`${section}.wall_ms`),
+    cpuMs: integer(`${section}.cpu_ms`),
+    fuel: integer(`${section}.fuel`),
+    memoryBytes: integer(`${section}.memory_bytes`),
+    outputBytes: integer(`${section}.output_bytes`),
+    egressBytes: integer(`${section}.egress_bytes`),
+  };
+}
+
+function budgetOf(values: Values): BudgetRule {
+  const integer = (key: string) => (values.get(key) ?? null) as number | null;
+  return {
+    name: values.get('name') as string,
+    per: values.get('per') as BudgetRule['per'],
+    match: (values.get('match') ?? null) as string | null,
+    windowMs: integer('window'),
+    calls: integer('calls'),
+    wallMs: integer('wall_ms'),
+    cpuMs: integer('cpu_ms'),
+    fuel: integer('fuel'),
+    outputBytes: integer('output_bytes'),
+    egressBytes: integer('egress_bytes'),
+  };
+}
+
+function chosen(values: Values, key: KeyName): Value | undefined {
+  return values.get(key) ?? DEFAULTS.get(key);
+}

@@ -1,0 +1,61 @@
+import { isName, parsePrincipal } from '../core/principal.ts';
+
+type Grammar = { readonly accepts: (text: string) => boolean; readonly expected: string };
+
+/** The shapes that texts in palisade.toml can have. */
+export const GRAMMARS = {
+  name: {
+    accepts: isName,
+    expected: 'a name of up to 128 letters, digits and . _ @ + - that begins with a letter or digit',
+  },
+  principal: {
+    accepts: (text) => parsePrincipal(text) !== null,
+    expected: '"agent:NAME", "user:NAME" or "service:NAME"',
+  },
+  'variable-pattern': {
+    accepts: (text) => /^[A-Za-z0-9_*]{1,128}$/.test(text),
+    expected: 'a variable name of letters, digits and _ in which * stands for any characters',
+  },
+  'subject-pattern': {
+    accepts: (text) => /^[A-Za-z0-9._@+:/*-]{1,256}$/.test(text),
+    expected: 'a subject such as "agent:ada" in which * stands for any characters',
+  },
+} as const satisfies Record<string, Grammar>;
+
+export type GrammarName = keyof typeof GRAMMARS;
+
+const UNIT_MS = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+
+/** Reads "90s", "1m", "1h" or "1d" as milliseconds; anything else is null. */
+export function parseDuration(raw: string): number | null {
+  const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(raw) ?? [];
+  const unitMs = UNIT_MS.get(unit ?? '');
+  return count === undefined || unitMs === undefined ? null : Number(count) * unitMs;
+}
+
+/** Writes milliseconds in the largest unit that holds them whole. */
+export function formatDuration(ms: number): string {
+  const fitting = [...UNIT_MS].filter(([, unitMs]) => ms % unitMs === 0);
+  const [unit, unitMs] = fitting.at(-1) ?? ['s', 1000];
+  return `${ms / unitMs}${unit}`;
+}
+
+/** Tells whether a whole text fits a pattern in which `*` stands for any characters, in time linear in both. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (!text.startsWith(first)) return false;
+  const last = rest.pop();
+  if (last === undefined) return text.length === first.length;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - at >= last.length && text.endsWith(last);
+}

@@ -1,0 +1,15 @@
+import type { Principal } from './principal.ts';
+
+/** A call as a door hands it in: who, what, from where. The input is still bytes or text. */
+export type ToolCall = {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly run: string | null;
+  readonly door: string;
+  readonly tool: string;
+  readonly rawInput: string | Uint8Array;
+  /** A lower wall-clock limit that the caller asks for; null asks for none. */
+  readonly timeoutMs: number | null;
+  readonly receivedAtMs: number;
+};

@@ -1,0 +1,31 @@
+import type { ToolCall } from './call.ts';
+import type { Digest } from './digest.ts';
+import type { Json } from './json.ts';
+import type { Limits } from './limits.ts';
+import type { Tool } from './tool.ts';
+
+/** A call whose tool was found and whose input was read once, strictly. Policy and tool see this very value. */
+export type CheckedCall = {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly toolDigest: Digest;
+  readonly input: Json;
+  /** The canonical encoding of the input and its digest. */
+  readonly inputText: string;
+  readonly inputDigest: Digest;
+  /** The tool's limits, met downward by the caller's and the configured ceilings. */
+  readonly limits: Limits;
+};
+
+/** What is left of each unit, the least over all budgets that apply. */
+export type BudgetLeft = {
+  readonly calls: number;
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly fuel: number;
+  readonly outputBytes: number;
+  readonly egressBytes: number;
+};
+
+/** A decision of a person on one very call, told to Cedar as a fact. */
+export type ApprovalFact = { readonly id: string; readonly by: string; readonly atMs: number };

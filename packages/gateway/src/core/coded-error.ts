@@ -1,0 +1,17 @@
+import { CODES, type Code } from '@palisade/sdk';
+
+/**
+ * An ending that a person can act on, thrown where no value can be returned (opening the store, reading the
+ * configuration). It always carries a code of the table; `invoke` and the doors turn it into a refusal.
+ */
+export class CodedError extends Error {
+  override readonly name = 'CodedError';
+  readonly code: Code;
+  readonly remedy: string;
+
+  constructor(code: Code, message: string, options: { remedy?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.remedy = options.remedy ?? CODES[code].remedy;
+  }
+}

@@ -1,0 +1,33 @@
+import type { Digest } from './digest.ts';
+import type { Json } from './json.ts';
+import type { Limits } from './limits.ts';
+
+export type Risk = 'low' | 'medium' | 'high';
+
+/** Where a tool runs. `builtin` is our own code inside the gateway; the letters are the sandbox tiers. */
+export type TierName = 'builtin' | 'a' | 'b' | 'c';
+
+export type JsonSchema = { readonly [keyword: string]: Json };
+
+/** What a built-in tool is given: its checked input, a signal that fires at the deadline, and timers. */
+export type BuiltinRun = (input: Json, signal: AbortSignal) => Promise<Json>;
+
+export type Executor = { readonly kind: 'builtin'; readonly run: BuiltinRun };
+
+/** The one record of a tool. What is listed, authorised, run and attested is this record. */
+export type Tool = {
+  readonly id: string;
+  readonly description: string;
+  readonly category: string;
+  readonly risk: Risk;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly capabilities: readonly string[];
+  readonly tier: TierName;
+  readonly limits: Limits;
+  /** Hosts and paths that a given input names, for policies to judge. */
+  readonly hosts: (input: Json) => readonly string[];
+  readonly paths: (input: Json) => readonly string[];
+  readonly artifacts: readonly { readonly name: string; readonly sha256: Digest }[];
+  readonly executor: Executor;
+};

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { approvalMigrations } from './approval/tables.ts';
+import { Keys } from './attest/keys.ts';
+import { budgetMigrations } from './budget/tables.ts';
+import { type Config, groupsByPrincipal } from './config/config.ts';
+import { type Environment, secretsOf } from './config/environment.ts';
+import { loadConfig } from './config/load.ts';
+import type { Clock, Random } from './core/clock.ts';
+import { CodedError } from './core/coded-error.ts';
+import { makeId } from './core/id.ts';
+import { makeRedactor } from './core/redact.ts';
+import type { Gateway, Records } from './invoke/gateway.ts';
+import { recover } from './invoke/recover.ts';
+import { readHead } from './journal/head.ts';
+import { Journal } from './journal/journal.ts';
+import { Segments } from './journal/segments.ts';
+import { journalMigrations } from './journal/tables.ts';
+import { policyMigrations } from './policy/tables.ts';
+import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
+import { Registry } from './registry/registry.ts';
+import { Presence } from './store/presence.ts';
+import { prepareStateDir } from './store/state-dir.ts';
+import { Store } from './store/store.ts';
+import { builtinTier } from './tiers/builtin/index.ts';
+
+/* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
+
+export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
+
+export type OpenOptions = {
+  readonly stateDir: string;
+  readonly configPath?: string;
+  readonly env: Environment;
+  readonly version: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+};
+
+export type Opened<T> = T & {
+  readonly config: Config;
+  /** Signs what is not signed yet, seals what is full, and lets go of everything. */
+  readonly close: () => Promise<void>;
+};
+
+/** Opens the rooms that keep the record: enough to read, verify, export and prove. */
+export async function openRecords(options: OpenOptions): Promise<Opened<Records>> {
+  const { stateDir, version, clock = systemClock, random = systemRandom } = options;
+  prepareStateDir(stateDir);
+  const config = await loadConfig(options);
+  const { busyTimeoutMs } = config.store;
+  const migrations = [...journalMigrations, ...policyMigrations, ...budgetMigrations, ...approvalMigrations];
+  const store = new Store({ directory: stateDir, migrations, busyTimeoutMs, nowMs: clock.nowMs() });
+  const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
+  const keys = new Keys(join(stateDir, 'keys'));
+  const { checkpointEveryRecords, checkpointAfterMs } = config.journal;
+  const { maxBehindMs } = config.clock;
+  const { nowMs } = clock;
+  const journal = new Journal({
+    signer: keys,
+    nowMs,
+    redact,
+    checkpointEveryRecords,
+    checkpointAfterMs,
+    maxBehindMs,
+  });
+  const presence = new Presence(stateDir, makeId('p', clock.nowMs(), random));
+  const segments = new Segments(store, presence.id);
+  const records: Records = { version, clock, random, store, presence, keys, journal, segments, redact };
+  foundState(records);
+  return { ...records, config, close: () => closeRecords(records, config) };
+}
+
+/** Opens the whole gateway and closes what processes that are gone have left open. */
+export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>> {
+  const records = await openRecords(options);
+  try {
+    return await addRooms(records, options);
+  } catch (error) {
+    await records.close();
+    throw error;
+  }
+}
+
+async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Promise<Opened<Gateway>> {
+  const { config, store, clock, version, journal } = records;
+  recover(records);
+  const registry = new Registry({
+    tools: BUILTIN_TOOLS,
+    input: config.input,
+    limits: config.limits,
+    ceilings: config.ceilings,
+    loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
+  });
+  const { openPolicy } = await import('./policy/engine.ts');
+  const policy = openPolicy({
+    directory: join(stateDir, 'policies'),
+    store,
+    tools: () => registry.list(),
+    groups: groupsByPrincipal(config),
+    clock,
+    reloadMs: config.policy.reloadMs,
+    onEvent: (event) => {
+      const { kind, ...body } = event;
+      const draft = {
+        kind,
+        call: null,
+        principal: null,
+        tool: null,
+        tenant: null,
+        body: JSON.parse(JSON.stringify(body)),
+      };
+      store.transact((tx) => journal.append(tx, draft));
+    },
+  });
+  const tiers = { builtin: builtinTier(clock, version) };
+  const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
+  return { ...records, policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
+}
+
+/** The first key and the first record of a new state directory, made by exactly one process. */
+function foundState({ store, keys, journal, clock, random, version }: Records): void {
+  if (readHead(store).seq > 0) return;
+  store.transact((tx) => {
+    if (readHead(tx).seq > 0) return;
+    keys.createFirst(clock.nowMs());
+    const nonce = Buffer.from(random.bytes(16)).toString('hex');
+    const body = { nonce, key: keys.currentId, version };
+    journal.append(tx, { kind: 'founded', call: null, principal: null, tool: null, tenant: null, body });
+  });
+}
+
+async function closeRecords(records: Records, config: Config): Promise<void> {
+  const { store, journal, segments, presence } = records;
+  try {
+    if (journal.isUncovered(store)) store.transact((tx) => journal.checkpoint(tx));
+    await segments.roll(readHead(store).seq, config.journal.segmentRecords);
+  } catch (error) {
+    // What could not be signed or sealed now is signed or sealed by the next process.
+    if (!(error instanceof CodedError)) throw error;
+  } finally {
+    segments.close();
+    presence.close();
+    store.close();
+  }
+}

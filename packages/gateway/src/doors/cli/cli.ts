@@ -1,0 +1,76 @@
+import { CODES } from '@palisade/sdk';
+import { chooseStateDir } from '../../config/state-dir.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { printHelp, printOverview } from './help.ts';
+import { type Parsed, parseCommandLine } from './parse.ts';
+import { Printer } from './printer.ts';
+import type { Edge, Invocation } from './verb.ts';
+
+/*
+ * The command line: one more door. It reads the words against the table of verbs, loads the one verb that is meant, and
+ * gives the exit status of the code table. Only what the verb needs is loaded and opened.
+ */
+
+/** Runs one command line; never throws. */
+export async function runCommandLine(edge: Edge): Promise<number> {
+  const json = edge.argv.includes('--json');
+  const colour = edge.stdout.isTTY === true && !edge.env.noColor && !edge.argv.includes('--no-color');
+  const print = new Printer({ out: edge.stdout, err: edge.stderr, json, colour });
+  try {
+    const parsed = parseCommandLine(edge.argv);
+    if (parsed.verb === null) {
+      printOverview(print, parsed.words);
+      return parsed.flags.help === true || parsed.words.length === 0
+        ? 0
+        : CODES['door/wrong-usage'].exitStatus;
+    }
+    if (parsed.flags.help === true) {
+      printHelp(print, parsed.verb);
+      return 0;
+    }
+    const { run } = await parsed.verb.load();
+    return await run(invocationOf(edge, parsed, print));
+  } catch (error) {
+    return printError(print, error);
+  }
+}
+
+function invocationOf(edge: Edge, { args, flags }: Parsed, print: Printer): Invocation {
+  const flag = typeof flags.state === 'string' ? flags.state : undefined;
+  const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
+  const options = { stateDir: stateDir.path, env: edge.env, version: edge.version };
+  return {
+    args,
+    flags,
+    print,
+    edge,
+    stateDir,
+    signal: edge.signal,
+    openRecords: () => edge.openRecords(options),
+    openGateway: () => edge.openGateway(options),
+  };
+}
+
+/** Says what is wrong and what to do, in words or as a document, and gives the exit status of the code. */
+export function printError(print: Printer, error: unknown): number {
+  const coded = error instanceof CodedError ? error : faultOf(error);
+  const { code, message, remedy } = coded;
+  const { kind, exitStatus } = CODES[code];
+  if (print.json) {
+    const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
+    print.document({ status, code, message, remedy });
+  } else {
+    print.note(kind === 'fault' ? 'fault' : 'refused', 'red', `  ${code}`);
+    print.note(message);
+    print.note('→', 'cyan', ` ${remedy}`);
+  }
+  return exitStatus;
+}
+
+function faultOf(error: unknown): CodedError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new CodedError('gateway/fault', `Cannot finish: ${message}`, {
+    remedy: 'Report it with the command you ran.',
+    cause: error,
+  });
+}

@@ -1,0 +1,85 @@
+import { COMMON_FLAGS } from './parse.ts';
+import { VERBS } from './verbs.table.ts';
+
+/** The completion script of a shell, made from the table of verbs; null for a shell we do not know. */
+export function completionScript(shell: string): string | null {
+  if (shell === 'bash') return bashScript();
+  if (shell === 'zsh') return `autoload -U +X bashcompinit && bashcompinit\n${bashScript()}`;
+  return shell === 'fish' ? fishScript() : null;
+}
+
+function bashScript(): string {
+  const cases = VERBS.map(({ words, flags }) => `    "${words}") words="${flagNames(flags)}" ;;`);
+  const groups = [...groupedWords()].map(
+    ([first, seconds]) => `    "${first}") words="${seconds.join(' ')} $common" ;;`,
+  );
+  return `# palisade completion
+_palisade() {
+  local common="${flagNames([])}" words="" current="\${COMP_WORDS[COMP_CWORD]}"
+  local first="" second=""
+  [ "$COMP_CWORD" -gt 1 ] && first="\${COMP_WORDS[1]}"
+  [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
+  case "$first$second" in
+    "") words="${firstWords().join(' ')} --help --version" ;;
+${cases.join('\n')}
+    *) case "$first" in
+${groups.join('\n')}
+${VERBS.filter(({ words }) => !words.includes(' '))
+  .map(({ words, flags }) => `    "${words}") words="${flagNames(flags)}" ;;`)
+  .join('\n')}
+    esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _palisade palisade
+`;
+}
+
+function fishScript(): string {
+  const lines = ['# palisade completion', 'complete -c palisade -f'];
+  for (const first of firstWords()) {
+    lines.push(`complete -c palisade -n __fish_use_subcommand -a ${first} -d '${quoted(sentenceOf(first))}'`);
+  }
+  for (const { words, sentence, flags } of VERBS) {
+    const [first = '', second] = words.split(' ');
+    const seen = `__fish_seen_subcommand_from ${first}`;
+    if (second !== undefined)
+      lines.push(`complete -c palisade -n '${seen}' -a ${second} -d '${quoted(sentence)}'`);
+    const inside = second === undefined ? seen : `${seen}; and __fish_seen_subcommand_from ${second}`;
+    for (const flag of flags) {
+      const value = flag.value === null ? '' : ' -r';
+      lines.push(`complete -c palisade -n '${inside}' -l ${flag.name}${value} -d '${quoted(flag.sentence)}'`);
+    }
+  }
+  for (const flag of COMMON_FLAGS)
+    lines.push(`complete -c palisade -l ${flag.name} -d '${quoted(flag.sentence)}'`);
+  return `${lines.join('\n')}\n`;
+}
+
+function firstWords(): string[] {
+  return [...new Set(VERBS.map(({ words }) => words.split(' ')[0] ?? ''))];
+}
+
+function groupedWords(): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { words } of VERBS) {
+    const [first = '', second] = words.split(' ');
+    if (second !== undefined) groups.set(first, [...(groups.get(first) ?? []), second]);
+  }
+  return groups;
+}
+
+function sentenceOf(first: string): string {
+  const inGroup = groupedWords().get(first);
+  return inGroup === undefined
+    ? (VERBS.find(({ words }) => words === first)?.sentence ?? '')
+    : inGroup.join(', ');
+}
+
+function flagNames(flags: readonly { readonly name: string }[]): string {
+  return [...flags, ...COMMON_FLAGS].map(({ name }) => `--${name}`).join(' ');
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("'", "\\'");
+}

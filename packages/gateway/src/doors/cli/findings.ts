@@ -1,0 +1,77 @@
+import { CODES } from '@palisade/sdk';
+import { isoTime } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Gateway, Records } from '../../invoke/gateway.ts';
+import { readHead } from '../../journal/head.ts';
+import type { Invocation, Opened } from './verb.ts';
+
+/** One thing that doctor looked at, and what to do about it. */
+export type Finding = {
+  readonly name: string;
+  readonly state: 'ok' | 'warning' | 'problem';
+  readonly detail: string;
+  readonly remedy: string | null;
+};
+
+const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', detail, remedy: null });
+
+/** What the state directory, the clock, the keys and the journal are like. */
+export function recordFindings(records: Opened<Records>, { stateDir, edge }: Invocation): Finding[] {
+  const head = readHead(records.store);
+  const open = records.journal.openCalls(records.store).length;
+  return [
+    ok('node', process.version),
+    ok('state directory', `${stateDir.path} (${stateDir.origin})`),
+    ok(
+      'configuration',
+      records.config.file === null ? 'all defaults' : `${records.config.file.path} is valid`,
+    ),
+    clockFinding(edge.clock.nowMs(), head.atMs, records.config.clock.maxBehindMs),
+    keyFinding(records),
+    ok('journal', `${head.seq} records, signed up to ${head.checkpointSeq}, ${open} calls open`),
+  ];
+}
+
+/** What the policies and the tiers are like. */
+export function gatewayFindings(gateway: Opened<Gateway>): Finding[] {
+  const { policy, tiers, budgets } = gateway;
+  const findings: Finding[] = [];
+  const remedy = 'Run `palisade policy check` and correct the files.';
+  const count = policy.problems.length;
+  if (policy.set === null)
+    findings.push({
+      name: 'policies',
+      state: 'problem',
+      detail: CODES['policy/unavailable'].sentence,
+      remedy,
+    });
+  else
+    findings.push(
+      ok('policies', `${policy.set.policies.length} live, set ${policy.set.digest.slice(0, 12)}`),
+    );
+  if (count > 0)
+    findings.push({
+      name: 'policy files',
+      state: 'warning',
+      detail: `${count} problems; an earlier set stays live`,
+      remedy,
+    });
+  findings.push(ok('budgets', budgets.map(({ name }) => name).join(', ')));
+  findings.push(ok('tiers', `${Object.keys(tiers).join(', ')} can run here`));
+  return findings;
+}
+
+function clockFinding(nowMs: number, lastMs: number, maxBehindMs: number): Finding {
+  if (nowMs >= lastMs - maxBehindMs) return ok('clock', isoTime(nowMs));
+  const detail = `it says ${isoTime(nowMs)}, the last record is of ${isoTime(lastMs)}`;
+  return { name: 'clock', state: 'problem', detail, remedy: CODES['store/clock-behind'].remedy };
+}
+
+function keyFinding({ keys }: Records): Finding {
+  try {
+    return ok('signing key', keys.currentId);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return { name: 'signing key', state: 'problem', detail: error.message, remedy: error.remedy };
+  }
+}

@@ -1,0 +1,91 @@
+import { open } from 'node:fs/promises';
+import { CodedError } from '../../core/coded-error.ts';
+import { type Principal, parsePrincipal } from '../../core/principal.ts';
+import type { Invocation } from './verb.ts';
+
+/** No input that the strict reader would accept is larger; more is never read into memory. */
+const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+const START_BYTES = 4096;
+
+/** The input as it was given: on the command line, in a file (@FILE) or on standard input (-). */
+export async function readInput({ flags, edge }: Invocation): Promise<string | Uint8Array> {
+  const raw = flags.input;
+  if (typeof raw !== 'string') return '{}';
+  if (raw === '-') return readAll(edge.stdin as AsyncIterable<Uint8Array>, 'standard input');
+  return raw.startsWith('@') ? readFileFlag(raw.slice(1)) : raw;
+}
+
+/** The bytes of a file that a flag names. */
+export async function readFileFlag(path: string): Promise<Uint8Array> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      return await readAll(file.createReadStream({ autoClose: false }), `"${path}"`);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
+  }
+}
+
+/** The first bytes of a file, enough to tell what it is. */
+export async function readStart(path: string): Promise<string> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+      return buffer.subarray(0, bytesRead).toString('utf8');
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
+  }
+}
+
+/** The principal of --as, else the user who runs the command. */
+export function principalOf({ flags, edge }: Invocation): Principal {
+  if (typeof flags.as !== 'string') return { kind: 'user', name: edge.env.user ?? 'local' };
+  const principal = parsePrincipal(flags.as);
+  if (principal !== null) return principal;
+  throw wrongUsage(`Cannot act as "${flags.as}": expected agent:NAME, user:NAME or service:NAME`);
+}
+
+/** A whole number from a flag, or the default when the flag is absent. */
+export function numberOf(
+  { flags }: Invocation,
+  name: string,
+  range: { min: number; max: number; absent: number },
+): number {
+  const raw = flags[name];
+  if (typeof raw !== 'string') return range.absent;
+  const value = /^[0-9]{1,16}$/.test(raw) ? Number(raw) : Number.NaN;
+  if (value >= range.min && value <= range.max) return value;
+  throw wrongUsage(
+    `Cannot use --${name} "${raw}": expected a whole number from ${range.min} to ${range.max}`,
+  );
+}
+
+/** Text of a flag, or undefined when it is absent. */
+export function textOf({ flags }: Invocation, name: string): string | undefined {
+  const value = flags[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function wrongUsage(message: string): CodedError {
+  return new CodedError('door/wrong-usage', message);
+}
+
+async function readAll(chunks: AsyncIterable<Uint8Array>, name: string): Promise<Uint8Array> {
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    read.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_INPUT_BYTES)
+      throw wrongUsage(`Cannot read ${name}: it has more than ${MAX_INPUT_BYTES} bytes`);
+  }
+  return Buffer.concat(read);
+}

@@ -1,0 +1,26 @@
+import { createReadStream } from 'node:fs';
+import { linesOf, MalformedLine, verifyJournal } from '@palisade/sdk';
+import { nodePrimitives } from '../../attest/primitives.ts';
+import { readFileFlag, textOf, wrongUsage } from './input.ts';
+import { trustedKeys } from './key-ring.ts';
+import { printReport } from './report.ts';
+import type { Invocation } from './verb.ts';
+
+/** Verifies an export of any size, line by line. */
+export async function verifyExport(invocation: Invocation, path: string): Promise<number> {
+  const keys = await trustedKeys(invocation);
+  const saved = textOf(invocation, 'checkpoint');
+  const options = saved === undefined ? {} : { knownCheckpoint: await readFileFlag(saved) };
+  try {
+    const lines = linesOf(createReadStream(path) as AsyncIterable<Uint8Array>);
+    const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
+    return printReport(invocation.print, ok, checks, { records, firstBad });
+  } catch (error) {
+    if (error instanceof MalformedLine) {
+      return printReport(invocation.print, false, [
+        { name: 'The export is made of lines', ok: false, detail: error.message },
+      ]);
+    }
+    throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
+  }
+}

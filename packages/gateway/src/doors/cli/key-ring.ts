@@ -1,0 +1,26 @@
+import { type KeyRing, parseKeyRing } from '@palisade/sdk';
+import { nodePrimitives } from '../../attest/primitives.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { readFileFlag, textOf } from './input.ts';
+import type { Invocation } from './verb.ts';
+
+/** The keys to trust: those of --key, else those of the state directory. */
+export async function trustedKeys(invocation: Invocation): Promise<KeyRing> {
+  const path = textOf(invocation, 'key');
+  const text = path === undefined ? await ownKeys(invocation) : await readFileFlag(path);
+  const ring = await parseKeyRing(text, nodePrimitives);
+  if (ring.ok) return ring.keys;
+  throw new CodedError(
+    'attest/unverified',
+    `Cannot trust the keys of ${path ?? 'the state directory'}: ${ring.why} (line ${ring.line})`,
+  );
+}
+
+async function ownKeys(invocation: Invocation): Promise<string> {
+  const records = await invocation.openRecords();
+  try {
+    return records.keys.export();
+  } finally {
+    await records.close();
+  }
+}

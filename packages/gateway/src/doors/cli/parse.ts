@@ -1,0 +1,102 @@
+import { parseArgs } from 'node:util';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Verb } from './verb.ts';
+import { VERBS } from './verbs.table.ts';
+
+export const COMMON_FLAGS = [
+  {
+    name: 'state',
+    value: 'DIR',
+    sentence: 'The state directory (default: PALISADE_STATE, else the XDG state directory).',
+  },
+  { name: 'json', value: null, sentence: 'Print one JSON document.' },
+  { name: 'no-color', value: null, sentence: 'Print without colours (also NO_COLOR=1).' },
+  { name: 'help', value: null, sentence: 'Show the help of a command.' },
+] as const;
+
+export type Parsed = {
+  readonly verb: Verb | null;
+  /** The words that name a group of verbs, when help for it is wanted. */
+  readonly words: readonly string[];
+  readonly args: readonly string[];
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>;
+};
+
+/** Reads the command line against the table of verbs; anything unknown is wrong usage. */
+export function parseCommandLine(argv: readonly string[]): Parsed {
+  const leading = leadingWords(argv);
+  const verb = findVerb(leading);
+  const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
+  const { values, positionals } = readFlags(argv, flags);
+  if (verb === null) {
+    if (values.help !== true && leading.length > 0) throw unknownVerb(leading);
+    return { verb: null, words: leading, args: [], flags: values };
+  }
+  const args = positionals.slice(verb.words.split(' ').length);
+  if (values.help !== true) checkCount(verb, args);
+  return { verb, words: leading, args, flags: values };
+}
+
+/** A flag and its value cannot be told from words before the verb is known, so flags come after the verb. */
+function leadingWords(argv: readonly string[]): string[] {
+  const end = argv.findIndex((word) => word.startsWith('-'));
+  return argv.slice(0, end === -1 ? argv.length : end).map(String);
+}
+
+function findVerb(words: readonly string[]): Verb | null {
+  const two = VERBS.find((verb) => verb.words === words.slice(0, 2).join(' '));
+  return two ?? VERBS.find((verb) => verb.words === words[0]) ?? null;
+}
+
+type Flags = readonly { readonly name: string; readonly value: string | null }[];
+
+function readFlags(argv: readonly string[], flags: Flags) {
+  const options = Object.fromEntries(
+    flags.map(({ name, value }) => [
+      name,
+      { type: value === null ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
+  try {
+    const { values, positionals, tokens } = parseArgs({
+      args: [...argv],
+      options,
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    });
+    const seen = new Set<string>();
+    for (const token of tokens) {
+      if (token.kind !== 'option') continue;
+      if (seen.has(token.name)) throw new TypeError(`The flag --${token.name} is given twice`);
+      seen.add(token.name);
+    }
+    return { values: values as Parsed['flags'], positionals };
+  } catch (error) {
+    const [why = ''] = (error as Error).message.split('. ');
+    throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`);
+  }
+}
+
+function checkCount({ words, args: wanted }: Verb, given: readonly string[]): void {
+  const least = wanted.filter((arg) => !arg.startsWith('[')).length;
+  if (given.length >= least && given.length <= wanted.length) return;
+  const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
+  const found = given.length === 0 ? 'none is given' : `${given.length} are given`;
+  throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
+    remedy: `Run \`palisade ${words} --help\`.`,
+  });
+}
+
+function unknownVerb(words: readonly string[]): CodedError {
+  const group = VERBS.filter((verb) => verb.words.startsWith(`${words[0]} `)).map((verb) => verb.words);
+  const remedy =
+    group.length > 0
+      ? `Choose one of: ${group.join(', ')}.`
+      : 'Run `palisade --help` for the list of commands.';
+  return new CodedError(
+    'door/wrong-usage',
+    `Cannot run "palisade ${words.slice(0, 2).join(' ')}": there is no such command`,
+    { remedy },
+  );
+}

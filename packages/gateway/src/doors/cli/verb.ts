@@ -1,0 +1,54 @@
+import type { Config } from '../../config/config.ts';
+import type { Environment } from '../../config/environment.ts';
+import type { StateDir } from '../../config/state-dir.ts';
+import type { Clock, Random } from '../../core/clock.ts';
+import type { Gateway, Records } from '../../invoke/gateway.ts';
+import type { Printer } from './printer.ts';
+
+/** A flag; without a value it is a switch. */
+export type Flag = { readonly name: string; readonly value: string | null; readonly sentence: string };
+
+/** One row of the table of verbs. An argument in brackets may be left out. */
+export type Verb = {
+  readonly words: string;
+  readonly args: readonly string[];
+  readonly flags: readonly Flag[];
+  readonly sentence: string;
+  readonly examples: readonly string[];
+  readonly load: () => Promise<{ readonly run: VerbRun }>;
+};
+
+/** What a verb is handed: its words, the places to print, and the ways to open what it needs, and only that. */
+export type Invocation = {
+  readonly args: readonly string[];
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>;
+  readonly print: Printer;
+  readonly edge: Edge;
+  readonly stateDir: StateDir;
+  readonly signal: AbortSignal;
+  readonly openRecords: () => Promise<Opened<Records>>;
+  readonly openGateway: () => Promise<Opened<Gateway>>;
+};
+
+/** Gives the exit status. */
+export type VerbRun = (invocation: Invocation) => Promise<number>;
+
+export type Opened<T> = T & { readonly config: Config; readonly close: () => Promise<void> };
+
+export type OpenOptions = { readonly stateDir: string; readonly env: Environment; readonly version: string };
+
+/** The outside as the program's entry hands it to the command line. */
+export type Edge = {
+  readonly argv: readonly string[];
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stderr: NodeJS.WritableStream;
+  readonly signal: AbortSignal;
+  readonly openRecords: (options: OpenOptions) => Promise<Opened<Records>>;
+  readonly openGateway: (options: OpenOptions) => Promise<Opened<Gateway>>;
+};

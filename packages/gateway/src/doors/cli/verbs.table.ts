@@ -1,0 +1,305 @@
+import type { Verb } from './verb.ts';
+
+/** Every word the command line understands. Help, completion and the check of the documents are made from this table. */
+
+const AS = {
+  name: 'as',
+  value: 'PRINCIPAL',
+  sentence: 'Who asks: agent:NAME, user:NAME or service:NAME (default: user:YOU).',
+};
+const INPUT = {
+  name: 'input',
+  value: 'JSON',
+  sentence: 'The input as JSON, @FILE, or - for standard input (default: {}).',
+};
+const TIMEOUT = { name: 'timeout', value: 'MS', sentence: 'The longest the call may take, in milliseconds.' };
+const RUN = {
+  name: 'run',
+  value: 'ID',
+  sentence: 'The run this call belongs to; budgets per run count it there.',
+};
+const LIMIT = { name: 'limit', value: 'N', sentence: 'How many to show (default: 20).' };
+const CURSOR = { name: 'cursor', value: 'CURSOR', sentence: 'Go on after the page that gave this cursor.' };
+const KEY = {
+  name: 'key',
+  value: 'FILE',
+  sentence: 'The public keys to trust, from `palisade keys export`.',
+};
+const NOTE = { name: 'note', value: 'TEXT', sentence: 'Why, for the record.' };
+
+export const VERBS: readonly Verb[] = [
+  {
+    words: 'call',
+    args: ['TOOL'],
+    flags: [
+      INPUT,
+      AS,
+      RUN,
+      TIMEOUT,
+      { name: 'receipt', value: 'FILE', sentence: 'Write the signed receipt to this file.' },
+    ],
+    sentence: 'Call a tool and get its output and a signed receipt.',
+    examples: [
+      `palisade call palisade.echo --input '{"message":"hello"}'`,
+      'palisade call palisade.sleep --input @input.json --as agent:ada --run build-7 --timeout 2000 --json',
+    ],
+    load: () => import('./verbs/call.ts'),
+  },
+  {
+    words: 'tools list',
+    args: [],
+    flags: [],
+    sentence: 'List the tools that can be called.',
+    examples: ['palisade tools list'],
+    load: () => import('./verbs/tools-list.ts'),
+  },
+  {
+    words: 'tools show',
+    args: ['TOOL'],
+    flags: [],
+    sentence: 'Show one tool with its schemas, risk, tier and limits.',
+    examples: ['palisade tools show palisade.sleep'],
+    load: () => import('./verbs/tools-show.ts'),
+  },
+  {
+    words: 'policy list',
+    args: [],
+    flags: [],
+    sentence: 'List the policies of the live set.',
+    examples: ['palisade policy list'],
+    load: () => import('./verbs/policy-list.ts'),
+  },
+  {
+    words: 'policy check',
+    args: ['[DIR]'],
+    flags: [],
+    sentence: 'Check the policy files (of the state directory, or of DIR) without activating them.',
+    examples: ['palisade policy check', 'palisade policy check ./policies'],
+    load: () => import('./verbs/policy-check.ts'),
+  },
+  {
+    words: 'policy explain',
+    args: ['TOOL'],
+    flags: [INPUT, AS, RUN],
+    sentence: 'Explain how the live policies decide a call, and what would have to be different.',
+    examples: [`palisade policy explain palisade.sleep --input '{"ms":60000}' --as agent:ada`],
+    load: () => import('./verbs/policy-explain.ts'),
+  },
+  {
+    words: 'policy test',
+    args: ['FILE'],
+    flags: [],
+    sentence: 'Run a file of cases against the live policies; exits 1 on a miss.',
+    examples: ['palisade policy test cases.toml'],
+    load: () => import('./verbs/policy-test.ts'),
+  },
+  {
+    words: 'approvals list',
+    args: [],
+    flags: [
+      { name: 'only', value: 'STATE', sentence: 'pending, approved, denied, used or expired.' },
+      LIMIT,
+      CURSOR,
+    ],
+    sentence: 'List approval requests, open ones first.',
+    examples: ['palisade approvals list'],
+    load: () => import('./verbs/approvals-list.ts'),
+  },
+  {
+    words: 'approvals show',
+    args: ['ID'],
+    flags: [],
+    sentence: 'Show what an approval request asks for.',
+    examples: ['palisade approvals show apr_01k'],
+    load: () => import('./verbs/approvals-show.ts'),
+  },
+  {
+    words: 'approvals approve',
+    args: ['ID'],
+    flags: [AS, NOTE],
+    sentence: 'Approve one call, once.',
+    examples: ['palisade approvals approve apr_01k --note "agreed in review"'],
+    load: () => import('./verbs/approvals-approve.ts'),
+  },
+  {
+    words: 'approvals deny',
+    args: ['ID'],
+    flags: [AS, NOTE],
+    sentence: 'Deny a call.',
+    examples: ['palisade approvals deny apr_01k'],
+    load: () => import('./verbs/approvals-deny.ts'),
+  },
+  {
+    words: 'budget list',
+    args: [],
+    flags: [],
+    sentence: 'List the budget accounts: spent, held, left, and when they reset.',
+    examples: ['palisade budget list'],
+    load: () => import('./verbs/budget-list.ts'),
+  },
+  {
+    words: 'journal tail',
+    args: [],
+    flags: [LIMIT, { name: 'follow', value: null, sentence: 'Go on with new records as they come.' }],
+    sentence: 'Show the newest records.',
+    examples: ['palisade journal tail', 'palisade journal tail --follow'],
+    load: () => import('./verbs/journal-tail.ts'),
+  },
+  {
+    words: 'journal show',
+    args: ['SEQ|CALL'],
+    flags: [],
+    sentence: 'Show one record by its number, or all records of a call.',
+    examples: ['palisade journal show 12', 'palisade journal show call_01k'],
+    load: () => import('./verbs/journal-show.ts'),
+  },
+  {
+    words: 'journal search',
+    args: [],
+    flags: [
+      {
+        name: 'kind',
+        value: 'KIND',
+        sentence: 'intent, ended, refused, approval-asked, approval-decided, policy-loaded, fault, …',
+      },
+      { name: 'principal', value: 'PRINCIPAL', sentence: 'Who asked, as agent:NAME.' },
+      { name: 'tool', value: 'TOOL', sentence: 'Which tool.' },
+      { name: 'call', value: 'CALL', sentence: 'Which call.' },
+      { name: 'from', value: 'TIME', sentence: 'Not before this time (ISO 8601).' },
+      { name: 'to', value: 'TIME', sentence: 'Not after this time (ISO 8601).' },
+      { name: 'oldest-first', value: null, sentence: 'From the beginning instead of from the end.' },
+      LIMIT,
+      CURSOR,
+    ],
+    sentence: 'Search all of history.',
+    examples: ['palisade journal search --kind refused --principal agent:ada --limit 50'],
+    load: () => import('./verbs/journal-search.ts'),
+  },
+  {
+    words: 'journal verify',
+    args: [],
+    flags: [
+      { name: 'file', value: 'FILE', sentence: 'Verify this export instead of the state directory.' },
+      KEY,
+      {
+        name: 'checkpoint',
+        value: 'FILE',
+        sentence: 'A checkpoint kept from before; the journal must be a continuation of it.',
+      },
+    ],
+    sentence: 'Verify the journal, naming the first bad record.',
+    examples: ['palisade journal verify', 'palisade journal verify --file journal.ndjson --key keys.json'],
+    load: () => import('./verbs/journal-verify.ts'),
+  },
+  {
+    words: 'journal export',
+    args: [],
+    flags: [
+      { name: 'from', value: 'SEQ', sentence: 'Start at this record (default: 1).' },
+      { name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' },
+    ],
+    sentence: 'Export the journal with a fresh signed checkpoint, for anyone to verify.',
+    examples: ['palisade journal export --out journal.ndjson'],
+    load: () => import('./verbs/journal-export.ts'),
+  },
+  {
+    words: 'journal prove',
+    args: ['SEQ|CALL'],
+    flags: [{ name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' }],
+    sentence: 'Prove that a record (or the ending of a call) is in the journal.',
+    examples: ['palisade journal prove call_01k --out proof.json'],
+    load: () => import('./verbs/journal-prove.ts'),
+  },
+  {
+    words: 'keys list',
+    args: [],
+    flags: [],
+    sentence: 'List the signing keys.',
+    examples: ['palisade keys list'],
+    load: () => import('./verbs/keys-list.ts'),
+  },
+  {
+    words: 'keys rotate',
+    args: [],
+    flags: [
+      AS,
+      { name: 'lost', value: null, sentence: 'Start a new key although the current private key is gone.' },
+    ],
+    sentence: 'Retire the signing key and start a new one; old receipts stay verifiable.',
+    examples: ['palisade keys rotate'],
+    load: () => import('./verbs/keys-rotate.ts'),
+  },
+  {
+    words: 'keys export',
+    args: [],
+    flags: [{ name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' }],
+    sentence: 'Print the public keys for verifiers.',
+    examples: ['palisade keys export --out keys.json'],
+    load: () => import('./verbs/keys-export.ts'),
+  },
+  {
+    words: 'receipt',
+    args: ['CALL'],
+    flags: [
+      { name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' },
+      { name: 'decode', value: null, sentence: 'Show the statement inside instead of the signed envelope.' },
+    ],
+    sentence: 'Print the signed receipt of a call.',
+    examples: ['palisade receipt call_01k --out receipt.json'],
+    load: () => import('./verbs/receipt.ts'),
+  },
+  {
+    words: 'verify',
+    args: ['FILE'],
+    flags: [
+      KEY,
+      { name: 'input', value: 'FILE', sentence: 'The input (JSON) that the receipt must be of.' },
+      { name: 'output', value: 'FILE', sentence: 'The output (JSON) that the receipt must be of.' },
+      { name: 'proof', value: 'FILE', sentence: 'A proof that the receipt is in the journal.' },
+    ],
+    sentence: 'Verify a receipt, a proof, a key file or a journal export, offline.',
+    examples: [
+      'palisade verify receipt.json --key keys.json',
+      'palisade verify receipt.json --key keys.json --proof proof.json',
+    ],
+    load: () => import('./verbs/verify.ts'),
+  },
+  {
+    words: 'config show',
+    args: [],
+    flags: [],
+    sentence: 'Show every setting, its value and where it came from.',
+    examples: ['palisade config show'],
+    load: () => import('./verbs/config-show.ts'),
+  },
+  {
+    words: 'doctor',
+    args: [],
+    flags: [
+      {
+        name: 'accept-clock',
+        value: null,
+        sentence: 'The clock is right and the journal is ahead of it: go on from here.',
+      },
+    ],
+    sentence: 'Check the state directory, the keys, the policies, the journal and the tiers.',
+    examples: ['palisade doctor'],
+    load: () => import('./verbs/doctor.ts'),
+  },
+  {
+    words: 'demo',
+    args: [],
+    flags: [],
+    sentence: 'See the whole line at work in a throw-away state directory.',
+    examples: ['palisade demo'],
+    load: () => import('./verbs/demo.ts'),
+  },
+  {
+    words: 'completion',
+    args: ['bash|zsh|fish'],
+    flags: [],
+    sentence: 'Print the completion script of your shell.',
+    examples: ['source <(palisade completion bash)'],
+    load: () => import('./verbs/completion.ts'),
+  },
+];

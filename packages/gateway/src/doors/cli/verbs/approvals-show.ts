@@ -1,0 +1,41 @@
+import { stateAt } from '../../../approval/approval.ts';
+import { show } from '../../../approval/list.ts';
+import { isoTime } from '../../../core/clock.ts';
+import { CodedError } from '../../../core/coded-error.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function run({ args, print, edge, openRecords }: Invocation): Promise<number> {
+  const [wanted = ''] = args;
+  const records = await openRecords();
+  try {
+    const approval = show(records.store, wanted);
+    if (approval === null)
+      throw new CodedError('approval/unknown', `Cannot show "${wanted}": there is no such request`);
+    const state = stateAt(approval, edge.clock.nowMs());
+    if (print.json) {
+      print.document({ ...approval, state });
+      return 0;
+    }
+    print.styled('bold', approval.id, `  ${state}`);
+    print.line(`who      ${approval.principal} (tenant ${approval.tenant})`);
+    print.line(`tool     ${approval.tool} (risk ${approval.risk})`);
+    print.line(`input    ${approval.inputText}`);
+    print.line(`policies ${approval.policies.join(', ') || 'none'}`);
+    print.line(`asked    ${isoTime(approval.askedAtMs)}, expires ${isoTime(approval.expiresAtMs)}`);
+    if (approval.decidedBy !== null) {
+      print.line(
+        `decided  ${approval.decidedBy} at ${isoTime(approval.decidedAtMs ?? 0)}${approval.note ? `: ${approval.note}` : ''}`,
+      );
+    }
+    if (state === 'pending') {
+      print.note(
+        '→',
+        'cyan',
+        ` palisade approvals approve ${approval.id}   or   palisade approvals deny ${approval.id}`,
+      );
+    }
+    return 0;
+  } finally {
+    await records.close();
+  }
+}

@@ -1,0 +1,54 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import { acceptClock } from '../../../invoke/administer.ts';
+import { type Finding, gatewayFindings, recordFindings } from '../findings.ts';
+import { principalOf } from '../input.ts';
+import type { Invocation } from '../verb.ts';
+
+const MARKS = { ok: ['green', '✓ '], warning: ['yellow', '! '], problem: ['red', '✗ '] } as const;
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { print, flags } = invocation;
+  const findings: Finding[] = [];
+  await add(findings, 'state directory', async () => {
+    const records = await invocation.openRecords();
+    try {
+      if (flags['accept-clock'] === true) acceptClock(records, principalOf(invocation));
+      return recordFindings(records, invocation);
+    } finally {
+      await records.close();
+    }
+  });
+  await add(findings, 'gateway', async () => {
+    const gateway = await invocation.openGateway();
+    try {
+      return gatewayFindings(gateway);
+    } finally {
+      await gateway.close();
+    }
+  });
+  const isSound = findings.every(({ state }) => state !== 'problem');
+  if (print.json) print.document({ ok: isSound, findings });
+  else {
+    for (const { name, state, detail, remedy } of findings) {
+      const [style, mark] = MARKS[state];
+      print.styled(style, mark, `${name}: ${detail}`);
+      if (remedy !== null) print.styled('cyan', '  → ', remedy);
+    }
+  }
+  return isSound ? 0 : 2;
+}
+
+/** A part that cannot be opened is itself the finding. */
+async function add(
+  findings: Finding[],
+  name: string,
+  look: () => Promise<readonly Finding[]>,
+): Promise<void> {
+  try {
+    findings.push(...(await look()));
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    if (findings.some(({ detail }) => detail === error.message)) return;
+    findings.push({ name, state: 'problem', detail: error.message, remedy: error.remedy });
+  }
+}

@@ -1,0 +1,17 @@
+import { findRecords, recordOf } from '../records.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function run({ args, print, openRecords }: Invocation): Promise<number> {
+  const records = await openRecords();
+  try {
+    const found = findRecords(records.segments, args[0] ?? '').map((row) => ({
+      ...recordOf(row),
+      hash: Buffer.from(row.hash).toString('hex'),
+    }));
+    if (print.json) print.document({ records: found });
+    else for (const record of found) print.line(JSON.stringify(record, null, 2));
+    return 0;
+  } finally {
+    await records.close();
+  }
+}

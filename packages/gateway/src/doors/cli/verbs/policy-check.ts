@@ -1,0 +1,28 @@
+import { join, resolve } from 'node:path';
+import { CODES } from '@palisade/sdk';
+import { checkDirectory } from '../../../policy/check.ts';
+import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function run({ args, print, stateDir, edge }: Invocation): Promise<number> {
+  const [given] = args;
+  const directory = given === undefined ? join(stateDir.path, 'policies') : resolve(edge.cwd, given);
+  const result = checkDirectory(directory, BUILTIN_TOOLS);
+  const problems = result.ok ? [] : result.problems;
+  const status = result.ok ? 0 : CODES['policy/unavailable'].exitStatus;
+  if (print.json) {
+    const digest = result.ok ? result.set.digest : null;
+    print.document({ ok: result.ok, digest, problems, warnings: result.warnings });
+    return status;
+  }
+  for (const { file, line, column, message, hint } of problems) {
+    print.line(`${file}:${line}:${column}: ${message}`);
+    if (hint) print.line(`  ${hint}`);
+  }
+  for (const { file, line, column, message } of result.warnings)
+    print.line(`${file}:${line}:${column}: warning: ${message}`);
+  if (result.ok)
+    print.note('ok', 'green', `  ${result.set.policies.length} policies, set ${result.set.digest}`);
+  else print.note('refused', 'red', `  ${problems.length} problems; the live set stays as it is`);
+  return status;
+}

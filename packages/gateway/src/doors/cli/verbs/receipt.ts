@@ -1,0 +1,26 @@
+import { canonicalize } from '@palisade/sdk';
+import { writeOut } from '../out-file.ts';
+import { endingOf, recordOf } from '../records.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, flags, print } = invocation;
+  const records = await invocation.openRecords();
+  try {
+    const { envelope } = recordOf(endingOf(records.segments, args[0] ?? '')).body as {
+      envelope: { payload: string };
+    };
+    if (flags.decode === true) {
+      const statement: unknown = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'));
+      if (print.json) print.document(statement);
+      else print.line(JSON.stringify(statement, null, 2));
+    } else {
+      await writeOut(invocation, [
+        flags.out === undefined ? `${canonicalize(envelope)}\n` : canonicalize(envelope),
+      ]);
+    }
+    return 0;
+  } finally {
+    await records.close();
+  }
+}

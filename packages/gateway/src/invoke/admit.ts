@@ -1,0 +1,117 @@
+import { type ApprovalBinding, approvalDigest } from '../approval/approval.ts';
+import { standing } from '../approval/standing.ts';
+import { left } from '../budget/left.ts';
+import type { ToolCall } from '../core/call.ts';
+import type { ApprovalFact, CheckedCall } from '../core/checked-call.ts';
+import type { Digest } from '../core/digest.ts';
+import { type Refused, refuse } from '../core/outcome.ts';
+import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
+import { authorize, type Decision } from '../policy/authorize.ts';
+import type { Grant } from '../policy/grant.ts';
+import type { Gateway } from './gateway.ts';
+
+/** What the policies said, as far as it got; it goes into the receipt of a refusal too. */
+export type Verdict = { readonly set: Digest | null; readonly decidedBy: readonly string[] };
+
+export const UNDECIDED: Verdict = { set: null, decidedBy: [] };
+
+export type Admission =
+  | {
+      readonly kind: 'granted';
+      readonly checked: CheckedCall;
+      readonly grant: Grant;
+      readonly binding: ApprovalBinding;
+    }
+  | {
+      readonly kind: 'ask';
+      readonly checked: CheckedCall;
+      readonly verdict: Verdict;
+      readonly binding: ApprovalBinding;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly checked: CheckedCall | null;
+      readonly refused: Refused;
+      readonly verdict: Verdict;
+    };
+
+const MAX_TIMEOUT_MS = 86_400_000;
+
+/** find, authorize and, where the policies ask for it, approve: everything that can be said before money and disk. */
+export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission> {
+  const invalid = invalidField(call);
+  if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
+  const checked = await gateway.registry.check(call);
+  if ('status' in checked) return refusedAs(checked);
+  const { tier, id } = checked.tool;
+  if (gateway.tiers[tier] === undefined) {
+    return refusedAs(refuse('tier/unenforceable', `Cannot run ${id}: this gateway has no tier "${tier}"`));
+  }
+  return decide(gateway, checked);
+}
+
+function decide(gateway: Gateway, checked: CheckedCall): Admission {
+  gateway.policy.refresh();
+  const nowMs = gateway.clock.nowMs();
+  const budgetLeft = left(gateway.store, gateway.budgets, checked, nowMs);
+  const first = authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs });
+  if (first.verdict !== 'ask') return admissionOf(first, checked);
+  const binding = bindingOf(checked, first.setDigest);
+  const stand = standing(gateway.store, approvalDigest(binding), nowMs);
+  if (stand.kind !== 'approved') {
+    return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
+  }
+  const { id, decidedBy, decidedAtMs } = stand.approval;
+  const approval: ApprovalFact = { id, by: decidedBy ?? '', atMs: decidedAtMs ?? 0 };
+  return admissionOf(authorize(gateway.policy, checked, { budgetLeft, approval, nowMs }), checked);
+}
+
+function admissionOf(decision: Decision, checked: CheckedCall): Admission {
+  switch (decision.verdict) {
+    case 'allow': {
+      const { grant } = decision;
+      return { kind: 'granted', checked, grant, binding: bindingOf(checked, grant.setDigest) };
+    }
+    case 'ask': {
+      const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
+      return { kind: 'ask', checked, verdict, binding: bindingOf(checked, decision.setDigest) };
+    }
+    case 'deny': {
+      const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
+      return { kind: 'refused', checked, refused: decision.refused, verdict };
+    }
+  }
+}
+
+function bindingOf(checked: CheckedCall, policySet: Digest): ApprovalBinding {
+  const { call, tool, toolDigest, inputDigest } = checked;
+  const principal = formatPrincipal(call.principal);
+  return {
+    tenant: call.tenant,
+    principal,
+    tool: tool.id,
+    toolDigest,
+    inputDigest,
+    artifacts: tool.artifacts,
+    policySet,
+  };
+}
+
+function refusedAs(refused: Refused): Admission {
+  return { kind: 'refused', checked: null, refused, verdict: UNDECIDED };
+}
+
+/** Boundary: names from outside are held to one grammar before they reach a policy, a row or a record. */
+function invalidField({ principal, tenant, run, tool, timeoutMs }: ToolCall): string | null {
+  if (!isName(principal.name)) return 'Cannot accept call: the principal has no valid name';
+  if (!isName(tenant)) return 'Cannot accept call: the tenant has no valid name';
+  if (run !== null && !isName(run)) return 'Cannot accept call: the run has no valid name';
+  if (!isToolName(tool)) return 'Cannot accept call: the tool has no valid name';
+  if (
+    timeoutMs !== null &&
+    !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS)
+  ) {
+    return `Cannot accept call: the time limit is ${timeoutMs} ms, expected 1 to ${MAX_TIMEOUT_MS}`;
+  }
+  return null;
+}

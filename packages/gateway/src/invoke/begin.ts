@@ -1,0 +1,130 @@
+import { canonicalize } from '@palisade/sdk';
+import { approvalDigest } from '../approval/approval.ts';
+import { ask } from '../approval/ask.ts';
+import { standing } from '../approval/standing.ts';
+import { use } from '../approval/use.ts';
+import { reserve } from '../budget/reserve.ts';
+import type { ToolCall } from '../core/call.ts';
+import type { CheckedCall } from '../core/checked-call.ts';
+import type { Json } from '../core/json.ts';
+import { type Limits, narrow } from '../core/limits.ts';
+import { type Refused, refuse } from '../core/outcome.ts';
+import { formatPrincipal } from '../core/principal.ts';
+import type { Grant } from '../policy/grant.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { type Admission, UNDECIDED, type Verdict } from './admit.ts';
+import { appendEnding, type Ended } from './ending.ts';
+import { type CallFacts, grantedFacts, refusalFacts } from './facts.ts';
+import type { Gateway } from './gateway.ts';
+
+/** A call that may run now: its intent is durable, its budgets are reserved, its approval is used. */
+export type Begun = {
+  readonly kind: 'begun';
+  readonly grant: Grant;
+  readonly limits: Limits;
+  readonly facts: CallFacts;
+  readonly startedAt: string;
+};
+
+type Granted = Extract<Admission, { kind: 'granted' }>;
+type Asking = Extract<Admission, { kind: 'ask' }>;
+
+/**
+ * One transaction: either the intent with everything it needs, or the refusal with its receipt. Nothing in between can
+ * be seen by another process or be left by a crash.
+ */
+export function begin(gateway: Gateway, call: ToolCall, admission: Admission): Promise<Begun | Ended> {
+  return gateway.store.commit((tx) => {
+    switch (admission.kind) {
+      case 'granted':
+        return beginGranted(gateway, tx, admission);
+      case 'ask':
+        return refuseIn(gateway, tx, admission, askIn(gateway, tx, admission));
+      case 'refused': {
+        const facts = refusalFacts(call, admission.checked, admission.verdict, gateway.version);
+        return appendEnding(gateway, tx, facts, { outcome: admission.refused, ran: null });
+      }
+    }
+  });
+}
+
+function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended {
+  const { checked, grant, binding } = admission;
+  const nowMs = gateway.clock.nowMs();
+  const { id: callId } = checked.call;
+  const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
+  if (grant.approval !== null && standing(tx, approvalDigest(binding), nowMs).kind !== 'approved') {
+    // Another process has used the approval since we looked.
+    const asking: Asking = { kind: 'ask', checked, verdict, binding };
+    return refuseIn(gateway, tx, asking, askIn(gateway, tx, asking));
+  }
+  const reserved = reserve(tx, { callId, rules: gateway.budgets, checked, nowMs });
+  if (!reserved.ok) return refuseIn(gateway, tx, { checked, verdict }, reserved.refused);
+  if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
+    throw new TypeError('Cannot use approval: it stood a moment ago in this very transaction');
+  }
+  const limits = narrow(grant.limits, reserved.limits);
+  const facts = grantedFacts(grant, limits, gateway.version);
+  const { at } = gateway.journal.append(tx, {
+    kind: 'intent',
+    call: callId,
+    principal: facts.principal,
+    tool: facts.tool.id,
+    tenant: facts.tenant,
+    body: { facts: facts as unknown as Json },
+    opens: gateway.presence.id,
+  });
+  return { kind: 'begun', grant, limits, facts, startedAt: at };
+}
+
+/** Opens the question for a person, or finds the one that is open, and says how it stands. */
+function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
+  const nowMs = gateway.clock.nowMs();
+  const digest = approvalDigest(binding);
+  const before = standing(tx, digest, nowMs);
+  if (before.kind === 'denied') {
+    const { decidedBy, note } = before.approval;
+    return refuse(
+      'policy/approval-denied',
+      `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`,
+    );
+  }
+  const { call, tool, input } = checked;
+  const { approval, isNew } = ask(tx, {
+    id: `apr_${call.id.slice(call.id.indexOf('_') + 1)}`,
+    binding,
+    inputText: canonicalize(gateway.redact(input)),
+    policies: verdict.decidedBy,
+    risk: tool.risk,
+    nowMs,
+    expiresAtMs: nowMs + gateway.approvalExpiresAfterMs,
+  });
+  if (isNew) {
+    gateway.journal.append(tx, {
+      kind: 'approval-asked',
+      call: call.id,
+      principal: formatPrincipal(call.principal),
+      tool: tool.id,
+      tenant: call.tenant,
+      body: { approval: approval.id, digest, policySet: verdict.set },
+    });
+  }
+  const remedy = `Have a user run \`palisade approvals approve ${approval.id}\`, then repeat the identical call.`;
+  if (before.kind === 'expired' && before.approval.decidedBy !== null) {
+    const message = `Cannot run call: approval ${before.approval.id} expired unused; ${approval.id} is asked for now`;
+    return refuse('policy/approval-expired', message, remedy);
+  }
+  return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
+}
+
+type Refusing = { readonly checked: CheckedCall; readonly verdict: Verdict };
+
+function refuseIn(
+  gateway: Gateway,
+  tx: Transaction,
+  { checked, verdict = UNDECIDED }: Refusing,
+  outcome: Refused,
+): Ended {
+  const facts = refusalFacts(checked.call, checked, verdict, gateway.version);
+  return appendEnding(gateway, tx, facts, { outcome, ran: null });
+}

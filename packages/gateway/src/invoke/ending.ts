@@ -1,0 +1,82 @@
+import { canonicalize } from '@palisade/sdk';
+import { signReceipt } from '../attest/receipt.ts';
+import { digestBytes } from '../core/digest.ts';
+import { NO_USAGE, type Usage } from '../core/limits.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Transaction } from '../store/transaction.ts';
+import type { Execution } from '../tiers/tier.ts';
+import type { CallFacts } from './facts.ts';
+import type { Records } from './gateway.ts';
+
+/** How a call ended, with the receipt that proves it; null only when nothing could be recorded any more. */
+export type Ended = {
+  readonly kind: 'ended';
+  readonly callId: string;
+  readonly outcome: Outcome;
+  readonly usage: Usage;
+  readonly receipt: string | null;
+};
+
+/** When and where it ran; null when nothing ran. */
+export type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
+
+/**
+ * Signs the receipt and adds the record that holds it, in one transaction. The receipt names the place of the record, the
+ * record holds the receipt, and its hash goes into the chain: neither can be changed or left out without the other.
+ */
+export function appendEnding(
+  gateway: Records,
+  tx: Transaction,
+  facts: CallFacts,
+  ended: { outcome: Outcome; ran: Ran },
+): Ended {
+  const { outcome, ran } = ended;
+  const { status, code } = outcome;
+  const usage = status === 'refused' ? NO_USAGE : outcome.usage;
+  const output = outputOf(outcome);
+  let receipt = '';
+  gateway.journal.append(tx, (place) => {
+    const { inputDigest, call, ...rest } = facts;
+    const signed = signReceipt(
+      {
+        ...rest,
+        call: {
+          ...call,
+          receivedAt: earlier(call.receivedAt, ran?.startedAt ?? place.at),
+          startedAt: ran?.startedAt ?? null,
+        },
+        inputDigest,
+        outputDigest: output?.digest ?? null,
+        outcome: { status, code },
+        output: output === null ? null : { bytes: output.bytes, truncated: output.truncated },
+        execution: ran?.execution ?? null,
+        usage,
+      },
+      place,
+      gateway.keys,
+    );
+    receipt = signed.envelope;
+    return {
+      kind: status === 'refused' ? 'refused' : 'ended',
+      call: call.id,
+      principal: facts.principal,
+      tool: facts.tool.id,
+      tenant: facts.tenant,
+      body: { status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
+      closes: status !== 'refused',
+    };
+  });
+  return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
+}
+
+function outputOf(outcome: Outcome) {
+  if (outcome.status === 'refused' || outcome.output === null) return null;
+  const text = canonicalize(outcome.output);
+  const truncated = outcome.status === 'failed' && outcome.truncated;
+  return { digest: digestBytes(text), bytes: Buffer.byteLength(text), truncated };
+}
+
+/** Times in a receipt are in order even when the clock was set back by a little in between. */
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}

@@ -1,0 +1,59 @@
+import { CODES } from '@palisade/sdk';
+import type { ToolCall } from '../core/call.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { makeId } from '../core/id.ts';
+import { NO_USAGE } from '../core/limits.ts';
+import { fail, type Outcome, type RefusedCode, refuse } from '../core/outcome.ts';
+import { formatPrincipal } from '../core/principal.ts';
+import { UNDECIDED } from './admit.ts';
+import { appendEnding, type Ended } from './ending.ts';
+import { recordable, refusalFacts } from './facts.ts';
+import type { Gateway } from './gateway.ts';
+
+/*
+ * Something was thrown before the call could run. A coded error is a refusal with its remedy; anything else is our own
+ * fault, and the caller gets an incident id instead of a stack. Both are recorded where the journal can still be written.
+ */
+export async function refuseOrFault(gateway: Gateway, call: ToolCall, error: unknown): Promise<Ended> {
+  const incident = makeId('inc', gateway.clock.nowMs(), gateway.random);
+  const outcome = outcomeOf(error, incident);
+  try {
+    return await gateway.store.commit((tx) => {
+      const named = recordable(call);
+      if (outcome.status === 'failed') {
+        gateway.journal.append(tx, {
+          kind: 'fault',
+          call: call.id,
+          principal: formatPrincipal(named.principal),
+          tool: named.tool,
+          tenant: named.tenant,
+          body: { incident, error: describe(error) },
+        });
+      }
+      return appendEnding(gateway, tx, refusalFacts(call, null, UNDECIDED, gateway.version), {
+        outcome,
+        ran: null,
+      });
+    });
+  } catch {
+    // Nothing ran and nothing can be written: the refusal itself is all we can give.
+    return { kind: 'ended', callId: call.id, outcome, usage: NO_USAGE, receipt: null };
+  }
+}
+
+function outcomeOf(error: unknown, incident: string): Outcome {
+  if (error instanceof CodedError && CODES[error.code].kind === 'refused') {
+    return refuse(error.code as RefusedCode, error.message, error.remedy);
+  }
+  return fail('gateway/fault', `Cannot handle call: the gateway broke, incident ${incident}`);
+}
+
+/** Enough to find the place in our code; values from the caller stay out of it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const frames = (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 5);
+  return `${error.name} ${frames.map((frame) => frame.trim().replace(/\(?(file:\/\/)?\/[^)]*\/([^/)]+)\)?$/, '$2')).join(' < ')}`;
+}

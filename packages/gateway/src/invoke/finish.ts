@@ -1,0 +1,43 @@
+import { settle } from '../budget/settle.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { fail, type Outcome } from '../core/outcome.ts';
+import type { RunResult } from '../tiers/tier.ts';
+import type { Begun } from './begin.ts';
+import { appendEnding, type Ended } from './ending.ts';
+import type { Gateway } from './gateway.ts';
+
+/** A disk or a lock may come back; a run that happened is worth waiting for. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 200;
+
+/** One transaction: the budgets are settled with what was really used, the receipt is signed, the intent is closed. */
+export async function finish(gateway: Gateway, begun: Begun, result: RunResult): Promise<Ended> {
+  const { ending, usage, execution } = result;
+  const outcome: Outcome =
+    ending.status === 'ok'
+      ? { status: 'ok', code: 'ok', output: ending.output, usage }
+      : fail(ending.code, ending.message, { output: ending.output, truncated: ending.truncated, usage });
+  const ran = { startedAt: begun.startedAt, execution };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await gateway.store.commit((tx) => {
+        settle(tx, begun.facts.call.id, usage);
+        return appendEnding(gateway, tx, begun.facts, { outcome, ran });
+      });
+    } catch (error) {
+      if (attempt === ATTEMPTS) return unrecorded(begun, result, error);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+}
+
+/** It ran, but its ending could not be written: the next start will record it as unknown, and so we call it here. */
+function unrecorded({ facts }: Begun, { ending, usage }: RunResult, error: unknown): Ended {
+  const why = error instanceof CodedError ? error.message : 'the gateway broke';
+  const remedy = error instanceof CodedError ? error.remedy : undefined;
+  const message = `Cannot record the ending of the call, which ran: ${why}`;
+  const truncated = ending.status === 'failed' && ending.truncated;
+  const facts_ = { output: ending.output, truncated, usage, ...(remedy === undefined ? {} : { remedy }) };
+  const outcome = fail('tier/unknown-ending', message, facts_);
+  return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt: null };
+}

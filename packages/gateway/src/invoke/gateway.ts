@@ -1,0 +1,34 @@
+import type { Keys } from '../attest/keys.ts';
+import type { BudgetRule } from '../budget/rule.ts';
+import type { Clock, Random } from '../core/clock.ts';
+import type { Json } from '../core/json.ts';
+import type { TierName } from '../core/tool.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Segments } from '../journal/segments.ts';
+import type { PolicyEngine } from '../policy/engine.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Presence } from '../store/presence.ts';
+import type { Store } from '../store/store.ts';
+import type { Tier } from '../tiers/tier.ts';
+
+/** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
+export type Records = {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly presence: Presence;
+  readonly keys: Keys;
+  readonly journal: Journal;
+  readonly segments: Segments;
+  readonly redact: (value: Json) => Json;
+};
+
+/** All rooms of one gateway, built by daemon.ts and handed to the line. */
+export type Gateway = Records & {
+  readonly policy: PolicyEngine;
+  readonly budgets: readonly BudgetRule[];
+  readonly approvalExpiresAfterMs: number;
+  readonly registry: Registry;
+  readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
+};

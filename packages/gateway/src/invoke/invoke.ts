@@ -1,0 +1,70 @@
+import type { ToolCall } from '../core/call.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { NO_USAGE } from '../core/limits.ts';
+import type { RunEnding, RunResult } from '../tiers/tier.ts';
+import { admit } from './admit.ts';
+import { type Begun, begin } from './begin.ts';
+import type { Ended } from './ending.ts';
+import { refuseOrFault } from './fault.ts';
+import { finish } from './finish.ts';
+import type { Gateway } from './gateway.ts';
+
+/*
+ * The line. Every door ends here and nothing runs anywhere else:
+ *
+ *   admit   find the tool, read the input once, ask the policies (and, where they say so, a person)
+ *   begin   one durable transaction: budgets reserved, approval used, intent written; or the refusal, written
+ *   run     the tier spends the grant and holds the limits
+ *   finish  one durable transaction: budgets settled, receipt signed, ending written
+ *
+ * It never throws: what breaks becomes a refusal before the run, or a failed ending after it.
+ */
+export async function invoke(gateway: Gateway, call: ToolCall, signal: AbortSignal): Promise<Ended> {
+  let begun: Begun | Ended;
+  try {
+    begun = await begin(gateway, call, await admit(gateway, call));
+  } catch (error) {
+    return refuseOrFault(gateway, call, error);
+  }
+  if (begun.kind === 'ended') return begun;
+  return finish(gateway, begun, await run(gateway, begun, signal));
+}
+
+async function run(gateway: Gateway, begun: Begun, signal: AbortSignal): Promise<RunResult> {
+  const { grant, limits } = begun;
+  const { tool } = grant.call;
+  try {
+    const tier = gateway.tiers[tool.tier];
+    if (tier === undefined)
+      throw new CodedError(
+        'tier/unenforceable',
+        `Cannot run ${tool.id}: there is no tier "${tool.tier}" here`,
+      );
+    const result = await tier.run(grant, limits, signal);
+    return { ...result, ending: await checkedEnding(gateway, begun, result.ending) };
+  } catch (error) {
+    return brokenResult(begun, error);
+  }
+}
+
+async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEnding): Promise<RunEnding> {
+  if (ending.status !== 'ok') return ending;
+  const problem = (await gateway.registry.outputCheck(grant.call.tool))(ending.output);
+  if (problem === null) return ending;
+  const message = `Cannot accept the output of ${grant.call.tool.id}: ${problem}`;
+  return { status: 'failed', code: 'tier/invalid-output', message, output: ending.output, truncated: false };
+}
+
+/** A tier that throws has broken, not failed: the call is closed as a fault and costs its one call. */
+function brokenResult({ grant }: Begun, error: unknown): RunResult {
+  const message = error instanceof CodedError ? error.message : 'Cannot finish call: the tier broke';
+  const ending = {
+    status: 'failed',
+    code: 'gateway/fault',
+    message,
+    output: null,
+    truncated: false,
+  } as const;
+  const execution = { tier: grant.call.tool.tier, executor: 'none', isolation: {} };
+  return { ending, usage: { ...NO_USAGE, calls: 1 }, execution };
+}

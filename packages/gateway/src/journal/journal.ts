@@ -1,0 +1,182 @@
+import { canonicalize } from '@palisade/sdk';
+import type { Signer } from '../attest/keys.ts';
+import { isoTime } from '../core/clock.ts';
+import { CodedError } from '../core/coded-error.ts';
+import type { Json } from '../core/json.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { appendLeaf, leafHash, TILE_LEAVES } from './frontier.ts';
+import { type Head, readHead, writeCheckpoint, writeHead } from './head.ts';
+import { query } from './tables.ts';
+
+/*
+ * The journal: what was asked, decided and done, in one chain without gaps. Rooms hand in drafts inside a transaction;
+ * the journal gives each its number, its time and the hash of the record before it. The time of a record is never before
+ * that of its predecessor: order comes from the number, not from the clock. Secrets in use are taken out by their values
+ * before anything is hashed. A record says digests of inputs and outputs, never the bytes.
+ *
+ * What it defends: any change to a record, and any missing, added or moved record, breaks the chain; a missing tail
+ * breaks the signed checkpoint. What it cannot: whoever holds the state directory holds the signing key too. A checkpoint
+ * or receipt kept elsewhere is the anchor against that.
+ */
+
+export type Draft = {
+  readonly kind: string;
+  readonly call: string | null;
+  readonly principal: string | null;
+  readonly tool: string | null;
+  readonly tenant: string | null;
+  readonly body: { readonly [key: string]: Json };
+  /** An intent stays open, in the name of its process, until the record that closes it. */
+  readonly opens?: string;
+  readonly closes?: boolean;
+};
+
+/** The place of a record that is about to be written. */
+export type Position = {
+  readonly seq: number;
+  readonly prev: string;
+  readonly at: string;
+  readonly atMs: number;
+};
+
+export type JournalOptions = {
+  readonly signer: Signer;
+  readonly nowMs: () => number;
+  readonly redact: (value: Json) => Json;
+  readonly checkpointEveryRecords: number;
+  readonly checkpointAfterMs: number;
+  readonly maxBehindMs: number;
+};
+
+export type OpenCall = { readonly call: string; readonly owner: string; readonly seq: number };
+
+const insertRecord = query<{
+  seq: number;
+  at_ms: number;
+  kind: string;
+  call: string | null;
+  principal: string | null;
+  tool: string | null;
+  tenant: string | null;
+  line: string;
+  hash: Uint8Array;
+}>()((db, p) =>
+  db.insertInto('journal_record').values({
+    seq: p('seq'),
+    at_ms: p('at_ms'),
+    kind: p('kind'),
+    call: p('call'),
+    principal: p('principal'),
+    tool: p('tool'),
+    tenant: p('tenant'),
+    line: p('line'),
+    hash: p('hash'),
+  }),
+);
+
+const insertTile = query<{ tile: number; hash: Uint8Array }>()((db, p) =>
+  db.insertInto('journal_tile').values({ tile: p('tile'), hash: p('hash') }),
+);
+const insertOpen = query<OpenCall>()((db, p) =>
+  db.insertInto('journal_open').values({ call: p('call'), owner: p('owner'), seq: p('seq') }),
+);
+const deleteOpen = query<{ call: string | null }>()((db, p) =>
+  db.deleteFrom('journal_open').where('call', '=', p('call')),
+);
+const selectOpen = query()((db) => db.selectFrom('journal_open').selectAll().orderBy('seq'));
+
+export class Journal {
+  readonly #options: JournalOptions;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a record to the chain inside this transaction; durable and visible when the transaction is. */
+  append(tx: Transaction, draftAt: Draft | ((position: Position) => Draft)): Position {
+    const head = tx.once(this, () => this.#enter(tx));
+    const position = this.#positionAfter(head);
+    const draft = typeof draftAt === 'function' ? draftAt(position) : draftAt;
+    const { call, principal, tool, tenant, kind } = draft;
+    const body = this.#options.redact(draft.body);
+    const { seq, prev, at, atMs } = position;
+    const line = canonicalize({ at, body, call, kind, prev, principal, seq, tenant, tool, v: 1 });
+    const hash = leafHash(line);
+    tx.run(insertRecord, { seq, at_ms: atMs, kind, call, principal, tool, tenant, line, hash });
+    const tile = appendLeaf(head.frontier, head.seq, hash);
+    if (tile !== null) tx.run(insertTile, { tile: seq / TILE_LEAVES - 1, hash: tile });
+    if (draft.opens !== undefined && call !== null) tx.run(insertOpen, { call, owner: draft.opens, seq });
+    if (draft.closes === true) tx.run(deleteOpen, { call });
+    if (seq === 1) head.origin = hash;
+    head.seq = seq;
+    head.hash = hash;
+    head.atMs = atMs;
+    return position;
+  }
+
+  /** Signs the journal as it stands now, whatever the schedule says. */
+  checkpoint(tx: Transaction): { readonly head: Head; readonly envelope: string } {
+    const head = tx.once(this, () => this.#enter(tx));
+    if (head.seq === 0) throw new TypeError('Cannot sign checkpoint: the journal is empty');
+    return { head, envelope: writeCheckpoint(tx, head, this.#options.signer) };
+  }
+
+  /** Starts again from the clock as it is now, and says so in the chain. */
+  acceptClock(tx: Transaction, principal: string): Position {
+    const head = tx.once(this, () => this.#enter(tx));
+    const before = isoTime(head.atMs);
+    head.atMs = Math.min(head.atMs, this.#options.nowMs());
+    return this.append(tx, {
+      kind: 'clock-accepted',
+      call: null,
+      principal,
+      tool: null,
+      tenant: null,
+      body: { before },
+    });
+  }
+
+  /** True when records were written since the last checkpoint. */
+  isUncovered(reader: Reader): boolean {
+    const { seq, checkpointSeq } = readHead(reader);
+    return seq > checkpointSeq;
+  }
+
+  /** Intents that no record has closed yet, of all processes. */
+  openCalls(reader: Reader): OpenCall[] {
+    return reader.all(selectOpen, {});
+  }
+
+  #enter(tx: Transaction): Head {
+    const head = readHead(tx);
+    tx.beforeCommit(() => {
+      if (this.#isCheckpointDue(head)) writeCheckpoint(tx, head, this.#options.signer);
+      writeHead(tx, head);
+    });
+    return head;
+  }
+
+  #isCheckpointDue(head: Head): boolean {
+    const { checkpointEveryRecords, checkpointAfterMs } = this.#options;
+    if (head.seq === head.checkpointSeq) return false;
+    return (
+      head.seq - head.checkpointSeq >= checkpointEveryRecords ||
+      head.atMs - head.checkpointAtMs >= checkpointAfterMs
+    );
+  }
+
+  #positionAfter(head: Head): Position {
+    const nowMs = this.#options.nowMs();
+    // Boundary: with the clock set back, windows and approvals that are over would come back to life.
+    if (nowMs < head.atMs - this.#options.maxBehindMs) {
+      const [clock, last] = [isoTime(nowMs), isoTime(head.atMs)];
+      throw new CodedError(
+        'store/clock-behind',
+        `Cannot record the call: the clock says ${clock}, the last record is of ${last}`,
+      );
+    }
+    const atMs = Math.max(nowMs, head.atMs);
+    const prev = Buffer.from(head.hash).toString('hex');
+    return { seq: head.seq + 1, prev, at: isoTime(atMs), atMs };
+  }
+}

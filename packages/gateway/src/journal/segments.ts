@@ -1,0 +1,159 @@
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { CodedError } from '../core/coded-error.ts';
+import { storeErrorOf } from '../store/fault-of.ts';
+import type { Query } from '../store/query.ts';
+import type { Store } from '../store/store.ts';
+import { Statements } from '../store/transaction.ts';
+import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './tables.ts';
+
+/*
+ * Old records leave the live database for sealed segment files, so that it stays small and appends stay as fast as on
+ * the first day. A segment is a copy first (under a name of its own, counted and flushed), then known (a row, in one
+ * transaction), and only then are its records deleted from the live table, a slice at a time. A crash in between loses
+ * nothing and shows nothing twice: below the last known segment, only segments are read.
+ */
+
+const FOLDER = 'journal';
+const SLICE_RECORDS = 2048;
+
+const listSegments = query()((db) => db.selectFrom('journal_segment').selectAll().orderBy('first'));
+const insertSegment = query<SegmentRow>()((db, p) =>
+  db
+    .insertInto('journal_segment')
+    .values({ first: p('first'), last: p('last'), file: p('file') })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const deleteSlice = query<{ from: number; to: number }>()((db, p) =>
+  db.deleteFrom('journal_record').where('seq', '>=', p('from')).where('seq', '<=', p('to')),
+);
+const firstLive = query()((db) => db.selectFrom('journal_record').select((e) => e.fn.min('seq').as('seq')));
+
+/** One place records are read from: the live database or a sealed file. */
+export type Shelf = {
+  readonly first: number;
+  readonly last: number;
+  readonly all: <P, R>(query: Query<P, R>, values: P) => R[];
+};
+
+export class Segments {
+  readonly #store: Store;
+  readonly #folder: string;
+  readonly #open = new Map<string, { db: Database.Database; statements: Statements }>();
+
+  readonly #owner: string;
+
+  /** `owner` names this process, so that two that seal at once never write to one file. */
+  constructor(store: Store, owner: string) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#folder = join(store.directory, FOLDER);
+  }
+
+  /** All shelves in the order of their records; together they hold every record once. */
+  shelves(): Shelf[] {
+    const sealed = this.#store.all(listSegments, {});
+    const shelves: Shelf[] = sealed.map((row) => ({
+      first: row.first,
+      last: row.last,
+      all: (q, values) => this.#readSealed(row, q, values),
+    }));
+    const first = (sealed.at(-1)?.last ?? 0) + 1;
+    const last = Number.MAX_SAFE_INTEGER;
+    return [...shelves, { first, last, all: (q, values) => this.#store.all(q, values) }];
+  }
+
+  /** Moves full segments out of the live table, leaving at least one segment's worth of records in it. */
+  async roll(headSeq: number, segmentRecords: number): Promise<void> {
+    for (;;) {
+      const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
+      await this.#deleteUpTo(sealedTo);
+      if (headSeq - sealedTo < 2 * segmentRecords) return;
+      const [first, last] = [sealedTo + 1, sealedTo + segmentRecords];
+      const file = `segment-${String(first).padStart(12, '0')}-${this.#owner}.db`;
+      const copied = await this.#copy(first, last, file);
+      const isOurs =
+        copied && (await this.#store.commit((tx) => tx.run(insertSegment, { first, last, file }))) === 1;
+      if (!isOurs) rmSync(join(this.#folder, file), { force: true });
+    }
+  }
+
+  close(): void {
+    for (const { db } of this.#open.values()) db.close();
+    this.#open.clear();
+  }
+
+  /** False when another process has sealed and deleted these records in the meantime. */
+  async #copy(first: number, last: number, file: string): Promise<boolean> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const path = join(this.#folder, file);
+    rmSync(path, { force: true });
+    const db = new Database(path);
+    let copied = 0;
+    try {
+      db.exec('PRAGMA journal_mode = OFF');
+      db.exec('PRAGMA synchronous = OFF');
+      db.exec(RECORD_TABLE);
+      db.prepare('ATTACH ? AS live').run([join(this.#store.directory, 'palisade.db')]);
+      const copy = db.prepare(
+        'INSERT INTO main.journal_record SELECT * FROM live.journal_record WHERE seq >= ? AND seq <= ?',
+      );
+      for (let from = first; from <= last; from += SLICE_RECORDS) {
+        copied += copy.run([from, Math.min(from + SLICE_RECORDS - 1, last)]).changes;
+        await nextTurn();
+      }
+      db.exec(RECORD_INDEXES);
+    } catch (error) {
+      throw storeErrorOf(error, `seal a segment of the journal as "${path}"`);
+    } finally {
+      db.close();
+    }
+    chmodSync(path, 0o400);
+    flush(path);
+    flush(this.#folder);
+    return copied === last - first + 1;
+  }
+
+  async #deleteUpTo(seq: number): Promise<void> {
+    for (;;) {
+      const from = this.#store.get(firstLive, {})?.seq ?? null;
+      if (from === null || from > seq) return;
+      const to = Math.min(from + SLICE_RECORDS - 1, seq);
+      await this.#store.commit((tx) => tx.run(deleteSlice, { from, to }));
+      await nextTurn();
+    }
+  }
+
+  #readSealed<P, R>(row: SegmentRow, q: Query<P, R>, values: P): R[] {
+    const path = join(this.#folder, row.file);
+    try {
+      let shelf = this.#open.get(path);
+      if (shelf === undefined) {
+        const db = new Database(path, { readonly: true, fileMustExist: true } as Database.Options);
+        shelf = { db, statements: new Statements(db) };
+        this.#open.set(path, shelf);
+      }
+      return shelf.statements.all(q, values);
+    } catch (error) {
+      const known = storeErrorOf(error, `read the journal segment "${path}"`);
+      if (known instanceof CodedError) {
+        throw new CodedError(
+          'store/corrupt',
+          `Cannot read records ${row.first} to ${row.last}: ${known.message}`,
+        );
+      }
+      throw known;
+    }
+  }
+}
+
+function flush(path: string): void {
+  const fd = openSync(path, 'r');
+  fsyncSync(fd);
+  closeSync(fd);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

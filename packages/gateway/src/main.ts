@@ -1,0 +1,37 @@
+import { readEnvironment } from './config/environment.ts';
+import { runCommandLine } from './doors/cli/cli.ts';
+import { VERSION } from './version.ts';
+
+/* The entry of the `palisade` command: gives the command line its edge, and carries its exit status out. */
+
+const cancel = new AbortController();
+
+/** The first Ctrl-C cancels the call, which is then recorded and settled; the second one leaves at once. */
+function onSignal(): void {
+  if (cancel.signal.aborted) process.exit(130);
+  cancel.abort(new Error('cancelled by the user'));
+}
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
+process.stdout.on('error', (error: Error & { code?: string }) => {
+  // A reader that went away (a pager, head) has seen enough.
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+const daemon = () => import('./daemon.ts');
+
+process.exitCode = await runCommandLine({
+  argv: process.argv.slice(2),
+  env: readEnvironment(),
+  cwd: process.cwd(),
+  version: VERSION,
+  clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
+  random: { bytes: (count) => crypto.getRandomValues(new Uint8Array(count)) },
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  signal: cancel.signal,
+  openRecords: async (options) => (await daemon()).openRecords(options),
+  openGateway: async (options) => (await daemon()).openGateway(options),
+});

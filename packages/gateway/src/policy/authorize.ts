@@ -1,0 +1,86 @@
+import type { CheckedCall } from '../core/checked-call.ts';
+import type { Digest } from '../core/digest.ts';
+import { type Refused, refuse } from '../core/outcome.ts';
+import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { decide, type Ruling } from './decide.ts';
+import type { PolicyEngine } from './engine.ts';
+import { type Grant, makeGrant } from './grant.ts';
+import {
+  type Act,
+  type ActFacts,
+  actQuestion,
+  approvedQuestion,
+  type CallFacts,
+  callQuestion,
+} from './request.ts';
+
+export type { Act, ActFacts, CallFacts } from './request.ts';
+
+export type Decision =
+  | { readonly verdict: 'allow'; readonly grant: Grant }
+  | { readonly verdict: 'ask'; readonly decidedBy: readonly string[]; readonly setDigest: Digest }
+  | {
+      readonly verdict: 'deny';
+      readonly refused: Refused;
+      readonly decidedBy: readonly string[];
+      readonly setDigest: Digest | null;
+    };
+
+/** Whether this very call may run: a grant, a question to a person, or a refusal. The only maker of grants. */
+export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Decision {
+  const { principals } = engine;
+  const ruling = decide(engine, () => callQuestion(principals, checked, facts));
+  const { setDigest, decidedBy } = ruling;
+  if (ruling.verdict === 'allow' && setDigest !== null) {
+    const { limits } = checked;
+    const { approval } = facts;
+    return { verdict: 'allow', grant: makeGrant({ call: checked, limits, decidedBy, setDigest, approval }) };
+  }
+  if (ruling.verdict === 'deny' && setDigest !== null && facts.approval === null) {
+    const approved = decide(engine, () => approvedQuestion(principals, checked, facts));
+    // The forbids that an approval lifts say more than the permits that it meets.
+    const reasons = decidedBy.length > 0 ? decidedBy : approved.decidedBy;
+    if (approved.verdict === 'allow') return { verdict: 'ask', decidedBy: reasons, setDigest };
+  }
+  return { verdict: 'deny', refused: refusalOf(checked, ruling), decidedBy, setDigest };
+}
+
+function refusalOf({ call, tool }: CheckedCall, { verdict, decidedBy, setDigest, errors }: Ruling): Refused {
+  const subject = `Cannot call "${tool.id}" as ${formatPrincipal(call.principal)}`;
+  if (setDigest === null) return refuse('policy/unavailable', `${subject}: no valid policy set is loaded`);
+  if (verdict !== 'deny') return refuse('policy/evaluation-error', `${subject}: ${describeErrors(errors)}`);
+  return refuse('policy/denied', `${subject}: ${describeDenial(decidedBy)}`);
+}
+
+function describeErrors(errors: Ruling['errors']): string {
+  const [{ policy, message } = { policy: null, message: 'the evaluation failed' }] = errors;
+  return policy === null ? message : `policy "${policy}" failed with "${message}"`;
+}
+
+function describeDenial(decidedBy: readonly string[]): string {
+  if (decidedBy.length === 0) return 'no policy permits it';
+  return `${decidedBy.map((id) => `policy "${id}"`).join(', ')} forbids it`;
+}
+
+export type ActRuling = {
+  readonly allowed: boolean;
+  readonly decidedBy: readonly string[];
+  readonly message: string;
+};
+
+/** Whether a principal may approve, install, read the journal or administer, under the policies as they are now. */
+export function authorizeAct<A extends Act>(
+  engine: PolicyEngine,
+  principal: Principal,
+  action: A,
+  facts: ActFacts[A],
+): ActRuling {
+  engine.refresh();
+  const ruling = decide(engine, () => actQuestion(engine.principals, principal, action, facts));
+  const { verdict, decidedBy, setDigest, errors } = ruling;
+  const who = formatPrincipal(principal);
+  if (verdict === 'allow') return { allowed: true, decidedBy, message: `${who} may ${action}` };
+  const unavailable = setDigest === null ? 'no valid policy set is loaded' : null;
+  const why = unavailable ?? (verdict === 'deny' ? describeDenial(decidedBy) : describeErrors(errors));
+  return { allowed: false, decidedBy, message: `Cannot ${action} as ${who}: ${why}` };
+}

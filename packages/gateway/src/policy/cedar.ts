@@ -1,0 +1,48 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type * as CedarWasm from '@cedar-policy/cedar-wasm/nodejs';
+
+export type {
+  CedarValueJson,
+  Clause,
+  DetailedError,
+  EntityJson,
+  Expr,
+  PolicyJson,
+  TypeAndId,
+} from '@cedar-policy/cedar-wasm/nodejs';
+
+/** One instance of the Cedar evaluator, with a memory of its own. */
+export type Cedar = typeof CedarWasm;
+
+/** Gives a fresh instance at each call; tests hand in one that breaks. */
+export type CedarLoader = () => Cedar;
+
+const MODULE = '@cedar-policy/cedar-wasm/nodejs';
+
+/** Loads an instance that shares nothing with the ones before it. Takes 10 to 80 ms. */
+export function loadCedar(): Cedar {
+  // A new require each time: its module record would otherwise keep every instance it ever loaded.
+  const require = createRequire(import.meta.url);
+  const path = require.resolve(MODULE);
+  delete require.cache[path];
+  const cedar = require(path) as Cedar;
+  delete require.cache[path];
+  return cedar;
+}
+
+/** The version of the evaluator that `loadCedar` gives, told without loading it. */
+export function cedarVersion(): string {
+  const require = createRequire(import.meta.url);
+  const manifest = join(dirname(require.resolve(MODULE)), '..', 'package.json');
+  return (require(manifest) as { version: string }).version;
+}
+
+/**
+ * Tells whether an error of Cedar means that its instance can no longer be trusted. A stack that ran out (RangeError)
+ * leaves the instance's own stack pointer astray, a trap (RuntimeError) its memory; both break calls that come later.
+ */
+export function isCrash(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'RangeError' || error.name === 'RuntimeError';
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../core/clock.ts';
+import type { Digest } from '../core/digest.ts';
+import type { Tool } from '../core/tool.ts';
+import { type CedarLoader, cedarVersion, loadCedar } from './cedar.ts';
+import { checkKey, checkPolicies, isHarmless } from './check.ts';
+import { type Answer, Decider } from './decider.ts';
+import { type PolicyStore, recallActive, recallChecked, remember } from './memory.ts';
+import type { PolicyProblem, PolicySet } from './policy-set.ts';
+import { Directory, type Groups } from './principals.ts';
+import { fingerprint, readPolicyFiles } from './read-files.ts';
+import type { Question } from './request.ts';
+import { seedPolicies } from './seed.ts';
+import { viewTool } from './tool-view.ts';
+import { Workbench } from './workbench.ts';
+
+/*
+ * Keeps the policy set that decides. What comes in is a directory that the operator owns and edits at any time; what
+ * comes out are answers of Cedar under exactly one checked set. A set is taken as a whole or refused as a whole, and a
+ * refused one leaves the set before it in place, also across restarts. With no set at all nothing is permitted. This
+ * room never turns an error into an allowance, never lets an unchecked text near the deciding instance, and knows
+ * neither journal nor approvals: what happened is told to `onEvent`.
+ */
+
+export type PolicyEvent =
+  | { readonly kind: 'policy-loaded'; readonly digest: Digest; readonly ids: readonly string[] }
+  /** The digest is that of the set which stays, null when there is none. */
+  | {
+      readonly kind: 'policy-refused';
+      readonly digest: Digest | null;
+      readonly problems: readonly PolicyProblem[];
+    }
+  | { readonly kind: 'policy-crashed'; readonly digest: Digest | null; readonly message: string };
+
+export type PolicyOptions = {
+  readonly directory: string;
+  readonly store: PolicyStore;
+  readonly tools: () => readonly Tool[];
+  readonly groups: Groups;
+  readonly clock: Clock;
+  readonly reloadMs: number;
+  readonly onEvent: (event: PolicyEvent) => void;
+  /** Another evaluator, for tests that break it. */
+  readonly load?: CedarLoader;
+};
+
+type Candidate =
+  | {
+      readonly ok: true;
+      readonly set: PolicySet;
+      readonly key: string;
+      readonly warnings: readonly PolicyProblem[];
+    }
+  | { readonly ok: false; readonly problems: readonly PolicyProblem[]; readonly key: string };
+
+/** Opens the policies of a state directory, seeding a new one. */
+export function openPolicy(options: PolicyOptions): PolicyEngine {
+  return new PolicyEngine(options);
+}
+
+export class PolicyEngine {
+  readonly principals: Directory;
+  /** Where texts are tried and calls explained, away from the deciding instance. */
+  readonly bench: Workbench;
+  readonly #options: PolicyOptions;
+  readonly #decider: Decider;
+  #problems: readonly PolicyProblem[] = [];
+  #warnings: readonly PolicyProblem[] = [];
+  #settled = '';
+  #seen = '';
+  #reported = '';
+  #lookedAtMs: number;
+
+  constructor(options: PolicyOptions) {
+    const load = options.load ?? loadCedar;
+    this.#options = options;
+    this.#decider = new Decider(load);
+    this.bench = new Workbench(load);
+    this.principals = new Directory(options.groups);
+    this.#lookedAtMs = options.clock.monotonicMs();
+    seedPolicies(options.directory);
+    this.#look();
+    if (this.set === null) this.#fallBack();
+  }
+
+  /** The set that decides now; null means that everything is denied. */
+  get set(): PolicySet | null {
+    return this.#decider.set;
+  }
+
+  /** The digest of that set, as decisions and receipts name it. */
+  get setDigest(): Digest | null {
+    return this.set?.digest ?? null;
+  }
+
+  /** What is wrong with the files as they are now; empty when they are the set that decides. */
+  get problems(): readonly PolicyProblem[] {
+    return this.#problems;
+  }
+
+  get warnings(): readonly PolicyProblem[] {
+    return this.#warnings;
+  }
+
+  get tools(): readonly Tool[] {
+    return this.#options.tools();
+  }
+
+  /** Looks at the directory, at most once in `reloadMs`, and takes over a changed set if it passes the check. */
+  refresh(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#lookedAtMs < this.#options.reloadMs) return;
+    this.#lookedAtMs = nowMs;
+    this.#look();
+  }
+
+  /** Asks the deciding instance; a crash denies this question, is reported and heals before the next. */
+  ask(question: Question): Answer {
+    const answer = this.#decider.ask(question);
+    if (answer.crashed) {
+      const message = answer.errors[0]?.message ?? '';
+      this.#options.onEvent({ kind: 'policy-crashed', digest: this.setDigest, message });
+    }
+    return answer;
+  }
+
+  #look(): void {
+    const { directory, tools } = this.#options;
+    const views = tools().map((tool) => `${tool.id} ${tool.category} ${viewTool(tool).schema.name}`);
+    const print = [fingerprint(directory), ...views].join('\n');
+    if (print === this.#settled) return;
+    const isConfirmed = print === this.#seen;
+    this.#seen = print;
+    const candidate = this.#propose();
+    // Boundary: a file that is just being written may lack its last policies, and one of them may be a forbid.
+    if (candidate.ok && !isConfirmed && losesPolicies(this.set, candidate.set)) return;
+    this.#settled = print;
+    if (candidate.ok) this.#activate(candidate);
+    else this.#refuse(candidate.problems, candidate.key);
+  }
+
+  #propose(): Candidate {
+    const { directory, store, tools } = this.#options;
+    const { files, problems } = readPolicyFiles(directory);
+    const key = checkKey(files, tools(), cedarVersion());
+    if (problems.length > 0) return { ok: false, problems, key };
+    const known = recallChecked(store, key);
+    if (known !== null) return { ok: true, set: known, key, warnings: [] };
+    const result = checkPolicies(files, tools(), this.bench);
+    return result.ok
+      ? { ok: true, set: result.set, key, warnings: result.warnings }
+      : { ok: false, problems: result.problems, key };
+  }
+
+  #activate({ set, key, warnings }: Candidate & { ok: true }): void {
+    const { store, clock, onEvent } = this.#options;
+    try {
+      this.#decider.use(set);
+    } catch (error) {
+      onEvent({ kind: 'policy-crashed', digest: set.digest, message: String(error) });
+      return;
+    }
+    this.#problems = [];
+    this.#warnings = warnings;
+    const isNew = recallActive(store)?.digest !== set.digest;
+    if (isNew || recallChecked(store, key) === null) {
+      // What cannot be remembered is checked again at the next start; nothing else is lost.
+      remember(store, set, key, clock.nowMs()).catch(() => undefined);
+    }
+    if (isNew) onEvent({ kind: 'policy-loaded', digest: set.digest, ids: set.policies.map(({ id }) => id) });
+  }
+
+  #refuse(problems: readonly PolicyProblem[], key: string): void {
+    this.#problems = problems;
+    if (this.#reported === key) return;
+    this.#reported = key;
+    const digest = this.setDigest ?? recallActive(this.#options.store)?.digest ?? null;
+    this.#options.onEvent({ kind: 'policy-refused', digest, problems });
+  }
+
+  /** The files are bad at the start: the set that was good last stays, if it still can be loaded. */
+  #fallBack(): void {
+    const set = recallActive(this.#options.store);
+    if (set !== null && isHarmless(set, this.#options.tools(), this.bench)) this.#decider.use(set);
+  }
+}
+
+function losesPolicies(before: PolicySet | null, after: PolicySet): boolean {
+  const ids = new Set(after.policies.map(({ id }) => id));
+  return before?.policies.some(({ id }) => !ids.has(id)) ?? false;
+}

@@ -1,0 +1,136 @@
+import type { CheckedCall } from '../core/checked-call.ts';
+import type { Digest } from '../core/digest.ts';
+import { formatPrincipal } from '../core/principal.ts';
+import { decide, type Ruling } from './decide.ts';
+import type { PolicyEngine } from './engine.ts';
+import { examine, type Part } from './parts.ts';
+import type { Policy, PolicySet } from './policy-set.ts';
+import { approvedQuestion, type CallFacts, callQuestion } from './request.ts';
+
+/*
+ * Answers why a call is allowed or not, under the set that decides. The verdict comes from the deciding instance;
+ * everything that takes policies apart happens on the bench, which may break without harm.
+ */
+
+/** A policy about this action, and which of its parts keep it from matching. */
+export type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly Part[] };
+
+export type Explanation = {
+  readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
+  readonly setDigest: Digest | null;
+  /** The policies that decided, with file and text. */
+  readonly decidedBy: readonly Policy[];
+  readonly errors: Ruling['errors'];
+  /** Every permit and forbid that could matter, those that matched first. */
+  readonly policies: readonly PolicyNote[];
+  readonly approvalWouldHelp: boolean;
+  /** What would have to be different for the other answer, in sentences. */
+  readonly differences: readonly string[];
+};
+
+/** Explains a call under the live set without running or recording anything. */
+export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Explanation {
+  engine.refresh();
+  const { set, principals } = engine;
+  const ruling = decide(engine, () => callQuestion(principals, checked, facts));
+  if (set === null) return withoutSet(ruling);
+  const isDenied = ruling.verdict === 'deny' && facts.approval === null;
+  const approvalWouldHelp =
+    isDenied && decide(engine, () => approvedQuestion(principals, checked, facts)).verdict === 'allow';
+  const policies = notesOf(engine, set, checked, facts);
+  const decidedBy = set.policies.filter(({ id }) => ruling.decidedBy.includes(id));
+  const { verdict, setDigest, errors } = ruling;
+  const explained = { setDigest, decidedBy, errors, policies, approvalWouldHelp };
+  const differences = differencesOf(ruling, policies, approvalWouldHelp, checked);
+  return { verdict: approvalWouldHelp ? 'ask' : verdict, ...explained, differences };
+}
+
+function withoutSet({ setDigest, errors }: Ruling): Explanation {
+  const differences = ['A valid policy set would have to be loaded: run `palisade policy check`.'];
+  return {
+    verdict: 'error',
+    setDigest,
+    decidedBy: [],
+    errors,
+    policies: [],
+    approvalWouldHelp: false,
+    differences,
+  };
+}
+
+function notesOf(engine: PolicyEngine, set: PolicySet, checked: CheckedCall, facts: CallFacts): PolicyNote[] {
+  try {
+    const question = callQuestion(engine.principals, checked, facts);
+    const examined = examine(engine.bench, set.policies, question);
+    const notes = set.policies.map((policy) => noteOf(policy, examined.get(policy.id) ?? []));
+    const relevant = notes.filter(({ parts }) => !isAboutAnotherAction(parts));
+    return relevant.sort((a, b) => Number(b.matched) - Number(a.matched) || closeness(a) - closeness(b));
+  } catch {
+    // The question cannot be put at all; the ruling has said why.
+    return [];
+  }
+}
+
+function noteOf(policy: Policy, parts: readonly Part[]): PolicyNote {
+  return { ...policy, parts, matched: parts.length > 0 && parts.every(({ state }) => state === 'holds') };
+}
+
+function isAboutAnotherAction(parts: readonly Part[]): boolean {
+  return parts.some(({ kind, state }) => kind === 'action' && state === 'differs');
+}
+
+function closeness({ parts }: PolicyNote): number {
+  return parts.filter(({ state }) => state !== 'holds').length;
+}
+
+function differencesOf(
+  ruling: Ruling,
+  notes: readonly PolicyNote[],
+  approvalWouldHelp: boolean,
+  checked: CheckedCall,
+): string[] {
+  if (ruling.verdict === 'allow') return [];
+  const sentences = ruling.errors.map(({ policy, message }) =>
+    policy === null
+      ? `The request would have to be valid: ${message}.`
+      : `Policy "${policy}" would have to be corrected: ${message}.`,
+  );
+  if (approvalWouldHelp) sentences.push('A user would have to approve this very call.');
+  for (const note of notes) {
+    if (note.effect === 'forbid' && note.matched) sentences.push(forbidSentence(note));
+  }
+  const permits = notes.filter(({ effect }) => effect === 'permit');
+  if (permits.some(({ matched }) => matched)) return sentences;
+  sentences.push(...permits.map((note) => permitSentence(note, checked)));
+  if (permits.length === 0) sentences.push('A policy would have to permit calls: none does.');
+  return sentences;
+}
+
+function forbidSentence({ id, file, parts }: PolicyNote): string {
+  const conditions = parts.filter(({ kind }) => kind === 'when' || kind === 'unless').map(wantedOf);
+  const how =
+    conditions.length === 0
+      ? 'it forbids without a condition'
+      : `one of these would have to end: ${conditions.join('; ')}`;
+  return `Forbid "${id}" (${file}) would have to not match: ${how}.`;
+}
+
+function wantedOf({ kind, text }: Part): string {
+  return kind === 'unless' ? `\`${text}\` is false` : `\`${text}\` is true`;
+}
+
+function permitSentence({ id, file, parts }: PolicyNote, checked: CheckedCall): string {
+  const missing = parts.filter(({ state }) => state !== 'holds');
+  if (missing.length === 0) return `Permit "${id}" (${file}) could not be taken apart.`;
+  // What stands after a false guard was never evaluated: that it fails alone means nothing.
+  const telling = missing.filter(({ state }) => state === 'differs');
+  const wanted = (telling.length > 0 ? telling : missing).map((part) => missingWords(part, checked));
+  return `Permit "${id}" (${file}) would match if ${wanted.join(' and ')}.`;
+}
+
+function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string {
+  if (kind === 'principal')
+    return `the principal were \`${text}\` (it is ${formatPrincipal(call.principal)})`;
+  if (kind === 'resource') return `the tool were \`${text}\` (it is "${tool.id}")`;
+  return kind === 'unless' ? `\`${text}\` were false` : `\`${text}\` were true`;
+}

@@ -1,0 +1,21 @@
+/** What a policy directory may hold. Every number is far above a large real set and far below what harms the gateway. */
+export const POLICY_LIMITS = {
+  files: 256,
+  fileBytes: 256 * 1024,
+  policies: 2_000,
+  /** Nested expressions. Evaluation dies at about 150, parsing at about 100 brackets; 40 leaves room for both. */
+  expressionDepth: 40,
+  /** Brackets open at once, counted before Cedar sees the text. */
+  openBrackets: 64,
+  /** Problems listed for one check; the rest is counted. */
+  problems: 50,
+} as const;
+
+/** What a tool's JSON Schema may turn into. Deeper values are given as canonical JSON text, further fields not at all. */
+export const INPUT_TYPE_LIMITS = { depth: 8, fields: 256, nameChars: 128 } as const;
+
+/** Schemas that one deciding instance keeps; Cedar never frees one, so a fuller instance is replaced. */
+export const SCHEMAS_PER_INSTANCE = 256;
+
+/** Principals whose entity is kept ready. */
+export const CACHED_PRINCIPALS = 1_024;

@@ -1,0 +1,39 @@
+import { type Digest, digestValue } from '../core/digest.ts';
+import { PALISADE_SCHEMA } from './schema.ts';
+
+/** One policy as it stands in its file. */
+export type Policy = {
+  readonly id: string;
+  readonly file: string;
+  readonly effect: 'permit' | 'forbid';
+  readonly text: string;
+};
+
+/** Policies that passed the check together; only such a set ever decides. */
+export type PolicySet = { readonly digest: Digest; readonly policies: readonly Policy[] };
+
+/** What is wrong with a policy file, and where. */
+export type PolicyProblem = {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** The id of the policy, or null when it is about the whole file or directory. */
+  readonly policy: string | null;
+  readonly message: string;
+  readonly hint: string | null;
+};
+
+/** A policy file as it was read. */
+export type PolicyFile = { readonly name: string; readonly text: string };
+
+/** The digest that receipts name: the words policies are written in, and every policy by its id. */
+export function policySetDigest(policies: readonly Policy[]): Digest {
+  const byId = policies.map(({ id, text }) => [id, text] as const);
+  byId.sort(([a], [b]) => (a < b ? -1 : 1));
+  return digestValue({ schema: PALISADE_SCHEMA, policies: byId });
+}
+
+/** The one way a problem is written for people: `file:line:column: message (hint)`. */
+export function formatProblem({ file, line, column, message, hint }: PolicyProblem): string {
+  return `${file}:${line}:${column}: ${message}${hint === null ? '' : ` (${hint})`}`;
+}

@@ -1,0 +1,86 @@
+/** What a new state directory starts with: file name → text. Default deny; an operator edits from here. */
+export const STARTER_POLICIES: Readonly<Record<string, string>> = {
+  '10-calls.cedar': `// Who may call what. A call runs only if at least one permit matches and no forbid does.
+// Check your changes with \`palisade policy check\`; they take effect without a restart.
+
+// People may call tools of low and medium risk.
+@id("users-call-tools")
+permit (principal is User, action == Action::"call", resource)
+when { resource.risk == "low" || resource.risk == "medium" };
+
+// Agents may call tools of low risk.
+@id("agents-call-low-risk-tools")
+permit (principal is Agent, action == Action::"call", resource)
+when { resource.risk == "low" };
+
+// A tool of high risk needs a person's approval, whoever calls. An approval is a fact about one very call
+// (context.approved); it permits only what a policy like this one says it permits, and a forbid still wins.
+@id("high-risk-when-approved")
+permit (principal, action == Action::"call", resource)
+when { resource.risk == "high" && context.approved };
+
+// Risk is not all: a long sleep holds a run, so it needs an approval too.
+@id("long-sleep-needs-approval")
+forbid (principal, action == Action::"call", resource == Tool::"palisade.sleep")
+when { context.input.ms > 10000 }
+unless { context.approved };
+`,
+  '20-people.cedar': `// What people may do beside calling tools. An agent can never approve: the schema does not know such a request.
+
+@id("users-approve")
+permit (principal is User, action == Action::"approve", resource);
+
+@id("users-install-skills")
+permit (principal is User, action == Action::"install", resource);
+
+@id("users-read-the-journal")
+permit (principal is User, action == Action::"readJournal", resource);
+
+@id("users-administer")
+permit (principal is User, action == Action::"administer", resource);
+`,
+  '30-guards.cedar': `// Forbids that hold whatever else is permitted.
+
+// No call reaches the metadata service of a cloud, which hands out credentials to whoever asks.
+@id("no-cloud-metadata")
+forbid (principal, action == Action::"call", resource)
+when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]) };
+`,
+  '90-recipes.cedar': `// Recipes. Remove the slashes in front of one to use it; give it an @id of your own.
+
+// By argument: only short sleeps for one agent.
+// @id("ada-sleeps-shortly")
+// permit (principal == Agent::"ada", action == Action::"call", resource == Tool::"palisade.sleep")
+// when { context.input.ms <= 1000 };
+
+// By an argument that only some tools have: guard it with \`has\`.
+// @id("no-secrets-folder")
+// forbid (principal, action == Action::"call", resource)
+// when { context.paths.contains("secrets") };
+
+// By host: agents reach nothing but these.
+// @id("agents-reach-known-hosts")
+// forbid (principal is Agent, action == Action::"call", resource)
+// unless { ["api.example.com", "docs.example.com"].containsAll(context.hosts) };
+
+// By time of day (UTC) and day of the week (1 is Monday).
+// @id("agents-keep-office-hours")
+// forbid (principal is Agent, action == Action::"call", resource)
+// unless { context.hour >= 8 && context.hour < 18 && context.weekday <= 5 };
+
+// By what is left of the budget: keep the last 100 calls for people.
+// @id("last-calls-are-for-people")
+// forbid (principal is Agent, action == Action::"call", resource)
+// when { context.budgetLeft.calls <= 100 };
+
+// By group (the table [groups] of palisade.toml says who is in one).
+// @id("contractors-use-text-tools-only")
+// forbid (principal in Group::"contractors", action == Action::"call", resource)
+// unless { resource in Category::"text" };
+
+// Four eyes: nobody approves a call of their own.
+// @id("four-eyes")
+// forbid (principal, action == Action::"approve", resource)
+// when { context has askerUser && context.askerUser == principal };
+`,
+};

@@ -1,0 +1,116 @@
+import { canonicalize } from '@palisade/sdk';
+import type { ToolCall } from '../core/call.ts';
+import type { CheckedCall } from '../core/checked-call.ts';
+import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
+import { type Limits, narrow } from '../core/limits.ts';
+import { type Refused, refuse } from '../core/outcome.ts';
+import { parseStrict } from '../core/strict-json.ts';
+import type { Tool } from '../core/tool.ts';
+import type { Schemas, Validate } from './schema.ts';
+
+/*
+ * The one table of tools. A call comes in with bytes; it leaves as a checked call whose input was read once, strictly,
+ * and fits the tool's schema. That same value is what policies judge and what the tool gets.
+ */
+
+export type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
+
+export type RegistryOptions = {
+  readonly tools: readonly Tool[];
+  readonly input: InputLimits;
+  readonly limits: Limits;
+  readonly ceilings: Limits;
+  /** Loads the schema compiler; it is the slowest part of a start and not every command needs it. */
+  readonly loadSchemas: () => Promise<Schemas>;
+};
+
+type Entry = { readonly tool: Tool; readonly digest: Digest };
+
+export class Registry {
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #options: RegistryOptions;
+  #schemas: Promise<Schemas> | null = null;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+    this.#entries = new Map(options.tools.map((tool) => [tool.id, { tool, digest: definitionDigest(tool) }]));
+  }
+
+  /** All tools by their id, in one order. */
+  list(): Tool[] {
+    return [...this.#entries.values()].map(({ tool }) => tool).sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  find(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** Finds the tool and reads the input; refuses what is not strict JSON or does not fit. */
+  async check(call: ToolCall): Promise<CheckedCall | Refused> {
+    const entry = this.find(call.tool);
+    if (entry === undefined)
+      return refuse('registry/unknown-tool', `Cannot call "${call.tool}": no such tool`);
+    const parsed = parseStrict(call.rawInput, this.#options.input);
+    if (!parsed.ok)
+      return refuse('registry/invalid-input', `Cannot read the input of ${call.tool}: ${parsed.message}`);
+    const problem = (await this.#validator(entry.tool.inputSchema))(parsed.value);
+    if (problem !== null) {
+      return refuse('registry/invalid-input', `Cannot accept the input of ${call.tool}: ${problem}`);
+    }
+    return this.#checkedCall(call, entry, parsed.value);
+  }
+
+  /** The check of a tool's output, ready to use. */
+  async outputCheck(tool: Tool): Promise<Validate> {
+    return this.#validator(tool.outputSchema);
+  }
+
+  #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {
+    const inputText = canonicalize(input);
+    const limits = narrow(
+      narrow(tool.limits, this.#options.ceilings),
+      callerLimits(call, tool, this.#options.limits),
+    );
+    return { call, tool, toolDigest: digest, input, inputText, inputDigest: digestBytes(inputText), limits };
+  }
+
+  async #validator(schema: Tool['inputSchema']): Promise<Validate> {
+    this.#schemas ??= this.#options.loadSchemas();
+    return (await this.#schemas).compile(schema);
+  }
+}
+
+/** Without a word from the caller the configured limits hold; a caller may ask for less time, or for more up to the tool's own limit. */
+function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<Limits> {
+  const wallMs = call.timeoutMs ?? Math.min(configured.wallMs, tool.limits.wallMs);
+  return { ...configured, wallMs };
+}
+
+/** The digest of everything about a tool that a caller or an approver was shown. */
+function definitionDigest(tool: Tool): Digest {
+  const {
+    id,
+    description,
+    category,
+    risk,
+    inputSchema,
+    outputSchema,
+    capabilities,
+    tier,
+    limits,
+    artifacts,
+  } = tool;
+  return digestValue({
+    id,
+    description,
+    category,
+    risk,
+    inputSchema,
+    outputSchema,
+    capabilities,
+    tier,
+    limits,
+    artifacts,
+  });
+}

@@ -1,0 +1,62 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { RE2JS } from 're2js';
+import { digestValue } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
+import type { JsonSchema } from '../core/tool.ts';
+
+/** Null when the value fits, else where and why it does not; never a word of the value itself. */
+export type Validate = (value: Json) => string | null;
+
+/** A hostile value must not be able to fill an answer with its faults. */
+const MAX_PROBLEMS = 3;
+
+/**
+ * Compiles JSON Schemas (2020-12, strict) once per distinct schema. Patterns run on a linear-time engine, so that no
+ * schema and no input can hold the gateway; look-around and back-references are refused when the schema is compiled.
+ */
+export class Schemas {
+  readonly #compiled = new Map<string, Validate>();
+  readonly #ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    allErrors: false,
+    code: { regExp: linearRegExp },
+  });
+
+  compile(schema: JsonSchema): Validate {
+    const digest = digestValue(schema);
+    const known = this.#compiled.get(digest);
+    if (known !== undefined) return known;
+    const check = this.#ajv.compile(schema);
+    const validate: Validate = (value) => (check(value) ? null : describe(check.errors ?? []));
+    this.#compiled.set(digest, validate);
+    return validate;
+  }
+}
+
+function linearRegExp(pattern: string, flags: string) {
+  const compiled = RE2JS.compile(pattern);
+  return {
+    // Boundary: unlike RegExp, no input can make this take more than linear time.
+    test: (text: string) => compiled.matcher(text).find(),
+    // Ajv keeps patterns apart by this text; without it all patterns of a schema would be the first one.
+    toString: () => `/${pattern}/${flags}`,
+  };
+}
+linearRegExp.code = 'linearRegExp';
+
+function describe(errors: readonly ErrorObject[]): string {
+  const problems = errors.slice(0, MAX_PROBLEMS).map(({ instancePath, message, params }) => {
+    const extra =
+      (params as { additionalProperty?: string }).additionalProperty === undefined
+        ? ''
+        : ' (an unknown one is present)';
+    return `${instancePath === '' ? 'the input' : inert(instancePath)} ${message ?? 'does not fit'}${extra}`;
+  });
+  return problems.join('; ');
+}
+
+/** Property names come from the caller: short, and without anything that a terminal would obey. */
+function inert(path: string): string {
+  return path.slice(0, 120).replace(/[^\x20-\x7e]/g, '?');
+}

@@ -1,0 +1,37 @@
+import type { Code } from '@palisade/sdk';
+import { CodedError } from '../core/coded-error.ts';
+
+type Row = { readonly pattern: RegExp; readonly code: Code; readonly what: string };
+
+/** What SQLite's result codes mean for the person who runs palisade. */
+const SQLITE_CODES: readonly Row[] = [
+  {
+    pattern: /^SQLITE_BUSY|^SQLITE_LOCKED/,
+    code: 'store/locked',
+    what: 'another process holds the database',
+  },
+  { pattern: /^SQLITE_FULL/, code: 'store/full', what: 'the disk is full' },
+  { pattern: /^SQLITE_IOERR/, code: 'store/full', what: 'the disk does not take the write' },
+  { pattern: /^SQLITE_CORRUPT|^SQLITE_NOTADB/, code: 'store/corrupt', what: 'the database is damaged' },
+  {
+    pattern: /^SQLITE_READONLY|^SQLITE_CANTOPEN|^SQLITE_PERM|^SQLITE_AUTH/,
+    code: 'store/unwritable',
+    what: 'the database cannot be written',
+  },
+  {
+    pattern: /^(EACCES|EPERM|EROFS|ENOTDIR|ENOENT|ELOOP|EISDIR)$/,
+    code: 'store/unwritable',
+    what: 'the directory cannot be used',
+  },
+  { pattern: /^(ENOSPC|EDQUOT|EFBIG)$/, code: 'store/full', what: 'the disk is full' },
+];
+
+/** Turns an error of SQLite or of the file system into its code; any other error is returned as it is. */
+export function storeErrorOf(error: unknown, doing: string): unknown {
+  if (error instanceof CodedError || !(error instanceof Error)) return error;
+  const { code = '', message } = error as Error & { code?: string };
+  const text = String(code) || (/ConnectionFailed/.test(message) ? 'SQLITE_CANTOPEN' : '');
+  const row = SQLITE_CODES.find(({ pattern }) => pattern.test(text));
+  if (row === undefined) return error;
+  return new CodedError(row.code, `Cannot ${doing}: ${row.what} (${text})`, { cause: error });
+}

@@ -1,0 +1,43 @@
+import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
+import { storeErrorOf } from './fault-of.ts';
+
+/** Makes the state directory for its owner alone, or refuses one that others can enter. */
+export function prepareStateDir(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const { mode, uid } = lstatSync(path);
+    const owner = process.getuid?.() ?? uid;
+    if (uid !== owner) {
+      throw new CodedError(
+        'store/unwritable',
+        `Cannot use the state directory "${path}": it belongs to uid ${uid}, expected ${owner}`,
+      );
+    }
+    // Boundary: keys, policies and the journal lie here; a directory others can enter protects none of them.
+    if ((mode & 0o077) !== 0) {
+      const octal = (mode & 0o777).toString(8);
+      throw new CodedError(
+        'store/unwritable',
+        `Cannot use the state directory "${path}": its mode is ${octal}, expected 700`,
+        {
+          remedy: `Run \`chmod 700 ${path}\`, or choose another directory with --state.`,
+        },
+      );
+    }
+  } catch (error) {
+    throw storeErrorOf(error, `use the state directory "${path}"`);
+  }
+}
+
+/** Makes sure the database file is readable by its owner alone before SQLite writes to it (its WAL inherits the mode). */
+export function prepareDatabaseFile(directory: string, name: string): string {
+  const path = join(directory, name);
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    throw storeErrorOf(error, `open "${path}"`);
+  }
+  return path;
+}

@@ -1,0 +1,88 @@
+import { canonicalize } from '@palisade/sdk';
+import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Json } from '../../core/json.ts';
+import { type Limits, NO_USAGE } from '../../core/limits.ts';
+import { spend } from '../../policy/grant.ts';
+import type { RunEnding, Tier } from '../tier.ts';
+
+/*
+ * Runs our own tools inside the gateway. This is no sandbox and the receipt says so: the code is trusted, only its time
+ * and the size of its output are held. CPU time is shared with the gateway and therefore not counted.
+ */
+
+const TIMED_OUT = Symbol('timed out');
+
+export function builtinTier(clock: Clock, version: string): Tier {
+  return {
+    run: async (grant, limits, signal) => {
+      const checked = spend(grant);
+      const startedMs = clock.monotonicMs();
+      const ending = await runWithin(checked, limits, signal);
+      const outputBytes = ending.output === null ? 0 : Buffer.byteLength(canonicalize(ending.output));
+      const wallMs = Math.ceil(clock.monotonicMs() - startedMs);
+      return {
+        ending,
+        usage: { ...NO_USAGE, calls: 1, wallMs, outputBytes },
+        execution: {
+          tier: 'builtin',
+          executor: `${checked.tool.id}@${version}`,
+          isolation: { boundary: 'none', process: 'gateway' },
+        },
+      };
+    },
+  };
+}
+
+async function runWithin(checked: CheckedCall, limits: Limits, signal: AbortSignal): Promise<RunEnding> {
+  const stop = new AbortController();
+  const onCancel = () => stop.abort(signal.reason);
+  if (signal.aborted) onCancel();
+  signal.addEventListener('abort', onCancel, { once: true });
+  const timer = setTimeout(() => stop.abort(TIMED_OUT), limits.wallMs);
+  try {
+    const output = await orStopped(checked, stop.signal);
+    return withinOutput(output, limits.outputBytes);
+  } catch (error) {
+    return endingOf(error, stop.signal, limits);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onCancel);
+  }
+}
+
+/** A tool that does not listen to its signal cannot hold the call. */
+function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Json> {
+  return new Promise((resolve, reject) => {
+    if (stop.aborted) return reject(stop.reason);
+    stop.addEventListener('abort', () => reject(stop.reason), { once: true });
+    tool.executor.run(input, stop).then(resolve, reject);
+  });
+}
+
+function endingOf(error: unknown, stop: AbortSignal, limits: Limits): RunEnding {
+  const none = { status: 'failed', output: null, truncated: false } as const;
+  if (stop.aborted && stop.reason === TIMED_OUT) {
+    return {
+      ...none,
+      code: 'tier/timed-out',
+      message: `Cannot finish call: it passed its limit of ${limits.wallMs} ms`,
+    };
+  }
+  if (stop.aborted)
+    return { ...none, code: 'tier/cancelled', message: 'Cannot finish call: the caller cancelled it' };
+  const why = error instanceof Error ? error.message : String(error);
+  return { ...none, code: 'tier/tool-error', message: `Cannot finish call: the tool reported "${why}"` };
+}
+
+function withinOutput(output: Json, outputBytes: number): RunEnding {
+  const text = canonicalize(output);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= outputBytes) return { status: 'ok', output };
+  const kept = Buffer.from(text)
+    .subarray(0, outputBytes)
+    .toString('utf8')
+    .replace(/\ufffd$/, '');
+  const message = `Cannot return output: it has ${bytes} bytes, expected at most ${outputBytes}`;
+  return { status: 'failed', code: 'tier/output-exceeded', message, output: kept, truncated: true };
+}

@@ -1,0 +1,28 @@
+import type { Json } from '../core/json.ts';
+import type { Limits, Usage } from '../core/limits.ts';
+import type { FailedCode } from '../core/outcome.ts';
+import type { Grant } from '../policy/grant.ts';
+
+/** What was achieved, measured where it ran; it goes into the receipt as it is. */
+export type Execution = {
+  readonly tier: string;
+  readonly executor: string;
+  readonly isolation: Readonly<Record<string, string | number | boolean>>;
+};
+
+export type RunEnding =
+  | { readonly status: 'ok'; readonly output: Json }
+  | {
+      readonly status: 'failed';
+      readonly code: FailedCode;
+      readonly message: string;
+      readonly output: Json;
+      readonly truncated: boolean;
+    };
+
+export type RunResult = { readonly ending: RunEnding; readonly usage: Usage; readonly execution: Execution };
+
+/** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
+export type Tier = {
+  readonly run: (grant: Grant, limits: Limits, signal: AbortSignal) => Promise<RunResult>;
+};

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { type ApprovalBinding, approvalDigest } from '../../src/approval/approval.ts';
+import { ask } from '../../src/approval/ask.ts';
+import { decide } from '../../src/approval/decide.ts';
+import { show } from '../../src/approval/list.ts';
+import { standing } from '../../src/approval/standing.ts';
+import { approvalMigrations } from '../../src/approval/tables.ts';
+import { use } from '../../src/approval/use.ts';
+import { digestBytes, digestValue } from '../../src/core/digest.ts';
+import { openStore, tempDir } from '../budget/temp-store.ts';
+import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';
+
+const DIGEST = approvalDigest(BINDING);
+const EXPIRY = NOON + LIFE_MS;
+
+function world() {
+  const store = openStore(tempDir(), approvalMigrations);
+  return {
+    store,
+    ask: (wishes: Parameters<typeof request>[0]) => store.transact((tx) => ask(tx, request(wishes))),
+    decide: (wishes: Parameters<typeof answer>[0]) => store.transact((tx) => decide(tx, answer(wishes))),
+    use: (id: string, callId: string, nowMs = NOON + 2) => store.transact((tx) => use(tx, id, callId, nowMs)),
+    kind: (nowMs = NOON + 2) => standing(store, DIGEST, nowMs).kind,
+  };
+}
+
+describe('approvalDigest()', () => {
+  const others: { [K in keyof ApprovalBinding]: ApprovalBinding[K] } = {
+    tenant: 'acme',
+    principal: 'agent:bob',
+    tool: 'palisade.wake',
+    toolDigest: digestBytes('another tool'),
+    inputDigest: digestBytes('{"ms":60001}'),
+    artifacts: [{ name: 'module', sha256: digestBytes('another module') }],
+    policySet: digestBytes('other policies'),
+  };
+
+  it.each(Object.keys(others) as (keyof ApprovalBinding)[])('differs when %s differs', (part) => {
+    expect(approvalDigest({ ...BINDING, [part]: others[part] })).not.toBe(DIGEST);
+  });
+
+  it('is the digest of exactly these parts, whatever else comes along', () => {
+    expect(DIGEST).toBe(digestValue(BINDING));
+    expect(approvalDigest({ ...BINDING, note: 'x' } as ApprovalBinding)).toBe(DIGEST);
+  });
+});
+
+describe('ask()', () => {
+  it('opens one question, which identical calls find', () => {
+    const { ask: asked, kind } = world();
+    const first = asked({ id: 'apr_1' });
+    expect(first).toMatchObject({
+      isNew: true,
+      approval: { id: 'apr_1', digest: DIGEST, state: 'pending', policies: ['long-sleeps'], decidedBy: null },
+    });
+    expect(asked({ id: 'apr_2', nowMs: NOON + 5 })).toEqual({ approval: first.approval, isNew: false });
+    expect(kind()).toBe('pending');
+  });
+
+  it('opens another question for another call', () => {
+    const { ask: asked } = world();
+    asked({ id: 'apr_1' });
+    const binding = { ...BINDING, inputDigest: digestBytes('{"ms":60001}') };
+    expect(asked({ id: 'apr_2', binding })).toMatchObject({ isNew: true, approval: { id: 'apr_2' } });
+  });
+
+  it('opens a new question when the old one expired', () => {
+    const { ask: asked, kind } = world();
+    asked({ id: 'apr_1' });
+    expect(kind(EXPIRY)).toBe('expired');
+    expect(asked({ id: 'apr_2', nowMs: EXPIRY })).toMatchObject({ isNew: true });
+    expect(kind(EXPIRY)).toBe('pending');
+  });
+});
+
+describe('standing()', () => {
+  it('is none for a call nobody asked about', () => {
+    expect(world().kind()).toBe('none');
+  });
+
+  it('tells who approved and when, until the expiry', () => {
+    const { store, ask: asked, decide: decided, kind } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1' });
+    expect(standing(store, DIGEST, EXPIRY - 1)).toMatchObject({
+      kind: 'approved',
+      fact: { id: 'apr_1', by: 'user:grace', atMs: NOON + 1 },
+    });
+    expect(kind(EXPIRY)).toBe('expired');
+  });
+
+  it('is denied until the expiry, then as if never asked', () => {
+    const { ask: asked, decide: decided, kind } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1', verdict: 'denied' });
+    expect(kind(EXPIRY - 1)).toBe('denied');
+    expect(kind(EXPIRY)).toBe('none');
+  });
+
+  it('looks at the newest question, also when the clock was set back', () => {
+    const { ask: asked, decide: decided, use: used, kind } = world();
+    asked({ id: 'apr_z', nowMs: NOON });
+    decided({ id: 'apr_z' });
+    used('apr_z', 'call_1');
+    asked({ id: 'apr_a', nowMs: NOON - 1_000 });
+    expect(kind()).toBe('pending');
+  });
+});
+
+describe('use()', () => {
+  it('lets one call have an approval, and no second one', () => {
+    const { store, ask: asked, decide: decided, use: used, kind } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1' });
+    expect(used('apr_1', 'call_1')).toBe(true);
+    expect(used('apr_1', 'call_1')).toBe(false);
+    expect(used('apr_1', 'call_2')).toBe(false);
+    expect(show(store, 'apr_1')).toMatchObject({ state: 'used', usedByCall: 'call_1' });
+    expect(kind()).toBe('none');
+  });
+
+  it.each([
+    ['pending', null, NOON + 2, false],
+    ['denied', 'denied', NOON + 2, false],
+    ['approved', 'approved', EXPIRY - 1, true],
+    ['expired', 'approved', EXPIRY, false],
+  ] as const)('on a %s request', (_, verdict, nowMs, expected) => {
+    const { ask: asked, decide: decided, use: used } = world();
+    asked({ id: 'apr_1' });
+    if (verdict !== null) decided({ id: 'apr_1', verdict });
+    expect(used('apr_1', 'call_1', nowMs)).toBe(expected);
+  });
+
+  it('knows no approval that was never asked for', () => {
+    expect(world().use('apr_none', 'call_1')).toBe(false);
+  });
+
+  it('gives the approval back when the transaction of the call fails', () => {
+    const { store, ask: asked, decide: decided, use: used } = world();
+    asked({ id: 'apr_1' });
+    decided({ id: 'apr_1' });
+    const failing = () =>
+      store.transact((tx) => {
+        use(tx, 'apr_1', 'call_1', NOON + 2);
+        throw new Error('the journal could not be written');
+      });
+    expect(failing).toThrow('the journal could not be written');
+    expect(used('apr_1', 'call_2')).toBe(true);
+  });
+});

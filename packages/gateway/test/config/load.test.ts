@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_BUDGETS, groupsByPrincipal } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../../src/core/limits.ts';
+import { makeScratch, refusalOf } from './scratch.ts';
+
+const { directory, load, refusal } = makeScratch();
+
+describe('loadConfig() gives', () => {
+  it('the defaults when there is no file', async () => {
+    const config = await loadConfig({ stateDir: join(directory, 'absent') });
+    expect(config).toEqual({
+      gateway: { tenant: 'default' },
+      limits: DEFAULT_LIMITS,
+      ceilings: LIMIT_CEILINGS,
+      input: { maxBytes: 131_072, maxDepth: 64 },
+      approval: { expiresAfterS: 900 },
+      journal: {
+        checkpointEveryRecords: 1024,
+        checkpointAfterMs: 1000,
+        segmentRecords: 65_536,
+        redactEnv: ['*_TOKEN', '*_SECRET', '*_PASSWORD', '*_API_KEY', '*_PRIVATE_KEY'],
+      },
+      policy: { reloadMs: 250 },
+      store: { busyTimeoutMs: 10_000 },
+      clock: { maxBehindMs: 60_000 },
+      groups: new Map(),
+      budgets: DEFAULT_BUDGETS,
+      file: null,
+    });
+  });
+
+  it('the defaults for an empty file, also one with a byte order mark', async () => {
+    for (const content of ['', '\ufeff', '# nothing\n']) {
+      const { file, ...config } = await load(content);
+      const { file: none, ...defaults } = await loadConfig({ stateDir: join(directory, 'absent') });
+      expect(config).toEqual(defaults);
+      expect([file?.name, none]).toEqual(['palisade.toml', null]);
+    }
+  });
+
+  it('budgets in the units of the budget room', async () => {
+    const { budgets } = await load(`
+      [[budget]]
+      name = "agents"
+      per = "principal"
+      match = "agent:*"
+      window = "90s"
+      calls = 50
+      egress_bytes = 0xff
+      [[budget]]
+      name = "run"
+      per = "run"
+      fuel = 1_000`);
+    const none = { calls: null, wallMs: null, cpuMs: null, fuel: null, outputBytes: null, egressBytes: null };
+    expect(budgets).toEqual([
+      {
+        ...none,
+        name: 'agents',
+        per: 'principal',
+        match: 'agent:*',
+        windowMs: 90_000,
+        calls: 50,
+        egressBytes: 255,
+      },
+      { ...none, name: 'run', per: 'run', match: null, windowMs: null, fuel: 1000 },
+    ]);
+  });
+
+  it.each([
+    ['1s', 1000],
+    ['1m', 60_000],
+    ['1h', 3_600_000],
+    ['366d', 31_622_400_000],
+  ])('the window "%s" as %d ms', async (window, windowMs) => {
+    const { budgets } = await load(`[[budget]]\nname = "a"\nper = "tool"\nwindow = "${window}"\ncalls = 1`);
+    expect(budgets.map((budget) => budget.windowMs)).toEqual([windowMs]);
+  });
+
+  it('groups by name and by principal', async () => {
+    const config = await load('[groups]\nops = ["user:eve", "agent:ada"]\nconstructor = ["agent:ada"]');
+    expect([...config.groups]).toEqual([
+      ['ops', ['user:eve', 'agent:ada']],
+      ['constructor', ['agent:ada']],
+    ]);
+    expect([...groupsByPrincipal(config)]).toEqual([
+      ['user:eve', ['ops']],
+      ['agent:ada', ['ops', 'constructor']],
+    ]);
+  });
+
+  it('no default limit above a ceiling that was lowered', async () => {
+    const { limits } = await load('[ceilings]\nwall_ms = 500');
+    expect(limits).toEqual({ ...DEFAULT_LIMITS, wallMs: 500 });
+  });
+
+  it('a limit above the default ceiling once the ceiling is raised', async () => {
+    const { limits } = await load('ceilings.fuel = 20_000_000_000\nlimits.fuel = 20_000_000_000');
+    expect(limits.fuel).toBe(20_000_000_000);
+  });
+
+  it('the file that configPath names, also through a link', async () => {
+    const target = join(directory, 'real.toml');
+    const configPath = join(directory, 'link.toml');
+    writeFileSync(target, 'gateway.tenant = "blue"');
+    symlinkSync(target, configPath);
+    const config = await loadConfig({ stateDir: join(directory, 'absent'), configPath });
+    expect(config.gateway.tenant).toBe('blue');
+  });
+});
+
+describe('loadConfig() refuses a file that is', () => {
+  it('over 256 KiB, and takes one that is not', async () => {
+    expect(await refusal('#'.repeat(256 * 1024))).toBe('loaded');
+    expect(await refusal('#'.repeat(256 * 1024 + 1))).toContain(
+      'it is too large, expected at most 262144 bytes',
+    );
+  });
+
+  it('a directory, a pipe or a device', async () => {
+    const configPath = join(directory, 'odd');
+    mkdirSync(configPath);
+    expect(await refusalOf(loadConfig({ stateDir: directory, configPath }))).toContain(
+      'expected a regular file',
+    );
+    rmSync(configPath, { recursive: true });
+    execFileSync('mkfifo', [configPath]);
+    expect(await refusalOf(loadConfig({ stateDir: directory, configPath }))).toContain(
+      'expected a regular file',
+    );
+    expect(await refusalOf(loadConfig({ stateDir: directory, configPath: '/dev/zero' }))).toContain(
+      'expected a regular file',
+    );
+  });
+
+  it('named and absent, or beneath a file', async () => {
+    const absent = join(directory, 'none.toml');
+    expect(await refusalOf(loadConfig({ stateDir: directory, configPath: absent }))).toContain(
+      'no such file',
+    );
+    const beneath = join(directory, 'palisade.toml', 'x.toml');
+    await load('');
+    expect(await refusalOf(loadConfig({ stateDir: directory, configPath: beneath }))).toContain('ENOTDIR');
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { findPlaces } from '../../src/config/places.ts';
+
+describe('findPlaces()', () => {
+  it.each([
+    [['a'], { line: 1, column: 1 }, { line: 1, column: 7 }],
+    [['a', 'b'], { line: 1, column: 3 }, { line: 1, column: 7 }],
+    [['t'], { line: 2, column: 2 }, { line: 2, column: 2 }],
+    [['t', 'x y', 1, 'c'], { line: 3, column: 15 }, { line: 3, column: 19 }],
+    [['l', 0], { line: 4, column: 3 }, { line: 4, column: 3 }],
+    [['l', 1, 'd'], { line: 7, column: 1 }, { line: 7, column: 5 }],
+    [['l', 1, 'd', 2], { line: 8, column: 2 }, { line: 8, column: 2 }],
+  ])('knows where %j stands', async (path, key, value) => {
+    const placeOf = await findPlaces(
+      'a.b = 1\n[t]\n"x y" = [1, { c = 2 }]\n[[l]]\nd = []\n[[l]]\nd = [1, 2,\n 3]',
+    );
+    expect([placeOf(path, 'key'), placeOf(path, 'value')]).toEqual([key, value]);
+  });
+
+  it('gives no place for what is not there, nor for a text that is no TOML', async () => {
+    expect((await findPlaces('a = 1'))(['b'], 'key')).toBeUndefined();
+    expect((await findPlaces('a = ['))(['a'], 'key')).toBeUndefined();
+  });
+
+  it('does not write through __proto__', async () => {
+    const placeOf = await findPlaces('[__proto__]\npolluted = 1\n[a.__proto__]\npolluted = 1');
+    expect(placeOf(['__proto__', 'polluted'], 'key')).toEqual({ line: 2, column: 1 });
+    expect('polluted' in {}).toBe(false);
+  });
+});

@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CodedError } from '../../src/core/coded-error.ts';
+import type { Json } from '../../src/core/json.ts';
+import { refuse } from '../../src/core/outcome.ts';
+import { parseCases, runPolicyTests } from '../../src/policy/policy-test.ts';
+import { checkedCall, engineWith, makeBed, NOON, TOOLS } from './sample.ts';
+
+const options = {
+  tenant: 'default',
+  nowMs: NOON,
+  check: (id: string, inputText: string) => {
+    const tool = TOOLS.find((one) => one.id === id);
+    return tool === undefined
+      ? refuse('registry/unknown-tool', `Cannot find tool "${id}"`)
+      : checkedCall(tool, JSON.parse(inputText) as Json);
+  },
+};
+
+const GOOD = `
+[[case]]
+principal = "agent:ada"
+tool = "text.count"
+input = { text = "x" }
+expected = "allow"
+decided_by = ["agents-call-low-risk-tools"]
+
+[[case]]
+name = "long sleeps ask"
+principal = "user:bob"
+tool = "palisade.sleep"
+input_json = '{"ms": 20000}'
+expected = "ask"
+
+[[case]]
+name = "approved long sleeps run"
+principal = "user:bob"
+tool = "palisade.sleep"
+input = { ms = 20_000 }
+approved = true
+expected = "allow"
+
+[[case]]
+principal = "agent:ada"
+action = "approve"
+tool = "disk.format"
+input = { text = "" }
+expected = "deny"
+
+[[case]]
+principal = "user:bob"
+action = "readJournal"
+expected = "allow"
+`;
+
+describe('runPolicyTests()', () => {
+  test('passes what the live set answers as expected', async () => {
+    const results = await runPolicyTests(
+      makeBed(null).open(),
+      parseCases(GOOD, 'cases.toml').slice(0, 3),
+      options,
+    );
+    expect(results.map(({ message }) => message)).toEqual(['', '', '']);
+    expect(results.map(({ passed, line }) => [passed, line])).toEqual([
+      [true, 2],
+      [true, 9],
+      [true, 16],
+    ]);
+  });
+
+  test('asks about acts too; an agent that approves is an error, which is no "deny"', async () => {
+    const results = await runPolicyTests(
+      makeBed(null).open(),
+      parseCases(GOOD, 'cases.toml').slice(3),
+      options,
+    );
+    expect(results.map(({ passed, actual }) => [passed, actual])).toEqual([
+      [false, 'error'],
+      [true, 'allow'],
+    ]);
+  });
+
+  test('fails a wrong answer and a right answer by another policy, and says what happened', async () => {
+    const cases = parseCases(
+      GOOD.replace('"allow"', '"deny"').replace('"ask"', '"ask"\ndecided_by = ["other"]'),
+      'c.toml',
+    );
+    const [first, second] = await runPolicyTests(makeBed(null).open(), cases, options);
+    expect(first?.message).toBe(
+      'Cannot pass "case 1": the answer is "allow" by "agents-call-low-risk-tools", expected "deny" by "agents-call-low-risk-tools"',
+    );
+    expect(second).toMatchObject({ passed: false, actual: 'ask', decidedBy: ['long-sleep-needs-approval'] });
+  });
+
+  test('judges with the time and the groups of the case', async () => {
+    const engine = engineWith(
+      `permit(principal in Group::"night", action == Action::"call", resource) when { context.hour == 3 };`,
+    );
+    const one = (more: string) =>
+      `[[case]]\nprincipal = "agent:ada"\ntool = "text.count"\ninput = { text = "" }\n${more}\n`;
+    const text = [
+      one('at = "2026-01-01T03:00:00Z"\ngroups = ["night"]\nexpected = "allow"'),
+      one('at = 2026-01-01T04:00:00+01:00\ngroups = ["night"]\nexpected = "allow"'),
+      one('at = "2026-01-01T04:00:00Z"\ngroups = ["night"]\nexpected = "deny"'),
+      one('at = "2026-01-01T03:00:00Z"\nexpected = "deny"'),
+    ].join('\n');
+    const results = await runPolicyTests(engine, parseCases(text, 'c.toml'), options);
+    expect(results.map(({ message }) => message)).toEqual(['', '', '', '']);
+  });
+
+  test('never passes a case whose tool or input is not valid, whatever it expects', async () => {
+    const text = '[[case]]\nprincipal = "agent:ada"\ntool = "gone"\nexpected = "deny"\n';
+    const [result] = await runPolicyTests(makeBed(null).open(), parseCases(text, 'c.toml'), options);
+    expect(result).toMatchObject({ passed: false, actual: 'error' });
+    expect(result?.message).toContain('Cannot find tool "gone"');
+  });
+});
+
+describe('parseCases()', () => {
+  const base = '[[case]]\nprincipal = "agent:ada"\ntool = "t"\nexpected = "allow"\n';
+  const faulty: readonly [string, string, RegExp][] = [
+    ['bad syntax', '[[case]]\nprincipal = \n', /^c\.toml:2:\d+: /],
+    [
+      'an unknown key',
+      `${base}\n[[case]]\nprincipal = "agent:ada"\ntol = "t"\nexpected = "allow"`,
+      /^c\.toml:8:1: .*"tol" is not known/,
+    ],
+    ['an unknown table', `${base}[other]\n`, /^c\.toml:1:1|"other" is not known/],
+    ['a missing answer', '[[case]]\nprincipal = "agent:ada"\ntool = "t"\n', /^c\.toml:1:1: .*no "expected"/],
+    ['a missing tool', '[[case]]\nprincipal = "agent:ada"\nexpected = "deny"\n', /no "tool"/],
+    ['a principal of no kind', base.replace('agent:ada', 'ada'), /^c\.toml:2:1: .*"principal" is not valid/],
+    [
+      'an answer that does not exist',
+      base.replace('allow', 'maybe'),
+      /^c\.toml:4:1: .*"expected" is not valid/,
+    ],
+    ['a word for true', `${base}approved = "true"`, /"approved" is not valid/],
+    ['a time without a zone', `${base}at = "2026-01-01T00:00:00"`, /"at" is not valid/],
+    ['two inputs', `${base}input = {}\ninput_json = "{}"`, /both/],
+    ['a date in the input', `${base}input = { at = 2026-01-01T00:00:00Z }`, /not JSON/],
+    ['infinity in the input', `${base}input = { a = inf }`, /not JSON/],
+    ['an integer beyond the safe range', `${base}input = { a = 9007199254740993 }`, /not JSON/],
+  ];
+  test.each(faulty)('refuses %s', (_, text, message) => {
+    expect(() => parseCases(text, 'c.toml')).toThrow(message);
+  });
+
+  test('ends in cases or in a CodedError and in nothing else', () => {
+    const line = fc.constantFrom(
+      '[[case]]',
+      'principal = "agent:a"',
+      'tool = "t"',
+      'expected = "allow"',
+      'input = { a = [1] }',
+      '[case]',
+      '__proto__ = 1',
+      'constructor = 1',
+      'at = 1',
+      'x = """',
+      '"',
+      'input.b = nan',
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(line).map((lines) => lines.join('\n')),
+          fc.string(),
+        ),
+        (text) => {
+          try {
+            for (const one of parseCases(text, 'c.toml')) expect(one.principal.name).not.toBe('');
+          } catch (error) {
+            expect(error).toBeInstanceOf(CodedError);
+            expect((error as CodedError).message).toMatch(/^c\.toml:\d+:\d+: Cannot /);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canonicalize } from '@palisade/sdk';
+import { onTestFinished } from 'vitest';
+import type { CheckedCall } from '../../src/core/checked-call.ts';
+import { digestBytes } from '../../src/core/digest.ts';
+import type { Json } from '../../src/core/json.ts';
+import { DEFAULT_LIMITS } from '../../src/core/limits.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import type { Tool } from '../../src/core/tool.ts';
+import type { CallFacts } from '../../src/policy/authorize.ts';
+import {
+  openPolicy,
+  type PolicyEngine,
+  type PolicyEvent,
+  type PolicyOptions,
+} from '../../src/policy/engine.ts';
+import { policyMigrations } from '../../src/policy/tables.ts';
+import { Store } from '../../src/store/store.ts';
+
+export const NOON = Date.UTC(2026, 4, 1, 12, 0, 0);
+export const ADA: Principal = { kind: 'agent', name: 'ada' };
+export const BOB: Principal = { kind: 'user', name: 'bob' };
+export const PERMIT_ALL = '@id("all") permit(principal, action, resource);\n';
+
+export const PLENTY = {
+  calls: 1000,
+  wallMs: 1e6,
+  cpuMs: 1e6,
+  fuel: 1e9,
+  outputBytes: 1e9,
+  egressBytes: 1e9,
+};
+export const FACTS: CallFacts = { budgetLeft: PLENTY, approval: null, nowMs: NOON };
+export const APPROVED: CallFacts = { ...FACTS, approval: { id: 'apr_1', by: 'user:bob', atMs: NOON } };
+
+/** A tool that is fine in all that a test does not name. */
+export function makeTool(wishes: Partial<Tool> = {}): Tool {
+  return {
+    id: 'text.count',
+    description: 'Counts.',
+    category: 'text',
+    risk: 'low',
+    inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    outputSchema: {},
+    capabilities: [],
+    tier: 'builtin',
+    limits: DEFAULT_LIMITS,
+    hosts: () => [],
+    paths: () => [],
+    artifacts: [],
+    executor: { kind: 'builtin', run: async () => null },
+    ...wishes,
+  };
+}
+
+export const SLEEP = makeTool({
+  id: 'palisade.sleep',
+  category: 'builtin',
+  inputSchema: { type: 'object', properties: { ms: { type: 'integer' } }, required: ['ms'] },
+});
+export const COUNT = makeTool();
+export const DANGER = makeTool({ id: 'disk.format', category: 'disk', risk: 'high' });
+export const TOOLS: readonly Tool[] = [SLEEP, COUNT, DANGER];
+
+/** A call of a tool as the registry would have checked it. */
+export function checkedCall(tool: Tool, input: Json, principal: Principal = ADA): CheckedCall {
+  const inputText = canonicalize(input);
+  const call = { id: 'call_1', principal, tenant: 'default', run: 'nightly', door: 'cli', tool: tool.id };
+  return {
+    call: { ...call, rawInput: inputText, timeoutMs: null, receivedAtMs: NOON },
+    tool,
+    toolDigest: digestBytes(tool.id),
+    input,
+    inputText,
+    inputDigest: digestBytes(inputText),
+    limits: DEFAULT_LIMITS,
+  };
+}
+
+export type Bed = {
+  readonly directory: string;
+  readonly events: PolicyEvent[];
+  readonly store: Store;
+  readonly open: (options?: Partial<PolicyOptions>) => PolicyEngine;
+  readonly write: (name: string, text: string | Uint8Array) => void;
+};
+
+/** A state directory of its own with these policy files, gone with the test. Every refresh looks at the files. */
+export function makeBed(files: Readonly<Record<string, string>> | null): Bed {
+  const state = mkdtempSync(join(tmpdir(), 'palisade-policy-'));
+  const directory = join(state, 'policies');
+  const store = new Store({
+    directory: state,
+    migrations: policyMigrations,
+    busyTimeoutMs: 10_000,
+    nowMs: 0,
+  });
+  onTestFinished(() => {
+    store.close();
+    rmSync(state, { recursive: true, force: true });
+  });
+  const write = (name: string, text: string | Uint8Array) => writeFileSync(join(directory, name), text);
+  if (files !== null) {
+    mkdirSync(directory);
+    for (const [name, text] of Object.entries(files)) write(name, text);
+  }
+  const events: PolicyEvent[] = [];
+  const clock = { nowMs: () => NOON, monotonicMs: () => 0 };
+  const onEvent = (event: PolicyEvent) => void events.push(event);
+  const defaults = { directory, store, tools: () => TOOLS, groups: new Map(), clock, reloadMs: 0, onEvent };
+  return { directory, events, store, write, open: (options = {}) => openPolicy({ ...defaults, ...options }) };
+}
+
+/** An engine on one policy file. */
+export function engineWith(text: string, options: Partial<PolicyOptions> = {}): PolicyEngine {
+  return makeBed({ 'test.cedar': text }).open(options);
+}

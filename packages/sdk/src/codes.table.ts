@@ -1,0 +1,235 @@
+/**
+ * Every way a call or a command can end, in one table. HTTP status, CLI exit status, MCP result, console text and
+ * docs/errors.md are all read from here; nothing reads a message to learn what happened.
+ *
+ * - refused: we said no before anything ran.
+ * - failed: it ran and did not end well; output and usage come with it.
+ * - fault: we broke; the incident is in the journal where the journal could still be written.
+ */
+export type CodeKind = 'ok' | 'refused' | 'failed' | 'fault' | 'usage';
+
+export type CodeRow = {
+  readonly kind: CodeKind;
+  readonly httpStatus: number;
+  readonly exitStatus: number;
+  /** What happened, for a person who reads only this line. */
+  readonly sentence: string;
+  /** What that person can do about it. */
+  readonly remedy: string;
+};
+
+type RowOf<K extends CodeKind> = CodeRow & { readonly kind: K };
+
+function refused(httpStatus: number, sentence: string, remedy: string): RowOf<'refused'> {
+  return { kind: 'refused', httpStatus, exitStatus: 2, sentence, remedy };
+}
+
+function failed(httpStatus: number, sentence: string, remedy: string): RowOf<'failed'> {
+  return { kind: 'failed', httpStatus, exitStatus: 1, sentence, remedy };
+}
+
+function fault(httpStatus: number, sentence: string, remedy: string): RowOf<'fault'> {
+  return { kind: 'fault', httpStatus, exitStatus: 70, sentence, remedy };
+}
+
+export const CODES = {
+  ok: {
+    kind: 'ok',
+    httpStatus: 200,
+    exitStatus: 0,
+    sentence: 'The call ran and ended well.',
+    remedy: 'Nothing to do.',
+  },
+  'door/wrong-usage': {
+    kind: 'usage',
+    httpStatus: 400,
+    exitStatus: 64,
+    sentence: 'The command line or the request is not one this door understands.',
+    remedy: 'Run the command with --help and correct the words.',
+  },
+  'door/invalid-call': refused(
+    400,
+    'The call names no valid principal, tenant, run, tool or time limit.',
+    'Correct the field that the message names and call again.',
+  ),
+  'registry/unknown-tool': refused(
+    404,
+    'No tool of that name is registered.',
+    'List the tools with `palisade tools list`.',
+  ),
+  'registry/invalid-input': refused(
+    422,
+    'The input is not strict JSON or does not fit the schema of the tool.',
+    'Read the schema with `palisade tools show TOOL` and correct the input.',
+  ),
+  'policy/denied': refused(
+    403,
+    'The policies do not permit this call.',
+    'Run `palisade policy explain` with the same call, then ask the operator for a policy that permits it.',
+  ),
+  'policy/evaluation-error': refused(
+    403,
+    'A policy could not be evaluated, so the call is denied.',
+    'Run `palisade policy check` and correct the policy that the message names.',
+  ),
+  'policy/unavailable': refused(
+    503,
+    'No valid policy set is loaded, so every call is denied.',
+    'Run `palisade policy check`, correct the files in the policies directory, and call again.',
+  ),
+  'policy/approval-required': refused(
+    403,
+    'The policies permit this call once a person approves it.',
+    'Have a user run `palisade approvals approve ID`, then repeat the identical call.',
+  ),
+  'policy/approval-denied': refused(
+    403,
+    'A person denied this very call.',
+    'Change the call, or ask the person who denied it.',
+  ),
+  'policy/approval-expired': refused(
+    403,
+    'The approval of this call expired before it was used.',
+    'Have a user approve the new request that the message names, then repeat the identical call.',
+  ),
+  'approval/unknown': refused(
+    404,
+    'There is no approval request with that id.',
+    'List the open requests with `palisade approvals list`.',
+  ),
+  'approval/not-pending': refused(
+    409,
+    'The approval request was already decided, used or has expired.',
+    'Repeat the call to open a new request.',
+  ),
+  'approval/not-allowed': refused(
+    403,
+    'This principal may not decide approval requests.',
+    'Decide as a user whom the policies permit the action "approve"; an agent never decides.',
+  ),
+  'budget/calls-exhausted': refused(
+    429,
+    'A budget of calls is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'budget/wall-exhausted': refused(
+    429,
+    'A budget of wall-clock time is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'budget/cpu-exhausted': refused(
+    429,
+    'A budget of CPU time is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'budget/fuel-exhausted': refused(
+    429,
+    'A budget of fuel is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'budget/output-exhausted': refused(
+    429,
+    'A budget of output bytes is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'budget/egress-exhausted': refused(
+    429,
+    'A budget of network bytes is used up.',
+    'Wait until the budget resets or raise it in palisade.toml.',
+  ),
+  'tier/unenforceable': refused(
+    501,
+    'This machine cannot enforce a term of the grant, so the call does not run.',
+    'Run `palisade doctor` and apply the fix it names.',
+  ),
+  'tier/timed-out': failed(
+    504,
+    'The call passed its wall-clock limit and was stopped.',
+    'Ask for less work, or raise the time limit where the ceiling allows it.',
+  ),
+  'tier/cancelled': failed(499, 'The caller cancelled the call.', 'Call again when the result is wanted.'),
+  'tier/output-exceeded': failed(
+    507,
+    'The output passed its limit and was cut off.',
+    'Ask for less output, or raise the output limit where the ceiling allows it.',
+  ),
+  'tier/invalid-output': failed(
+    502,
+    'The tool returned something that does not fit its own output schema.',
+    'Report it to the author of the tool.',
+  ),
+  'tier/tool-error': failed(
+    502,
+    'The tool ran and reported an error.',
+    'Read the message and the output; correct the input or the tool.',
+  ),
+  'tier/unknown-ending': failed(
+    500,
+    'The gateway stopped while the call was running; whether it took effect is not known.',
+    'Look at the effects of the call before repeating it.',
+  ),
+  'journal/unknown-record': refused(
+    404,
+    'There is no journal record or receipt with that number or call id.',
+    'Search with `palisade journal search`.',
+  ),
+  'attest/unverified': {
+    kind: 'failed',
+    httpStatus: 422,
+    exitStatus: 1,
+    sentence: 'The receipt, proof, key or journal does not verify.',
+    remedy: 'Do not rely on it; the first failed check says where it differs.',
+  },
+  'attest/missing-key': refused(
+    503,
+    'The signing key is missing or unreadable, so no receipt could be signed and nothing runs.',
+    'Restore keys/ of the state directory from a backup, or start a new key with `palisade keys rotate --lost`.',
+  ),
+  'config/invalid': refused(
+    400,
+    'palisade.toml is not valid, so nothing runs.',
+    'Correct the line that the message names; `palisade config show` lists every key.',
+  ),
+  'store/unwritable': refused(
+    503,
+    'The state directory cannot be read and written by this user alone.',
+    'Give the state directory to this user with mode 0700, or choose another with --state.',
+  ),
+  'store/full': refused(
+    507,
+    'The disk of the state directory is full, so nothing can be recorded and nothing runs.',
+    'Free some space and call again.',
+  ),
+  'store/locked': refused(
+    503,
+    'Another process held the database for too long.',
+    'End the process that holds it, or try again.',
+  ),
+  'store/corrupt': refused(
+    503,
+    'The database is damaged, so nothing runs.',
+    'Run `palisade journal verify`; restore the state directory from a backup.',
+  ),
+  'store/newer': refused(
+    503,
+    'The state directory was written by a newer palisade.',
+    'Upgrade palisade, or choose another state directory with --state.',
+  ),
+  'store/clock-behind': refused(
+    503,
+    'The clock of this machine is behind the last journal record.',
+    'Set the clock right; if the journal is wrong and the clock is right, run `palisade doctor --accept-clock`.',
+  ),
+  'gateway/fault': fault(
+    500,
+    'The gateway broke while handling this call.',
+    'Give the incident id to the operator; `palisade journal search --kind fault` shows it.',
+  ),
+} as const satisfies Record<string, CodeRow>;
+
+export type Code = keyof typeof CODES;
+
+/** Tells whether a text from outside is one of our codes. */
+export function isCode(text: string): text is Code {
+  return Object.hasOwn(CODES, text);
+}

@@ -1,0 +1,117 @@
+/**
+ * Builds what is shipped. The SDK is compiled file by file with its types; the gateway is bundled, because a command
+ * that loads one file starts faster than one that loads hundreds. Each build is made beside its old one and then takes
+ * its place, stamped with the sources it was made from.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+import { TEXT_ASSETS } from './assets.mjs';
+import { projectRoot } from './check.mjs';
+import { run } from './command.mjs';
+import { withLock } from './lock.mjs';
+import { BUILDS, stampOf } from './stamp.mjs';
+
+const root = projectRoot;
+
+const makers = {
+  async sdk(outDir) {
+    const words = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'packages/sdk', '--outDir', outDir];
+    const { ok, output } = await run(process.execPath, words, { cwd: root });
+    if (!ok) throw new Error(`Cannot compile packages/sdk:\n${output}`);
+  },
+
+  async gateway(outDir) {
+    const source = join(root, 'packages/gateway/src');
+    const main = join(source, 'main.ts');
+    if (!existsSync(main))
+      throw new Error('Cannot bundle the gateway: packages/gateway/src/main.ts does not exist');
+    const { metafile } = await build({
+      entryPoints: [main, ...farSides(source)],
+      outdir: outDir,
+      entryNames: '[name]',
+      chunkNames: '[name]-[hash]',
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      conditions: ['source'],
+      // Both load a native or WebAssembly file that lies beside their own code.
+      external: ['libsql', '@cedar-policy/cedar-wasm'],
+      loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
+      // Bundled CommonJS packages ask for built-in modules with `require`, which an ES module does not have.
+      banner: {
+        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      },
+      keepNames: true,
+      legalComments: 'external',
+      sourcemap: 'external',
+      metafile: true,
+      absWorkingDir: root,
+      logLevel: 'warning',
+    });
+    writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
+  },
+};
+
+/** Code of the far side of a thread or a process is started by its file, so it stays a file of its own. */
+function farSides(source) {
+  return readdirSync(source, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(worker|engine)\.ts$/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+/** The licence texts of the packages whose code is inside the bundle: their licences ask for that. */
+function licencesOf(metafile) {
+  const inputs = Object.keys(metafile.inputs).map(
+    (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
+  );
+  const folders = [...new Set(inputs)].filter((folder) => folder !== undefined).sort();
+  const texts = folders.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each));
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8').trim() : ''}\n`;
+  });
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+async function make(name) {
+  const dist = join(root, BUILDS[name].stamp, '..');
+  const fresh = `${dist}.new`;
+  const old = `${dist}.old`;
+  // Taken before building: a source that changes meanwhile leaves the build stale, not wrong.
+  const stamp = stampOf(root, name);
+  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  try {
+    await makers[name](fresh);
+    writeFileSync(join(fresh, basename(BUILDS[name].stamp)), `${stamp}\n`);
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(fresh, dist);
+  } finally {
+    for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(`build: ${name}`);
+}
+
+async function makeAll(names) {
+  for (const name of names) await make(name);
+}
+
+const words = process.argv.slice(2);
+const asked = words.filter((word) => word in BUILDS);
+const names = asked.length > 0 ? asked : Object.keys(BUILDS);
+try {
+  // Set-up holds the lock already and says so.
+  if (words.includes('--locked')) await makeAll(names);
+  else
+    await withLock(
+      root,
+      () => console.log('build: waiting for another set-up'),
+      () => makeAll(names),
+    );
+} catch (error) {
+  // esbuild has shown its own errors already.
+  console.error(error.errors ? `Cannot bundle the gateway: ${error.errors.length} errors` : error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,42 @@
+/** Finds the `palisade …` commands a page tells its reader to type, and holds them to the table of verbs. */
+import { problem } from './check.mjs';
+import { spansOf } from './markdown.mjs';
+
+const shells = new Set(['', 'sh', 'bash', 'shell', 'zsh', 'console', 'text']);
+const command = /(?:^|[;&|(]\s*|\bnpx\s+|\bsudo\s+|\/)palisade(?:\.js)?\s+([^;&|)`]*)/g;
+
+/** Checks every command of a page: its words must begin with those of a verb. */
+export function judgeCommands(file, lines, verbs) {
+  const known = verbs.map((row) => row.words.split(' '));
+  return commandsOf(lines).flatMap(({ line, words }) =>
+    isKnown(words, known) ? [] : [problem(file, line, `run "palisade ${words.join(' ')}": no such verb`)],
+  );
+}
+
+function commandsOf(lines) {
+  const prompted = new Set(
+    lines.filter((each) => each.isCode && /^\s*\$ /.test(each.content)).map((each) => each.block),
+  );
+  return lines.flatMap(({ line, content, isCode, language, block }) => {
+    if (!isCode) return spansOf(content).flatMap((span) => parse(line, span));
+    if (!shells.has(language)) return [];
+    // In a block with prompts the other lines are output.
+    if (prompted.has(block) && !/^\s*\$ /.test(content)) return [];
+    return parse(line, content.trim().replace(/^\$ /, ''));
+  });
+}
+
+function parse(line, text) {
+  const typed = text.replace(/(^|\s)#.*$/, '').replace(/^(\w+=\S*\s+)+/, '');
+  return [...typed.matchAll(command)].map((match) => ({ line, words: match[1].trim().split(/\s+/) }));
+}
+
+function isKnown(words, known) {
+  const isOpen = (word) => word === undefined || word === '' || /^(-|<|\[|…|\.\.\.)/.test(word);
+  if (isOpen(words[0])) return true;
+  return known.some((verb) => {
+    const same = verb.findIndex((word, at) => word !== words[at]);
+    // A group alone (`palisade policy`, `palisade policy --help`) is known when a verb begins with it.
+    return same === -1 || (same > 0 && isOpen(words[same]));
+  });
+}

@@ -1,0 +1,147 @@
+/**
+ * Holds the documentation to the code: the tables of codes and of configuration keys, links and anchors, the commands
+ * a reader is told to type. `--write` regenerates the two tables between their markers.
+ */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { problem, runAsCommand } from './check.mjs';
+import { judgeCommands } from './commands.mjs';
+import { anchorsOf, linesOf, linksOf, rowsOf, writeRow } from './markdown.mjs';
+import { listFiles } from './source.mjs';
+import { readTable } from './ts-table.mjs';
+
+/** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
+const MIRRORS = [
+  {
+    file: 'docs/errors.md',
+    mark: 'codes',
+    table: 'packages/sdk/src/codes.table.ts',
+    name: 'CODES',
+    head: ['Code', 'Kind', 'HTTP', 'Exit', 'What happened', 'What to do'],
+    rows: (codes) =>
+      Object.entries(codes).map(([code, row]) => [
+        `\`${code}\``,
+        row.kind,
+        String(row.httpStatus),
+        String(row.exitStatus),
+        row.sentence,
+        row.remedy,
+      ]),
+  },
+  {
+    file: 'docs/config.md',
+    mark: 'config',
+    table: 'packages/gateway/src/config/config.table.ts',
+    name: 'CONFIG_KEYS',
+    head: ['Key', 'Type', 'Default', 'What it does'],
+    rows: (keys) =>
+      keys.map((row) => [`\`${row.key}\``, `\`${row.type}\``, defaultCell(row.default), row.sentence]),
+  },
+];
+
+const VERBS_TABLE = 'packages/gateway/src/doors/cli/verbs.table.ts';
+
+/** What README.md must tell a newcomer to type. */
+const README_COMMANDS = ['npm run demo', 'npm test'];
+
+function defaultCell(value) {
+  if (value === undefined || value === null || value === '') return '–';
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+}
+
+/** Checks every Markdown file under `root`; with `write`, brings the mirrored tables up to date first. */
+export async function check(root, { write = false } = {}) {
+  const problems = [];
+  for (const mirror of MIRRORS) problems.push(...(await judgeMirror(root, mirror, write)));
+  const files = listFiles(root, '', (path) => path.endsWith('.md'));
+  const pages = new Map(files.map((file) => [file, linesOf(readFileSync(join(root, file), 'utf8'))]));
+  for (const [file, lines] of pages) problems.push(...judgeLinks(root, file, lines, pages));
+  problems.push(...judgeReadme(root, pages));
+  const verbs = await readTable(root, VERBS_TABLE, 'VERBS');
+  if (!verbs) problems.push(problem(VERBS_TABLE, 0, 'check commands: the table of verbs does not exist'));
+  else for (const [file, lines] of pages) problems.push(...judgeCommands(file, lines, verbs));
+  return { problems, scanned: files.length, unit: 'page' };
+}
+
+async function judgeMirror(root, mirror, write) {
+  const table = await readTable(root, mirror.table, mirror.name);
+  if (!table) return [problem(mirror.table, 0, `check ${mirror.file}: the table does not exist`)];
+  const path = join(root, mirror.file);
+  if (!existsSync(path)) return [problem(mirror.file, 0, `check ${mirror.name}: the page does not exist`)];
+  const [begin, end] = [`<!-- ${mirror.mark}:begin -->`, `<!-- ${mirror.mark}:end -->`];
+  const text = readFileSync(path, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from === -1 || to < from) {
+    return [
+      problem(mirror.file, 0, `find its table: the markers are missing, expected "${begin}" and "${end}"`),
+    ];
+  }
+  const expected = mirror.rows(table);
+  if (write) {
+    const written = [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
+    const next = `${text.slice(0, from + begin.length)}\n\n${written}\n\n${text.slice(to)}`;
+    if (next !== text) writeFileSync(path, next);
+    return [];
+  }
+  const skipped = text.slice(0, from).split('\n').length - 1;
+  const lines = linesOf(text.slice(from, to)).map((each) => ({ ...each, line: each.line + skipped }));
+  return compareRows(mirror, expected, rowsOf(lines));
+}
+
+function compareRows({ file, table, head }, expected, rows) {
+  const problems = [];
+  const left = new Map(expected.map((cells) => [cells[0], cells]));
+  const known = new Set(left.keys());
+  for (const { line, cells } of rows) {
+    const wanted = left.get(cells[0]);
+    left.delete(cells[0]);
+    if (!wanted) {
+      const why = known.has(cells[0]) ? 'it is there twice' : `${table} has no such row`;
+      problems.push(problem(file, line, `keep row ${cells[0]}: ${why}`));
+      continue;
+    }
+    const off = head.findIndex((_, at) => writeRow([wanted[at]]) !== `| ${cells[at] ?? ''} |`);
+    if (off !== -1) {
+      problems.push(
+        problem(
+          file,
+          line,
+          `keep row ${cells[0]}: "${head[off]}" is "${cells[off] ?? ''}", expected "${wanted[off]}"`,
+        ),
+      );
+    }
+  }
+  for (const missing of left.keys())
+    problems.push(problem(file, 0, `find row ${missing}: ${table} has it, expected one row`));
+  return problems;
+}
+
+function judgeLinks(root, file, lines, pages) {
+  return linksOf(lines).flatMap(({ line, target }) => {
+    if (/^[a-z][a-z+.-]*:/i.test(target)) return [];
+    const [path, anchor] = decodeURI(target).split('#');
+    const to =
+      path === '' ? file : path.startsWith('/') ? path.slice(1) : posix.join(posix.dirname(file), path);
+    if (to.startsWith('..') || !existsSync(join(root, to))) {
+      return [problem(file, line, `follow link "${target}": no such file`)];
+    }
+    if (anchor === undefined || isLineOfFile(root, to, anchor)) return [];
+    const page = pages.get(to);
+    if (page && anchorsOf(page).has(anchor)) return [];
+    return [problem(file, line, `follow link "${target}": no such heading`)];
+  });
+}
+
+function isLineOfFile(root, to, anchor) {
+  return /^L\d+(-L\d+)?$/.test(anchor) && !to.endsWith('.md') && statSync(join(root, to)).isFile();
+}
+
+function judgeReadme(root, pages) {
+  if (!pages.has('README.md')) return [problem('README.md', 0, 'find README.md: the project has none')];
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  return README_COMMANDS.filter((command) => !text.includes(command)).map((command) =>
+    problem('README.md', 0, `find "${command}": expected README.md to name it`),
+  );
+}
+
+await runAsCommand(import.meta.url, 'docs', check);

@@ -1,0 +1,122 @@
+/**
+ * Who may touch the world outside the program. A row names a power by its modules and its global members, says why it is
+ * kept in few hands, and lists those hands, each with its reason. Places are rooms of packages/gateway/src unless they
+ * begin with `packages/`. A power without hands is used nowhere.
+ */
+export const OUTSIDE = [
+  {
+    power: 'child processes',
+    why: 'Every process starts from one plan and ends in one kill of its whole tree, so there is one place to audit.',
+    modules: ['node:child_process', 'node:cluster'],
+    members: [],
+    hands: { 'tiers/child': 'It is the one place where a plan becomes a process.' },
+  },
+  {
+    power: 'threads',
+    why: 'A thread shares the address space of the gateway, so only the tier that meters what runs in it makes one.',
+    modules: ['node:worker_threads'],
+    members: ['Worker'],
+    hands: { 'tiers/a-wasm': 'A guest that does not end must be stoppable from another thread.' },
+  },
+  {
+    power: 'the network',
+    why: 'A connection that does not pass the allow-list of egress is a way out for secrets.',
+    modules: [
+      'node:net',
+      'node:http',
+      'node:https',
+      'node:http2',
+      'node:tls',
+      'node:dgram',
+      'node:dns',
+      'node:inspector',
+    ],
+    members: ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'WebTransport'],
+    hands: {
+      egress: 'It checks the host, resolves it once and connects to the address it checked.',
+      'doors/http': 'It listens for callers.',
+      cluster: 'It talks to the worker nodes the operator named.',
+      'packages/sdk/src/client': 'It calls the gateway its user named.',
+    },
+  },
+  {
+    power: 'the environment',
+    why: 'What configures the program has one reader, so that it can be listed, checked and explained.',
+    modules: [],
+    members: ['process.env', 'process.loadEnvFile'],
+    hands: { config: 'It is the one reader of configuration.' },
+  },
+  {
+    power: 'clock and randomness',
+    why: 'They are made once and handed down, so that every other room can be tested to the millisecond and the byte.',
+    modules: [],
+    members: [
+      'Date.now',
+      'Temporal.Now',
+      'performance.now',
+      'performance.timeOrigin',
+      'process.hrtime',
+      'process.uptime',
+      'Math.random',
+      'crypto.randomUUID',
+      'crypto.randomBytes',
+      'crypto.randomInt',
+      'crypto.randomFill',
+      'crypto.randomFillSync',
+      'crypto.getRandomValues',
+    ],
+    constructs: ['Date'],
+    hands: {
+      'daemon.ts': 'It builds everything, the clock and the source of randomness included.',
+      'main.ts': 'It does for a command what the daemon does for the service.',
+    },
+  },
+  {
+    power: 'files',
+    why: 'A room that does not read or write files cannot be tricked into the wrong one.',
+    modules: ['node:fs', 'node:fs/promises'],
+    members: [],
+    hands: {
+      config: 'It reads the configuration file.',
+      store: 'It opens the database and holds the state folder.',
+      policy: 'It reads the policy files of the operator.',
+      attest: 'It keeps the signing key in a file only its owner can read.',
+      journal: 'It writes exports and checkpoints.',
+      vault: 'It keeps the sealed secrets and their key file.',
+      skills: 'It reads archives and keeps the unpacked artifacts.',
+      doors: 'The commands read and write the files their user names.',
+      'daemon.ts': 'It makes the folders the rooms live in.',
+    },
+  },
+  {
+    power: 'the end of the process',
+    why: 'A library that ends the process takes the journal entry of the call with it.',
+    modules: [],
+    members: ['process.exit', 'process.reallyExit', 'process.abort'],
+    hands: { 'doors/cli': 'A command ends with the exit status of its code.' },
+  },
+  {
+    power: 'modules by the back door',
+    why: 'An import that these tables cannot see is not held by them.',
+    modules: ['node:module'],
+    members: ['process.getBuiltinModule', 'process.binding', 'process.dlopen'],
+    hands: {
+      'policy/cedar.ts': 'A crashed evaluator is replaced by a fresh one, which a plain import cannot give.',
+    },
+  },
+  {
+    power: 'code made from text',
+    why: 'Text must never become code here.',
+    modules: ['node:vm', 'node:repl'],
+    members: ['eval'],
+    constructs: ['Function'],
+    hands: {},
+  },
+];
+
+/** Globals whose members are powers: using one as a value would hide which member is meant. */
+export const MODULES_AS_GLOBALS = {
+  'node:process': 'process',
+  'node:crypto': 'crypto',
+  'node:perf_hooks': 'globalThis',
+};

@@ -1,0 +1,123 @@
+/**
+ * Makes a fresh clone ready, and an old one current: installs what the lock file says and builds what is stale. Asks
+ * nothing, uses nothing from node_modules, and does nothing when all is done already.
+ */
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './command.mjs';
+import { withLock } from './lock.mjs';
+import { digestOf, readStamp, staleBuilds } from './stamp.mjs';
+
+const OLDEST_NODE = [20, 19];
+
+/** Brings the clone at `root` up to date; says each step through `say`. Throws when a step cannot be done. */
+export async function setUp(root, say) {
+  requireNode(process.versions.node);
+  await withLock(
+    root,
+    () => say('waiting for another set-up'),
+    async () => {
+      await install(root, say);
+      await buildStale(root, say);
+    },
+  );
+}
+
+/** Refuses a Node that is too old, and says which would do. */
+export function requireNode(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
+  throw new Error(`Cannot set up: this is Node ${version}, expected ${OLDEST_NODE.join('.')} or newer`);
+}
+
+async function install(root, say) {
+  const stamp = join(root, 'node_modules/.palisade-setup');
+  const wanted = `${digestOf(root, ['package-lock.json'])} ${process.platform}-${process.arch}`;
+  if (readStamp(stamp) === wanted) return;
+  if (!isInstalled(root)) await installAnew(root, say);
+  writeFileSync(stamp, `${wanted}\n`);
+}
+
+async function installAnew(root, say) {
+  say('installing packages (npm ci)');
+  const strict = await npm(root, ['ci']);
+  if (strict.ok) return;
+  // A lock file made from a registry that lacks packages of other platforms has no entry for them, and npm ci refuses
+  // it whole. A plain install takes every version and digest the lock file has, and leaves the file as it is.
+  if (!isUsageError(strict.output) || !lockAgrees(root))
+    throw new Error(`Cannot install packages: npm ci failed\n${strict.output}`);
+  say('the lock file lacks packages of other platforms; installing with npm install');
+  const lenient = await npm(root, ['install', '--no-save']);
+  if (!lenient.ok) throw new Error(`Cannot install packages: npm install failed\n${lenient.output}`);
+}
+
+function npm(root, words) {
+  const all = [...words, '--no-audit', '--no-fund', '--loglevel=error'];
+  const script = process.env.npm_execpath;
+  const byNode = script !== undefined && /npm-cli\.[cm]?js$/.test(script);
+  return run(byNode ? process.execPath : 'npm', byNode ? [script, ...all] : all, { cwd: root });
+}
+
+function isUsageError(output) {
+  return output.includes('code EUSAGE');
+}
+
+/** Says whether the lock file was made for the manifests as they are: each names the same dependencies. */
+export function lockAgrees(root) {
+  const read = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'));
+  const { packages } = read('package-lock.json');
+  const own = Object.keys(packages).filter((path) => !path.includes('node_modules'));
+  const named = (manifest) =>
+    ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].map((kind) =>
+      Object.entries(manifest[kind] ?? {}).sort(),
+    );
+  return own.every(
+    (path) =>
+      JSON.stringify(named(packages[path])) === JSON.stringify(named(read(join(path, 'package.json')))),
+  );
+}
+
+/**
+ * Says whether npm has put in place what the lock file names: npm keeps its own record in node_modules, and packages for
+ * other platforms are absent from it.
+ */
+export function isInstalled(root) {
+  const record = join(root, 'node_modules/.package-lock.json');
+  if (!existsSync(record)) return false;
+  const have = JSON.parse(readFileSync(record, 'utf8')).packages;
+  const want = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const isPlaced = ([path, entry]) =>
+    !path.startsWith('node_modules/') || entry.link || existsSync(join(root, path));
+  const matches = ([path, entry]) =>
+    have[path]
+      ? have[path].version === entry.version && have[path].integrity === entry.integrity
+      : entry.optional === true;
+  return (
+    Object.entries(want).every((each) => each[0] === '' || matches(each)) &&
+    Object.keys(have).every((path) => want[path] !== undefined) &&
+    Object.entries(have).every(isPlaced)
+  );
+}
+
+async function buildStale(root, say) {
+  const stale = staleBuilds(root);
+  if (stale.length === 0) return;
+  say(`building ${stale.join(', ')}`);
+  const words = [join(root, 'tools/build.mjs'), '--locked', ...stale];
+  const { ok, output } = await run(process.execPath, words, { cwd: root });
+  if (!ok) throw new Error(`Cannot build ${stale.join(', ')}:\n${output}`);
+}
+
+const here = fileURLToPath(import.meta.url);
+if (process.argv[1] && realpathSync(process.argv[1]) === here) {
+  const say = (step) => console.log(`setup: ${step}`);
+  try {
+    const root = process.argv[2] === '--root' ? resolve(process.argv[3] ?? '.') : dirname(dirname(here));
+    await setUp(root, say);
+    say('ready');
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,66 @@
+/** Stamps say from which sources something was made, by content: a checkout that only changes file times is no change. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What each build is made of, and where its stamp lies. */
+export const BUILDS = {
+  sdk: {
+    stamp: 'packages/sdk/dist/.sources',
+    sources: [
+      'packages/sdk/src',
+      'packages/sdk/package.json',
+      'packages/sdk/tsconfig.json',
+      'tsconfig.base.json',
+    ],
+  },
+  gateway: {
+    stamp: 'packages/gateway/dist/.sources',
+    sources: [
+      'packages/gateway/src',
+      'packages/gateway/package.json',
+      'packages/sdk/src',
+      'packages/sdk/package.json',
+    ],
+  },
+};
+
+const madeBy = ['tools/build.mjs', 'tools/assets.mjs', 'package-lock.json'];
+
+/** Digests names and contents of files and folders. What does not exist digests as such. */
+export function digestOf(root, paths) {
+  const hash = createHash('sha256');
+  for (const path of paths.flatMap((each) => filesUnder(root, each)).sort()) {
+    hash.update(`${path}\0`);
+    hash.update(
+      createHash('sha256')
+        .update(readFileSync(join(root, path)))
+        .digest(),
+    );
+  }
+  return hash.digest('hex');
+}
+
+function filesUnder(root, path) {
+  const full = join(root, path);
+  if (!existsSync(full)) return [];
+  if (statSync(full).isFile()) return [path];
+  return readdirSync(full).flatMap((name) => filesUnder(root, `${path}/${name}`));
+}
+
+/** The stamp a build made now would carry. */
+export function stampOf(root, name) {
+  return digestOf(root, [...BUILDS[name].sources, ...madeBy]);
+}
+
+/** Lists the builds whose stamp is not that of the sources. */
+export function staleBuilds(root) {
+  return Object.keys(BUILDS).filter(
+    (name) => readStamp(join(root, BUILDS[name].stamp)) !== stampOf(root, name),
+  );
+}
+
+/** Reads a stamp; undefined when there is none. */
+export function readStamp(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { plant, runTool, type Tree } from './plant.ts';
+
+const tools: readonly (readonly [name: string, violation: Tree, named: string, sound: Tree])[] = [
+  [
+    'imports',
+    { 'packages/sdk/src/a.ts': "\nimport 'node:fs';\n" },
+    'packages/sdk/src/a.ts:2: Cannot import "node:fs"',
+    { 'packages/sdk/src/a.ts': 'export const a = 1;\n' },
+  ],
+  [
+    'outside',
+    { 'packages/gateway/src/core/a.ts': '\nDate.now();\n' },
+    'packages/gateway/src/core/a.ts:2: Cannot use Date.now here',
+    { 'packages/gateway/src/core/a.ts': 'export const a = 1;\n' },
+  ],
+  [
+    'sizes',
+    { 'packages/sdk/src/a.ts': '\nfunction f(a, b, c, d, e) {}\n' },
+    'packages/sdk/src/a.ts:2: Cannot keep function',
+    { 'packages/sdk/src/a.ts': 'export const a = 1;\n' },
+  ],
+  [
+    'docs',
+    { 'README.md': '\n[x](gone.md)\n' },
+    'README.md:2: Cannot follow link "gone.md"',
+    {
+      'README.md': 'Run `npm run demo`, then `npm test`.\n',
+      'docs/errors.md': '<!-- codes:begin -->\n<!-- codes:end -->\n',
+      'docs/config.md': '<!-- config:begin -->\n<!-- config:end -->\n',
+      'packages/sdk/src/codes.table.ts': 'export const CODES = {};\n',
+      'packages/gateway/src/config/config.table.ts': 'export const CONFIG_KEYS = [];\n',
+      'packages/gateway/src/doors/cli/verbs.table.ts': 'export const VERBS = [];\n',
+    },
+  ],
+  [
+    'dependencies',
+    { 'package.json': '{ "devDependencies": { "x": "^1.0.0" } }' },
+    'package.json:1: Cannot depend on x',
+    {
+      'package.json': '{ "devDependencies": { "x": "1.0.0" } }',
+      'package-lock.json': '{}',
+      'DEPENDENCIES.md':
+        '## Development\n\n| P | V | W | T | L |\n|---|---|---|---|---|\n| x | 1.0.0 | a | b | c |\n',
+    },
+  ],
+];
+
+describe.each(tools)('node tools/%s.mjs', (name, violation, named, sound) => {
+  test('fails on a violation and says where', async () => {
+    const { status, output } = await runTool(name, '--root', plant(violation));
+    expect(output).toContain(named);
+    expect(status).toBe(1);
+  });
+
+  test('fails on an empty tree', async () => {
+    const { status, output } = await runTool(name, '--root', plant({}));
+    expect(output).toContain('nothing was found to scan');
+    expect(status).toBe(1);
+  });
+
+  test('prints one line when all is well', async () => {
+    const { status, output } = await runTool(name, '--root', plant(sound));
+    expect(output).toMatch(new RegExp(`^${name}: .*\\n$`));
+    expect(status).toBe(0);
+  });
+});
+
+test('a file that does not parse fails the check and is named', async () => {
+  const { status, output } = await runTool(
+    'sizes',
+    '--root',
+    plant({ 'packages/sdk/src/a.ts': 'const = ;' }),
+  );
+  expect(output).toMatch(/^Cannot parse packages\/sdk\/src\/a\.ts: /);
+  expect(status).toBe(1);
+});

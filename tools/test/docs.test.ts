@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { check } from '../docs.mjs';
+import { plant, type Tree, violations } from './plant.ts';
+
+const errors = (rows: string) =>
+  `# Errors\n\n<!-- codes:begin -->\n\n| Code | Kind | HTTP | Exit | What happened | What to do |\n| --- | --- | --- | --- | --- | --- |\n${rows}\n<!-- codes:end -->\n`;
+const config = (rows: string) =>
+  `# Config\n\n<!-- config:begin -->\n\n| Key | Type | Default | What it does |\n| --- | --- | --- | --- |\n${rows}\n<!-- config:end -->\n`;
+
+const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
+const badRow = '| `bad/one` | refused | 403 | 2 | A \\| B. | Run `palisade policy check`. |\n';
+const keyRow = '| `listen` | `string` | `127.0.0.1` | Where it listens. |\n';
+const portRow = '| `port` | `number` | `1` | Which port. |\n';
+
+const sound: Tree = {
+  'packages/sdk/src/codes.table.ts': `export const CODES = {
+    ok: { kind: 'ok', httpStatus: 200, exitStatus: 0, sentence: 'It ran.', remedy: 'Nothing.' },
+    'bad/one': { kind: 'refused', httpStatus: 403, exitStatus: 2, sentence: 'A | B.', remedy: 'Run \`palisade policy check\`.' },
+  } as const satisfies object;`,
+  'packages/gateway/src/config/config.table.ts': `export const CONFIG_KEYS = [
+    { key: 'listen', type: 'string', default: '127.0.0.1', sentence: 'Where it listens.' },
+    { key: 'port', type: 'number', default: 1, sentence: 'Which port.' },
+  ];`,
+  'packages/gateway/src/doors/cli/verbs.table.ts':
+    "export const VERBS = [{ words: 'demo', load: () => import('./gone.ts') }, { words: 'policy check' }];",
+  'docs/errors.md': errors(okRow + badRow),
+  'docs/config.md': config(keyRow + portRow),
+  'README.md': '# Palisade\n\nRun `npm run demo` and `npm test`.\n',
+};
+
+const without = (file: string): Tree =>
+  Object.fromEntries(Object.entries(sound).filter(([path]) => path !== file));
+const page = (text: string): Tree => ({ ...sound, 'docs/page.md': `# A page\n\n${text}\n` });
+
+const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = [
+  ['a missing code', { ...sound, 'docs/errors.md': errors(okRow) }, 'Cannot find row `bad/one`'],
+  [
+    'a code too many',
+    { ...sound, 'docs/errors.md': errors(`${okRow}${badRow}${okRow.replace('ok', 'x')}`) },
+    '9 Cannot keep row `x`',
+  ],
+  ['a code twice', { ...sound, 'docs/errors.md': errors(okRow + okRow + badRow) }, 'it is there twice'],
+  [
+    'another kind',
+    { ...sound, 'docs/errors.md': errors(okRow + badRow.replace('refused', 'failed')) },
+    '"Kind" is "failed"',
+  ],
+  [
+    'another HTTP status',
+    { ...sound, 'docs/errors.md': errors(okRow + badRow.replace('403', '404')) },
+    '"HTTP" is "404"',
+  ],
+  [
+    'another exit status',
+    { ...sound, 'docs/errors.md': errors(okRow + badRow.replace(' 2 ', ' 3 ')) },
+    '"Exit" is "3"',
+  ],
+  [
+    'another sentence',
+    { ...sound, 'docs/errors.md': errors(okRow + badRow.replace('B.', 'C.')) },
+    '"What happened" is',
+  ],
+  [
+    'another remedy',
+    { ...sound, 'docs/errors.md': errors(okRow.replace('Nothing', 'Pray') + badRow) },
+    '"What to do" is "Pray."',
+  ],
+  ['missing markers', { ...sound, 'docs/errors.md': '# Errors\n' }, 'the markers are missing'],
+  ['a missing key', { ...sound, 'docs/config.md': config(keyRow) }, 'Cannot find row `port`'],
+  [
+    'another default',
+    { ...sound, 'docs/config.md': config(keyRow + portRow.replace('`1`', '`2`')) },
+    '"Default" is "`2`"',
+  ],
+  ['a missing page', without('docs/errors.md'), 'the page does not exist'],
+  [
+    'a missing table of codes',
+    without('packages/sdk/src/codes.table.ts'),
+    'codes.table.ts:0 Cannot check docs/errors.md',
+  ],
+  [
+    'a missing table of keys',
+    without('packages/gateway/src/config/config.table.ts'),
+    'the table does not exist',
+  ],
+  [
+    'a missing table of verbs',
+    without('packages/gateway/src/doors/cli/verbs.table.ts'),
+    'the table of verbs does not exist',
+  ],
+  ['a missing README', without('README.md'), 'Cannot find README.md'],
+  ['a README without the demo', { ...sound, 'README.md': 'Run `npm test`.' }, 'Cannot find "npm run demo"'],
+  ['a README without the tests', { ...sound, 'README.md': 'Run `npm run demo`.' }, 'Cannot find "npm test"'],
+  ['a dead link', page('See [x](./gone.md).'), 'docs/page.md:3 Cannot follow link "./gone.md"'],
+  ['a dead image', page('![x](gone.png "title")'), 'Cannot follow link "gone.png"'],
+  ['a dead reference', page('[x]: gone.md'), 'Cannot follow link "gone.md"'],
+  ['a dead HTML link', page('<a href="gone.md">x</a>'), 'Cannot follow link "gone.md"'],
+  ['a link out of the project', page('[x](../../y.md)'), 'Cannot follow link'],
+  ['a dead anchor', page('[x](#nowhere)'), 'no such heading'],
+  ['a dead anchor elsewhere', page('[x](../README.md#nowhere)'), 'no such heading'],
+  ['an anchor inside code', page('```\n# Fenced\n```\n[x](#fenced)'), 'no such heading'],
+  ['an unknown verb in a span', page('Run `palisade dance`.'), 'Cannot run "palisade dance"'],
+  ['an unknown second word', page('Run `palisade policy dance`.'), 'Cannot run "palisade policy dance"'],
+  ['an unknown verb in a block', page('```sh\nFOO=1 palisade dance --now\n```'), 'docs/page.md:4 Cannot run'],
+  ['an unknown verb after a prompt', page('```console\n$ palisade dance\n```'), 'Cannot run'],
+  ['an unknown verb by its file', page('`node packages/gateway/bin/palisade.js dance`'), 'Cannot run'],
+];
+
+const right: readonly (readonly [what: string, files: Tree])[] = [
+  ['a sound tree', sound],
+  [
+    'good links',
+    page(
+      '[a](../README.md#palisade) [b](errors.md) [c](#a-page) [d](https://example.org/x) ![e](../README.md)',
+    ),
+  ],
+  [
+    'repeated and decorated headings',
+    page('## The `x`, again!\n## The `x`, again!\n[a](#the-x-again) [b](#the-x-again-1)'),
+  ],
+  ['links inside code', page('`[x](gone.md)`\n\n```\n[y](gone.md)\n```')],
+  [
+    'known verbs',
+    page(
+      '`palisade demo --x`, `palisade policy`, `palisade policy --help`, `palisade <verb>`, `palisade --version`',
+    ),
+  ],
+  ['output after a prompt', page('```console\n$ palisade demo\npalisade is ready\n```')],
+  ['other languages', page('```ts\npalisade dance\n```')],
+];
+
+describe('docs', () => {
+  test.each(wrong)('refuses %s', async (_, files, named) => {
+    expect((await violations(check, files)).join('\n')).toContain(named);
+  });
+
+  test.each(right)('accepts %s', async (_, files) => {
+    expect(await violations(check, files)).toEqual([]);
+  });
+
+  test('--write brings both tables up to date and keeps the words around them', async () => {
+    const root = plant({
+      ...sound,
+      'docs/errors.md': `${errors('')}After.\n`,
+      'docs/config.md': config(portRow),
+    });
+    expect((await check(root)).problems).not.toEqual([]);
+    expect((await check(root, { write: true })).problems).toEqual([]);
+    expect((await check(root)).problems).toEqual([]);
+    expect(readFileSync(join(root, 'docs/errors.md'), 'utf8')).toMatch(/^# Errors\n[\s\S]*\nAfter\.\n$/);
+  });
+});

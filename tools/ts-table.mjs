@@ -1,0 +1,34 @@
+/** Reads a `*.table.ts` of the product as data, by bundling it in memory. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+/** What a row loads only when it is used is no part of the table. */
+const lazyStaysAway = {
+  name: 'lazy-stays-away',
+  setup(build) {
+    build.onResolve({ filter: /.*/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    );
+  },
+};
+
+/** Gives the named export of a table, or undefined when the file does not exist. */
+export async function readTable(root, path, name) {
+  if (!existsSync(join(root, path))) return undefined;
+  const { outputFiles } = await build({
+    entryPoints: [join(root, path)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    conditions: ['source'],
+    logLevel: 'silent',
+    plugins: [lazyStaysAway],
+  });
+  const module = await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
+  );
+  if (module[name] === undefined) throw new Error(`Cannot read ${path}: it does not export ${name}`);
+  return module[name];
+}

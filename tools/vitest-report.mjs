@@ -1,0 +1,27 @@
+/** Counts a test run from vitest's JSON report: passed, failed, and what must be told about the failed ones. */
+
+/**
+ * A file that did not load, an error outside any test, a run without tests and a missing report each count as one
+ * failure, because each of them hides tests.
+ */
+export function readReport(text, { ok, platform }) {
+  const files = text === undefined ? undefined : JSON.parse(text).testResults;
+  if (!files) return { passed: 0, failed: 1, notes: ['Cannot count tests: vitest wrote no report'] };
+  const tests = files.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
+  const passed = tests.filter((test) => test.status === 'passed').length;
+  const broken = tests.filter((test) => test.status === 'failed').length;
+  const notes = [];
+  for (const file of files) {
+    if (file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed')) {
+      notes.push(`Cannot load ${file.name}`);
+    }
+  }
+  for (const test of tests) {
+    if (test.status === 'passed' || test.status === 'failed' || platform !== 'linux') continue;
+    notes.push(`Cannot skip "${test.fullName}" in ${test.file}: on Linux every test runs`);
+  }
+  if (tests.length === 0) notes.push('Cannot count tests: none ran');
+  if (!ok && broken + notes.length === 0)
+    notes.push('Cannot accept the run: vitest failed outside of its tests');
+  return { passed, failed: broken + notes.length, notes };
+}
