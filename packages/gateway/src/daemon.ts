@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { approvalMigrations } from './approval/tables.ts';
 import { Keys } from './attest/keys.ts';
+import { prune } from './budget/prune.ts';
 import { budgetMigrations } from './budget/tables.ts';
 import { type Config, groupsByPrincipal } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
@@ -14,6 +15,7 @@ import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
+import { Roller } from './journal/roller.ts';
 import { Segments } from './journal/segments.ts';
 import { journalMigrations } from './journal/tables.ts';
 import { policyMigrations } from './policy/tables.ts';
@@ -54,9 +56,12 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
   const store = new Store({ directory: stateDir, migrations, busyTimeoutMs, nowMs: clock.nowMs() });
   const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
   const keys = new Keys(join(stateDir, 'keys'));
-  const { checkpointEveryRecords, checkpointAfterMs } = config.journal;
+  const { checkpointEveryRecords, checkpointAfterMs, segmentRecords } = config.journal;
   const { maxBehindMs } = config.clock;
   const { nowMs } = clock;
+  const presence = new Presence(stateDir, makeId('p', clock.nowMs(), random));
+  const segments = new Segments(store, presence.id);
+  const roller = new Roller(segments, segmentRecords);
   const journal = new Journal({
     signer: keys,
     nowMs,
@@ -64,12 +69,11 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
     checkpointEveryRecords,
     checkpointAfterMs,
     maxBehindMs,
+    onGrown: (seq) => roller.note(seq),
   });
-  const presence = new Presence(stateDir, makeId('p', clock.nowMs(), random));
-  const segments = new Segments(store, presence.id);
   const records: Records = { version, clock, random, store, presence, keys, journal, segments, redact };
   foundState(records);
-  return { ...records, config, close: () => closeRecords(records, config) };
+  return { ...records, config, close: () => closeRecords(records, roller) };
 }
 
 /** Opens the whole gateway and closes what processes that are gone have left open. */
@@ -86,6 +90,7 @@ export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>
 async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Promise<Opened<Gateway>> {
   const { config, store, clock, version, journal } = records;
   recover(records);
+  store.transact((tx) => prune(tx, clock.nowMs()));
   const registry = new Registry({
     tools: BUILTIN_TOOLS,
     input: config.input,
@@ -131,15 +136,16 @@ function foundState({ store, keys, journal, clock, random, version }: Records): 
   });
 }
 
-async function closeRecords(records: Records, config: Config): Promise<void> {
+async function closeRecords(records: Records, roller: Roller): Promise<void> {
   const { store, journal, segments, presence } = records;
   try {
     if (journal.isUncovered(store)) store.transact((tx) => journal.checkpoint(tx));
-    await segments.roll(readHead(store).seq, config.journal.segmentRecords);
+    await roller.finish(readHead(store).seq);
   } catch (error) {
     // What could not be signed or sealed now is signed or sealed by the next process.
     if (!(error instanceof CodedError)) throw error;
   } finally {
+    await roller.idle();
     segments.close();
     presence.close();
     store.close();

@@ -55,6 +55,7 @@ function noteTable(table: AST.TOMLTable, note: Note): void {
 function noteKeyValue(pair: AST.TOMLKeyValue, base: Path, note: Note): void {
   let path = base;
   for (const key of pair.key.keys) {
+    if (path.length === MAX_PATH_PARTS) return;
     path = [...path, key.type === 'TOMLBare' ? key.name : key.value];
     note(path, key.loc, pair.value.loc);
   }

@@ -61,8 +61,7 @@ function decide(gateway: Gateway, checked: CheckedCall): Admission {
   if (stand.kind !== 'approved') {
     return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
   }
-  const { id, decidedBy, decidedAtMs } = stand.approval;
-  const approval: ApprovalFact = { id, by: decidedBy ?? '', atMs: decidedAtMs ?? 0 };
+  const approval: ApprovalFact = stand.fact;
   return admissionOf(authorize(gateway.policy, checked, { budgetLeft, approval, nowMs }), checked);
 }
 

@@ -6,6 +6,7 @@ import { use } from '../approval/use.ts';
 import { reserve } from '../budget/reserve.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
+import type { Digest } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
@@ -53,7 +54,7 @@ function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Be
   const nowMs = gateway.clock.nowMs();
   const { id: callId } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
-  if (grant.approval !== null && standing(tx, approvalDigest(binding), nowMs).kind !== 'approved') {
+  if (grant.approval !== null && !stands(tx, grant.approval.id, approvalDigest(binding), nowMs)) {
     // Another process has used the approval since we looked.
     const asking: Asking = { kind: 'ask', checked, verdict, binding };
     return refuseIn(gateway, tx, asking, askIn(gateway, tx, asking));
@@ -77,6 +78,11 @@ function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Be
   return { kind: 'begun', grant, limits, facts, startedAt: at };
 }
 
+function stands(tx: Transaction, id: string, digest: Digest, nowMs: number): boolean {
+  const stand = standing(tx, digest, nowMs);
+  return stand.kind === 'approved' && stand.approval.id === id;
+}
+
 /** Opens the question for a person, or finds the one that is open, and says how it stands. */
 function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
   const nowMs = gateway.clock.nowMs();
@@ -88,6 +94,10 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
       'policy/approval-denied',
       `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`,
     );
+  }
+  if (before.kind === 'approved') {
+    const message = `Cannot run call: approval ${before.approval.id} was given while the call was being decided`;
+    return refuse('policy/approval-required', message, 'Repeat the identical call.');
   }
   const { call, tool, input } = checked;
   const { approval, isNew } = ask(tx, {

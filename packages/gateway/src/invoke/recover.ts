@@ -37,7 +37,8 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
     );
   }
   const { facts } = (JSON.parse(intent.line) as { body: { facts: CallFacts } }).body;
-  const usage = settle(tx, open.call, 'as-reserved');
+  // A call that drew on no account was still one call.
+  const usage = { ...settle(tx, open.call, 'as-reserved'), calls: 1 };
   const message = 'Cannot tell how the call ended: the gateway stopped while it was running';
   const startedAt = new Date(intent.at_ms).toISOString();
   const execution = { tier: 'unknown', executor: 'unknown', isolation: {} };

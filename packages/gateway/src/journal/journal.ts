@@ -46,6 +46,8 @@ export type JournalOptions = {
   readonly checkpointEveryRecords: number;
   readonly checkpointAfterMs: number;
   readonly maxBehindMs: number;
+  /** Told of the newest record right before a transaction is committed. */
+  readonly onGrown?: (seq: number) => void;
 };
 
 export type OpenCall = { readonly call: string; readonly owner: string; readonly seq: number };
@@ -152,6 +154,7 @@ export class Journal {
     tx.beforeCommit(() => {
       if (this.#isCheckpointDue(head)) writeCheckpoint(tx, head, this.#options.signer);
       writeHead(tx, head);
+      this.#options.onGrown?.(head.seq);
     });
     return head;
   }

@@ -68,15 +68,17 @@ export function recordAt(segments: Segments, seq: number): RecordRow | undefined
 
 /** Every record from `from` on, in order, read a page at a time; records may be sealed by others meanwhile. */
 export function* recordsFrom(segments: Segments, from: number, pageRecords = 1024): Generator<RecordRow> {
+  const shelfOf = (seq: number) => segments.shelves().find(({ last }) => seq <= last);
   for (let next = from; ; ) {
-    const shelf = segments.shelves().find(({ last }) => next <= last);
+    const shelf = shelfOf(next);
     if (shelf === undefined) return;
     const to = Math.min(shelf.last, next + pageRecords - 1);
     const page = shelf.all(byRange, { from: next, to });
-    // An empty page of the live shelf is the end, unless its records were sealed since the shelves were looked up.
-    if (page.length === 0 && segments.shelves().find(({ last }) => next <= last)?.last === shelf.last) return;
+    // What is missing may have been sealed since the shelves were looked up; then it is looked for once more.
+    if (page[0]?.seq !== next && shelfOf(next)?.last !== shelf.last) continue;
+    if (page.length === 0) return;
     yield* page;
-    next = (page.at(-1)?.seq ?? next - 1) + 1;
+    next = (page.at(-1)?.seq ?? next) + 1;
   }
 }
 

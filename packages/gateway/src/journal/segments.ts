@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
@@ -16,7 +17,9 @@ import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './tables.t
  */
 
 const FOLDER = 'journal';
-const SLICE_RECORDS = 2048;
+/** What is moved between two turns of the event loop; calls wait for no more than one slice. */
+const SLICE_RECORDS = 512;
+const PAGE_BYTES = 16_384;
 
 const listSegments = query()((db) => db.selectFrom('journal_segment').selectAll().orderBy('first'));
 const insertSegment = query<SegmentRow>()((db, p) =>
@@ -64,12 +67,12 @@ export class Segments {
     return [...shelves, { first, last, all: (q, values) => this.#store.all(q, values) }];
   }
 
-  /** Moves full segments out of the live table, leaving at least one segment's worth of records in it. */
-  async roll(headSeq: number, segmentRecords: number): Promise<void> {
+  /** Moves full segments out of the live table, leaving at least one segment's worth of records in it; gives the last sealed. */
+  async roll(headSeq: number, segmentRecords: number): Promise<number> {
     for (;;) {
       const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
       await this.#deleteUpTo(sealedTo);
-      if (headSeq - sealedTo < 2 * segmentRecords) return;
+      if (headSeq - sealedTo < 2 * segmentRecords) return sealedTo;
       const [first, last] = [sealedTo + 1, sealedTo + segmentRecords];
       const file = `segment-${String(first).padStart(12, '0')}-${this.#owner}.db`;
       const copied = await this.#copy(first, last, file);
@@ -94,7 +97,11 @@ export class Segments {
     try {
       db.exec('PRAGMA journal_mode = OFF');
       db.exec('PRAGMA synchronous = OFF');
+      // A record of the usual size leaves a third of a default page empty.
+      db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
       db.exec(RECORD_TABLE);
+      // Indexes grow with the slices: made at the end, they would hold the gateway for as long as all slices together.
+      db.exec(RECORD_INDEXES);
       db.prepare('ATTACH ? AS live').run([join(this.#store.directory, 'palisade.db')]);
       const copy = db.prepare(
         'INSERT INTO main.journal_record SELECT * FROM live.journal_record WHERE seq >= ? AND seq <= ?',
@@ -103,15 +110,14 @@ export class Segments {
         copied += copy.run([from, Math.min(from + SLICE_RECORDS - 1, last)]).changes;
         await nextTurn();
       }
-      db.exec(RECORD_INDEXES);
     } catch (error) {
       throw storeErrorOf(error, `seal a segment of the journal as "${path}"`);
     } finally {
       db.close();
     }
     chmodSync(path, 0o400);
-    flush(path);
-    flush(this.#folder);
+    await flush(path);
+    await flush(this.#folder);
     return copied === last - first + 1;
   }
 
@@ -148,10 +154,14 @@ export class Segments {
   }
 }
 
-function flush(path: string): void {
-  const fd = openSync(path, 'r');
-  fsyncSync(fd);
-  closeSync(fd);
+/** On another thread: a whole segment takes the disk longer than a call should wait. */
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 function nextTurn(): Promise<void> {

@@ -154,13 +154,13 @@ export function toCedar(plan: InputPlan, value: Json): CedarValueJson {
 }
 
 function toRecord(fields: readonly Field[], value: JsonSchema): CedarValueJson {
-  const record: Record<string, CedarValueJson> = {};
+  const entries: [string, CedarValueJson][] = [];
   for (const { name, nullable, plan } of fields) {
     const own = Object.hasOwn(value, name) ? value[name] : undefined;
     if (own === undefined || (own === null && nullable)) continue;
-    record[name] = toCedar(plan, own);
+    entries.push([name, toCedar(plan, own)]);
   }
-  return record;
+  return Object.fromEntries(entries);
 }
 
 /** The input of a tool for policies; an input that is no object has no fields to show. */

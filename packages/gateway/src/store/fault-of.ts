@@ -19,7 +19,7 @@ const SQLITE_CODES: readonly Row[] = [
     what: 'the database cannot be written',
   },
   {
-    pattern: /^(EACCES|EPERM|EROFS|ENOTDIR|ENOENT|ELOOP|EISDIR)$/,
+    pattern: /^(EACCES|EPERM|EROFS|ENOTDIR|ENOENT|EEXIST|ELOOP|EISDIR)$/,
     code: 'store/unwritable',
     what: 'the directory cannot be used',
   },

@@ -22,7 +22,8 @@ export function migrate(db: Database.Database, migrations: readonly Migration[],
     }
     db.exec('COMMIT');
   } catch (error) {
-    db.exec('ROLLBACK');
+    // A disk that is full ends the transaction by itself.
+    if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }

@@ -7,7 +7,16 @@ import { storeErrorOf } from './fault-of.ts';
 export function prepareStateDir(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const { mode, uid } = lstatSync(path);
+    const status = lstatSync(path);
+    const { mode, uid } = status;
+    // Boundary: a link can be pointed elsewhere after we have looked.
+    if (status.isSymbolicLink()) {
+      throw new CodedError(
+        'store/unwritable',
+        `Cannot use the state directory "${path}": it is a symbolic link, expected a directory`,
+        { remedy: 'Give the directory that the link leads to with --state.' },
+      );
+    }
     const owner = process.getuid?.() ?? uid;
     if (uid !== owner) {
       throw new CodedError(

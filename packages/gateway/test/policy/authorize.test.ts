@@ -172,6 +172,7 @@ describe('an approval', () => {
       approval: { id: 'a', by, atMs: 0 },
     });
     expect(decision).toMatchObject({ verdict: 'deny', refused: { code: 'policy/evaluation-error' } });
+    expect(decision.verdict === 'deny' && decision.refused.message).toContain('is not a user');
   });
 });
 

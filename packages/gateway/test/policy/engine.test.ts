@@ -235,4 +235,22 @@ describe('refresh()', () => {
     // Cedar frees a set only by reusing its name: two in the deciding instance, one in the trials.
     expect([...names].sort()).toEqual(['blue', 'green', 'trial']);
   });
+
+  test('replaces an instance that has seen too many types of input, and decides the same', () => {
+    let loads = 0;
+    const load = () => {
+      loads += 1;
+      return loadCedar();
+    };
+    const text = `${PERMIT_ALL}@id("named") forbid(principal, action, resource == Tool::"tool-299");`;
+    const engine = makeBed({ 'a.cedar': text }).open({ load });
+    const before = loads;
+    const verdicts = Array.from({ length: 300 }, (_, i) => {
+      const inputSchema = { type: 'object', properties: { [`field${i}`]: { type: 'string' } } };
+      return authorize(engine, checkedCall(makeTool({ id: `tool-${i}`, inputSchema }), {}), FACTS).verdict;
+    });
+    expect(verdicts.lastIndexOf('allow')).toBe(298);
+    expect(verdicts.filter((verdict) => verdict === 'deny')).toHaveLength(1);
+    expect(loads - before).toBe(2);
+  });
 });

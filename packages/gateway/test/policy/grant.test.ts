@@ -14,7 +14,7 @@ function makeOne(): Grant {
 }
 
 /** Who imports the maker of grants, by a look at the import statements. */
-export function makersOf(files: readonly { name: string; text: string }[]): string[] {
+function makersOf(files: readonly { name: string; text: string }[]): string[] {
   const importsMaker =
     /import[^;]*\bmakeGrant\b[^;]*from|import\s*\*[^;]*grant\.ts|import\([^)]*grant\.ts|export[^;]*from[^;]*grant\.ts/;
   return files.filter(({ text }) => importsMaker.test(text)).map(({ name }) => name);

@@ -16,13 +16,13 @@ export async function runCommandLine(edge: Edge): Promise<number> {
   const json = edge.argv.includes('--json');
   const colour = edge.stdout.isTTY === true && !edge.env.noColor && !edge.argv.includes('--no-color');
   const print = new Printer({ out: edge.stdout, err: edge.stderr, json, colour });
+  // A reader of the notes that went away changes nothing about what happened.
+  edge.stderr.on('error', () => undefined);
   try {
     const parsed = parseCommandLine(edge.argv);
     if (parsed.verb === null) {
       printOverview(print, parsed.words);
-      return parsed.flags.help === true || parsed.words.length === 0
-        ? 0
-        : CODES['door/wrong-usage'].exitStatus;
+      return 0;
     }
     if (parsed.flags.help === true) {
       printHelp(print, parsed.verb);
@@ -56,11 +56,11 @@ export function printError(print: Printer, error: unknown): number {
   const coded = error instanceof CodedError ? error : faultOf(error);
   const { code, message, remedy } = coded;
   const { kind, exitStatus } = CODES[code];
+  const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
   if (print.json) {
-    const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
     print.document({ status, code, message, remedy });
   } else {
-    print.note(kind === 'fault' ? 'fault' : 'refused', 'red', `  ${code}`);
+    print.note(kind === 'fault' ? kind : status, 'red', `  ${code}`);
     print.note(message);
     print.note('→', 'cyan', ` ${remedy}`);
   }

@@ -1,4 +1,5 @@
 import { COMMON_FLAGS } from './parse.ts';
+import type { Flag } from './verb.ts';
 import { VERBS } from './verbs.table.ts';
 
 /** The completion script of a shell, made from the table of verbs; null for a shell we do not know. */
@@ -40,20 +41,26 @@ function fishScript(): string {
   for (const first of firstWords()) {
     lines.push(`complete -c palisade -n __fish_use_subcommand -a ${first} -d '${quoted(sentenceOf(first))}'`);
   }
-  for (const { words, sentence, flags } of VERBS) {
+  for (const { words, args, sentence, flags } of VERBS) {
     const [first = '', second] = words.split(' ');
     const seen = `__fish_seen_subcommand_from ${first}`;
     if (second !== undefined)
       lines.push(`complete -c palisade -n '${seen}' -a ${second} -d '${quoted(sentence)}'`);
     const inside = second === undefined ? seen : `${seen}; and __fish_seen_subcommand_from ${second}`;
-    for (const flag of flags) {
-      const value = flag.value === null ? '' : ' -r';
-      lines.push(`complete -c palisade -n '${inside}' -l ${flag.name}${value} -d '${quoted(flag.sentence)}'`);
-    }
+    if (args.some(isPath)) lines.push(`complete -c palisade -n '${inside}' -F`);
+    for (const flag of flags) lines.push(`complete -c palisade -n '${inside}' ${fishFlag(flag)}`);
   }
-  for (const flag of COMMON_FLAGS)
-    lines.push(`complete -c palisade -l ${flag.name} -d '${quoted(flag.sentence)}'`);
+  for (const flag of COMMON_FLAGS) lines.push(`complete -c palisade ${fishFlag(flag)}`);
   return `${lines.join('\n')}\n`;
+}
+
+function fishFlag({ name, value, sentence }: Flag): string {
+  const takes = value === null ? '' : isPath(value) ? ' -r -F' : ' -r';
+  return `-l ${name}${takes} -d '${quoted(sentence)}'`;
+}
+
+function isPath(word: string): boolean {
+  return /FILE|DIR/.test(word);
 }
 
 function firstWords(): string[] {

@@ -5,12 +5,13 @@ import { VERBS } from './verbs.table.ts';
 
 /** The help of everything, or of the commands that start with these words. */
 export function printOverview(print: Printer, words: readonly string[]): void {
+  const [group] = words;
+  const shown = VERBS.filter((verb) => group === undefined || verb.words.split(' ')[0] === group);
+  if (print.json) print.document({ commands: shown.map(describe), flags: COMMON_FLAGS });
   print.line('palisade runs the tool calls of AI agents: authorised, paid, sandboxed, receipted.');
   print.line();
   print.line('Usage: palisade COMMAND [ARGUMENTS] [FLAGS]');
   print.line();
-  const [group] = words;
-  const shown = VERBS.filter((verb) => group === undefined || verb.words.split(' ')[0] === group);
   const width = Math.max(...shown.map((verb) => usageOf(verb).length));
   for (const verb of shown) print.line(`  ${usageOf(verb).padEnd(width)}  ${verb.sentence}`);
   print.line();
@@ -21,6 +22,7 @@ export function printOverview(print: Printer, words: readonly string[]): void {
 
 /** The help of one command. */
 export function printHelp(print: Printer, verb: Verb): void {
+  if (print.json) print.document(describe(verb));
   print.line(verb.sentence);
   print.line();
   print.line(`Usage: palisade ${usageOf(verb)}${verb.flags.length > 0 ? ' [FLAGS]' : ''}`);
@@ -41,6 +43,10 @@ function printFlags(print: Printer, title: string, flags: readonly Flag[]): void
   const width = Math.max(...spelled.map((text) => text.length));
   for (const [i, { sentence }] of flags.entries())
     print.line(`  ${(spelled[i] ?? '').padEnd(width)}  ${sentence}`);
+}
+
+function describe({ words, args, flags, sentence, examples }: Verb) {
+  return { words, args, flags, sentence, examples };
 }
 
 function usageOf({ words, args }: Verb): string {

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../core/principal.ts';
 import type { Invocation } from './verb.ts';
@@ -8,11 +9,24 @@ const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 const START_BYTES = 4096;
 
 /** The input as it was given: on the command line, in a file (@FILE) or on standard input (-). */
-export async function readInput({ flags, edge }: Invocation): Promise<string | Uint8Array> {
-  const raw = flags.input;
+export async function readInput(invocation: Invocation): Promise<string | Uint8Array> {
+  const raw = invocation.flags.input;
   if (typeof raw !== 'string') return '{}';
-  if (raw === '-') return readAll(edge.stdin as AsyncIterable<Uint8Array>, 'standard input');
+  if (raw === '-') return readStandardInput(invocation);
   return raw.startsWith('@') ? readFileFlag(raw.slice(1)) : raw;
+}
+
+async function readStandardInput({ edge, signal }: Invocation): Promise<Uint8Array> {
+  try {
+    // Without it, Ctrl-C would wait for the end of what is being typed.
+    const stdin = addAbortSignal(signal, edge.stdin as Readable);
+    return await readAll(stdin as AsyncIterable<Uint8Array>, 'standard input');
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    if (signal.aborted)
+      throw new CodedError('tier/cancelled', 'Cannot read standard input: it was cancelled');
+    throw wrongUsage(`Cannot read standard input: ${(error as Error).message}`);
+  }
 }
 
 /** The bytes of a file that a flag names. */
@@ -30,11 +44,12 @@ export async function readFileFlag(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The first bytes of a file, enough to tell what it is. */
+/** The first bytes of a file, enough to tell what it is; the file is read again, so a pipe will not do. */
 export async function readStart(path: string): Promise<string> {
   try {
     const file = await open(path, 'r');
     try {
+      if (!(await file.stat()).isFile()) throw new TypeError('it is no regular file, expected one');
       const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
       return buffer.subarray(0, bytesRead).toString('utf8');
     } finally {

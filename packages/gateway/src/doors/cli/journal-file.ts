@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { linesOf, MalformedLine, verifyJournal } from '@palisade/sdk';
+import { type JournalOptions, linesOf, MalformedLine, verifyJournal } from '@palisade/sdk';
 import { nodePrimitives } from '../../attest/primitives.ts';
 import { readFileFlag, textOf, wrongUsage } from './input.ts';
 import { trustedKeys } from './key-ring.ts';
@@ -9,8 +9,7 @@ import type { Invocation } from './verb.ts';
 /** Verifies an export of any size, line by line. */
 export async function verifyExport(invocation: Invocation, path: string): Promise<number> {
   const keys = await trustedKeys(invocation);
-  const saved = textOf(invocation, 'checkpoint');
-  const options = saved === undefined ? {} : { knownCheckpoint: await readFileFlag(saved) };
+  const options = await savedCheckpoint(invocation);
   try {
     const lines = linesOf(createReadStream(path) as AsyncIterable<Uint8Array>);
     const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
@@ -23,4 +22,10 @@ export async function verifyExport(invocation: Invocation, path: string): Promis
     }
     throw wrongUsage(`Cannot read "${path}": ${(error as Error).message}`);
   }
+}
+
+/** The checkpoint of --checkpoint, as the verifier wants it. */
+export async function savedCheckpoint(invocation: Invocation): Promise<JournalOptions> {
+  const path = textOf(invocation, 'checkpoint');
+  return path === undefined ? {} : { knownCheckpoint: await readFileFlag(path) };
 }

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { type KeyRing, parseKeyRing } from '@palisade/sdk';
 import { nodePrimitives } from '../../attest/primitives.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { readFileFlag, textOf } from './input.ts';
+import { readFileFlag, textOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
 /** The keys to trust: those of --key, else those of the state directory. */
@@ -17,6 +18,10 @@ export async function trustedKeys(invocation: Invocation): Promise<KeyRing> {
 }
 
 async function ownKeys(invocation: Invocation): Promise<string> {
+  const { path } = invocation.stateDir;
+  // Opening would make a new state directory with a new key, and nothing is signed by that one.
+  if (!existsSync(path))
+    throw wrongUsage(`Cannot find keys to trust: there is no "${path}", expected --key FILE`);
   const records = await invocation.openRecords();
   try {
     return records.keys.export();

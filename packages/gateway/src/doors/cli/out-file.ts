@@ -1,24 +1,48 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { textOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
+export type OutFile = { readonly write: (text: string) => void; readonly close: () => void };
+
+/** Opens a file that a flag names; what is in it stays until the first text is written. */
+export function openOut(path: string): OutFile {
+  const fd = orWrongUsage(path, () => openSync(path, 'a', 0o644));
+  let isUntouched = true;
+  const write = (text: string): void => {
+    // A pipe or a terminal has nothing to cut off.
+    if (isUntouched && fstatSync(fd).isFile()) ftruncateSync(fd);
+    isUntouched = false;
+    writeFileSync(fd, text);
+  };
+  return { write: (text) => orWrongUsage(path, () => write(text)), close: () => closeSync(fd) };
+}
+
 /** Writes exact text to --out, or to standard output. Gives the name of the file, or null. */
 export async function writeOut(invocation: Invocation, texts: Iterable<string>): Promise<string | null> {
+  const { print } = invocation;
   const path = textOf(invocation, 'out');
   if (path === undefined) {
-    for (const text of texts) await invocation.print.exact(text);
+    for (const text of texts) await print.exact(text);
     return null;
   }
-  let fd: number;
+  let file: OutFile | null = null;
   try {
-    fd = openSync(path, 'w', 0o644);
+    for (const text of texts) {
+      // Opened late: what cannot be made leaves the old file as it is.
+      file ??= openOut(path);
+      file.write(text);
+    }
+  } finally {
+    file?.close();
+  }
+  if (print.json) print.document({ file: path });
+  return path;
+}
+
+function orWrongUsage<T>(path: string, act: () => T): T {
+  try {
+    return act();
   } catch (error) {
     throw wrongUsage(`Cannot write "${path}": ${(error as Error).message}`);
   }
-  try {
-    for (const text of texts) writeSync(fd, text);
-  } finally {
-    closeSync(fd);
-  }
-  return path;
 }

@@ -29,7 +29,8 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
   const { values, positionals } = readFlags(argv, flags);
   if (verb === null) {
-    if (values.help !== true && leading.length > 0) throw unknownVerb(leading);
+    if (leading.length > 0 && !(values.help === true && isGroup(leading))) throw unknownVerb(leading);
+    if (positionals.length > leading.length) throw misplacedFlags(positionals);
     return { verb: null, words: leading, args: [], flags: values };
   }
   const args = positionals.slice(verb.words.split(' ').length);
@@ -54,7 +55,10 @@ function readFlags(argv: readonly string[], flags: Flags) {
   const options = Object.fromEntries(
     flags.map(({ name, value }) => [
       name,
-      { type: value === null ? ('boolean' as const) : ('string' as const) },
+      {
+        type: value === null ? ('boolean' as const) : ('string' as const),
+        ...(name === 'help' ? { short: 'h' } : {}),
+      },
     ]),
   );
   try {
@@ -85,6 +89,18 @@ function checkCount({ words, args: wanted }: Verb, given: readonly string[]): vo
   const found = given.length === 0 ? 'none is given' : `${given.length} are given`;
   throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
     remedy: `Run \`palisade ${words} --help\`.`,
+  });
+}
+
+function isGroup(words: readonly string[]): boolean {
+  return words.length === 1 && VERBS.some((verb) => verb.words.startsWith(`${words[0]} `));
+}
+
+function misplacedFlags(words: readonly string[]): CodedError {
+  const named = words.slice(0, 2).join(' ');
+  const message = `Cannot run "palisade ${named}": a flag stands before the command, expected it after`;
+  return new CodedError('door/wrong-usage', message, {
+    remedy: `Write the command first: \`palisade ${findVerb(words)?.words ?? 'COMMAND'} [FLAGS]\`.`,
   });
 }
 

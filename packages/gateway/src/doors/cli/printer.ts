@@ -5,7 +5,7 @@ type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 type Sink = NodeJS.WritableStream;
 
 /** Control characters, bidirectional overrides and invisible ones: a terminal or a reader would obey or miss them. */
-const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** The same text with everything that is not plain text spelled out. */
 export function inert(text: string): string {
@@ -15,7 +15,18 @@ export function inert(text: string): string {
   );
 }
 
-/** Writes for people and for programs; results to standard output, everything else to standard error. */
+/** JSON of the same value in which every such character is escaped, so that parsers read what was meant. */
+export function inertJson(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replace(ACTIVE, (char) =>
+    char === '\n' ? char : escaped(char),
+  );
+}
+
+function escaped(char: string): string {
+  return char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Writes for people or for programs; results to standard output, everything else to standard error. */
 export class Printer {
   readonly json: boolean;
   readonly #out: Sink;
@@ -30,12 +41,17 @@ export class Printer {
   }
 
   line(text = ''): void {
-    this.#out.write(`${inert(text)}\n`);
+    this.#show(inert(text));
   }
 
   /** A line that is coloured after its values were made inert. */
   styled(style: Style, text: string, rest = ''): void {
-    this.#out.write(`${this.style(style, inert(text))}${inert(rest)}\n`);
+    this.#show(`${this.style(style, inert(text))}${inert(rest)}`);
+  }
+
+  /** A value as indented JSON, after a few words. */
+  value(value: unknown, lead = ''): void {
+    this.#show(`${inert(lead)}${inertJson(value, 2)}`);
   }
 
   /** To standard error: what is not the result. */
@@ -44,9 +60,9 @@ export class Printer {
     this.#err.write(`${styled}${inert(rest)}\n`);
   }
 
-  /** One JSON document; nothing else is written to standard output then. */
+  /** One JSON document; what is for people is not written then. */
   document(value: unknown): void {
-    this.#out.write(`${JSON.stringify(value)}\n`);
+    this.#out.write(`${inertJson(value)}\n`);
   }
 
   /** Exact text that must not be changed (an export, a receipt); waits when the reader is slow. */
@@ -65,11 +81,15 @@ export class Printer {
         .map((cell, i) => cell.padEnd(widths[i] ?? 0))
         .join('  ')
         .trimEnd();
-    this.#out.write(`${this.style('dim', format(headings))}\n`);
-    for (const row of cells) this.#out.write(`${format(row)}\n`);
+    this.#show(this.style('dim', format(headings)));
+    for (const row of cells) this.#show(format(row));
   }
 
   style(style: Style, text: string): string {
     return this.#colour ? styleText(style, text) : text;
+  }
+
+  #show(text: string): void {
+    if (!this.json) this.#out.write(`${text}\n`);
   }
 }

@@ -101,7 +101,7 @@ export const VERBS: readonly Verb[] = [
       LIMIT,
       CURSOR,
     ],
-    sentence: 'List approval requests, open ones first.',
+    sentence: 'List approval requests, newest first.',
     examples: ['palisade approvals list'],
     load: () => import('./verbs/approvals-list.ts'),
   },
@@ -188,7 +188,11 @@ export const VERBS: readonly Verb[] = [
       },
     ],
     sentence: 'Verify the journal, naming the first bad record.',
-    examples: ['palisade journal verify', 'palisade journal verify --file journal.ndjson --key keys.json'],
+    examples: [
+      'palisade journal verify',
+      'palisade journal verify --checkpoint checkpoint.json',
+      'palisade journal verify --file journal.ndjson --key keys.json',
+    ],
     load: () => import('./verbs/journal-verify.ts'),
   },
   {
@@ -201,6 +205,14 @@ export const VERBS: readonly Verb[] = [
     sentence: 'Export the journal with a fresh signed checkpoint, for anyone to verify.',
     examples: ['palisade journal export --out journal.ndjson'],
     load: () => import('./verbs/journal-export.ts'),
+  },
+  {
+    words: 'journal checkpoint',
+    args: [],
+    flags: [{ name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' }],
+    sentence: 'Sign the journal as it is now, for you to keep elsewhere and to compare with later.',
+    examples: ['palisade journal checkpoint --out checkpoint.json'],
+    load: () => import('./verbs/journal-checkpoint.ts'),
   },
   {
     words: 'journal prove',

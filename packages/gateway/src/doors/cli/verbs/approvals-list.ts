@@ -4,6 +4,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
+const SHOWN_INPUT_CHARS = 40;
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -42,7 +43,7 @@ export async function run(invocation: Invocation): Promise<number> {
             stateAt(approval, nowMs),
             principal,
             tool,
-            inputText.slice(0, 40),
+            inputText.length > SHOWN_INPUT_CHARS ? `${inputText.slice(0, SHOWN_INPUT_CHARS)}…` : inputText,
             isoTime(expiresAtMs),
           ];
         }),

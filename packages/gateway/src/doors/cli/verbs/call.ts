@@ -1,37 +1,45 @@
-import { writeFileSync } from 'node:fs';
 import { CODES } from '@palisade/sdk';
+import type { ToolCall } from '../../../core/call.ts';
+import { CodedError } from '../../../core/coded-error.ts';
 import type { Ended } from '../../../invoke/ending.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { callOf } from '../asked-call.ts';
-import { numberOf, principalOf, readInput, textOf, wrongUsage } from '../input.ts';
+import { numberOf, principalOf, readInput, textOf } from '../input.ts';
+import { type OutFile, openOut } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 const LONGEST_TIMEOUT_MS = 86_400_000;
+const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
 
 export async function run(invocation: Invocation): Promise<number> {
-  const { args, edge, print, signal } = invocation;
   const timeoutMs = numberOf(invocation, 'timeout', { min: 1, max: LONGEST_TIMEOUT_MS, absent: 0 }) || null;
   const principal = principalOf(invocation);
   const rawInput = await readInput(invocation);
+  const path = textOf(invocation, 'receipt');
+  // A place that cannot be written is found out before the call runs, not after.
+  const file = path === undefined ? null : openOut(path);
+  try {
+    const ended = await callOnce(invocation, { principal, rawInput, timeoutMs });
+    if (invocation.print.json) invocation.print.document(documentOf(ended));
+    else printEnded(invocation.print, ended, path);
+    const { exitStatus } = CODES[ended.outcome.code];
+    return keepReceipt(invocation.print, file, ended) ? exitStatus : exitStatus || NOT_KEPT;
+  } finally {
+    file?.close();
+  }
+}
+
+type Given = Pick<ToolCall, 'principal' | 'rawInput' | 'timeoutMs'>;
+
+async function callOnce(invocation: Invocation, given: Given): Promise<Ended> {
+  const { args, edge, signal } = invocation;
   const gateway = await invocation.openGateway();
   try {
     const { tenant } = gateway.config.gateway;
     const [tool = ''] = args;
-    const call = callOf(edge, {
-      principal,
-      tenant,
-      tool,
-      rawInput,
-      timeoutMs,
-      run: textOf(invocation, 'run') ?? null,
-    });
-    const ended = await invoke(gateway, call, signal);
-    const file = textOf(invocation, 'receipt');
-    if (print.json) print.document(documentOf(ended));
-    else printEnded(print, ended, file);
-    if (file !== undefined && ended.receipt !== null) writeReceipt(file, ended.receipt);
-    return CODES[ended.outcome.code].exitStatus;
+    const call = callOf(edge, { ...given, tenant, tool, run: textOf(invocation, 'run') ?? null });
+    return await invoke(gateway, call, signal);
   } finally {
     await gateway.close();
   }
@@ -57,8 +65,7 @@ function printEnded(
   { callId, outcome, usage, receipt }: Ended,
   file: string | undefined,
 ): void {
-  if (outcome.status !== 'refused' && outcome.output !== null)
-    print.line(JSON.stringify(outcome.output, null, 2));
+  if (outcome.status !== 'refused' && outcome.output !== null) print.value(outcome.output);
   if (outcome.status === 'ok') {
     print.note('ok', 'green', `  ${callId}  ${usage.wallMs} ms`);
     const next = file === undefined ? `palisade receipt ${callId}` : `palisade verify ${file}`;
@@ -71,10 +78,16 @@ function printEnded(
   if (receipt === null) print.note('There is no receipt: nothing could be recorded.', 'yellow');
 }
 
-function writeReceipt(file: string, receipt: string): void {
+/** False when the receipt could not be written to its file; it is in the journal all the same. */
+function keepReceipt(print: Printer, file: OutFile | null, { callId, receipt }: Ended): boolean {
+  if (file === null || receipt === null) return true;
   try {
-    writeFileSync(file, receipt);
+    file.write(receipt);
+    return true;
   } catch (error) {
-    throw wrongUsage(`Cannot write the receipt to "${file}": ${(error as Error).message}`);
+    if (!(error instanceof CodedError)) throw error;
+    print.note(error.message);
+    print.note('→', 'cyan', ` palisade receipt ${callId} --out FILE`);
+    return false;
   }
 }

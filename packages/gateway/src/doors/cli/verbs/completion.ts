@@ -5,6 +5,7 @@ import type { Invocation } from '../verb.ts';
 export async function run({ args, print }: Invocation): Promise<number> {
   const script = completionScript(args[0] ?? '');
   if (script === null) throw wrongUsage(`Cannot complete for "${args[0]}": expected bash, zsh or fish`);
-  await print.exact(script);
+  if (print.json) print.document({ shell: args[0], script });
+  else await print.exact(script);
   return 0;
 }

@@ -36,6 +36,7 @@ export async function run(invocation: Invocation): Promise<number> {
       'The demo ended well.',
       ' Next: `palisade call palisade.echo`, `palisade --help`, README.md.',
     );
+    if (print.json) print.document({ ok: true });
     return 0;
   } finally {
     rmSync(stateDir, { recursive: true, force: true });

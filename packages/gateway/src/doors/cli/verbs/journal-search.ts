@@ -20,7 +20,8 @@ export async function run(invocation: Invocation): Promise<number> {
       print.document({ records: page.records.map(recordOf), cursor: page.cursor });
       return 0;
     }
-    printRecords(print, page.records);
+    if (page.records.length === 0) print.line('No record fits.');
+    else printRecords(print, page.records);
     if (page.cursor !== null) print.note(`More: the same search with --cursor ${page.cursor}`);
     return 0;
   } finally {

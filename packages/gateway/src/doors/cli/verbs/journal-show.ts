@@ -9,7 +9,7 @@ export async function run({ args, print, openRecords }: Invocation): Promise<num
       hash: Buffer.from(row.hash).toString('hex'),
     }));
     if (print.json) print.document({ records: found });
-    else for (const record of found) print.line(JSON.stringify(record, null, 2));
+    else for (const record of found) print.value(record);
     return 0;
   } finally {
     await records.close();

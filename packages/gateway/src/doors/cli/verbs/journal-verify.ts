@@ -1,7 +1,9 @@
+import { type Check, type KeyRing, verifyJournal } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
-import { verifyLive } from '../../../journal/verify.ts';
+import { exportLines, type JournalParts } from '../../../journal/export.ts';
+import { type LiveReport, verifyLive } from '../../../journal/verify.ts';
 import { textOf } from '../input.ts';
-import { verifyExport } from '../journal-file.ts';
+import { savedCheckpoint, verifyExport } from '../journal-file.ts';
 import { trustedKeys } from '../key-ring.ts';
 import { printReport } from '../report.ts';
 import type { Invocation } from '../verb.ts';
@@ -9,12 +11,32 @@ import type { Invocation } from '../verb.ts';
 export async function run(invocation: Invocation): Promise<number> {
   const file = textOf(invocation, 'file');
   if (file !== undefined) return verifyExport(invocation, file);
+  const { knownCheckpoint } = await savedCheckpoint(invocation);
   const keys = await trustedKeys(invocation);
   const records = await invocation.openRecords();
   try {
-    const { ok, checks, records: count, firstBad } = await verifyLive(records, keys, nodePrimitives);
-    return printReport(invocation.print, ok, checks, { records: count, firstBad });
+    const live = await verifyLive(records, keys, nodePrimitives);
+    const { ok, checks, firstBad } =
+      live.ok && knownCheckpoint !== undefined ? await compare(records, keys, live, knownCheckpoint) : live;
+    return printReport(invocation.print, ok, checks, { records: live.records, firstBad });
   } finally {
     await records.close();
   }
+}
+
+/** A journal that is sound in itself may still be another one, or an old one: only what was kept elsewhere tells. */
+async function compare(
+  records: JournalParts,
+  keys: KeyRing,
+  live: LiveReport,
+  knownCheckpoint: Uint8Array | string,
+) {
+  const { ok, checks, firstBad } = await verifyJournal(
+    exportLines(records, 1),
+    keys,
+    { knownCheckpoint },
+    nodePrimitives,
+  );
+  const isNew = ({ name }: Check) => !live.checks.some((check) => check.name === name);
+  return { ok, checks: [...live.checks, ...checks.filter(isNew)], firstBad };
 }

@@ -13,7 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
     if (flags.decode === true) {
       const statement: unknown = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'));
       if (print.json) print.document(statement);
-      else print.line(JSON.stringify(statement, null, 2));
+      else print.value(statement);
     } else {
       await writeOut(invocation, [
         flags.out === undefined ? `${canonicalize(envelope)}\n` : canonicalize(envelope),

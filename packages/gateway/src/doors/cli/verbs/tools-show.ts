@@ -31,7 +31,7 @@ export async function run({ args, print }: Invocation): Promise<number> {
       .map(([term, value]) => `${term} ${value}`)
       .join(', ')}`,
   );
-  print.line(`input  ${JSON.stringify(inputSchema, null, 2)}`);
-  print.line(`output ${JSON.stringify(outputSchema, null, 2)}`);
+  print.value(inputSchema, 'input  ');
+  print.value(outputSchema, 'output ');
   return 0;
 }

@@ -7,6 +7,7 @@ import { trustedKeys } from '../key-ring.ts';
 import { printReport } from '../report.ts';
 import type { Invocation } from '../verb.ts';
 
+const RECEIPT_FLAGS = ['input', 'output', 'proof'];
 const JSON_LIMITS = { maxBytes: 64 * 1024 * 1024, maxDepth: 256 };
 
 /** Needs no state directory when --key is given: a stranger can run it. */
@@ -14,6 +15,13 @@ export async function run(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [path = ''] = args;
   const kind = detectDocument(await readStart(path));
+  const unused =
+    kind === 'receipt' || kind === 'unknown'
+      ? undefined
+      : RECEIPT_FLAGS.find((name) => textOf(invocation, name) !== undefined);
+  // A check that was asked for and cannot be made must not look as if it was.
+  if (unused !== undefined)
+    throw wrongUsage(`Cannot use --${unused} with "${path}": it is a ${kind}, expected a receipt`);
   if (kind === 'journal') return verifyExport(invocation, path);
   const text = await readFileFlag(path);
   if (kind === 'key') {
@@ -41,7 +49,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function receiptOptions(invocation: Invocation): Promise<ReceiptOptions> {
-  const [input, output, proof] = ['input', 'output', 'proof'].map((name) => textOf(invocation, name));
+  const [input, output, proof] = RECEIPT_FLAGS.map((name) => textOf(invocation, name));
   return {
     ...(input === undefined ? {} : { input: await readJson(input) }),
     ...(output === undefined ? {} : { output: await readJson(output) }),

@@ -1,0 +1,118 @@
+import { Writable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { inert, inertJson, Printer } from '../../../src/doors/cli/printer.ts';
+
+/** What makes a terminal act, turns the direction of text around, or is there without being seen. */
+const ACTIVE = [
+  '\x1b[31m',
+  '\x1b]0;title\x07',
+  '\x9b31m',
+  '\b',
+  '\r',
+  '\x7f',
+  '\0',
+  '\u200b',
+  '\u200d',
+  '\u202e',
+  '\u2066',
+  '\u2028',
+  '\u2029',
+  '\ufeff',
+  '\u00ad',
+  '\u3164',
+  '\ufe0f',
+  '\u{e0041}',
+];
+const HARMLESS = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]*$/u;
+const text = fc
+  .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...ACTIVE)))
+  .map((parts) => parts.join(''));
+
+describe('inert()', () => {
+  test('leaves nothing that a terminal would obey or a reader would miss', () => {
+    fc.assert(fc.property(text, (raw) => HARMLESS.test(inert(raw).replace(/[\n\t]/g, ''))));
+  });
+
+  test('leaves plain text of any script as it is', () => {
+    const plain = fc.string({ unit: 'grapheme' }).filter((raw) => HARMLESS.test(raw));
+    fc.assert(fc.property(plain, (raw) => inert(raw) === raw));
+    expect(inert('Grüße, 世界!\tπ\n')).toBe('Grüße, 世界!\tπ\n');
+  });
+
+  test.each(ACTIVE)('spells out %j', (active) => {
+    expect(inert(`a${active}b`)).toMatch(/^a\\u\{[0-9a-f]+\}.*b$/u);
+  });
+});
+
+describe('inertJson()', () => {
+  const value = fc.oneof(fc.jsonValue(), fc.record({ message: text }), fc.array(text));
+
+  test('is harmless to look at and means the same value to a parser', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(0, 2), (original, indent) => {
+        const written = inertJson(original, indent);
+        expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(original)));
+        return HARMLESS.test(written.replaceAll('\n', ''));
+      }),
+    );
+  });
+});
+
+describe('Printer', () => {
+  const printed = (json: boolean, act: (print: Printer) => void): string => {
+    let out = '';
+    const sink = new Writable({
+      write: (chunk, _encoding, done) => {
+        out += chunk;
+        done();
+      },
+    });
+    act(new Printer({ out: sink, err: sink, json, colour: false }));
+    return out;
+  };
+
+  test('neutralises whatever a caller or a tool can put into any of its lines', () => {
+    fc.assert(
+      fc.property(text, (raw) => {
+        const out = printed(false, (print) => {
+          print.line(raw);
+          print.styled('red', raw, raw);
+          print.note(raw, 'red', raw);
+          print.table([raw.replace(ACTIVE_RUN, '')], [[raw]]);
+          print.value({ [raw]: raw }, raw);
+        });
+        return HARMLESS.test(out.replace(/[\n\t]/g, ''));
+      }),
+    );
+  });
+
+  test('prints the document alone with --json, whatever else is printed', () => {
+    const out = printed(true, (print) => {
+      print.line('a line');
+      print.styled('green', 'styled');
+      print.table(['HEAD'], [['cell']]);
+      print.value({ a: 1 });
+      print.document({ ok: true });
+    });
+    expect(out).toBe('{"ok":true}\n');
+  });
+
+  test('keeps exact text exact', async () => {
+    let out = '';
+    const sink = new Writable({
+      highWaterMark: 1,
+      write: (chunk, _encoding, done) => {
+        out += chunk;
+        setImmediate(done);
+      },
+    });
+    const print = new Printer({ out: sink, err: sink, json: false, colour: true });
+    await print.exact('one\u202e\n');
+    await print.exact('two\n');
+    expect(out).toBe('one\u202e\ntwo\n');
+  });
+});
+
+/** Headings are our own words. */
+const ACTIVE_RUN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

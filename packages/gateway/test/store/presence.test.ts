@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Presence } from '../../src/store/presence.ts';
+import { bundleProgram, Child } from '../fixture/child.ts';
+import { tempDir } from '../fixture/temp-dir.ts';
+import { refusalOf } from './sample.ts';
+
+function present(directory: string, id: string): Presence {
+  const presence = new Presence(directory, id);
+  onTestFinished(() => {
+    if (existsSync(join(directory, 'instances', `${id}.lock`))) presence.close();
+  });
+  return presence;
+}
+
+describe('Presence', () => {
+  it('knows a process as alive until it is killed, and as gone from then on', async () => {
+    const directory = tempDir();
+    const here = present(directory, 'p_here');
+    const child = new Child(await bundleProgram('hold-presence.ts'), [directory, 'p_there']);
+    expect(await child.line()).toBe('there');
+    expect(here.isGone('p_there')).toBe(false);
+    expect(here.isGone('p_there')).toBe(false);
+    await child.kill();
+    expect(here.isGone('p_there')).toBe(true);
+  });
+
+  it('keeps two in one process apart', () => {
+    const directory = tempDir();
+    const [a, b] = [present(directory, 'p_a'), present(directory, 'p_b')];
+    expect([a.isGone('p_b'), b.isGone('p_a')]).toEqual([false, false]);
+    b.close();
+    expect(a.isGone('p_b')).toBe(true);
+    // Looking at another must not have let go of our own lock.
+    const c = present(directory, 'p_c');
+    expect(c.isGone('p_a')).toBe(false);
+  });
+
+  it('is not gone in its own eyes', () => {
+    expect(present(tempDir(), 'p_a').isGone('p_a')).toBe(false);
+  });
+
+  it('leaves no file behind, and makes none by looking', () => {
+    const directory = tempDir();
+    const a = present(directory, 'p_a');
+    expect(a.isGone('p_never')).toBe(true);
+    expect(readdirSync(join(directory, 'instances'))).toEqual(['p_a.lock']);
+    a.close();
+    expect(readdirSync(join(directory, 'instances'))).toEqual([]);
+  });
+
+  it('never takes the place of another', () => {
+    const directory = tempDir();
+    present(directory, 'p_a');
+    expect(() => new Presence(directory, 'p_a')).toThrow();
+  });
+
+  it('forgets one that is gone, twice without complaint', () => {
+    const directory = tempDir();
+    const [a, b] = [present(directory, 'p_a'), new Presence(directory, 'p_b')];
+    b.close();
+    a.forget('p_b');
+    expect(a.isGone('p_b')).toBe(true);
+  });
+
+  it('is refused with a code where its folder cannot be made', () => {
+    const path = join(tempDir(), 'file');
+    writeFileSync(path, '');
+    expect(refusalOf(() => new Presence(path, 'p_a')).code).toBe('store/unwritable');
+  });
+});

@@ -1,0 +1,63 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type KeyRing, linesOf, toUtf8, verifyJournal } from '../src/index.ts';
+import { makeExport, makeRecords, ringOf, sealCheckpoint, vectors } from './signer.ts';
+
+let keys: KeyRing;
+beforeAll(async () => {
+  keys = await ringOf(vectors.keyFile);
+});
+
+const records = makeRecords(20);
+
+function verifyText(text: string, knownCheckpoint: string) {
+  return verifyJournal(linesOf([toUtf8(text)]), keys, { knownCheckpoint });
+}
+
+describe('verifyJournal() with a saved checkpoint', () => {
+  test.each([1, 7, 19, 20])('accepts the journal that grew from size %i', async (size) => {
+    const knownCheckpoint = await sealCheckpoint(records.slice(0, size));
+    const report = await verifyJournal(await makeExport(records), keys, { knownCheckpoint });
+    expect(report).toMatchObject({ ok: true, firstBad: null });
+    expect(report.checks.at(-1)?.detail).toBe(`compared the first ${size} records`);
+  });
+
+  test('compares at the very start of a partial export and says when it can compare only the origin', async () => {
+    const lines = vectors.journal.split('\n').slice(1, 12);
+    const at5 = await sealCheckpoint(lines.slice(0, 5));
+    const exact = await verifyText(vectors.journalFrom6, at5);
+    expect(exact.checks.at(-1)).toMatchObject({ ok: true, detail: 'compared the first 5 records' });
+    const at3 = await verifyText(vectors.journalFrom6, await sealCheckpoint(lines.slice(0, 3)));
+    expect(at3.checks.at(-1)).toMatchObject({ ok: true, detail: expect.stringContaining('only the origin') });
+    const other = await sealCheckpoint(lines.slice(0, 5), { root: 'a'.repeat(64) });
+    expect((await verifyText(vectors.journalFrom6, other)).firstBad).toMatchObject({ line: 1, seq: 5 });
+  });
+
+  test('finds an older export with its own valid checkpoint: the tail was cut', async () => {
+    const knownCheckpoint = await sealCheckpoint(records);
+    const older = await makeExport(records.slice(0, 15));
+    const report = await verifyJournal(older, keys, { knownCheckpoint });
+    expect(report.firstBad).toMatchObject({ seq: 16, why: expect.stringContaining('record 16 is missing') });
+  });
+
+  test('finds a fork and another journal that the same key signed', async () => {
+    const knownCheckpoint = await sealCheckpoint(records.slice(0, 12));
+    const fork = makeRecords(20, (seq) => (seq < 9 ? '' : 'fork'));
+    const forked = await verifyJournal(await makeExport(fork), keys, { knownCheckpoint });
+    expect(forked.firstBad).toMatchObject({
+      line: 13,
+      seq: 12,
+      why: expect.stringContaining('another record 12'),
+    });
+    const other = await makeExport(makeRecords(20, () => 'other'));
+    const report = await verifyJournal(other, keys, { knownCheckpoint });
+    expect(report.firstBad).toMatchObject({ why: expect.stringContaining('is of the journal') });
+  });
+
+  test('refuses a saved checkpoint that does not verify', async () => {
+    const report = await verifyJournal(await makeExport(records), keys, { knownCheckpoint: '{}' });
+    expect(report).toMatchObject({ ok: false, firstBad: null });
+    expect(report.checks).toEqual([
+      { name: 'The saved checkpoint is a DSSE envelope', ok: false, detail: expect.any(String) },
+    ]);
+  });
+});
