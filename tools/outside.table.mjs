@@ -93,7 +93,7 @@ export const OUTSIDE = [
     why: 'A library that ends the process takes the journal entry of the call with it.',
     modules: [],
     members: ['process.exit', 'process.reallyExit', 'process.abort'],
-    hands: { 'doors/cli': 'A command ends with the exit status of its code.' },
+    hands: { 'main.ts': 'A command ends with the exit status of its code.' },
   },
   {
     power: 'modules by the back door',

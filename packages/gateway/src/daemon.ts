@@ -90,7 +90,6 @@ export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>
 async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Promise<Opened<Gateway>> {
   const { config, store, clock, version, journal } = records;
   recover(records);
-  store.transact((tx) => prune(tx, clock.nowMs()));
   const registry = new Registry({
     tools: BUILTIN_TOOLS,
     input: config.input,
@@ -139,8 +138,15 @@ function foundState({ store, keys, journal, clock, random, version }: Records): 
 async function closeRecords(records: Records, roller: Roller): Promise<void> {
   const { store, journal, segments, presence } = records;
   try {
-    if (journal.isUncovered(store)) store.transact((tx) => journal.checkpoint(tx));
+    // Whoever is writing at this moment will sign in our place.
+    if (journal.isUncovered(store)) {
+      store.transactIfFree((tx) => {
+        journal.checkpoint(tx);
+        prune(tx, records.clock.nowMs());
+      });
+    }
     await roller.finish(readHead(store).seq);
+    presence.sweep(new Set(journal.openCalls(store).map(({ owner }) => owner)));
   } catch (error) {
     // What could not be signed or sealed now is signed or sealed by the next process.
     if (!(error instanceof CodedError)) throw error;

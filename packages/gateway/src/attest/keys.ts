@@ -32,6 +32,8 @@ export type Signer = { readonly sign: (payloadType: string, payload: string) => 
 
 export type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
 
+export type Rotation = { readonly from: string | null; readonly to: string };
+
 export class Keys implements Signer {
   readonly #directory: string;
   #key: SigningKey | null = null;
@@ -44,7 +46,8 @@ export class Keys implements Signer {
   /** Makes the first key of a new state directory; true when it did. Never replaces a key that went missing. */
   createFirst(nowMs: number): boolean {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-    if (readdirSync(this.#directory).length > 0) return false;
+    // What a crash left half written was never a key.
+    if (readdirSync(this.#directory).some((name) => !name.endsWith('.new'))) return false;
     this.#install(generateKey(nowMs));
     return true;
   }
@@ -66,12 +69,19 @@ export class Keys implements Signer {
   }
 
   /** Retires the current key and starts a new one. With `lost`, the old private key is not needed any more. */
-  rotate(nowMs: number, lost: boolean): { readonly from: string | null; readonly to: string } {
+  rotate(nowMs: number, lost: boolean): Rotation {
     const old = lost ? null : this.#load();
-    const key = generateKey(nowMs);
-    this.#install(key);
-    if (old !== null) this.#write(documentName(old), documentOf(old, isoTime(nowMs)), 0o644);
-    return { from: old?.keyId ?? null, to: key.keyId };
+    return this.#replace(old, nowMs, nowMs);
+  }
+
+  /**
+   * Starts a new key when the current one is of a time that is still to come, and would be valid for nothing that is
+   * signed from now on; what it signed up to `lastMs` stays valid. Null when nothing was to be done.
+   */
+  leaveFuture(nowMs: number, lastMs: number): Rotation | null {
+    if (this.#tryCurrentId() === null) return null;
+    const key = this.#load();
+    return key.createdAt <= isoTime(nowMs) ? null : this.#replace(key, nowMs, lastMs);
   }
 
   /** Every key there ever was, oldest first. */
@@ -121,6 +131,13 @@ export class Keys implements Signer {
       const why = error instanceof Error ? error.message : String(error);
       throw new CodedError('attest/missing-key', `Cannot sign with "${path}": ${why}`, { cause: error });
     }
+  }
+
+  #replace(old: SigningKey | null, nowMs: number, retiredMs: number): Rotation {
+    const key = generateKey(nowMs);
+    this.#install(key);
+    if (old !== null) this.#write(documentName(old), documentOf(old, isoTime(retiredMs)), 0o644);
+    return { from: old?.keyId ?? null, to: key.keyId };
   }
 
   #install(key: SigningKey): void {

@@ -147,7 +147,7 @@ export const CONFIG_KEYS = [
     [1, HOUR_MS],
     'How often, at most, the policy files are looked at for changes.',
   ),
-  integer('store.busy_timeout_ms', 10_000, [1, 600_000], 'How long a write waits for another process.'),
+  integer('store.busy_timeout_ms', 30_000, [1, 600_000], 'How long a write waits for another process.'),
   integer(
     'clock.max_behind_ms',
     60_000,

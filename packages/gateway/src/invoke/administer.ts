@@ -1,7 +1,10 @@
 import { type Decided, decide } from '../approval/decide.ts';
 import { show } from '../approval/list.ts';
-import type { Keys } from '../attest/keys.ts';
+import type { Rotation } from '../attest/keys.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { readHead } from '../journal/head.ts';
+import type { Draft } from '../journal/journal.ts';
 import { authorizeAct } from '../policy/authorize.ts';
 import type { Gateway, Records } from './gateway.ts';
 
@@ -45,27 +48,43 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
   });
 }
 
+/** Asks the policies whether this principal may administer; refuses with what they said. */
+export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): void {
+  const act = authorizeAct(gateway.policy, by, 'administer', { tenant, nowMs: gateway.clock.nowMs() });
+  if (!act.allowed) throw new CodedError('policy/denied', act.message);
+}
+
+/** Where the policies cannot be asked (a lost key, a wrong clock), only a person goes on. */
+function requirePerson(by: Principal): void {
+  if (by.kind === 'user') return;
+  throw new CodedError('policy/denied', `Cannot administer as ${formatPrincipal(by)}: expected a user`);
+}
+
 /** Retires the signing key and records it with the new one; the old key goes on verifying what it signed. */
-export function rotateKey(records: Records, by: Principal, lost: boolean): ReturnType<Keys['rotate']> {
+export function rotateKey(records: Records, by: Principal, lost: boolean): Rotation {
+  if (lost) requirePerson(by);
   return records.store.transact((tx) => {
-    let rotated: ReturnType<Keys['rotate']> = { from: null, to: '' };
+    let rotated: Rotation = { from: null, to: '' };
     records.journal.append(tx, ({ atMs }) => {
       rotated = records.keys.rotate(atMs, lost);
-      const body = { from: rotated.from, to: rotated.to, lost };
-      return {
-        kind: 'key-rotated',
-        call: null,
-        principal: formatPrincipal(by),
-        tool: null,
-        tenant: null,
-        body,
-      };
+      return rotationDraft(by, rotated, lost);
     });
     return rotated;
   });
 }
 
 /** Goes on from the clock as it is, although the journal is ahead of it; who decided so is on record. */
-export function acceptClock({ store, journal }: Records, by: Principal): void {
-  store.transact((tx) => journal.acceptClock(tx, formatPrincipal(by)));
+export function acceptClock({ store, journal, keys }: Records, by: Principal): void {
+  requirePerson(by);
+  store.transact((tx) => {
+    const { atMs: lastMs } = readHead(tx);
+    const { atMs } = journal.acceptClock(tx, formatPrincipal(by));
+    const rotated = keys.leaveFuture(atMs, lastMs);
+    if (rotated !== null) journal.append(tx, rotationDraft(by, rotated, false));
+  });
+}
+
+function rotationDraft(by: Principal, { from, to }: Rotation, lost: boolean): Draft {
+  const principal = formatPrincipal(by);
+  return { kind: 'key-rotated', call: null, principal, tool: null, tenant: null, body: { from, to, lost } };
 }

@@ -5,9 +5,10 @@ import type { ToolCall } from '../core/call.ts';
 import type { ApprovalFact, CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
-import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
+import { formatPrincipal } from '../core/principal.ts';
 import { authorize, type Decision } from '../policy/authorize.ts';
 import type { Grant } from '../policy/grant.ts';
+import { unrecordableName } from './facts.ts';
 import type { Gateway } from './gateway.ts';
 
 /** What the policies said, as far as it got; it goes into the receipt of a refusal too. */
@@ -39,7 +40,7 @@ const MAX_TIMEOUT_MS = 86_400_000;
 
 /** find, authorize and, where the policies ask for it, approve: everything that can be said before money and disk. */
 export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission> {
-  const invalid = invalidField(call);
+  const invalid = invalidField(call, gateway.redact);
   if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
   const checked = await gateway.registry.check(call);
   if ('status' in checked) return refusedAs(checked);
@@ -101,16 +102,14 @@ function refusedAs(refused: Refused): Admission {
 }
 
 /** Boundary: names from outside are held to one grammar before they reach a policy, a row or a record. */
-function invalidField({ principal, tenant, run, tool, timeoutMs }: ToolCall): string | null {
-  if (!isName(principal.name)) return 'Cannot accept call: the principal has no valid name';
-  if (!isName(tenant)) return 'Cannot accept call: the tenant has no valid name';
-  if (run !== null && !isName(run)) return 'Cannot accept call: the run has no valid name';
-  if (!isToolName(tool)) return 'Cannot accept call: the tool has no valid name';
+function invalidField(call: ToolCall, redact: Gateway['redact']): string | null {
+  const name = unrecordableName(call, redact);
+  if (name !== null) return `Cannot accept call: the ${name} has no valid name`;
+  const { timeoutMs } = call;
   if (
-    timeoutMs !== null &&
-    !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS)
-  ) {
-    return `Cannot accept call: the time limit is ${timeoutMs} ms, expected 1 to ${MAX_TIMEOUT_MS}`;
-  }
-  return null;
+    timeoutMs === null ||
+    (Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS)
+  )
+    return null;
+  return `Cannot accept call: the time limit is ${timeoutMs} ms, expected 1 to ${MAX_TIMEOUT_MS}`;
 }

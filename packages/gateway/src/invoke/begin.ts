@@ -42,7 +42,7 @@ export function begin(gateway: Gateway, call: ToolCall, admission: Admission): P
       case 'ask':
         return refuseIn(gateway, tx, admission, askIn(gateway, tx, admission));
       case 'refused': {
-        const facts = refusalFacts(call, admission.checked, admission.verdict, gateway.version);
+        const facts = refusalFacts(gateway, call, admission);
         return appendEnding(gateway, tx, facts, { outcome: admission.refused, ran: null });
       }
     }
@@ -65,7 +65,7 @@ function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Be
     throw new TypeError('Cannot use approval: it stood a moment ago in this very transaction');
   }
   const limits = narrow(grant.limits, reserved.limits);
-  const facts = grantedFacts(grant, limits, gateway.version);
+  const facts = grantedFacts(gateway, grant, limits);
   const { at } = gateway.journal.append(tx, {
     kind: 'intent',
     call: callId,
@@ -135,6 +135,6 @@ function refuseIn(
   { checked, verdict = UNDECIDED }: Refusing,
   outcome: Refused,
 ): Ended {
-  const facts = refusalFacts(checked.call, checked, verdict, gateway.version);
+  const facts = refusalFacts(gateway, checked.call, { checked, verdict });
   return appendEnding(gateway, tx, facts, { outcome, ran: null });
 }

@@ -2,10 +2,12 @@ import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
 import type { Limits } from '../core/limits.ts';
 import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Verdict } from './admit.ts';
+import type { Records } from './gateway.ts';
 
 /**
  * What is known of a call before it runs. It stands in the intent, word for word, so that a gateway that starts after a
@@ -29,37 +31,38 @@ export type CallFacts = {
   readonly gateway: { readonly version: string };
 };
 
-const INVALID = '(invalid)';
+/** Stands for a name that was refused. */
+const UNNAMED = 'invalid-name';
+
+type Refusal = { readonly checked: CheckedCall | null; readonly verdict: Verdict };
 
 /** The facts of a call that is refused. */
 export function refusalFacts(
+  { version, redact }: Records,
   call: ToolCall,
-  checked: CheckedCall | null,
-  verdict: Verdict,
-  version: string,
+  { checked, verdict }: Refusal,
 ): CallFacts {
-  const named = recordable(call);
+  const named = recordable(call, redact);
   const definition = checked?.toolDigest ?? null;
   const inputDigest = checked?.inputDigest ?? digestBytes(call.rawInput);
-  const artifacts = checked?.tool.artifacts ?? [];
-  const policy = { set: verdict.set, decidedBy: verdict.decidedBy };
-  return {
+  const facts: CallFacts = {
     ...identityOf(named),
     tool: { id: named.tool, definition },
     inputDigest,
-    policy,
+    policy: { set: verdict.set, decidedBy: verdict.decidedBy },
     approval: null,
-    artifacts,
+    artifacts: checked?.tool.artifacts ?? [],
     limits: null,
     gateway: { version },
   };
+  return withoutSecrets(facts, redact);
 }
 
 /** The facts of a call that was granted and may use what `limits` say. */
-export function grantedFacts(grant: Grant, limits: Limits, version: string): CallFacts {
+export function grantedFacts({ version, redact }: Records, grant: Grant, limits: Limits): CallFacts {
   const { call, tool, toolDigest, inputDigest } = grant.call;
   const { approval, setDigest, decidedBy } = grant;
-  return {
+  const facts: CallFacts = {
     ...identityOf(call),
     tool: { id: tool.id, definition: toolDigest },
     inputDigest,
@@ -69,18 +72,38 @@ export function grantedFacts(grant: Grant, limits: Limits, version: string): Cal
     limits,
     gateway: { version },
   };
+  return withoutSecrets(facts, redact);
 }
 
-/** Boundary: names that break the grammar of names never reach a record; what stands for them says so. */
-export function recordable(call: ToolCall): ToolCall {
+/** What is signed must already be what is recorded: a record is redacted once more, and nothing may change then. */
+function withoutSecrets(facts: CallFacts, redact: Records['redact']): CallFacts {
+  return redact(facts as unknown as Json) as unknown as CallFacts;
+}
+
+/** The first name of a call that cannot be recorded, or null: it breaks the grammar of names, or holds a secret. */
+export function unrecordableName(call: ToolCall, redact: Records['redact']): string | null {
   const { principal, tenant, run, tool } = call;
-  return {
-    ...call,
-    principal: isName(principal.name) ? principal : { ...principal, name: INVALID },
-    tenant: isName(tenant) ? tenant : INVALID,
-    run: run === null || isName(run) ? run : INVALID,
-    tool: isToolName(tool) ? tool : INVALID,
-  };
+  const isPlain = (name: string) => redact(name) === name;
+  if (!isName(principal.name) || !isPlain(principal.name)) return 'principal';
+  if (!isName(tenant) || !isPlain(tenant)) return 'tenant';
+  if (run !== null && (!isName(run) || !isPlain(run))) return 'run';
+  return isToolName(tool) && isPlain(tool) ? null : 'tool';
+}
+
+/** Boundary: a name that cannot be recorded never is; what stands in its place says so. */
+export function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
+  switch (unrecordableName(call, redact)) {
+    case null:
+      return call;
+    case 'principal':
+      return recordable({ ...call, principal: { ...call.principal, name: UNNAMED } }, redact);
+    case 'run':
+      return recordable({ ...call, run: UNNAMED }, redact);
+    case 'tenant':
+      return recordable({ ...call, tenant: UNNAMED }, redact);
+    default:
+      return { ...call, tool: UNNAMED };
+  }
 }
 
 function identityOf(call: ToolCall): Pick<CallFacts, 'call' | 'principal' | 'tenant'> {

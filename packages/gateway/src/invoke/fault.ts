@@ -4,10 +4,10 @@ import { CodedError } from '../core/coded-error.ts';
 import { makeId } from '../core/id.ts';
 import { NO_USAGE } from '../core/limits.ts';
 import { fail, type Outcome, type RefusedCode, refuse } from '../core/outcome.ts';
-import { formatPrincipal } from '../core/principal.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { UNDECIDED } from './admit.ts';
 import { appendEnding, type Ended } from './ending.ts';
-import { recordable, refusalFacts } from './facts.ts';
+import { type CallFacts, refusalFacts } from './facts.ts';
 import type { Gateway } from './gateway.ts';
 
 /*
@@ -19,26 +19,32 @@ export async function refuseOrFault(gateway: Gateway, call: ToolCall, error: unk
   const outcome = outcomeOf(error, incident);
   try {
     return await gateway.store.commit((tx) => {
-      const named = recordable(call);
-      if (outcome.status === 'failed') {
-        gateway.journal.append(tx, {
-          kind: 'fault',
-          call: call.id,
-          principal: formatPrincipal(named.principal),
-          tool: named.tool,
-          tenant: named.tenant,
-          body: { incident, error: describe(error) },
-        });
-      }
-      return appendEnding(gateway, tx, refusalFacts(call, null, UNDECIDED, gateway.version), {
-        outcome,
-        ran: null,
-      });
+      const facts = refusalFacts(gateway, call, { checked: null, verdict: UNDECIDED });
+      if (outcome.status === 'failed') appendFault(gateway, tx, facts, { incident, error });
+      return appendEnding(gateway, tx, facts, { outcome, ran: null });
     });
   } catch {
     // Nothing ran and nothing can be written: the refusal itself is all we can give.
     return { kind: 'ended', callId: call.id, outcome, usage: NO_USAGE, receipt: null };
   }
+}
+
+/** Records what broke while the call ran, and gives the incident that the caller is told. */
+export async function recordFault(gateway: Gateway, facts: CallFacts, error: unknown): Promise<string> {
+  const incident = makeId('inc', gateway.clock.nowMs(), gateway.random);
+  await gateway.store.commit((tx) => appendFault(gateway, tx, facts, { incident, error }));
+  return incident;
+}
+
+function appendFault(
+  gateway: Gateway,
+  tx: Transaction,
+  facts: CallFacts,
+  broken: { incident: string; error: unknown },
+): void {
+  const { call, principal, tool, tenant } = facts;
+  const body = { incident: broken.incident, error: describe(broken.error) };
+  gateway.journal.append(tx, { kind: 'fault', call: call.id, principal, tool: tool.id, tenant, body });
 }
 
 function outcomeOf(error: unknown, incident: string): Outcome {

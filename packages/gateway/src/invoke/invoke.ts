@@ -5,7 +5,7 @@ import type { RunEnding, RunResult } from '../tiers/tier.ts';
 import { admit } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
 import type { Ended } from './ending.ts';
-import { refuseOrFault } from './fault.ts';
+import { recordFault, refuseOrFault } from './fault.ts';
 import { finish } from './finish.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -43,7 +43,7 @@ async function run(gateway: Gateway, begun: Begun, signal: AbortSignal): Promise
     const result = await tier.run(grant, limits, signal);
     return { ...result, ending: await checkedEnding(gateway, begun, result.ending) };
   } catch (error) {
-    return brokenResult(begun, error);
+    return brokenResult(gateway, begun, error);
   }
 }
 
@@ -56,8 +56,9 @@ async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEndi
 }
 
 /** A tier that throws has broken, not failed: the call is closed as a fault and costs its one call. */
-function brokenResult({ grant }: Begun, error: unknown): RunResult {
-  const message = error instanceof CodedError ? error.message : 'Cannot finish call: the tier broke';
+async function brokenResult(gateway: Gateway, { grant, facts }: Begun, error: unknown): Promise<RunResult> {
+  const incident = await recordFault(gateway, facts, error).catch(() => 'that could not be recorded');
+  const message = `Cannot finish call: the tier broke, incident ${incident}`;
   const ending = {
     status: 'failed',
     code: 'gateway/fault',

@@ -128,6 +128,8 @@ export class Journal {
     const head = tx.once(this, () => this.#enter(tx));
     const before = isoTime(head.atMs);
     head.atMs = Math.min(head.atMs, this.#options.nowMs());
+    // Else no checkpoint would be due until the clock is where it was.
+    head.checkpointAtMs = Math.min(head.checkpointAtMs, head.atMs);
     return this.append(tx, {
       kind: 'clock-accepted',
       call: null,

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -44,10 +44,10 @@ export class Segments {
   readonly #store: Store;
   readonly #folder: string;
   readonly #open = new Map<string, { db: Database.Database; statements: Statements }>();
-
   readonly #owner: string;
+  #copies = 0;
 
-  /** `owner` names this process, so that two that seal at once never write to one file. */
+  /** `owner` names this process, so that two that seal at once never write to one file; nor do two copies of one. */
   constructor(store: Store, owner: string) {
     this.#store = store;
     this.#owner = owner;
@@ -73,12 +73,24 @@ export class Segments {
       const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
       await this.#deleteUpTo(sealedTo);
       if (headSeq - sealedTo < 2 * segmentRecords) return sealedTo;
-      const [first, last] = [sealedTo + 1, sealedTo + segmentRecords];
-      const file = `segment-${String(first).padStart(12, '0')}-${this.#owner}.db`;
-      const copied = await this.#copy(first, last, file);
-      const isOurs =
-        copied && (await this.#store.commit((tx) => tx.run(insertSegment, { first, last, file }))) === 1;
-      if (!isOurs) rmSync(join(this.#folder, file), { force: true });
+      await this.#seal(sealedTo + 1, sealedTo + segmentRecords);
+    }
+  }
+
+  /** Seals these records, unless another does so at the same time. */
+  async #seal(first: number, last: number): Promise<void> {
+    this.#copies += 1;
+    const file = `segment-${String(first).padStart(12, '0')}-${this.#owner}-${this.#copies}.db`;
+    const copied = await this.#copy(first, last, file);
+    const isWhole = copied === last - first + 1;
+    const isOurs =
+      isWhole && (await this.#store.commit((tx) => tx.run(insertSegment, { first, last, file }))) === 1;
+    if (!isOurs) rmSync(join(this.#folder, file), { force: true });
+    const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
+    // Records that no other process has sealed and deleted are missing for good.
+    if (!isWhole && sealedTo < first) {
+      const message = `Cannot seal records ${first} to ${last} of the journal: ${copied} are there, expected ${last - first + 1}`;
+      throw new CodedError('store/corrupt', message);
     }
   }
 
@@ -87,8 +99,8 @@ export class Segments {
     this.#open.clear();
   }
 
-  /** False when another process has sealed and deleted these records in the meantime. */
-  async #copy(first: number, last: number, file: string): Promise<boolean> {
+  /** Gives how many records there were to copy; another process may have sealed and deleted them in the meantime. */
+  async #copy(first: number, last: number, file: string): Promise<number> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const path = join(this.#folder, file);
     rmSync(path, { force: true });
@@ -118,7 +130,7 @@ export class Segments {
     chmodSync(path, 0o400);
     await flush(path);
     await flush(this.#folder);
-    return copied === last - first + 1;
+    return copied;
   }
 
   async #deleteUpTo(seq: number): Promise<void> {
@@ -136,7 +148,9 @@ export class Segments {
     try {
       let shelf = this.#open.get(path);
       if (shelf === undefined) {
-        const db = new Database(path, { readonly: true, fileMustExist: true } as Database.Options);
+        // SQLite would make a missing file anew, and empty.
+        accessSync(path);
+        const db = new Database(path);
         shelf = { db, statements: new Statements(db) };
         this.#open.set(path, shelf);
       }

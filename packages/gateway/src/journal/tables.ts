@@ -61,7 +61,7 @@ export const journalMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE TABLE journal_tile (tile INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
       CREATE TABLE journal_checkpoint (size INTEGER PRIMARY KEY, envelope TEXT NOT NULL) STRICT;
-      CREATE TABLE journal_open (call TEXT PRIMARY KEY, owner TEXT NOT NULL, seq INTEGER NOT NULL) STRICT;
+      CREATE TABLE journal_open (call TEXT PRIMARY KEY, owner TEXT NOT NULL, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE journal_segment (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, file TEXT NOT NULL) STRICT;`,
   },
 ];

@@ -66,6 +66,7 @@ function answerOf(
   }
   if (found === null) return { actual: 'error', decidedBy: [], why: 'the case names no tool' };
   if (action === 'approve') {
+    if (principal.kind !== 'user') return { actual: 'deny', decidedBy: [], why: 'only a user decides' };
     const asked = { ...facts, tool: found.tool, asker: one.asker, inputText: found.inputText };
     return toActual(decide(engine, () => actQuestion(principals, principal, action, asked)));
   }

@@ -18,6 +18,8 @@ export class Schemas {
   readonly #compiled = new Map<string, Validate>();
   readonly #ajv = new Ajv2020({
     strict: true,
+    // The schemas of tools are held to the meta-schema where tools are made, not at every start.
+    validateSchema: false,
     allowUnionTypes: true,
     allErrors: false,
     code: { regExp: linearRegExp },

@@ -1,12 +1,15 @@
 import type { Code } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
 
+/** Another connection is in the way; SQLITE_PROTOCOL is what many openings at once give in write-ahead mode. */
+const BUSY = /^SQLITE_(BUSY|LOCKED|PROTOCOL)/;
+
 type Row = { readonly pattern: RegExp; readonly code: Code; readonly what: string };
 
 /** What SQLite's result codes mean for the person who runs palisade. */
 const SQLITE_CODES: readonly Row[] = [
   {
-    pattern: /^SQLITE_BUSY|^SQLITE_LOCKED/,
+    pattern: BUSY,
     code: 'store/locked',
     what: 'another process holds the database',
   },
@@ -34,4 +37,9 @@ export function storeErrorOf(error: unknown, doing: string): unknown {
   const row = SQLITE_CODES.find(({ pattern }) => pattern.test(text));
   if (row === undefined) return error;
   return new CodedError(row.code, `Cannot ${doing}: ${row.what} (${text})`, { cause: error });
+}
+
+/** Tells whether trying again may help. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && BUSY.test(String((error as Error & { code?: string }).code));
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { storeErrorOf } from './fault-of.ts';
@@ -10,6 +10,9 @@ import { storeErrorOf } from './fault-of.ts';
  */
 
 const FOLDER = 'instances';
+const SUFFIX = '.lock';
+/** A start should not pay for a thousand crashes of the past. */
+const MOST_AT_ONCE = 64;
 
 export class Presence {
   readonly id: string;
@@ -21,8 +24,11 @@ export class Presence {
     this.#folder = join(directory, FOLDER);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      closeSync(openSync(this.#path(id), 'wx', 0o600));
-      this.#lock = takeLock(this.#path(id));
+      // Locked before it can be seen: nobody finds it free and takes us for gone.
+      const unseen = `${this.#path(id)}.new`;
+      closeSync(openSync(unseen, 'wx', 0o600));
+      this.#lock = takeLock(unseen);
+      renameSync(unseen, this.#path(id));
     } catch (error) {
       throw storeErrorOf(error, `write "${this.#folder}"`);
     }
@@ -50,13 +56,23 @@ export class Presence {
     }
   }
 
+  /** Forgets processes that are gone, but for those whose open calls are still to be closed. */
+  sweep(owners: ReadonlySet<string>): void {
+    const ids = readdirSync(this.#folder).flatMap((name) =>
+      name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [],
+    );
+    for (const id of ids.filter((one) => !owners.has(one)).slice(0, MOST_AT_ONCE)) {
+      if (this.isGone(id)) this.forget(id);
+    }
+  }
+
   close(): void {
     this.#lock.close();
     this.forget(this.id);
   }
 
   #path(id: string): string {
-    return join(this.#folder, `${id}.lock`);
+    return join(this.#folder, `${id}${SUFFIX}`);
   }
 }
 

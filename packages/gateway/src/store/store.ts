@@ -1,6 +1,6 @@
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
-import { storeErrorOf } from './fault-of.ts';
+import { isBusy, storeErrorOf } from './fault-of.ts';
 import { type Migration, migrate } from './migrate.ts';
 import type { Query } from './query.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
@@ -13,7 +13,8 @@ import { type Reader, Statements, Transaction } from './transaction.ts';
  * Group commit: works queued in the same turn of the event loop share one transaction and so one flush of the disk.
  * When one of them throws, the shared transaction is rolled back and each runs again alone, so that no work can take its
  * neighbours down; a work must therefore change nothing but rows. Several processes may use one database: a transaction
- * takes the write lock first (BEGIN IMMEDIATE) and waits for at most `busyTimeoutMs`.
+ * takes the write lock first (BEGIN IMMEDIATE). Waiting for it happens in short turns, so that a busy neighbour never
+ * stops our timers and signals, and ends with `store/locked` after about `busyTimeoutMs`.
  */
 
 type Work<T> = (tx: Transaction) => T;
@@ -22,6 +23,12 @@ type Waiting = { work: Work<unknown>; resolve: (value: never) => void; reject: (
 /** Bounds how long one transaction holds the write lock against other processes. */
 const MAX_WORKS_PER_COMMIT = 256;
 const DATABASE = 'palisade.db';
+/** Of a new database. Two or three records fit a page instead of one, so that a group of them writes a third less. */
+const PAGE_BYTES = 8192;
+/** The log is carried over into the database when it has this many pages (32 MiB), which the commit at hand waits for. */
+const LOG_PAGES = 4000;
+/** How long one turn of waiting for the lock takes. */
+const TURN_MS = 25;
 
 export type StoreOptions = {
   readonly directory: string;
@@ -30,26 +37,35 @@ export type StoreOptions = {
   readonly nowMs: number;
 };
 
+const PRAGMAS = [
+  `busy_timeout = ${TURN_MS}`,
+  `page_size = ${PAGE_BYTES}`,
+  'journal_mode = WAL',
+  `wal_autocheckpoint = ${LOG_PAGES}`,
+  'synchronous = FULL',
+  'foreign_keys = ON',
+  'temp_store = MEMORY',
+  'journal_size_limit = 67108864',
+];
+
 export class Store implements Reader {
   readonly directory: string;
   readonly #db: Database.Database;
   readonly #statements: Statements;
+  readonly #maxTurns: number;
   #queue: Waiting[] = [];
   #scheduled = false;
+  #turns = 0;
 
   constructor(options: StoreOptions) {
     this.directory = options.directory;
+    this.#maxTurns = Math.ceil(options.busyTimeoutMs / TURN_MS);
     prepareStateDir(options.directory);
     const path = prepareDatabaseFile(options.directory, DATABASE);
     try {
       this.#db = new Database(path);
-      this.#db.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
-      this.#db.exec('PRAGMA journal_mode = WAL');
-      this.#db.exec('PRAGMA synchronous = FULL');
-      this.#db.exec('PRAGMA foreign_keys = ON');
-      this.#db.exec('PRAGMA temp_store = MEMORY');
-      this.#db.exec('PRAGMA journal_size_limit = 67108864');
-      migrate(this.#db, options.migrations, options.nowMs);
+      for (const pragma of PRAGMAS) this.#patiently(() => this.#db.exec(`PRAGMA ${pragma}`));
+      this.#patiently(() => migrate(this.#db, options.migrations, options.nowMs));
     } catch (error) {
       throw storeErrorOf(error, `open "${path}"`);
     }
@@ -58,7 +74,7 @@ export class Store implements Reader {
 
   all<P, R>(query: Query<P, R>, values: P): R[] {
     try {
-      return this.#statements.all(query, values);
+      return this.#patiently(() => this.#statements.all(query, values));
     } catch (error) {
       throw storeErrorOf(error, 'read the database');
     }
@@ -81,10 +97,82 @@ export class Store implements Reader {
   /** The same in one go, for starts and ends where nothing else goes on. */
   transact<T>(work: Work<T>): T {
     try {
-      this.#db.exec('BEGIN IMMEDIATE');
+      this.#patiently(() => this.#db.exec('BEGIN IMMEDIATE'));
     } catch (error) {
       throw storeErrorOf(error, 'write the database');
     }
+    return this.#finish(work);
+  }
+
+  /** The same if no other process is writing at this moment; else nothing, and undefined. */
+  transactIfFree<T>(work: Work<T>): T | undefined {
+    return this.#begin() ? this.#finish(work) : undefined;
+  }
+
+  close(): void {
+    for (const { work, resolve, reject } of this.#queue.splice(0))
+      settle(() => this.transact(work), resolve, reject);
+    this.#db.close();
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.#queue.length === 0) return;
+    if (!this.#beginOrReject()) return;
+    this.#turns = 0;
+    const batch = this.#queue.splice(0, MAX_WORKS_PER_COMMIT);
+    if (this.#queue.length > 0) {
+      this.#scheduled = true;
+      setImmediate(() => this.#flush());
+    }
+    try {
+      const results = this.#finish((tx) => batch.map(({ work }) => work(tx)));
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as never);
+    } catch (error) {
+      // A disk that is full is so for all of them; an error of one work is its own.
+      if (batch.length === 1 || isOfStore(error)) this.#reject(batch, error);
+      else this.#flushOneByOne(batch);
+    }
+  }
+
+  #beginOrReject(): boolean {
+    try {
+      if (this.#begin()) return true;
+      this.#waitOneTurn();
+    } catch (error) {
+      this.#reject(this.#queue.splice(0), error);
+    }
+    return false;
+  }
+
+  #waitOneTurn(): void {
+    this.#turns += 1;
+    if (this.#turns <= this.#maxTurns) {
+      this.#scheduled = true;
+      setTimeout(() => this.#flush(), 1);
+      return;
+    }
+    this.#turns = 0;
+    const message = 'Cannot write the database: another process holds it';
+    this.#reject(this.#queue.splice(0), new CodedError('store/locked', message));
+  }
+
+  #reject(batch: readonly Waiting[], error: unknown): void {
+    for (const { reject } of batch) reject(error);
+  }
+
+  /** False when another process holds the lock for a whole turn. */
+  #begin(): boolean {
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw storeErrorOf(error, 'write the database');
+    }
+  }
+
+  #finish<T>(work: Work<T>): T {
     try {
       const tx = new Transaction(this.#statements);
       const result = work(tx);
@@ -97,37 +185,27 @@ export class Store implements Reader {
     }
   }
 
-  close(): void {
-    while (this.#queue.length > 0) this.#flush();
-    this.#db.close();
-  }
-
-  #flush(): void {
-    this.#scheduled = false;
-    const batch = this.#queue.splice(0, MAX_WORKS_PER_COMMIT);
-    if (this.#queue.length > 0) {
-      this.#scheduled = true;
-      setImmediate(() => this.#flush());
-    }
-    if (batch.length === 0) return;
-    try {
-      const results = this.transact((tx) => batch.map(({ work }) => work(tx)));
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as never);
-    } catch (error) {
-      // A disk that is full or locked is so for all of them; an error of one work is its own.
-      if (batch.length === 1 || isOfStore(error)) for (const { reject } of batch) reject(error);
-      else this.#flushOneByOne(batch);
+  /** Each attempt waits for one turn inside SQLite. */
+  #patiently<T>(act: () => T): T {
+    for (let turn = 1; ; turn++) {
+      try {
+        return act();
+      } catch (error) {
+        if (turn >= this.#maxTurns || !isBusy(error)) throw error;
+      }
     }
   }
 
   #flushOneByOne(batch: readonly Waiting[]): void {
-    for (const { work, resolve, reject } of batch) {
-      try {
-        resolve(this.transact(work) as never);
-      } catch (error) {
-        reject(error);
-      }
-    }
+    for (const { work, resolve, reject } of batch) settle(() => this.transact(work), resolve, reject);
+  }
+}
+
+function settle(act: () => unknown, resolve: (value: never) => void, reject: (error: unknown) => void): void {
+  try {
+    resolve(act() as never);
+  } catch (error) {
+    reject(error);
   }
 }
 

@@ -1,5 +1,5 @@
-import Database from 'libsql';
 import { join } from 'node:path';
+import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { migrate } from '../../src/store/migrate.ts';
 import { bundleProgram, Child } from '../fixture/child.ts';
@@ -59,7 +59,7 @@ describe('migrate()', () => {
 
   it('tells its own error when the database ended the transaction by itself', () => {
     const db = new Database(':memory:');
-    const rolledBack = { id: 'a/001', sql: 'ROLLBACK; SELECT nothing FROM nowhere' };
+    const rolledBack = { id: 'a/001', sql: 'ROLLBACK; SELECT 1 FROM nowhere' };
     expect(() => migrate(db, [rolledBack], 0)).toThrow(/nowhere/);
     db.close();
   });

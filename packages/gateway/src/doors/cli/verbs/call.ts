@@ -38,6 +38,13 @@ async function callOnce(invocation: Invocation, given: Given): Promise<Ended> {
   try {
     const { tenant } = gateway.config.gateway;
     const [tool = ''] = args;
+    if (gateway.policy.problems.length > 0) {
+      invocation.print.note(
+        'The policy files have problems; an earlier set decides.',
+        'yellow',
+        ' Run `palisade policy check`.',
+      );
+    }
     const call = callOf(edge, { ...given, tenant, tool, run: textOf(invocation, 'run') ?? null });
     return await invoke(gateway, call, signal);
   } finally {
