@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
+import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { Tool } from '../packages/gateway/src/core/tool.ts';
 import { systemClock } from '../packages/gateway/src/daemon.ts';
 import { authorize, type CallFacts } from '../packages/gateway/src/policy/authorize.ts';
@@ -12,7 +13,6 @@ import { BUILTIN_TOOLS } from '../packages/gateway/src/registry/builtin.table.ts
 import { Registry } from '../packages/gateway/src/registry/registry.ts';
 import { Schemas } from '../packages/gateway/src/registry/schema.ts';
 import { Store } from '../packages/gateway/src/store/store.ts';
-import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import { echoCall } from './bed.ts';
 import { type BenchOptions, compare, type Figure, scaled } from './measure.ts';
 
@@ -85,7 +85,8 @@ function openSet(scratch: string, size: number): { engine: PolicyEngine; bare: B
     load: () => watched(loadCedar(), bare),
   });
   const found = engine.set?.policies.length;
-  if (found !== size) throw new Error(`Cannot measure decision: the set has ${found} policies, expected ${size}`);
+  if (found !== size)
+    throw new Error(`Cannot measure decision: the set has ${found} policies, expected ${size}`);
   return { engine, bare, close: () => store.close() };
 }
 

@@ -36,7 +36,11 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
   return [...against, ...(await againstItself(scratch, draft, { old: quick ? QUICK_OLD : OLD, chunks }))];
 }
 
-async function againstDisk(scratch: string, draft: Draft, { line, rounds }: { line: string; rounds: number }) {
+async function againstDisk(
+  scratch: string,
+  draft: Draft,
+  { line, rounds }: { line: string; rounds: number },
+) {
   const bed = new Bed(scratch, draft);
   const bare = new BareLog(scratch, line);
   await bed.append(4 * AT_ONCE);
@@ -53,7 +57,12 @@ async function againstDisk(scratch: string, draft: Draft, { line, rounds }: { li
   bare.close();
   await bed.close();
   const figures: Figure[] = [
-    { name: 'journal appends / bare append + fdatasync', unit: 'x', spread: spreadOf(ratios ?? []), goal: { atLeast: 4 } },
+    {
+      name: 'journal appends / bare append + fdatasync',
+      unit: 'x',
+      spread: spreadOf(ratios ?? []),
+      goal: { atLeast: 4 },
+    },
     { name: `journal appends, ${AT_ONCE} at a time`, unit: 'per s', spread: spreadOf(ours ?? []) },
     { name: 'bare append + fdatasync', unit: 'per s', spread: spreadOf(disk ?? []) },
     { name: 'record', unit: 'bytes', spread: single(Buffer.byteLength(line)) },
@@ -61,7 +70,11 @@ async function againstDisk(scratch: string, draft: Draft, { line, rounds }: { li
   return figures;
 }
 
-async function againstItself(scratch: string, draft: Draft, { old, chunks }: { old: number; chunks: number }) {
+async function againstItself(
+  scratch: string,
+  draft: Draft,
+  { old, chunks }: { old: number; chunks: number },
+) {
   const [youngBed, oldBed] = [new Bed(scratch, draft), new Bed(scratch, draft)];
   await oldBed.fill(old);
   await youngBed.fill(YOUNG);

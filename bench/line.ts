@@ -27,7 +27,7 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
   const gateway = await openBed(scratch);
   const bareLog = new BareLog(scratch, BARE_RECORD);
   try {
-    await timesOf(quick ? 200 : 1000, () => echo(gateway));
+    await timesOf(quick ? 500 : 3000, () => echo(gateway));
     const rounds = quick ? 5 : 20;
     const [calls, flushes]: [number[], number[]] = [[], []];
     const parts = Object.fromEntries(PARTS.map((part) => [part, []])) as unknown as Parts;
@@ -51,10 +51,20 @@ function figuresOf({ calls, flushes, parts, rates }: Measured): Figure[] {
   const sorted = [...calls].sort((a, b) => a - b);
   const twoFlushes = 2 * spreadOf(flushes).median;
   return [
-    { name: 'invoke palisade.echo, one at a time, p50', unit: 'ms', spread: spreadOf(calls), goal: { atMost: 1 } },
+    {
+      name: 'invoke palisade.echo, one at a time, p50',
+      unit: 'ms',
+      spread: spreadOf(calls),
+      goal: { atMost: 1 },
+    },
     { name: 'invoke, p95', unit: 'ms', spread: single(quantile(sorted, 0.95)) },
     { name: 'invoke, p99', unit: 'ms', spread: single(quantile(sorted, 0.99)) },
-    { name: 'two bare append + fdatasync', unit: 'ms', spread: single(twoFlushes), note: 'the floor of the disk' },
+    {
+      name: 'two bare append + fdatasync',
+      unit: 'ms',
+      spread: single(twoFlushes),
+      note: 'the floor of the disk',
+    },
     ...PARTS.map((part): Figure => ({ name: `part: ${part}`, unit: 'ms', spread: spreadOf(parts[part]) })),
     { name: `invoke, ${CONCURRENCY} at a time`, unit: 'per s', spread: spreadOf(rates) },
   ];
@@ -71,11 +81,16 @@ async function walk(gateway: Opened<Gateway>, parts: Parts): Promise<void> {
   const nowMs = gateway.clock.nowMs();
   const checked = await timed(parts['read and check the input'], () => gateway.registry.check(call));
   if ('status' in checked) throw new Error(checked.message);
-  const budgetLeft = await timed(parts['budget left'], () => left(gateway.store, gateway.budgets, checked, nowMs));
-  await timed(parts.decision, () => authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs }));
+  const budgetLeft = await timed(parts['budget left'], () =>
+    left(gateway.store, gateway.budgets, checked, nowMs),
+  );
+  await timed(parts.decision, () =>
+    authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs }),
+  );
   const admission = await admit(gateway, call);
   const begun = await timed(parts.begin, () => begin(gateway, call, admission));
-  if (begun.kind === 'ended') throw new Error(`Cannot measure line: the call ended with ${begun.outcome.code}`);
+  if (begun.kind === 'ended')
+    throw new Error(`Cannot measure line: the call ended with ${begun.outcome.code}`);
   const { grant, limits } = begun;
   const result = await timed(parts.run, async () => {
     const ran = await gateway.tiers.builtin?.run(grant, limits, never());

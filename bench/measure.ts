@@ -60,11 +60,15 @@ export async function timesOf(count: number, act: Act): Promise<number[]> {
 
 export type Compared = { readonly ours: Spread; readonly bare: Spread; readonly ratio: Spread };
 
+/** A quarter more rounds go first, warm both sides up, and are thrown away. */
+function warmUpRounds(rounds: number): number {
+  return Math.max(2, 2 * Math.ceil(rounds / 8));
+}
+
 /** Times two acts in turns; the ratio is ours over bare, taken within each round. */
 export async function compare(rounds: number, count: number, ours: Act, bare: Act): Promise<Compared> {
-  // The first round warms both up and is thrown away.
   const times: { ours: number; bare: number }[] = [];
-  for (let round = -1; round < rounds; round += 1) {
+  for (let round = -warmUpRounds(rounds); round < rounds; round += 1) {
     const first = round % 2 === 0 ? await timeOf(count, ours) : null;
     const middle = await timeOf(count, bare);
     const pair = { ours: first ?? (await timeOf(count, ours)), bare: middle };

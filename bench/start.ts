@@ -25,5 +25,6 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
 
 function spawn(words: readonly string[]): void {
   const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`Cannot measure start: "${words.join(' ')}" ended with ${status}\n${stderr}`);
+  if (status !== 0)
+    throw new Error(`Cannot measure start: "${words.join(' ')}" ended with ${status}\n${stderr}`);
 }

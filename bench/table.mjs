@@ -8,7 +8,8 @@ export function printFigures(bench, figures) {
     const { p10, median, p90 } = spread;
     const range = p10 === p90 ? '' : `(${format(p10)}–${format(p90)})`;
     const middle = `${format(median)} ${unit === 'x' ? '×' : unit}`;
-    const verdict = goal === undefined ? '' : `goal ${goalText(goal)}  ${isReached(figures, name) ? 'reached' : 'MISSED'}`;
+    const verdict =
+      goal === undefined ? '' : `goal ${goalText(goal)}  ${isReached(figures, name) ? 'reached' : 'MISSED'}`;
     const words = [verdict, note ?? ''].filter((word) => word !== '').join('  ');
     console.log(`  ${name.padEnd(NAME_WIDTH)} ${middle.padStart(14)} ${range.padEnd(20)} ${words}`.trimEnd());
   }

@@ -21,7 +21,7 @@ import { type BenchOptions, type Compared, compare, type Figure, type Spread } f
 type Signed = { readonly message: Uint8Array; readonly signature: Uint8Array };
 type Envelope = { payload: string; payloadType: string; signatures: [{ sig: string }] };
 
-const RECEIPTS = 200;
+const RECEIPTS = 40;
 const GOAL = { atLeast: 0.7 };
 const SPKI_HEADER = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -30,7 +30,7 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
   const signed = receipts.map(signedOf);
   const [key] = [...ring.keys.values()];
   if (key === undefined) throw new Error('Cannot measure verify: the key ring is empty');
-  const rounds = quick ? 7 : 31;
+  const rounds = quick ? 30 : 200;
 
   const spki = Buffer.concat([SPKI_HEADER, key.publicKey]);
   const nodeKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
@@ -38,7 +38,9 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
     bareNode(nodeKey, signed[i]),
   );
 
-  const webKey = await crypto.subtle.importKey('raw', new Uint8Array(key.publicKey), 'Ed25519', false, ['verify']);
+  const webKey = await crypto.subtle.importKey('raw', new Uint8Array(key.publicKey), 'Ed25519', false, [
+    'verify',
+  ]);
   const web = await compare(rounds, RECEIPTS, checkBy(webPrimitives, receipts, ring), (i) => {
     const { signature, message } = signedAt(signed, i);
     return crypto.subtle.verify('Ed25519', webKey, new Uint8Array(signature), new Uint8Array(message));

@@ -1,8 +1,9 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const PADDING = 61;
+const ZERO_DIGIT = 65;
 const NOT_A_DIGIT = -1;
 const ENCODE = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0));
-const DECODE = new Int8Array(128).fill(NOT_A_DIGIT);
+const DECODE = new Int8Array(256).fill(NOT_A_DIGIT);
 for (const [value, code] of ENCODE.entries()) DECODE[code] = value;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -60,17 +61,21 @@ export function toBase64(bytes: Uint8Array): string {
 /** The bytes of the one base64 spelling that `toBase64` gives for them, or null for every other text. */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
+  const codes = encoder.encode(text);
+  // A character beyond ASCII takes more than one byte.
+  if (codes.length !== text.length) return null;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   // The padding counts as zeros, so that every group is whole.
-  const digits = padding === 0 ? text : text.slice(0, -padding) + 'AA'.slice(0, padding);
-  const bytes = new Uint8Array((text.length / 4) * 3);
+  codes.fill(ZERO_DIGIT, codes.length - padding);
+  const bytes = new Uint8Array((codes.length / 4) * 3);
   let seen = 0;
-  for (let from = 0, to = 0; from < digits.length; from += 4, to += 3) {
+  for (let from = 0, to = 0; from < codes.length; from += 4, to += 3) {
+    // What is no digit is negative, and so is every group it is in.
     const group =
-      (digitAt(digits, from) << 18) |
-      (digitAt(digits, from + 1) << 12) |
-      (digitAt(digits, from + 2) << 6) |
-      digitAt(digits, from + 3);
+      (digitAt(codes, from) << 18) |
+      (digitAt(codes, from + 1) << 12) |
+      (digitAt(codes, from + 2) << 6) |
+      digitAt(codes, from + 3);
     seen |= group;
     bytes[to] = group >> 16;
     bytes[to + 1] = group >> 8;
@@ -82,7 +87,6 @@ export function fromBase64(text: string): Uint8Array | null {
   return bytes.subarray(0, bytes.length - padding);
 }
 
-/** The value of a digit; negative, and so is every group it is in, for what is none. */
-function digitAt(text: string, index: number): number {
-  return DECODE[text.charCodeAt(index)] ?? NOT_A_DIGIT;
+function digitAt(codes: Uint8Array, index: number): number {
+  return DECODE[codes[index] as number] as number;
 }

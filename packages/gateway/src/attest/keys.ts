@@ -56,6 +56,11 @@ export class Keys implements Signer {
     return this.#load().keyId;
   }
 
+  /** Throws where no signature could be made now. */
+  ensureReady(): void {
+    this.#load();
+  }
+
   /** A DSSE envelope over the exact payload, signed by the key that is current at this moment. */
   sign(payloadType: string, payload: string): string {
     const key = this.#load();

@@ -50,6 +50,8 @@ export function begin(gateway: Gateway, call: ToolCall, admission: Admission): P
 }
 
 function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended {
+  // Boundary: what could not be attested does not run.
+  gateway.keys.ensureReady();
   const { checked, grant, binding } = admission;
   const nowMs = gateway.clock.nowMs();
   const { id: callId } = checked.call;

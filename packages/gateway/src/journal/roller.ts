@@ -7,13 +7,13 @@ import type { Segments } from './segments.ts';
  */
 
 export class Roller {
-  readonly #segments: Segments;
+  readonly #segments: Pick<Segments, 'roll'>;
   readonly #segmentRecords: number;
   #rolling: Promise<void> | null = null;
   /** Below this head there is nothing to seal. */
   #dueAt = 0;
 
-  constructor(segments: Segments, segmentRecords: number) {
+  constructor(segments: Pick<Segments, 'roll'>, segmentRecords: number) {
     this.#segments = segments;
     this.#segmentRecords = segmentRecords;
   }

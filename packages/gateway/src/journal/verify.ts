@@ -4,35 +4,33 @@ import {
   encodeExportHeader,
   type KeyRing,
   type Primitives,
-  parseRecord,
   verifyJournal,
   ZERO_HASH,
 } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
 import type { JournalParts } from './export.ts';
-import { leafHash } from './frontier.ts';
 import { type Head, readHead } from './head.ts';
-import { recordsFrom } from './search.ts';
-import { query, type RecordRow } from './tables.ts';
+import { type CheckpointRow, query } from './tables.ts';
+import { type Bad, Walk } from './walk.ts';
 
 /*
  * Verifies the journal as it lies in the state directory: the records up to the last signed checkpoint by the verifier
  * of the sdk, the few after it by the chain, and then what stands beside the records: the columns that are searched, the
- * head, and the list of open calls. The first bad record is named; a cut-off tail shows against the checkpoint.
+ * stored parts of the tree, the head, and the list of open calls. The first bad record is named; a cut-off tail shows
+ * against the checkpoint.
  */
 
 export type LiveReport = {
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly records: number;
-  readonly firstBad: { readonly seq: number | null; readonly why: string } | null;
+  readonly firstBad: Bad | null;
 };
-
-type Bad = { readonly seq: number | null; readonly why: string };
 
 const newestCheckpoint = query()((db) =>
   db.selectFrom('journal_checkpoint').selectAll().orderBy('size', 'desc').limit(1),
 );
+const lastRecord = query()((db) => db.selectFrom('journal_record').select((e) => e.fn.max('seq').as('seq')));
 
 export async function verifyLive(
   parts: JournalParts,
@@ -40,16 +38,21 @@ export async function verifyLive(
   primitives: Primitives,
 ): Promise<LiveReport> {
   const { store, journal } = parts;
-  const { head, checkpoint, open } = store.transact((tx) => ({
+  const { head, checkpoint, open, lastSeq } = store.transact((tx) => ({
     head: readHead(tx),
     checkpoint: tx.get(newestCheckpoint, {}),
     open: journal.openCalls(tx),
+    lastSeq: tx.get(lastRecord, {})?.seq ?? 0,
   }));
   const walk = new Walk(parts, head.seq);
   try {
-    const checks = await checkCovered(walk, checkpoint, { keys, primitives });
-    const bad = walk.bad ?? firstOf(checks) ?? walk.finish(head, new Set(open.map(({ call }) => call)));
-    return reportOf([...checks], walk.seen, bad);
+    const covered = await checkCovered(walk, checkpoint, { keys, primitives });
+    const beside =
+      checkpointProblem(head, checkpoint) ??
+      earliest(walk.bad, covered.bad) ??
+      walk.finish(head, new Set(open.map(({ call }) => call))) ??
+      beyond(head, lastSeq);
+    return reportOf([...covered.checks], walk.seen, beside);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     return reportOf([], walk.seen, { seq: walk.seen + 1, why: error.message });
@@ -57,104 +60,59 @@ export async function verifyLive(
 }
 
 type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
+type Covered = { readonly checks: readonly Check[]; readonly bad: Bad | null };
 
 async function checkCovered(
   walk: Walk,
-  checkpoint: { size: number; envelope: string } | undefined,
+  checkpoint: CheckpointRow | undefined,
   trust: Trust,
-) {
-  if (checkpoint === undefined) return [];
+): Promise<Covered> {
+  if (checkpoint === undefined || !isJson(checkpoint.envelope)) return { checks: [], bad: null };
   const lines = coveredLines(walk, checkpoint);
-  const report = await verifyJournal(lines, trust.keys, {}, trust.primitives);
-  const seq = report.firstBad?.seq ?? null;
-  if (walk.bad === null && report.firstBad !== null) walk.bad = { seq, why: report.firstBad.why };
+  const { checks, firstBad } = await verifyJournal(lines, trust.keys, {}, trust.primitives);
   // The header was made here, just now.
-  return report.checks.slice(1);
+  const told = checks.slice(1);
+  return { checks: told, bad: firstBad === null ? firstOf(told) : { seq: firstBad.seq, why: firstBad.why } };
 }
 
-function* coveredLines(walk: Walk, checkpoint: { size: number; envelope: string }): Generator<string> {
+function* coveredLines(walk: Walk, checkpoint: CheckpointRow): Generator<string> {
   yield encodeExportHeader({ first: 1, frontier: [], prev: ZERO_HASH });
   yield* walk.linesUpTo(checkpoint.size);
   yield encodeExportCheckpoint(checkpoint.envelope);
 }
 
-/** One pass over all records, shared by the verifier of the sdk and the checks of what stands beside them. */
-class Walk {
-  bad: Bad | null = null;
-  seen = 0;
-  readonly #rows: Generator<RecordRow>;
-  readonly #lastSeq: number;
-  readonly #open = new Set<string>();
-  #lastHash = ZERO_HASH;
-
-  constructor({ segments }: JournalParts, lastSeq: number) {
-    this.#rows = recordsFrom(segments, 1);
-    this.#lastSeq = lastSeq;
-  }
-
-  *linesUpTo(size: number): Generator<string> {
-    while (this.seen < Math.min(size, this.#lastSeq)) {
-      const { value: row, done } = this.#rows.next();
-      if (done === true) return;
-      this.#note(row);
-      yield row.line;
-    }
-  }
-
-  /** The rest of the chain, then the head and the open calls. */
-  finish(head: Head, open: ReadonlySet<string>): Bad | null {
-    for (let prev = this.#lastHash; this.seen < this.#lastSeq; prev = this.#lastHash) {
-      const { value: row, done } = this.#rows.next();
-      const seq = this.seen + 1;
-      if (done === true)
-        return {
-          seq,
-          why: `the journal ends at record ${this.seen}, expected ${head.seq}: its tail was cut off`,
-        };
-      const record = parseRecord(row.line);
-      if (!record.ok) return { seq, why: record.detail };
-      if (record.value.seq !== seq)
-        return { seq, why: `the record has number ${record.value.seq}, expected ${seq}` };
-      if (record.value.prev !== prev) return { seq, why: 'the record does not follow the one before it' };
-      this.#note(row);
-    }
-    if (this.bad !== null) return this.bad;
-    if (this.#lastHash !== Buffer.from(head.hash).toString('hex') && head.seq > 0) {
-      return { seq: head.seq, why: 'the last record is not the one that the head names' };
-    }
-    return samePending(this.#open, open);
-  }
-
-  #note(row: RecordRow): void {
-    this.seen += 1;
-    this.#lastHash = leafHash(row.line).toString('hex');
-    const why = this.bad === null ? differenceOf(row, this.#lastHash) : null;
-    if (why !== null) this.bad = { seq: row.seq, why };
-    if (row.kind === 'intent' && row.call !== null) this.#open.add(row.call);
-    if (row.kind === 'ended' && row.call !== null && !this.#open.delete(row.call)) {
-      this.bad ??= { seq: row.seq, why: `call ${row.call} ends without an intent` };
-    }
-  }
+/** A journal is signed from its first record on, and the head says up to where. */
+function checkpointProblem({ seq, checkpointSeq }: Head, checkpoint: CheckpointRow | undefined): Bad | null {
+  if (checkpoint === undefined)
+    return seq === 0 ? null : { seq: null, why: 'the signed checkpoint is missing' };
+  if (!isJson(checkpoint.envelope)) return { seq: null, why: 'the signed checkpoint is not JSON' };
+  // A checkpoint of more records than there are names the first that is missing.
+  if (checkpoint.size === checkpointSeq || checkpoint.size > seq) return null;
+  const why = `the newest checkpoint is of ${checkpoint.size} records, the head names one of ${checkpointSeq}`;
+  return { seq: null, why };
 }
 
-/** The columns are what search answers from; they must say what the line says. */
-function differenceOf(row: RecordRow, hash: string): string | null {
-  const parsed = parseRecord(row.line);
-  if (!parsed.ok) return parsed.detail;
-  const record = parsed.value;
-  for (const column of ['seq', 'kind', 'call', 'principal', 'tool', 'tenant'] as const) {
-    if (row[column] !== record[column]) return `the column "${column}" does not say what the record says`;
-  }
-  if (Date.parse(record.at) !== row.at_ms) return 'the column "at_ms" does not say what the record says';
-  return Buffer.from(row.hash).toString('hex') === hash ? null : 'the stored hash is not that of the record';
+function beyond(head: Head, lastSeq: number): Bad | null {
+  if (lastSeq <= head.seq) return null;
+  return {
+    seq: head.seq + 1,
+    why: `the journal ends at record ${head.seq}, but there is a record ${lastSeq}`,
+  };
 }
 
-function samePending(inRecords: ReadonlySet<string>, inTable: ReadonlySet<string>): Bad | null {
-  const odd =
-    [...inRecords].find((call) => !inTable.has(call)) ?? [...inTable].find((call) => !inRecords.has(call));
-  return odd === undefined
-    ? null
-    : { seq: null, why: `call ${odd} is open in only one of the journal and its list of open calls` };
+/** What is wrong with a record comes before what is wrong with none, and of two records the first. */
+function earliest(a: Bad | null, b: Bad | null): Bad | null {
+  if (a === null || b === null) return a ?? b;
+  return (b.seq ?? Number.POSITIVE_INFINITY) < (a.seq ?? Number.POSITIVE_INFINITY) ? b : a;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function firstOf(checks: readonly Check[]): Bad | null {

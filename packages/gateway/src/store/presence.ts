@@ -80,6 +80,10 @@ function takeLock(path: string): Database.Database {
   const db = new Database(path);
   try {
     db.exec('PRAGMA busy_timeout = 0');
+    // Nothing is ever written; a journal beside it would outlive a killed process.
+    db.exec('PRAGMA journal_mode = OFF');
+    // The lock is all we want of SQLite: no file beside this one.
+    db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     db.exec('BEGIN EXCLUSIVE');
     return db;

@@ -25,7 +25,7 @@ describe('loadConfig() gives', () => {
         redactEnv: ['*_TOKEN', '*_SECRET', '*_PASSWORD', '*_API_KEY', '*_PRIVATE_KEY'],
       },
       policy: { reloadMs: 250 },
-      store: { busyTimeoutMs: 10_000 },
+      store: { busyTimeoutMs: 30_000 },
       clock: { maxBehindMs: 60_000 },
       groups: new Map(),
       budgets: DEFAULT_BUDGETS,

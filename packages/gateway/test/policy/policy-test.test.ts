@@ -68,14 +68,14 @@ describe('runPolicyTests()', () => {
     ]);
   });
 
-  test('asks about acts too; an agent that approves is an error, which is no "deny"', async () => {
+  test('asks about acts too; an agent that approves is denied whatever the policies say', async () => {
     const results = await runPolicyTests(
       makeBed(null).open(),
       parseCases(GOOD, 'cases.toml').slice(3),
       options,
     );
     expect(results.map(({ passed, actual }) => [passed, actual])).toEqual([
-      [false, 'error'],
+      [true, 'deny'],
       [true, 'allow'],
     ]);
   });

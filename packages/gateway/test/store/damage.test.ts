@@ -13,7 +13,9 @@ const PAGE_BYTES = 4096;
 function holdLock(directory: string): Database.Database {
   const db = new Database(join(directory, 'palisade.db'));
   db.exec('BEGIN IMMEDIATE');
-  onTestFinished(() => db.close());
+  onTestFinished(() => {
+    db.close();
+  });
   return db;
 }
 

@@ -50,15 +50,9 @@ describe('Presence', () => {
     const directory = tempDir();
     const a = present(directory, 'p_a');
     expect(a.isGone('p_never')).toBe(true);
-    expect(readdirSync(join(directory, 'instances')).filter((name) => !name.startsWith('p_a.'))).toEqual([]);
+    expect(readdirSync(join(directory, 'instances'))).toEqual(['p_a.lock']);
     a.close();
     expect(readdirSync(join(directory, 'instances'))).toEqual([]);
-  });
-
-  it('never takes the place of another', () => {
-    const directory = tempDir();
-    present(directory, 'p_a');
-    expect(() => new Presence(directory, 'p_a')).toThrow();
   });
 
   it('forgets one that is gone, twice without complaint', () => {
@@ -67,6 +61,23 @@ describe('Presence', () => {
     b.close();
     a.forget('p_b');
     expect(a.isGone('p_b')).toBe(true);
+  });
+
+  it('sweeps away those that are gone, but for those that are still needed', async () => {
+    const directory = tempDir();
+    const program = await bundleProgram('hold-presence.ts');
+    const ids = ['p_gone', 'p_needed', 'p_alive'];
+    const children = ids.map((id) => new Child(program, [directory, id]));
+    for (const child of children) await child.line();
+    await children[0]?.kill();
+    await children[1]?.kill();
+    const here = present(directory, 'p_here');
+    here.sweep(new Set(['p_needed']));
+    expect(readdirSync(join(directory, 'instances')).sort()).toEqual([
+      'p_alive.lock',
+      'p_here.lock',
+      'p_needed.lock',
+    ]);
   });
 
   it('is refused with a code where its folder cannot be made', () => {
