@@ -25,13 +25,13 @@ function barOf(figure, y) {
   const colour = reached(figure) ? '#3a7d44' : '#b3402a';
   const value = `${format(spread.median)} ${unit === 'x' ? '×' : unit} (goal ${goalText(goal)})`;
   return [
-    `<text x="${LEFT - 8}" y="${y + 15}" text-anchor="end">${escape(name)}</text>`,
+    `<text x="${LEFT - 8}" y="${y + 15}" text-anchor="end">${escaped(name)}</text>`,
     `<rect x="${LEFT}" y="${y + 3}" width="${x(spread.median) - LEFT}" height="16" fill="${colour}"/>`,
     `<line x1="${low}" y1="${y + 11}" x2="${high}" y2="${y + 11}" stroke="black"/>`,
-    `<text x="${LEFT + 6}" y="${y + 15}" fill="white">${escape(value)}</text>`,
+    `<text x="${LEFT + 6}" y="${y + 15}" fill="white">${escaped(value)}</text>`,
   ].join('\n');
 }
 
-function escape(text) {
+function escaped(text) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -10,6 +10,7 @@ export class Roller {
   readonly #segments: Pick<Segments, 'roll'>;
   readonly #segmentRecords: number;
   #rolling: Promise<void> | null = null;
+  #headSeq = 0;
   /** Below this head there is nothing to seal. */
   #dueAt = 0;
 
@@ -20,10 +21,10 @@ export class Roller {
 
   /** Takes note that the journal has grown to this record, or is about to. */
   note(headSeq: number): void {
+    this.#headSeq = headSeq;
     if (headSeq < this.#dueAt || this.#rolling !== null) return;
-    // What cannot be sealed now is tried again after as many records, and at the end, where its error is seen.
-    this.#dueAt = headSeq + this.#segmentRecords;
-    this.#rolling = this.#roll(headSeq)
+    this.#rolling = this.#rollWhileDue()
+      // What cannot be sealed now is tried again later, and at the end, where its error is seen.
       .catch(() => undefined)
       .finally(() => {
         this.#rolling = null;
@@ -41,9 +42,17 @@ export class Roller {
     await this.#roll(headSeq);
   }
 
+  async #rollWhileDue(): Promise<void> {
+    do {
+      // Not before the transaction that told us is over.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#roll(this.#headSeq);
+    } while (this.#headSeq >= this.#dueAt);
+  }
+
   async #roll(headSeq: number): Promise<void> {
-    // Not before the transaction that told us is over.
-    await new Promise((resolve) => setImmediate(resolve));
+    // Where sealing fails, it is not tried again with every record.
+    this.#dueAt = headSeq + this.#segmentRecords;
     const sealedTo = await this.#segments.roll(headSeq, this.#segmentRecords);
     this.#dueAt = sealedTo + 2 * this.#segmentRecords;
   }

@@ -52,8 +52,10 @@ export class Registry {
     if (entry === undefined)
       return refuse('registry/unknown-tool', `Cannot call "${call.tool}": no such tool`);
     const parsed = parseStrict(call.rawInput, this.#options.input);
-    if (!parsed.ok)
-      return refuse('registry/invalid-input', `Cannot read the input of ${call.tool}: ${parsed.message}`);
+    if (!parsed.ok) {
+      const message = parsed.message.replace('Cannot read JSON', `Cannot read the input of ${call.tool}`);
+      return refuse('registry/invalid-input', message);
+    }
     const problem = (await this.#validator(entry.tool.inputSchema))(parsed.value);
     if (problem !== null) {
       return refuse('registry/invalid-input', `Cannot accept the input of ${call.tool}: ${problem}`);
@@ -76,7 +78,11 @@ export class Registry {
   }
 
   async #validator(schema: Tool['inputSchema']): Promise<Validate> {
-    this.#schemas ??= this.#options.loadSchemas();
+    this.#schemas ??= this.#options.loadSchemas().catch((error: unknown) => {
+      // What could not be loaded now may be at the next call.
+      this.#schemas = null;
+      throw error;
+    });
     return (await this.#schemas).compile(schema);
   }
 }

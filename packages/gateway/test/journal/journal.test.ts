@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { verifyReceipt } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/daemon.ts';
@@ -168,7 +169,6 @@ describe('checkpoint()', () => {
   it('is refused for a journal that cannot be signed', async () => {
     const records = await openTestRecords();
     const { stateDir, store, journal, keys } = records;
-    const { rmSync } = await import('node:fs');
     rmSync(`${stateDir}/keys/current.pem`);
     expect(refusalOf(() => store.transact((tx) => journal.checkpoint(tx))).code).toBe('attest/missing-key');
     expect(refusalOf(() => keys.currentId).code).toBe('attest/missing-key');

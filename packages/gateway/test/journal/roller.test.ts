@@ -31,25 +31,23 @@ describe('Roller', () => {
     const { seq } = readHead(records.store);
     const full = Math.floor(seq / SEGMENT) - 1;
     // Nothing closes the gateway here; the time limit of the test stands for "never".
-    while (!existsSync(folder) || readdirSync(folder).length < full - 1) await nextTurn();
+    while (!existsSync(folder) || readdirSync(folder).length < full) await nextTurn();
     expect(await verified(records)).toMatchObject({ ok: true, records: seq });
-    await records.close();
-    expect(readdirSync(folder)).toHaveLength(full);
   });
 
   it('never seals twice at once', async () => {
     const segments = slowSegments();
     const roller = new Roller(segments, SEGMENT);
-    for (const seq of [600, 700, 5000]) roller.note(seq);
+    for (const seq of [600, 601, 602]) roller.note(seq);
     await nextTurn();
     roller.note(6000);
     await nextTurn();
-    expect(segments.asked).toEqual([600]);
+    expect(segments.asked).toEqual([602]);
     segments.ends[0]?.resolve(SEGMENT);
-    await roller.idle();
-    roller.note(6000);
+    while (segments.asked.length < 2) await nextTurn();
+    roller.note(6001);
     await nextTurn();
-    expect(segments.asked).toEqual([600, 6000]);
+    expect(segments.asked).toEqual([602, 6000]);
   });
 
   it('looks for nothing to seal until another segment is full', async () => {

@@ -57,8 +57,10 @@ export async function verified(records: Records): Promise<LiveReport> {
   return verifyLive(records, await ringOf(records), webPrimitives);
 }
 
+export type RawDatabase = Database.Database;
+
 /** Changes the database behind the back of the gateway. */
-export function tamper(stateDir: string, act: (db: Database.Database) => void): void {
+export function tamper(stateDir: string, act: (db: RawDatabase) => void): void {
   const db = new Database(join(stateDir, 'palisade.db'));
   try {
     act(db);

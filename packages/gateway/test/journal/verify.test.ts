@@ -1,5 +1,4 @@
 import { parseKeyRing } from '@palisade/sdk';
-import type Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { Keys } from '../../src/attest/keys.ts';
 import { nodePrimitives } from '../../src/attest/primitives.ts';
@@ -8,7 +7,7 @@ import { readHead } from '../../src/journal/head.ts';
 import { verifyLive } from '../../src/journal/verify.ts';
 import { NOON } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
-import { draft, openTestRecords, type TestRecords, tamper, verified } from './sample.ts';
+import { draft, openTestRecords, type RawDatabase, type TestRecords, tamper, verified } from './sample.ts';
 
 const COUNT = 30;
 const PER_CALL = 2;
@@ -33,33 +32,32 @@ async function lived(isSigned: boolean): Promise<TestRecords> {
 const COLUMNS = 'at_ms, kind, call, principal, tool, tenant, line, hash';
 
 /** Opens a gap at `from`, so that a record can be put there. */
-function shiftUp(db: Database.Database, from: number): void {
+function shiftUp(db: RawDatabase, from: number): void {
   db.exec(`UPDATE journal_record SET seq = -seq - 1 WHERE seq >= ${from}`);
   db.exec('UPDATE journal_record SET seq = -seq WHERE seq < 0');
 }
 
 /** Closes the gap that a deleted record leaves. */
-function shiftDown(db: Database.Database, from: number): void {
+function shiftDown(db: RawDatabase, from: number): void {
   db.exec(`UPDATE journal_record SET seq = -seq + 1 WHERE seq > ${from}`);
   db.exec('UPDATE journal_record SET seq = -seq WHERE seq < 0');
 }
 
 /** Changes the line of a record and everything beside it that the database holds about that line. */
-function forge(db: Database.Database, seq: number, change: (line: string) => string): void {
+function forge(db: RawDatabase, seq: number, change: (line: string) => string): void {
   const row = db.prepare('SELECT line FROM journal_record WHERE seq = ?').raw().get([seq]) as [string];
   const line = change(row[0]);
   db.prepare('UPDATE journal_record SET line = ?, hash = ? WHERE seq = ?').run([line, leafHash(line), seq]);
 }
 
 const addNote = (line: string) => line.replace('"body":{', '"body":{"aaa":1,');
-const cutAt = (seq: number) => (db: Database.Database) =>
-  db.exec(`DELETE FROM journal_record WHERE seq > ${seq}`);
-const lowerHead = (db: Database.Database, seq: number) =>
+const cutAt = (seq: number) => (db: RawDatabase) => db.exec(`DELETE FROM journal_record WHERE seq > ${seq}`);
+const lowerHead = (db: RawDatabase, seq: number) =>
   db.exec(
     `UPDATE journal_head SET seq = ${seq}, hash = (SELECT hash FROM journal_record WHERE seq = ${seq}), checkpoint_seq = min(checkpoint_seq, ${seq})`,
   );
 
-type Attack = readonly [what: string, seq: number | null, act: (db: Database.Database) => void];
+type Attack = readonly [what: string, seq: number | null, act: (db: RawDatabase) => void];
 
 const ON_RECORDS: readonly Attack[] = [
   [

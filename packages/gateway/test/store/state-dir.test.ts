@@ -79,7 +79,7 @@ describe('a state directory of somebody else', () => {
   it('is refused when it is open to others but belongs to another uid', async () => {
     // Without root the only directories of others are those of the system.
     const directory = isRoot ? tempDir() : '/usr';
-    chmodIfOurs(directory, 0o755);
+    if (isRoot) chmodSync(directory, 0o755);
     expect(await openAsNobody(directory)).toBe('store/unwritable');
   });
 
@@ -91,8 +91,4 @@ describe('a state directory of somebody else', () => {
     chmodSync(directory, 0o700);
     expect(await openAsNobody(directory)).toBe('ready');
   });
-
-  function chmodIfOurs(directory: string, mode: number): void {
-    if (isRoot) chmodSync(directory, mode);
-  }
 });

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import type { ToolCall } from '../../src/core/call.ts';
+import { DEFAULT_LIMITS, LIMIT_CEILINGS, type Limits } from '../../src/core/limits.ts';
+import type { Tool } from '../../src/core/tool.ts';
+import { BUILTIN_TOOLS } from '../../src/registry/builtin.table.ts';
+import { Registry, type RegistryOptions } from '../../src/registry/registry.ts';
+import { Schemas } from '../../src/registry/schema.ts';
+import { ADA, makeTool, NOON } from '../fixture/gateway.ts';
+
+const schemas = new Schemas();
+
+function registry(tools: readonly Tool[], options: Partial<RegistryOptions> = {}): Registry {
+  return new Registry({
+    tools,
+    input: { maxBytes: 1024, maxDepth: 16 },
+    limits: DEFAULT_LIMITS,
+    ceilings: LIMIT_CEILINGS,
+    loadSchemas: async () => schemas,
+    ...options,
+  });
+}
+
+function call(tool: string, wishes: Partial<ToolCall> = {}): ToolCall {
+  const about = { id: 'call_1', principal: ADA, tenant: 'default', run: null, door: 'test', tool };
+  return { ...about, rawInput: '{}', timeoutMs: null, receivedAtMs: NOON, ...wishes };
+}
+
+const idle = async () => null;
+
+describe('check()', () => {
+  it('gives the input as it was read once, with its canonical text and digest', async () => {
+    const tools = registry([makeTool('a', idle)]);
+    const one = await tools.check(call('a', { rawInput: ' {"b": 1.0, "a": "\\u0041"} ' }));
+    const two = await tools.check(call('a', { rawInput: Buffer.from('{"a":"A","b":1}') }));
+    expect(one).toMatchObject({ input: { a: 'A', b: 1 }, inputText: '{"a":"A","b":1}' });
+    expect('inputDigest' in one && 'inputDigest' in two && one.inputDigest === two.inputDigest).toBe(true);
+  });
+
+  it.each([
+    ['a tool that is not there', 'b', '{}', 'registry/unknown-tool'],
+    ['a tool that every object has', 'constructor', '{}', 'registry/unknown-tool'],
+    ['an input that is no JSON', 'a', '{', 'registry/invalid-input'],
+    ['a key that occurs twice', 'a', '{"x":1,"x":2}', 'registry/invalid-input'],
+    ['an input that is too large', 'a', `{"x":"${'x'.repeat(1024)}"}`, 'registry/invalid-input'],
+    ['an input that is too deep', 'a', `${'['.repeat(17)}${']'.repeat(17)}`, 'registry/invalid-input'],
+    ['an input that does not fit', 'a', '[]', 'registry/invalid-input'],
+    ['a number that is not exact', 'a', '{"x":9007199254740993}', 'registry/invalid-input'],
+  ])('refuses %s', async (_, tool, rawInput, code) => {
+    expect(await registry([makeTool('a', idle)]).check(call(tool, { rawInput }))).toMatchObject({
+      status: 'refused',
+      code,
+    });
+  });
+
+  it('goes on when the compiler of schemas could not be loaded at first', async () => {
+    let loads = 0;
+    const loadSchemas = async () => {
+      loads += 1;
+      if (loads === 1) throw new Error('too many open files');
+      return schemas;
+    };
+    const tools = registry([makeTool('a', idle)], { loadSchemas });
+    await expect(tools.check(call('a'))).rejects.toThrow('too many open files');
+    expect(await tools.check(call('a'))).toMatchObject({ inputText: '{}' });
+    await tools.check(call('a'));
+    expect(loads).toBe(2);
+  });
+});
+
+describe('the limits of a call', () => {
+  const of = async (tool: Partial<Limits>, timeoutMs: number | null, configured: Partial<Limits> = {}) => {
+    const tools = registry([makeTool('a', idle, { limits: { ...LIMIT_CEILINGS, ...tool } })], {
+      limits: { ...DEFAULT_LIMITS, ...configured },
+      ceilings: { ...LIMIT_CEILINGS, wallMs: 100_000 },
+    });
+    const checked = await tools.check(call('a', { timeoutMs }));
+    return 'limits' in checked ? checked.limits : null;
+  };
+
+  it.each([
+    ['are the configured ones when nobody asks', { wallMs: 900_000 }, null, 30_000],
+    ['are those of the tool when they are lower', { wallMs: 500 }, null, 500],
+    ['are what the caller asks for when that is less', { wallMs: 900_000 }, 10, 10],
+    ['may be more time than configured when the caller asks', { wallMs: 60_000 }, 50_000, 50_000],
+    ['are never more than the tool takes', { wallMs: 60_000 }, 70_000, 60_000],
+    ['are never more than the ceiling', { wallMs: 900_000 }, 800_000, 100_000],
+  ])('%s', async (_, tool, timeoutMs, expected) => {
+    expect((await of(tool, timeoutMs))?.wallMs).toBe(expected);
+  });
+
+  it('other than time are not for the caller to raise', async () => {
+    expect(await of({}, 90_000, { outputBytes: 7, fuel: 8 })).toMatchObject({ outputBytes: 7, fuel: 8 });
+  });
+});
+
+describe('the definition digest of a tool', () => {
+  const digest = (tool: Tool) => registry([tool]).find(tool.id)?.digest;
+  const base = makeTool('a', idle);
+
+  it.each([
+    ['description', { description: 'Other.' }],
+    ['category', { category: 'other' }],
+    ['risk', { risk: 'high' }],
+    ['input schema', { inputSchema: { type: 'object', maxProperties: 1 } }],
+    ['output schema', { outputSchema: { type: 'object' } }],
+    ['capabilities', { capabilities: ['http'] }],
+    ['limits', { limits: { ...DEFAULT_LIMITS, wallMs: 1 } }],
+    ['artifacts', { artifacts: [{ name: 'module', sha256: 'x' as never }] }],
+  ] as const)('changes with its %s', (_, change) => {
+    expect(digest({ ...base, ...change })).not.toBe(digest(base));
+    expect(digest({ ...base })).toBe(digest(base));
+  });
+});
+
+describe('the built-in tools', () => {
+  it('are listed by their id and have schemas that compile', () => {
+    const ids = registry([...BUILTIN_TOOLS].reverse())
+      .list()
+      .map(({ id }) => id);
+    expect(ids).toEqual([...ids].sort());
+    for (const tool of BUILTIN_TOOLS) {
+      expect(() => schemas.compile(tool.inputSchema)).not.toThrow();
+      expect(() => schemas.compile(tool.outputSchema)).not.toThrow();
+    }
+  });
+
+  it.each(['{"ms":-1}', '{"ms":900001}', '{"ms":1.5}', '{"ms":"1"}', '{}', '{"ms":1,"x":1}'])(
+    'do not sleep on %s',
+    async (rawInput) => {
+      const checked = await registry(BUILTIN_TOOLS).check(call('palisade.sleep', { rawInput }));
+      expect(checked).toMatchObject({ code: 'registry/invalid-input' });
+    },
+  );
+});
