@@ -75,12 +75,15 @@ async function againstItself(scratch: string, draft: Draft, old: number): Promis
   const [youngBed, oldBed] = [new Bed(scratch, draft), new Bed(scratch, draft)];
   await oldBed.fill(old);
   await youngBed.fill(YOUNG);
+  const before = [youngBed.segments, oldBed.segments];
   const times: { young: number; old: number }[] = [];
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     const first = chunk % 2 === 0 ? await youngBed.timeChunk() : null;
     const middle = await oldBed.timeChunk();
     times.push({ young: first ?? (await youngBed.timeChunk()), old: middle });
   }
+  const seals = [youngBed.segments, oldBed.segments].map((count, i) => count - (before[i] ?? 0));
+  if (seals.some((count) => count !== 1)) throw new Error(`Cannot compare: seals are ${seals}, expected 1,1`);
   await youngBed.close();
   await oldBed.close();
   const sum = (key: 'young' | 'old') => times.reduce((total, each) => total + each[key], 0);
@@ -128,6 +131,11 @@ class Bed {
       maxBehindMs: 60_000,
       onGrown: (seq) => this.#roller.note(seq),
     });
+  }
+
+  /** How many segments are sealed. */
+  get segments(): number {
+    return this.#segments.shelves().length - 1;
   }
 
   /** Appends durably, as many calls at once as one commit takes. */

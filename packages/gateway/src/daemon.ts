@@ -16,6 +16,7 @@ import { recover } from './invoke/recover.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';
+import { recordAt } from './journal/search.ts';
 import { Segments } from './journal/segments.ts';
 import { journalMigrations } from './journal/tables.ts';
 import { policyMigrations } from './policy/tables.ts';
@@ -72,8 +73,14 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
     onGrown: (seq) => roller.note(seq),
   });
   const records: Records = { version, clock, random, store, presence, keys, journal, segments, redact };
-  foundState(records);
-  return { ...records, config, close: () => closeRecords(records, roller) };
+  const close = () => closeRecords(records, roller);
+  try {
+    foundState(records);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { ...records, config, close };
 }
 
 /** Opens the whole gateway and closes what processes that are gone have left open. */
@@ -124,10 +131,13 @@ async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Pr
 }
 
 /** The first key and the first record of a new state directory, made by exactly one process. */
-function foundState({ store, keys, journal, clock, random, version }: Records): void {
+function foundState({ store, keys, journal, segments, clock, random, version }: Records): void {
   if (readHead(store).seq > 0) return;
   store.transact((tx) => {
     if (readHead(tx).seq > 0) return;
+    if (recordAt(segments, 1) !== undefined) {
+      throw new CodedError('store/corrupt', 'Cannot go on with the journal: it has records but no head');
+    }
     keys.createFirst(clock.nowMs());
     const nonce = Buffer.from(random.bytes(16)).toString('hex');
     const body = { nonce, key: keys.currentId, version };
@@ -146,6 +156,7 @@ async function closeRecords(records: Records, roller: Roller): Promise<void> {
       });
     }
     await roller.finish(readHead(store).seq);
+    segments.tidy((owner) => presence.isGone(owner));
     presence.sweep(new Set(journal.openCalls(store).map(({ owner }) => owner)));
   } catch (error) {
     // What could not be signed or sealed now is signed or sealed by the next process.

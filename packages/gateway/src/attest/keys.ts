@@ -93,10 +93,10 @@ export class Keys implements Signer {
   list(): KeyInfo[] {
     const current = this.#tryCurrentId();
     const names = readdirSync(this.#directory).filter((name) => name.endsWith('.json'));
-    const documents = names.map((name) => readFileSync(join(this.#directory, name), 'utf8').trimEnd());
-    const infos = documents.map((document) => {
-      const { keyId, createdAt } = JSON.parse(document) as { keyId: string; createdAt: string };
-      return { keyId, createdAt, document, isCurrent: keyId === current };
+    const infos = names.map((name) => {
+      const document = this.#readDocument(name);
+      const { keyId, createdAt } = document;
+      return { keyId, createdAt, document: document.text, isCurrent: keyId === current };
     });
     return infos.sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
   }
@@ -106,6 +106,21 @@ export class Keys implements Signer {
     return this.list()
       .map(({ document }) => `${document}\n`)
       .join('');
+  }
+
+  #readDocument(name: string): { readonly keyId: string; readonly createdAt: string; readonly text: string } {
+    const path = join(this.#directory, name);
+    const text = readFileSync(path, 'utf8').trimEnd();
+    try {
+      const { keyId, createdAt } = JSON.parse(text) as { keyId: unknown; createdAt: unknown };
+      return { keyId: String(keyId), createdAt: String(createdAt), text };
+    } catch (error) {
+      const message = `Cannot read the key document "${path}": it is damaged`;
+      throw new CodedError('attest/missing-key', message, {
+        remedy: 'Restore it from a backup or an export of the keys.',
+        cause: error,
+      });
+    }
   }
 
   #tryCurrentId(): string | null {

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -20,6 +20,8 @@ const FOLDER = 'journal';
 /** What is moved between two turns of the event loop; calls wait for no more than one slice. */
 const SLICE_RECORDS = 512;
 const PAGE_BYTES = 16_384;
+/** A copy is named by its first record, the process that made it, and which of its copies it is. */
+const COPY = /^segment-\d{12}-(.+)-\d+\.db$/;
 
 const listSegments = query()((db) => db.selectFrom('journal_segment').selectAll().orderBy('first'));
 const insertSegment = query<SegmentRow>()((db, p) =>
@@ -92,6 +94,18 @@ export class Segments {
       const message = `Cannot seal records ${first} to ${last} of the journal: ${copied} are there, expected ${last - first + 1}`;
       throw new CodedError('store/corrupt', message);
     }
+  }
+
+  /** Removes copies that a crash left before they were known. */
+  tidy(isGone: (owner: string) => boolean): void {
+    if (!existsSync(this.#folder)) return;
+    const left = readdirSync(this.#folder).filter((file) => {
+      const [, owner] = COPY.exec(file) ?? [];
+      return owner !== undefined && isGone(owner);
+    });
+    // Asked after: a process that is gone can no longer make a copy known.
+    const known = new Set(this.#store.all(listSegments, {}).map(({ file }) => file));
+    for (const file of left) if (!known.has(file)) rmSync(join(this.#folder, file), { force: true });
   }
 
   close(): void {

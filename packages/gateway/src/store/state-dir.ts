@@ -1,12 +1,12 @@
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { storeErrorOf } from './fault-of.ts';
 
 /** Makes the state directory for its owner alone, or refuses one that others can enter. */
 export function prepareStateDir(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDirectories(path);
     const status = lstatSync(path);
     const { mode, uid } = status;
     // Boundary: a link can be pointed elsewhere after we have looked.
@@ -37,6 +37,19 @@ export function prepareStateDir(path: string): void {
     }
   } catch (error) {
     throw storeErrorOf(error, `use the state directory "${path}"`);
+  }
+}
+
+/** Like a recursive mkdir, which never ends below some paths that take no directory (such as /proc). */
+function makeDirectories(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    makeDirectories(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
   }
 }
 

@@ -217,4 +217,14 @@ describe('export()', () => {
     const ring = await parseKeyRing(text, webPrimitives);
     expect(ring.ok && ring.keys.keys.size).toBe(2);
   });
+
+  it('names a public document that is damaged', async () => {
+    const { keys, stateDir } = await openTestRecords({});
+    const [name = ''] = keyFiles(stateDir).filter((file) => file.endsWith('.json'));
+    writeFileSync(join(stateDir, 'keys', name), '{"half":');
+    expect(refusalOf(() => keys.export())).toMatchObject({
+      code: 'attest/missing-key',
+      message: expect.stringContaining(name),
+    });
+  });
 });

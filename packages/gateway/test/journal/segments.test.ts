@@ -142,6 +142,18 @@ describe('a crash while sealing', () => {
     expect(await verified(records)).toMatchObject({ ok: true, records: COUNT });
   });
 
+  it('after the copy leaves a file that the next process removes, but never one of a process that is alive', async () => {
+    const records = await sealed();
+    const kept = filesOf(records);
+    const [owner, ours] = ['p_gone', records.presence.id];
+    for (const name of [owner, ours])
+      writeFileSync(join(folderOf(records), `segment-000000001025-${name}-1.db`), 'half');
+    const other = await openTestRecords({ stateDir: records.stateDir });
+    await other.close();
+    expect(filesOf(records)).toEqual([...kept, `segment-000000001025-${ours}-1.db`].sort());
+    expect((await verified(records)).ok).toBe(true);
+  });
+
   it('before the records were deleted shows none of them twice, and the next process deletes them', async () => {
     const records = await sealed();
     const [first = '', second = ''] = filesOf(records);

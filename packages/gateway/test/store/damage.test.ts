@@ -95,6 +95,14 @@ describe('a damaged database', () => {
     expect(await codeOfCall(stateDir)).toBe('store/corrupt');
   });
 
+  it('runs nothing when the head of its journal is gone', async () => {
+    const { stateDir, path } = await closedState();
+    const db = new Database(path);
+    db.exec('DELETE FROM journal_head');
+    db.close();
+    expect(await codeOfCall(stateDir)).toBe('store/corrupt');
+  });
+
   it('runs nothing when its end is cut off', async () => {
     const { stateDir, path } = await closedState();
     const bytes = readFileSync(path);
