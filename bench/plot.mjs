@@ -1,7 +1,7 @@
 /** Draws each figure that has a goal as a bar: how much of the goal it uses. Shorter is better; the line is the goal. */
 import { format, goalText, reached } from './table.mjs';
 
-const [WIDTH, ROW, LEFT, TOP, GOAL_AT] = [860, 30, 330, 40, 300];
+const [WIDTH, ROW, LEFT, TOP, GOAL_AT] = [1000, 30, 330, 40, 300];
 const LONGEST = 460;
 
 export function plotOf(figures) {
@@ -28,7 +28,7 @@ function barOf(figure, y) {
     `<text x="${LEFT - 8}" y="${y + 15}" text-anchor="end">${escaped(name)}</text>`,
     `<rect x="${LEFT}" y="${y + 3}" width="${x(spread.median) - LEFT}" height="16" fill="${colour}"/>`,
     `<line x1="${low}" y1="${y + 11}" x2="${high}" y2="${y + 11}" stroke="black"/>`,
-    `<text x="${LEFT + 6}" y="${y + 15}" fill="white">${escaped(value)}</text>`,
+    `<text x="${Math.max(x(spread.median), high) + 8}" y="${y + 15}">${escaped(value)}</text>`,
   ].join('\n');
 }
 
