@@ -3,7 +3,7 @@ import type { Usage } from '../core/limits.ts';
 import { queries } from '../store/query.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { BudgetRule } from './rule.ts';
-import { type AccountRow, amountsIn, type BudgetTables } from './tables.ts';
+import { type AccountKey, type AccountRow, amountsIn, type BudgetTables } from './tables.ts';
 import { UNITS, type Unit } from './units.table.ts';
 
 export type UnitBalance = {
@@ -46,7 +46,7 @@ const selectLive = query<{ nowMs: number; limit: number }>()((db, p) =>
 );
 
 const selectReservations = query()((db) =>
-  db.selectFrom('budget_reservation').selectAll().orderBy('call_id').orderBy('budget'),
+  db.selectFrom('budget_reservation').selectAll().orderBy('call_id'),
 );
 
 export type BalancesAsked = {
@@ -81,11 +81,13 @@ function balanceOf(row: AccountRow, rules: readonly BudgetRule[]): Balance {
 
 /** What running calls hold, and what calls of dead processes still hold until they are settled. */
 export function reservations(reader: Reader): readonly Reservation[] {
-  return reader.all(selectReservations, {}).map((row) => ({
-    callId: row.call_id,
-    budget: row.budget,
-    subject: row.subject,
-    windowStartMs: row.window_start_ms,
-    amounts: amountsIn(row, 'reserved'),
-  }));
+  return reader.all(selectReservations, {}).flatMap(({ call_id, accounts, amounts }) =>
+    (JSON.parse(accounts) as AccountKey[]).map(({ budget, subject, window_start_ms }) => ({
+      callId: call_id,
+      budget,
+      subject,
+      windowStartMs: window_start_ms,
+      amounts: JSON.parse(amounts) as Usage,
+    })),
+  );
 }

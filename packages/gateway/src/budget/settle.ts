@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import { NO_USAGE, type Usage } from '../core/limits.ts';
 import { queries } from '../store/query.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type AccountKey, amountsIn, type BudgetTables, columnsOf, type UnitColumns } from './tables.ts';
+import { type AccountKey, type BudgetTables, columnsOf, type UnitColumns } from './tables.ts';
 import { perUnit, UNITS } from './units.table.ts';
 
 const query = queries<BudgetTables>();
 
-const takeReservations = query<{ callId: string }>()((db, p) =>
+const takeReservation = query<{ callId: string }>()((db, p) =>
   db.deleteFrom('budget_reservation').where('call_id', '=', p('callId')).returningAll(),
 );
 
@@ -34,19 +34,13 @@ const exchange = query<Exchange>()((db, p) =>
  * nothing (unknown, or settled before) is charged nothing. `as-reserved` is for a call whose ending is unknown.
  */
 export function settle(tx: Transaction, callId: string, usage: Usage | 'as-reserved'): Usage {
-  let charged = NO_USAGE;
-  for (const row of tx.all(takeReservations, { callId })) {
-    const held = amountsIn(row, 'reserved');
-    charged = usage === 'as-reserved' ? held : perUnit(({ unit }) => chargeable(usage[unit], held[unit]));
-    const { budget, subject, window_start_ms } = row;
-    tx.run(exchange, {
-      budget,
-      subject,
-      window_start_ms,
-      ...columnsOf(charged, 'spent'),
-      ...columnsOf(held, 'reserved'),
-    });
-  }
+  const reservation = tx.get(takeReservation, { callId });
+  if (reservation === undefined) return NO_USAGE;
+  const held = JSON.parse(reservation.amounts) as Usage;
+  const charged = usage === 'as-reserved' ? held : perUnit(({ unit }) => chargeable(usage[unit], held[unit]));
+  const columns = { ...columnsOf(charged, 'spent'), ...columnsOf(held, 'reserved') };
+  for (const key of JSON.parse(reservation.accounts) as AccountKey[])
+    tx.run(exchange, { ...key, ...columns });
   return charged;
 }
 

@@ -13,7 +13,14 @@ export type AccountRow = AccountKey & {
 } & UnitColumns<'spent'> &
   UnitColumns<'reserved'>;
 
-export type ReservationRow = AccountKey & { call_id: string } & UnitColumns<'reserved'>;
+/** What one call holds: the same amounts on each of its accounts. */
+export type ReservationRow = {
+  call_id: string;
+  /** JSON: the key of each account. */
+  accounts: string;
+  /** JSON: the amount of each unit. */
+  amounts: string;
+};
 
 export type BudgetTables = { budget_account: AccountRow; budget_reservation: ReservationRow };
 
@@ -56,18 +63,9 @@ CREATE TABLE budget_account (
   PRIMARY KEY (budget, subject, window_start_ms)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE budget_reservation (
-  call_id TEXT NOT NULL,
-  budget TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  window_start_ms INTEGER NOT NULL,
-  calls_reserved INTEGER NOT NULL,
-  wall_ms_reserved INTEGER NOT NULL,
-  cpu_ms_reserved INTEGER NOT NULL,
-  fuel_reserved INTEGER NOT NULL,
-  output_bytes_reserved INTEGER NOT NULL,
-  egress_bytes_reserved INTEGER NOT NULL,
-  PRIMARY KEY (call_id, budget),
-  FOREIGN KEY (budget, subject, window_start_ms) REFERENCES budget_account (budget, subject, window_start_ms)
+  call_id TEXT PRIMARY KEY,
+  accounts TEXT NOT NULL,
+  amounts TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;`,
   },
 ];

@@ -1,6 +1,6 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { builder, type Query } from '../store/query.ts';
-import type { Segments } from './segments.ts';
+import type { Segments, Shelf } from './segments.ts';
 import { type JournalTables, query, type RecordRow } from './tables.ts';
 
 /** What to look for; every given term must hold. */
@@ -42,17 +42,22 @@ const byRange = query<{ from: number; to: number }>()((kysely, p) =>
 
 /** A page of the records that fit, over all of history, by cursor. */
 export function search(segments: Segments, wanted: Wanted, options: PageOptions): Page {
+  for (;;) {
+    const shelves = segments.shelves();
+    const page = searchOn(shelves, wanted, options);
+    // Records that another process sealed meanwhile were on neither shelf.
+    if (segments.shelves().length === shelves.length) return page;
+  }
+}
+
+function searchOn(shelves: readonly Shelf[], wanted: Wanted, options: PageOptions): Page {
   const { newestFirst, limit } = options;
-  const shelves = segments.shelves();
-  if (newestFirst) shelves.reverse();
   let cursor = options.cursor ?? (newestFirst ? Number.MAX_SAFE_INTEGER : 0);
   const records: RecordRow[] = [];
-  for (const shelf of shelves) {
+  for (const shelf of newestFirst ? [...shelves].reverse() : shelves) {
     if (newestFirst ? shelf.first >= cursor : shelf.last <= cursor) continue;
-    const found = shelf.all(
-      pageQuery(wanted, { newestFirst, cursor, first: shelf.first, limit: limit - records.length }),
-      {},
-    );
+    const span = { newestFirst, cursor, first: shelf.first, limit: limit - records.length };
+    const found = shelf.all(pageQuery(wanted, span), {});
     records.push(...found);
     cursor = found.at(-1)?.seq ?? cursor;
     if (records.length === limit) return { records, cursor };
@@ -62,8 +67,11 @@ export function search(segments: Segments, wanted: Wanted, options: PageOptions)
 
 /** One record by its number. */
 export function recordAt(segments: Segments, seq: number): RecordRow | undefined {
-  const shelf = segments.shelves().find(({ first, last }) => first <= seq && seq <= last);
-  return shelf?.all(bySeq, { seq })[0];
+  for (;;) {
+    const shelves = segments.shelves();
+    const [row] = shelves.find(({ first, last }) => first <= seq && seq <= last)?.all(bySeq, { seq }) ?? [];
+    if (row !== undefined || segments.shelves().length === shelves.length) return row;
+  }
 }
 
 /** Every record from `from` on, in order, read a page at a time; records may be sealed by others meanwhile. */
@@ -85,30 +93,25 @@ export function* recordsFrom(segments: Segments, from: number, pageRecords = 102
 type Span = { newestFirst: boolean; cursor: number; first: number; limit: number };
 
 function pageQuery(wanted: Wanted, span: Span): Query<Record<never, never>, RecordRow> {
-  const { sql, parameters } = db
-    .selectFrom('journal_record')
-    .selectAll()
-    .where((e) => e.and(termsOf(e, wanted, span)))
-    .orderBy('seq', span.newestFirst ? 'desc' : 'asc')
-    .limit(span.limit)
-    .compile();
-  return { sql: () => sql, bind: () => parameters };
+  // SQLite would rather scan the wide records themselves, because they are in order as well.
+  const source = wanted.call === undefined ? sql`journal_record_search` : sql`journal_record_call`;
+  const order = span.newestFirst ? sql`desc` : sql`asc`;
+  const { sql: text, parameters } = sql<RecordRow>`
+    select * from journal_record where seq in (
+      select seq from journal_record indexed by ${source}
+      where ${sql.join(termsOf(wanted, span), sql` and `)} order by seq ${order} limit ${span.limit}
+    ) order by seq ${order}`.compile(db);
+  return { sql: () => text, bind: () => parameters };
 }
 
-function termsOf(
-  e: ExpressionBuilder<JournalTables, 'journal_record'>,
-  wanted: Wanted,
-  span: Span,
-): Expression<SqlBool>[] {
-  const terms: Expression<SqlBool>[] = [
-    e('seq', '>=', span.first),
-    e('seq', span.newestFirst ? '<' : '>', span.cursor),
-  ];
+function termsOf(wanted: Wanted, span: Span): RawBuilder<SqlBool>[] {
+  const beyond = span.newestFirst ? sql<SqlBool>`seq < ${span.cursor}` : sql<SqlBool>`seq > ${span.cursor}`;
+  const terms = [sql<SqlBool>`seq >= ${span.first}`, beyond];
   for (const column of ['kind', 'principal', 'tool', 'call'] as const) {
     const value = wanted[column];
-    if (value !== undefined) terms.push(e(column, '=', value));
+    if (value !== undefined) terms.push(sql<SqlBool>`${sql.ref(column)} = ${value}`);
   }
-  if (wanted.fromMs !== undefined) terms.push(e('at_ms', '>=', wanted.fromMs));
-  if (wanted.toMs !== undefined) terms.push(e('at_ms', '<=', wanted.toMs));
+  if (wanted.fromMs !== undefined) terms.push(sql<SqlBool>`at_ms >= ${wanted.fromMs}`);
+  if (wanted.toMs !== undefined) terms.push(sql<SqlBool>`at_ms <= ${wanted.toMs}`);
   return terms;
 }

@@ -44,12 +44,14 @@ export const RECORD_TABLE = `
     call TEXT, principal TEXT, tool TEXT, tenant TEXT, line TEXT NOT NULL, hash BLOB NOT NULL
   ) STRICT;`;
 
+/**
+ * Two indexes that only ever grow at their right edge, so that an append touches one page of each. The first is a narrow
+ * copy of everything that is searched by, in the order of the records: any search is a scan of it, a tenth of a second for
+ * a million records, and stops when its page is full. Call ids start with their time and grow as well.
+ */
 export const RECORD_INDEXES = `
-  CREATE INDEX journal_record_at ON journal_record (at_ms);
-  CREATE INDEX journal_record_kind ON journal_record (kind);
-  CREATE INDEX journal_record_call ON journal_record (call) WHERE call IS NOT NULL;
-  CREATE INDEX journal_record_principal ON journal_record (principal) WHERE principal IS NOT NULL;
-  CREATE INDEX journal_record_tool ON journal_record (tool) WHERE tool IS NOT NULL;`;
+  CREATE INDEX journal_record_search ON journal_record (seq, kind, principal, tool, at_ms);
+  CREATE INDEX journal_record_call ON journal_record (call) WHERE call IS NOT NULL;`;
 
 export const journalMigrations: readonly Migration[] = [
   {

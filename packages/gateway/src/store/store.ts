@@ -81,7 +81,11 @@ export class Store implements Reader {
   }
 
   get<P, R>(query: Query<P, R>, values: P): R | undefined {
-    return this.all(query, values)[0];
+    try {
+      return this.#patiently(() => this.#statements.get(query, values));
+    } catch (error) {
+      throw storeErrorOf(error, 'read the database');
+    }
   }
 
   /** Durable once resolved. The work may run more than once and must change nothing but rows. */
