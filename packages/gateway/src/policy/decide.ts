@@ -1,5 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import type { PolicyEngine } from './engine.ts';
+import type { Reads } from './reads.ts';
 import type { Question } from './request.ts';
 
 /** What Cedar said, under which set. Anything but `allow` denies. */
@@ -11,8 +12,8 @@ export type Ruling = {
   readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
 };
 
-/** Asks the live set once. A question that cannot even be put is an error, which denies. */
-export function decide(engine: PolicyEngine, question: Question | (() => Question)): Ruling {
+/** Asks the live set once, told what it reads. A question that cannot even be put is an error, which denies. */
+export function decide(engine: PolicyEngine, write: (reads: Reads) => Question): Ruling {
   const { setDigest } = engine;
   if (setDigest === null) {
     return {
@@ -23,7 +24,7 @@ export function decide(engine: PolicyEngine, question: Question | (() => Questio
     };
   }
   try {
-    const { verdict, decidedBy, errors } = engine.ask(typeof question === 'function' ? question() : question);
+    const { verdict, decidedBy, errors } = engine.ask(write(engine.reads));
     return { verdict, decidedBy, setDigest, errors };
   } catch (error) {
     return {

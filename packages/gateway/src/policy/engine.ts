@@ -8,6 +8,7 @@ import { type PolicyStore, recallActive, recallChecked, remember } from './memor
 import type { PolicyProblem, PolicySet } from './policy-set.ts';
 import { Directory, type Groups } from './principals.ts';
 import { fingerprint, readPolicyFiles } from './read-files.ts';
+import type { Reads } from './reads.ts';
 import type { Question } from './request.ts';
 import { seedPolicies } from './seed.ts';
 import { viewTool } from './tool-view.ts';
@@ -90,6 +91,11 @@ export class PolicyEngine {
   /** The digest of that set, as decisions and receipts name it. */
   get setDigest(): Digest | null {
     return this.set?.digest ?? null;
+  }
+
+  /** What that set can read of a call; a question that tells no less has the same answer as one that tells all. */
+  get reads(): Reads {
+    return this.#decider.reads;
   }
 
   /** What is wrong with the files as they are now; empty when they are the set that decides. */

@@ -32,11 +32,12 @@ export type Explanation = {
 export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Explanation {
   engine.refresh();
   const { set, principals } = engine;
-  const ruling = decide(engine, () => callQuestion(principals, checked, facts));
+  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
   if (set === null) return withoutSet(ruling);
   const isDenied = ruling.verdict === 'deny' && facts.approval === null;
   const approvalWouldHelp =
-    isDenied && decide(engine, () => approvedQuestion(principals, checked, facts)).verdict === 'allow';
+    isDenied &&
+    decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads)).verdict === 'allow';
   const policies = notesOf(engine, set, checked, facts);
   const decidedBy = set.policies.filter(({ id }) => ruling.decidedBy.includes(id));
   const { verdict, setDigest, errors } = ruling;

@@ -83,9 +83,9 @@ function callAnswer(
   const { wallMs, cpuMs, fuel, outputBytes, egressBytes } = LIMIT_CEILINGS;
   const budgetLeft = { calls: Number.MAX_SAFE_INTEGER, wallMs, cpuMs, fuel, outputBytes, egressBytes };
   const facts = { budgetLeft, approval: null, nowMs };
-  const approved = decide(engine, () => approvedQuestion(principals, checked, facts));
+  const approved = decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads));
   if (one.approved) return toActual(approved);
-  const plain = decide(engine, () => callQuestion(principals, checked, facts));
+  const plain = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
   if (plain.verdict !== 'deny' || approved.verdict !== 'allow') return toActual(plain);
   const decidedBy = plain.decidedBy.length > 0 ? plain.decidedBy : approved.decidedBy;
   return { actual: 'ask', decidedBy, why: '' };

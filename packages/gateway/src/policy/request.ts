@@ -1,17 +1,16 @@
 import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
-import { isoTime } from '../core/clock.ts';
-import { digestBytes } from '../core/digest.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
+import { callContext, timeContext } from './call-context.ts';
 import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
-import { inputToCedar } from './input-type.ts';
 import type { Directory } from './principals.ts';
+import { EVERYTHING, type Reads } from './reads.ts';
 import { TOOLLESS_SCHEMA } from './schema.ts';
-import { type SchemaRef, viewTool } from './tool-view.ts';
+import { callSchemaOf, refTo, type SchemaRef, viewTool } from './tool-view.ts';
 
 /*
  * From a call to the question that Cedar is asked. Nothing is decided here: what is known about the call is written
- * down as entities and context. Entities are the principal, its approver and the tool, each with its parents named;
+ * down as entities and, as far as the policies read it, context. Entities are the principal, its approver and the tool, each with its parents named;
  * Cedar reads them anew at each decision and each costs as much as a dozen policies.
  */
 
@@ -48,57 +47,55 @@ type SkillFacts = {
   readonly trust: string;
 };
 
-type Approved = { readonly approved: boolean; readonly by: string | null };
+type Approved = Omit<CallFacts, 'approval'> & { readonly approved: boolean; readonly by: string | null };
 
 const CALL: TypeAndId = { type: 'Action', id: 'call' };
-const TOOLLESS: SchemaRef = { name: digestBytes(TOOLLESS_SCHEMA), text: TOOLLESS_SCHEMA };
+const TOOLLESS: SchemaRef = refTo(TOOLLESS_SCHEMA, EVERYTHING);
 
 /** The question whether this call may run. Throws where the input does not fit the tool, which denies it. */
-export function callQuestion(directory: Directory, checked: CheckedCall, facts: CallFacts): Question {
-  const { approval } = facts;
-  return questionOf(directory, checked, facts, { approved: approval !== null, by: approval?.by ?? null });
+export function callQuestion(
+  directory: Directory,
+  checked: CheckedCall,
+  facts: CallFacts,
+  reads: Reads = EVERYTHING,
+): Question {
+  const { budgetLeft, approval, nowMs } = facts;
+  const by = approval?.by ?? null;
+  return questionOf(directory, checked, { budgetLeft, nowMs, approved: approval !== null, by }, reads);
 }
 
 /** The same question as if a person had approved the call. */
-export function approvedQuestion(directory: Directory, checked: CheckedCall, facts: CallFacts): Question {
-  return questionOf(directory, checked, facts, { approved: true, by: null });
+export function approvedQuestion(
+  directory: Directory,
+  checked: CheckedCall,
+  facts: CallFacts,
+  reads: Reads = EVERYTHING,
+): Question {
+  const { budgetLeft, nowMs } = facts;
+  return questionOf(directory, checked, { budgetLeft, nowMs, approved: true, by: null }, reads);
 }
 
 function questionOf(
   directory: Directory,
   checked: CheckedCall,
-  facts: CallFacts,
-  approved: Approved,
+  { budgetLeft, nowMs, approved, by }: Approved,
+  reads: Reads,
 ): Question {
-  const { call, tool, input, inputText, limits } = checked;
+  const { call, tool } = checked;
   const view = viewTool(tool);
   const principal = directory.entityOf(call.principal, call.tenant);
-  const approver = approved.by === null ? null : directory.entityOf(userOf(approved.by), call.tenant);
+  const approver = by === null ? null : directory.entityOf(userOf(by), call.tenant);
   const entities = [principal, view.entity];
   // Cedar refuses an entity that is given twice.
-  if (approver !== null && approved.by !== formatPrincipal(call.principal)) entities.push(approver);
-  const context: Record<string, CedarValueJson> = {
-    input: inputToCedar(view.plan, input),
-    inputText,
-    run: call.run ?? '',
-    door: call.door,
-    tier: tool.tier,
-    capabilities: [...tool.capabilities],
-    hosts: [...tool.hosts(input)],
-    paths: [...tool.paths(input)],
-    ...timeOf(facts.nowMs),
-    budgetLeft: toLongs(facts.budgetLeft),
-    limits: toLongs(limits),
-    approved: approved.approved,
-  };
-  if (approver !== null) context.approvedBy = { __entity: uidOf(approver) };
+  if (approver !== null && by !== formatPrincipal(call.principal)) entities.push(approver);
+  const told = { checked, view, budgetLeft, nowMs, approved, approver: approver && uidOf(approver) };
   return {
     principal: uidOf(principal),
     action: CALL,
     resource: view.uid,
-    context,
+    context: callContext(told, reads),
     entities,
-    schema: view.schema,
+    schema: callSchemaOf(view, reads),
   };
 }
 
@@ -115,7 +112,7 @@ export function actQuestion<A extends Act>(
     principal: uidOf(entity),
     action: { type: 'Action', id: action },
     resource: uidOf(resource),
-    context: { ...timeOf(facts.nowMs), ...context },
+    context: { ...timeContext(facts.nowMs), ...context },
     entities: [entity, resource],
     schema,
   };
@@ -153,24 +150,6 @@ function userOf(by: string): Principal {
   // Boundary: whatever the approval room believes, an approval by an agent or a service is no fact for Cedar.
   if (principal?.kind !== 'user') throw new TypeError(`Cannot use the approval: "${by}" is not a user`);
   return principal;
-}
-
-function timeOf(nowMs: number): Record<string, CedarValueJson> {
-  const date = new Date(nowMs);
-  return {
-    now: { __extn: { fn: 'datetime', arg: isoTime(nowMs) } },
-    hour: date.getUTCHours(),
-    weekday: date.getUTCDay() || 7,
-  };
-}
-
-/** Cedar has whole numbers only; "without end" becomes the largest number that JSON keeps exactly. */
-function toLongs(units: object): Record<string, number> {
-  const longs: Record<string, number> = {};
-  for (const [unit, value] of Object.entries(units)) {
-    longs[unit] = Math.min(Math.max(Math.floor(Number(value)) || 0, 0), Number.MAX_SAFE_INTEGER);
-  }
-  return longs;
 }
 
 function uidOf(entity: EntityJson): TypeAndId {

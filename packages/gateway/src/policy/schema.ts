@@ -1,10 +1,6 @@
 import { EMPTY_INPUT_TYPE } from './input-type.ts';
 
-/**
- * The words that policies are written in. `Input` differs from tool to tool (see input-type.ts): a request is judged
- * under the schema of its own tool. An agent or a service is never the principal of `approve`.
- */
-export const PALISADE_SCHEMA = `entity Tenant;
+const WORDS = `entity Tenant;
 entity Group in [Tenant];
 entity Agent in [Group, Tenant];
 entity User in [Group, Tenant];
@@ -17,24 +13,39 @@ entity Tool in [Category, Skill] { risk: String, tier: String, capabilities: Set
 type BudgetLeft = { calls: Long, wallMs: Long, cpuMs: Long, fuel: Long, outputBytes: Long, egressBytes: Long };
 type Limits = { wallMs: Long, cpuMs: Long, fuel: Long, memoryBytes: Long, outputBytes: Long, egressBytes: Long };
 
-type CallContext = {
-  input: Input,
-  inputText: String,
-  run: String,
-  door: String,
-  tier: String,
-  capabilities: Set<String>,
-  hosts: Set<String>,
-  paths: Set<String>,
-  now: datetime,
-  hour: Long,
-  weekday: Long,
-  budgetLeft: BudgetLeft,
-  limits: Limits,
-  approved: Bool,
-  approvedBy?: User,
-};
-type ApproveContext = {
+`;
+
+/** What a call tells the policies: each attribute with its type. */
+const CALL_CONTEXT = {
+  input: ': Input',
+  inputText: ': String',
+  run: ': String',
+  door: ': String',
+  tier: ': String',
+  capabilities: ': Set<String>',
+  hosts: ': Set<String>',
+  paths: ': Set<String>',
+  now: ': datetime',
+  hour: ': Long',
+  weekday: ': Long',
+  budgetLeft: ': BudgetLeft',
+  limits: ': Limits',
+  approved: ': Bool',
+  approvedBy: '?: User',
+} as const;
+
+export type CallAttribute = keyof typeof CALL_CONTEXT;
+
+export const CALL_ATTRIBUTES = Object.keys(CALL_CONTEXT) as readonly CallAttribute[];
+
+const CALL_ACTION =
+  'action call appliesTo { principal: [Agent, User, Service], resource: [Tool], context: CallContext };\n';
+
+/**
+ * The words that policies are written in. `Input` differs from tool to tool (see input-type.ts): a request is judged
+ * under the schema of its own tool. An agent or a service is never the principal of `approve`.
+ */
+export const PALISADE_SCHEMA = `${WORDS}${callContext(CALL_ATTRIBUTES)}type ApproveContext = {
   asker: String,
   askerUser?: User,
   inputText: String,
@@ -44,8 +55,7 @@ type ApproveContext = {
 };
 type TimeContext = { now: datetime, hour: Long, weekday: Long };
 
-action call appliesTo { principal: [Agent, User, Service], resource: [Tool], context: CallContext };
-action approve appliesTo { principal: [User], resource: [Tool], context: ApproveContext };
+${CALL_ACTION}action approve appliesTo { principal: [User], resource: [Tool], context: ApproveContext };
 action install appliesTo { principal: [User], resource: [Skill], context: TimeContext };
 action readJournal, administer appliesTo { principal: [User, Service], resource: [Tenant], context: TimeContext };
 `;
@@ -53,6 +63,17 @@ action readJournal, administer appliesTo { principal: [User, Service], resource:
 /** The whole schema for tools whose input has this Cedar type. */
 export function schemaFor(inputType: string): string {
   return `${PALISADE_SCHEMA}type Input = ${inputType};\n`;
+}
+
+/** The part of it that a call needs when only these attributes are told; equal for all tools when `input` is not. */
+export function callSchemaFor(inputType: string, told: ReadonlySet<CallAttribute>): string {
+  const context = callContext(CALL_ATTRIBUTES.filter((name) => told.has(name)));
+  const input = told.has('input') ? `type Input = ${inputType};\n` : '';
+  return `${WORDS}${context}${CALL_ACTION}${input}`;
+}
+
+function callContext(names: readonly CallAttribute[]): string {
+  return `type CallContext = {\n${names.map((name) => `  ${name}${CALL_CONTEXT[name]},\n`).join('')}};\n`;
 }
 
 /** For requests that are about no tool. */

@@ -2,20 +2,29 @@ import { digestBytes } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
 import type { EntityJson, TypeAndId } from './cedar.ts';
 import { type InputPlan, planInput, printType } from './input-type.ts';
-import { schemaFor } from './schema.ts';
+import { EVERYTHING, type Reads } from './reads.ts';
+import { callSchemaFor, schemaFor } from './schema.ts';
 
-/** The schema that a request is judged under; the name is the same for tools whose inputs have one type. */
-export type SchemaRef = { readonly name: string; readonly text: string };
+/** The schema that a request is judged under; the name is the same wherever the text is. */
+export type SchemaRef = {
+  readonly name: string;
+  readonly text: string;
+  /** The attributes of a call that it has words for. */
+  readonly tells: Reads;
+};
 
 /** A tool as policies see it. */
 export type ToolView = {
   readonly uid: TypeAndId;
   readonly entity: EntityJson;
   readonly plan: InputPlan & { kind: 'record' };
+  readonly inputType: string;
+  /** The whole schema, with every action and every attribute. */
   readonly schema: SchemaRef;
 };
 
 const views: WeakMap<Tool, ToolView> = new WeakMap();
+const callSchemas: WeakMap<Reads, WeakMap<ToolView, SchemaRef>> = new WeakMap();
 
 /** Gives the view of a tool, made once for each tool record. */
 export function viewTool(tool: Tool): ToolView {
@@ -30,8 +39,30 @@ export function viewTool(tool: Tool): ToolView {
 function makeView(tool: Tool): ToolView {
   const uid = { type: 'Tool', id: tool.id };
   const plan = planInput(tool.inputSchema);
-  const text = schemaFor(printType(plan));
+  const inputType = printType(plan);
   const attrs = { risk: tool.risk, tier: tool.tier, capabilities: [...tool.capabilities] };
   const parents = [{ type: 'Category', id: tool.category }];
-  return { uid, entity: { uid, attrs, parents }, plan, schema: { name: digestBytes(text), text } };
+  const schema = refTo(schemaFor(inputType), EVERYTHING);
+  return { uid, entity: { uid, attrs, parents }, plan, inputType, schema };
+}
+
+/** A schema by the digest of its text, so that no two texts ever share a name. */
+export function refTo(text: string, tells: Reads): SchemaRef {
+  return { name: digestBytes(text), text, tells };
+}
+
+/** The schema for a call of this tool that tells what is read and nothing else; made once for each set and tool. */
+export function callSchemaOf(view: ToolView, reads: Reads): SchemaRef {
+  if (reads === EVERYTHING) return view.schema;
+  let schemas = callSchemas.get(reads);
+  if (schemas === undefined) {
+    schemas = new WeakMap();
+    callSchemas.set(reads, schemas);
+  }
+  let schema = schemas.get(view);
+  if (schema === undefined) {
+    schema = refTo(callSchemaFor(view.inputType, reads), reads);
+    schemas.set(view, schema);
+  }
+  return schema;
 }
