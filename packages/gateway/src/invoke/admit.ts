@@ -2,7 +2,7 @@ import { type ApprovalBinding, approvalDigest } from '../approval/approval.ts';
 import { standing } from '../approval/standing.ts';
 import { left } from '../budget/left.ts';
 import type { ToolCall } from '../core/call.ts';
-import type { ApprovalFact, CheckedCall } from '../core/checked-call.ts';
+import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
@@ -36,6 +36,9 @@ export type Admission =
       readonly verdict: Verdict;
     };
 
+/** Stands for what no policy reads; nothing left, should one ever look. */
+const UNREAD: BudgetLeft = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes: 0, egressBytes: 0 };
+
 const MAX_TIMEOUT_MS = 86_400_000;
 
 /** find, authorize and, where the policies ask for it, approve: everything that can be said before money and disk. */
@@ -54,7 +57,10 @@ export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission
 function decide(gateway: Gateway, checked: CheckedCall): Admission {
   gateway.policy.refresh();
   const nowMs = gateway.clock.nowMs();
-  const budgetLeft = left(gateway.store, gateway.budgets, checked, nowMs);
+  // Only policies that read it make it worth a look at the accounts.
+  const budgetLeft = gateway.policy.reads.has('budgetLeft')
+    ? left(gateway.store, gateway.budgets, checked, nowMs)
+    : UNREAD;
   const first = authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs });
   if (first.verdict !== 'ask') return admissionOf(first, checked);
   const binding = bindingOf(checked, first.setDigest);
