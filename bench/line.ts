@@ -89,8 +89,7 @@ async function walk(gateway: Opened<Gateway>, parts: Parts): Promise<void> {
   );
   const admission = await admit(gateway, call);
   const begun = await timed(parts.begin, () => begin(gateway, call, admission));
-  if (begun.kind === 'ended')
-    throw new Error(`Cannot measure line: the call ended with ${begun.outcome.code}`);
+  if (begun.kind !== 'begun') throw new Error('Cannot measure line: the call did not begin');
   const { grant, limits } = begun;
   const result = await timed(parts.run, async () => {
     const ran = await gateway.tiers.builtin?.run(grant, limits, never());

@@ -74,6 +74,20 @@ describe('a secret', () => {
     expect(await verified(gateway)).toMatchObject({ ok: true });
   });
 
+  test.each(['executor', 'outputBytes', 'principal', 'palisade', 'invalid-name', 'receivedAt'])(
+    'that is a word of ours ("%s") spoils no receipt and no record',
+    async (value) => {
+      const gateway = await openTestGateway({ policies: PERMIT_ALL, env: { DB_PASSWORD: value } });
+      const { outcome, receipt } = await callTool(gateway, 'palisade.echo', { input: { message: value } });
+      expect(outcome.code).toBe('ok');
+      expect(await verifyReceipt(receipt ?? '', await ringOf(gateway), {}, webPrimitives)).toMatchObject({
+        ok: true,
+      });
+      const kept = recordsOf(gateway).find(({ kind }) => kind === 'ended');
+      expect(canonicalize(bodyOf(kept).envelope)).toBe(receipt);
+    },
+  );
+
   test('that nobody declared as one is found by the same search', async () => {
     const gateway = await open('DEPLOY_NOTE');
     await callTool(gateway, 'test.ask', { input: { with: SECRET } });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { pruneApprovals } from './approval/prune.ts';
 import { approvalMigrations } from './approval/tables.ts';
 import { Keys } from './attest/keys.ts';
 import { prune } from './budget/prune.ts';
@@ -122,7 +123,9 @@ async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Pr
         tenant: null,
         body: JSON.parse(JSON.stringify(body)),
       };
-      store.transact((tx) => journal.append(tx, draft));
+      // Queued before whatever the decision at hand leads to, and so recorded before it or with it. Where nothing can be
+      // written, that fails as well, and says so.
+      store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
     },
   });
   const tiers = { builtin: builtinTier(clock, version) };
@@ -153,6 +156,7 @@ async function closeRecords(records: Records, roller: Roller): Promise<void> {
       store.transactIfFree((tx) => {
         journal.checkpoint(tx);
         prune(tx, records.clock.nowMs());
+        pruneApprovals(tx, records.clock.nowMs());
       });
     }
     await roller.finish(readHead(store).seq);

@@ -3,6 +3,12 @@ import type { Check } from './report.ts';
 /** The first thing wrong with a journal. `seq` is the number of the record that belongs there, where that is known. */
 export type FirstBad = { readonly line: number; readonly seq: number | null; readonly why: string };
 
+/** Of two bad lines the one that comes first; where it is the same line, what is wrong with its place in the journal. */
+export function earlierBad(place: FirstBad | null, content: FirstBad | null): FirstBad | null {
+  if (place === null || content === null) return place ?? content;
+  return content.line < place.line ? content : place;
+}
+
 /** Writes down the check that a bad line fails, or that there is none, and hands the bad line on. */
 export function noteFirstBad(
   checks: Check[],

@@ -9,6 +9,7 @@ export {
 export { CODES, type Code, type CodeKind, type CodeRow, isCode } from './codes.table.ts';
 export { type DocumentKind, detectDocument } from './detect.ts';
 export { MAX_DOCUMENT_BYTES } from './document.ts';
+export { findEndingError, holdsReceipt } from './ending.ts';
 export { encodeEnvelope, preAuthEncoding } from './envelope.ts';
 export type { FirstBad } from './first-bad.ts';
 export {

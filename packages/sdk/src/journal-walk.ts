@@ -1,6 +1,7 @@
 import type { Batch } from './batch-lines.ts';
 import { toHex } from './bytes.ts';
 import { judgeLink, type Link } from './chain.ts';
+import { findEndingError, holdsReceipt } from './ending.ts';
 import type { FirstBad } from './first-bad.ts';
 import {
   CHECKPOINT_LINE_START,
@@ -9,12 +10,16 @@ import {
   readCheckpointLine,
   readHeader,
 } from './journal-export.ts';
+import type { KeyRing } from './key-ring.ts';
 import { appendLeaves, type Frontier, frontierRoot } from './merkle.ts';
 import type { Primitives } from './primitives.ts';
 import { hashRecord, type JournalRecord, parseRecord } from './record.ts';
 
 /** What the journal was at one size. */
 export type Mark = { readonly line: number; readonly head: string; readonly root: string };
+
+/** The keys that count and what they are checked with. */
+export type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
 
 type RecordLine = { readonly line: number; readonly text: string; readonly record: JournalRecord };
 
@@ -33,14 +38,17 @@ export class JournalWalk {
   origin: string | null = null;
   /** What the journal was at the size to mark, when that size was met. */
   mark: Mark | null = null;
-  readonly #primitives: Primitives;
+  /** How many records hold a receipt, and the first whose receipt is not theirs. */
+  endings = 0;
+  badEnding: FirstBad | null = null;
+  readonly #trust: Trust;
   readonly #markSize: number | null;
   #frontier: Frontier | null = null;
   #before: Link | null = null;
   #last: Link | null = null;
 
-  constructor(primitives: Primitives, markSize: number | null) {
-    this.#primitives = primitives;
+  constructor(trust: Trust, markSize: number | null) {
+    this.#trust = trust;
     this.#markSize = markSize;
   }
 
@@ -54,6 +62,7 @@ export class JournalWalk {
     const read: RecordLine[] = [];
     const unreadable = await this.#read(batch, read);
     const hashes = await Promise.all(read.map(({ text }) => hashRecord(text, this.#primitives)));
+    await this.#checkEndings(read);
     for (const [index, { line, record }] of read.entries()) {
       const hash = toHex(hashes[index] as Uint8Array);
       const broken = this.#follow({ line, seq: record.seq, prev: record.prev, hash });
@@ -71,6 +80,23 @@ export class JournalWalk {
   async root(): Promise<string | null> {
     const root = this.#frontier === null ? null : await frontierRoot(this.#frontier, this.#primitives);
     return root === null ? null : toHex(root);
+  }
+
+  get #primitives(): Primitives {
+    return this.#trust.primitives;
+  }
+
+  /** The receipts of a batch are verified side by side; after a bad one no other can be the first. */
+  async #checkEndings(read: readonly RecordLine[]): Promise<void> {
+    if (this.badEnding !== null) return;
+    const { keys, primitives } = this.#trust;
+    const endings = read.filter(({ record }) => holdsReceipt(record));
+    const errors = await Promise.all(endings.map(({ record }) => findEndingError(record, keys, primitives)));
+    this.endings += endings.length;
+    for (const [index, { line, record }] of endings.entries()) {
+      const why = errors[index] ?? null;
+      if (why !== null) this.badEnding ??= { line, seq: record.seq, why };
+    }
   }
 
   /** Reads records until the end of the batch or the first line that does not belong there. */

@@ -9,10 +9,7 @@ export function checkSavedCheckpoint(
   walk: JournalWalk,
   { saved, checkpoint }: { saved: Checkpoint; checkpoint: Checkpoint },
 ): FirstBad | null {
-  const detail =
-    walk.mark === null
-      ? 'compared only the origin, because its size lies before this export'
-      : `compared the first ${saved.size} records`;
+  const detail = `compared the first ${saved.size} records`;
   const bad = findContradiction(walk, saved, checkpoint);
   return noteFirstBad(checks, 'The journal continues the saved checkpoint', bad, detail);
 }
@@ -27,7 +24,12 @@ function findContradiction(walk: JournalWalk, saved: Checkpoint, checkpoint: Che
     const why = `record ${seq} is missing: the saved checkpoint covers ${saved.size} records, this one ${checkpoint.size}`;
     return { line: walk.line, seq, why };
   }
-  if (walk.mark === null || (walk.mark.head === saved.head && walk.mark.root === saved.root)) return null;
+  if (walk.mark === null) {
+    // Boundary: what lies between the two is not here, and could be anything that the same key signed.
+    const why = `the saved checkpoint covers ${saved.size} records, the export starts at record ${walk.header?.first}: export from record ${saved.size + 1} or an earlier one`;
+    return { line: 1, seq: null, why };
+  }
+  if (walk.mark.head === saved.head && walk.mark.root === saved.root) return null;
   const why = `the saved checkpoint signs another record ${saved.size}: it or a record before it was replaced`;
   return { line: walk.mark.line, seq: saved.size, why };
 }

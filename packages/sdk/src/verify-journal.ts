@@ -2,7 +2,8 @@
  * Verifies a journal export in one pass and in constant memory. The lines come from anywhere; the key ring is what the
  * reader trusts. The chain says that no record was changed, added, taken out or moved; the signed checkpoint says that
  * none was taken off the end; a checkpoint that the reader saved earlier says that the journal was not replaced by an
- * older or another one. What the records mean is not judged here.
+ * older or another one. A record that holds a receipt says what the receipt says. What else the records mean is not
+ * judged here.
  */
 
 import { batchLines } from './batch-lines.ts';
@@ -14,7 +15,7 @@ import {
 } from './checkpoint.ts';
 import { checkCover } from './checkpoint-cover.ts';
 import { readEnvelope } from './envelope.ts';
-import { type FirstBad, noteFirstBad } from './first-bad.ts';
+import { earlierBad, type FirstBad, noteFirstBad } from './first-bad.ts';
 import { JournalWalk } from './journal-walk.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { Verification } from './open-envelope.ts';
@@ -38,6 +39,7 @@ export type JournalOptions = {
 
 const HEADER_CHECK = 'The export has a header';
 const RECORDS_CHECK = 'Every record is canonical and follows the one before it';
+const ENDINGS_CHECK = 'Every ending holds its receipt';
 
 /** Verifies an export whose lines are given without their line feeds; `linesOf` makes them from bytes. */
 export async function verifyJournal(
@@ -49,7 +51,7 @@ export async function verifyJournal(
   const verification: Verification = { checks: [], keys, primitives };
   const saved = await readSaved(verification, options.knownCheckpoint);
   if (saved === null && options.knownCheckpoint !== undefined) return report(verification, 0, null);
-  const walk = new JournalWalk(primitives, saved?.size ?? null);
+  const walk = new JournalWalk({ keys, primitives }, saved?.size ?? null);
   for await (const batch of batchLines(lines)) {
     const bad = await walk.take(batch);
     if (bad !== null) return report(verification, walk.records, noteLines(verification.checks, walk, bad));
@@ -70,11 +72,15 @@ async function readSaved(
   return checkCheckpoint(verification, readEnvelope(raw, CHECKPOINT_PAYLOAD_TYPE), 'saved checkpoint');
 }
 
-/** Writes down what was read: the header and the records, up to the bad line where there is one. */
+/** Writes down what was read: the header, the records and their receipts, up to the bad line where there is one. */
 function noteLines(checks: Check[], walk: JournalWalk, bad: FirstBad | null): FirstBad | null {
   if (walk.header === null) return noteFirstBad(checks, HEADER_CHECK, bad);
   noteFirstBad(checks, HEADER_CHECK, null, `starts at record ${walk.header.first}`);
-  return noteFirstBad(checks, RECORDS_CHECK, bad, `${walk.records} records up to ${walk.last?.seq ?? 0}`);
+  noteFirstBad(checks, RECORDS_CHECK, bad, `${walk.records} records up to ${walk.last?.seq ?? 0}`);
+  // Of a journal that was not read to its end it cannot be said that every ending is fine.
+  if (bad === null || walk.badEnding !== null)
+    noteFirstBad(checks, ENDINGS_CHECK, walk.badEnding, `${walk.endings} receipts`);
+  return earlierBad(bad, walk.badEnding);
 }
 
 /** The checks that need the whole export; gives the first thing wrong. */
@@ -88,7 +94,8 @@ async function finish(
   const signed: Verification = { ...verification, checks: [] };
   const checkpoint = await readSigned(signed, walk);
   const broken = walk.judgeLast(checkpoint?.head ?? null) ?? findMissing(walk);
-  if (noteLines(checks, walk, broken) !== null) return broken;
+  const bad = noteLines(checks, walk, broken);
+  if (bad !== null) return bad;
   checks.push(...signed.checks);
   if (checkpoint === null) return { line: walk.line, seq: null, why: signed.checks.at(-1)?.detail ?? '' };
   const uncovered = await checkCover(checks, walk, checkpoint);

@@ -127,6 +127,44 @@ export function makeRecords(count: number, note: (seq: number) => string = () =>
   return lines;
 }
 
+/** What a record of an ending and its receipt say about one call; a test changes either. */
+export type Ending = { readonly record: Record<string, unknown>; readonly statement: Statement };
+
+/** Record lines in a valid chain, each with the receipt of its call inside, unless `change` makes them differ. */
+export function makeEndings(
+  count: number,
+  change: (ending: Ending) => Partial<Ending> & { by?: Signer } = () => ({}),
+): string[] {
+  const lines: string[] = [];
+  let prev = ZERO_HASH;
+  for (let seq = 1; seq <= count; seq += 1) {
+    const plain = { record: endingRecord(seq, prev), statement: endingStatement(seq, prev) };
+    const { record, statement, by = signer } = { ...plain, ...change(plain) };
+    const payload = canonicalize(statement);
+    const receipt = createHash('sha256').update(payload).digest('hex');
+    const envelope = JSON.parse(sealText(RECEIPT_PAYLOAD_TYPE, payload, by)) as object;
+    const body = { receipt, envelope, ...(record.body as object) };
+    const line = canonicalize({ ...record, body });
+    lines.push(line);
+    prev = toHex(nodePrimitives.sha256(Buffer.concat([Buffer.of(0), Buffer.from(line)])) as Uint8Array);
+  }
+  return lines;
+}
+
+const ENDED_AT = '2026-03-01T09:00:00.000Z';
+
+function endingRecord(seq: number, prev: string): Record<string, unknown> {
+  const who = { call: `c${seq}`, principal: 'agent:ada', tenant: 'default', tool: 'notes.head' };
+  return { at: ENDED_AT, body: { status: 'ok', code: 'ok' }, kind: 'ended', prev, seq, v: 1, ...who };
+}
+
+function endingStatement(seq: number, prev: string): Statement {
+  const statement = makeStatement();
+  const times = { receivedAt: ENDED_AT, startedAt: ENDED_AT, endedAt: ENDED_AT };
+  const call = { ...statement.predicate.call, ...times, id: `c${seq}` };
+  return { ...statement, predicate: { ...statement.predicate, call, journal: { seq, prev } } };
+}
+
 export async function sealCheckpoint(
   records: readonly string[],
   change: object = {},
@@ -152,4 +190,15 @@ export async function sealCheckpoint(
 export async function makeExport(records: readonly string[], signed = records): Promise<string[]> {
   const header = encodeExportHeader({ first: 1, frontier: [], prev: ZERO_HASH });
   return [header, ...records, encodeExportCheckpoint(await sealCheckpoint(signed))];
+}
+
+/** The lines of an export of the records from `first` on. */
+export async function makeExportFrom(records: readonly string[], first: number): Promise<string[]> {
+  const before = await Promise.all(
+    records.slice(0, first - 1).map((line) => hashRecord(line, nodePrimitives)),
+  );
+  const { hashes } = await appendLeaves(EMPTY_FRONTIER, before, nodePrimitives);
+  const prev = toHex(before.at(-1) ?? new Uint8Array(32));
+  const header = encodeExportHeader({ first, frontier: hashes.map(toHex), prev });
+  return [header, ...records.slice(first - 1), encodeExportCheckpoint(await sealCheckpoint(records))];
 }

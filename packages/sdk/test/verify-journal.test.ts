@@ -59,6 +59,7 @@ describe('verifyJournal()', () => {
         "The key was in use at the saved checkpoint",
         "The export has a header",
         "Every record is canonical and follows the one before it",
+        "Every ending holds its receipt",
         "The checkpoint is a DSSE envelope",
         "The key of the checkpoint is known",
         "The signature of the checkpoint is valid",

@@ -1,4 +1,6 @@
+import type { CheckedCall } from '../core/checked-call.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
+import { formatPrincipal } from '../core/principal.ts';
 import type { Risk, Tool } from '../core/tool.ts';
 import type { ApprovalRow, ApprovalState } from './tables.ts';
 
@@ -13,6 +15,16 @@ export type ApprovalBinding = {
   readonly policySet: string;
 };
 
+/** What an approval of this call under this policy set is bound to. */
+export function bindingOf(
+  { call, tool, toolDigest, inputDigest }: CheckedCall,
+  policySet: string,
+): ApprovalBinding {
+  const { id, artifacts } = tool;
+  const principal = formatPrincipal(call.principal);
+  return { tenant: call.tenant, principal, tool: id, toolDigest, inputDigest, artifacts, policySet };
+}
+
 /** The name of one very call under one very policy set; equal only when every part is equal. */
 export function approvalDigest(binding: ApprovalBinding): Digest {
   const { tenant, principal, tool, toolDigest, inputDigest, artifacts, policySet } = binding;
@@ -26,7 +38,7 @@ export type Approval = {
   readonly tenant: string;
   readonly principal: string;
   readonly tool: string;
-  /** The canonical input without secrets: to be shown, never to be run. */
+  /** The canonical input without secrets: to be shown, never to be run. Empty once the request is used or expired. */
   readonly inputText: string;
   readonly inputDigest: string;
   readonly toolDigest: string;

@@ -9,6 +9,7 @@ export type ApprovalRow = {
   tenant: string;
   principal: string;
   tool: string;
+  /** Empty once it is no longer needed. */
   input_json: string;
   input_digest: string;
   tool_digest: string;
@@ -56,5 +57,12 @@ CREATE TABLE approval (
 ) STRICT;
 CREATE INDEX approval_by_digest ON approval (digest, seq);
 CREATE INDEX approval_by_state ON approval (state, seq);`,
+  },
+  {
+    id: 'approval/002',
+    sql: `
+CREATE INDEX approval_by_asker ON approval (tenant, principal, state, expires_at_ms);
+CREATE INDEX approval_by_expiry ON approval (expires_at_ms);
+CREATE INDEX approval_with_input ON approval (expires_at_ms) WHERE input_json <> '';`,
   },
 ];

@@ -1,34 +1,38 @@
 import { sign } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeEnvelope, preAuthEncoding } from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
+import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
 import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from './key.ts';
+import { moveOver, namesIn, readPrivate, remove, stampOf, UNFINISHED, writeWhole } from './key-files.ts';
 
 /*
  * The signing keys of one state directory: `keys/current.pem` holds the private key that signs now (mode 0600);
- * `keys/<id>.json` the public document of every key there ever was. Rotation retires the old document, forgets the old
- * private key and puts the new one in place by a rename, while the caller holds the write lock of the store; a signer in
- * another process sees the new file before its next signature.
+ * `keys/<id>.json` the public document of every key there ever was.
+ *
+ * Rotation has two steps, both while the caller holds the write lock of the store. `prepare` writes the new key as
+ * `next.pem` and changes nothing else; the caller records it. `settle` follows what is on record: it puts the new key in
+ * place by a rename, publishes it and retires the old one, whose private key lies in `retiring.pem` until its retired
+ * document is written. A key that no record names is removed. Whatever a crash leaves, `settle` can be called again. A
+ * signer in another process sees the new file before its next signature, and every signature is made under that lock:
+ * none is later than the time of retirement.
  */
 
 const CURRENT = 'current.pem';
+const NEXT = 'next.pem';
+const RETIRING = 'retiring.pem';
+/** What only a rotation writes. */
+const OF_ROTATION = /^(next|retiring)\.pem/;
 const encoder = new TextEncoder();
 
 /** Signs payloads; what rooms that make records are handed. */
-export type Signer = { readonly sign: (payloadType: string, payload: string) => string };
+export type Signer = {
+  readonly sign: (payloadType: string, payload: string) => string;
+  /** Since when the key is valid that signs now; nothing that it signs may be dated before. */
+  readonly validSince: () => string;
+};
 
 export type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
 
@@ -38,6 +42,8 @@ export class Keys implements Signer {
   readonly #directory: string;
   #key: SigningKey | null = null;
   #stamp = '';
+  /** Signs in the place of a lost key, in the very transaction that records it. */
+  #standIn: SigningKey | null = null;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -46,14 +52,27 @@ export class Keys implements Signer {
   /** Makes the first key of a new state directory; true when it did. Never replaces a key that went missing. */
   createFirst(nowMs: number): boolean {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const names = readdirSync(this.#directory);
+    if (names.some((name) => !name.endsWith(UNFINISHED))) return false;
     // What a crash left half written was never a key.
-    if (readdirSync(this.#directory).some((name) => !name.endsWith('.new'))) return false;
-    this.#install(generateKey(nowMs));
+    remove(this.#directory, names);
+    const key = generateKey(nowMs);
+    this.#write(CURRENT, encodeKey(key), 0o600);
+    this.#publish(key);
     return true;
   }
 
   get currentId(): string {
     return this.#load().keyId;
+  }
+
+  validSince(): string {
+    return this.#load().createdAt;
+  }
+
+  /** True when the current key is there and signs. */
+  get isReady(): boolean {
+    return this.#tryCurrentId() !== null;
   }
 
   /** Throws where no signature could be made now. */
@@ -73,20 +92,41 @@ export class Keys implements Signer {
     );
   }
 
-  /** Retires the current key and starts a new one. With `lost`, the old private key is not needed any more. */
-  rotate(nowMs: number, lost: boolean): Rotation {
-    const old = lost ? null : this.#load();
-    return this.#replace(old, nowMs, nowMs);
+  /**
+   * Makes the key that is to follow the current one, valid from `nowMs` on. It counts once it is recorded and settled.
+   * With `lost`, there is no current one, and this one signs in memory until then.
+   */
+  prepare(nowMs: number, lost: boolean): Rotation {
+    const from = lost ? null : this.#load().keyId;
+    const key = generateKey(nowMs);
+    this.#write(NEXT, encodeKey(key), 0o600);
+    if (lost) this.#standIn = key;
+    return { from, to: key.keyId };
   }
 
-  /**
-   * Starts a new key when the current one is of a time that is still to come, and would be valid for nothing that is
-   * signed from now on; what it signed up to `lastMs` stays valid. Null when nothing was to be done.
-   */
-  leaveFuture(nowMs: number, lastMs: number): Rotation | null {
-    if (this.#tryCurrentId() === null) return null;
-    const key = this.#load();
-    return key.createdAt <= isoTime(nowMs) ? null : this.#replace(key, nowMs, lastMs);
+  /** Says that the transaction of `prepare` is over, however it went. */
+  leavePrepared(): void {
+    this.#standIn = null;
+  }
+
+  /** True when a rotation was begun and is not settled yet. */
+  get hasPending(): boolean {
+    return namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
+  }
+
+  /** Ends a rotation as the records have it: `named` is the key that they name last, `retiredMs` when the old one ends. */
+  settle(named: string | null, retiredMs: number): void {
+    const next = this.#readPending(NEXT);
+    if (next !== null && next.keyId === named) this.#promote(next);
+    const old = this.#readPending(RETIRING);
+    if (old !== null && old.keyId !== this.#tryCurrentId()) {
+      const retiredAt = isoTime(Math.max(retiredMs, Date.parse(old.createdAt)));
+      this.#write(documentName(old), documentOf(old, retiredAt), 0o644);
+    }
+    remove(
+      this.#directory,
+      namesIn(this.#directory).filter((name) => OF_ROTATION.test(name)),
+    );
   }
 
   /** Every key there ever was, oldest first. */
@@ -127,7 +167,7 @@ export class Keys implements Signer {
     try {
       return this.#load().keyId;
     } catch (error) {
-      if (error instanceof CodedError) return null;
+      if (error instanceof CodedError && error.code === 'attest/missing-key') return null;
       throw error;
     }
   }
@@ -135,52 +175,49 @@ export class Keys implements Signer {
   #load(): SigningKey {
     const path = join(this.#directory, CURRENT);
     try {
-      const { ino, mtimeMs, size, mode } = statSync(path);
-      const stamp = `${ino}:${mtimeMs}:${size}:${mode}`;
+      const stamp = stampOf(path);
       if (this.#key === null || stamp !== this.#stamp) {
-        // Boundary: a signing key that others could have read or written proves nothing.
-        if ((mode & 0o077) !== 0)
-          throw new TypeError(`its mode is ${(mode & 0o777).toString(8)}, expected 600`);
-        this.#key = decodeKey(readFileSync(path, 'utf8'));
+        this.#key = decodeKey(readPrivate(path));
         this.#stamp = stamp;
         // A crash between the key and its document leaves the document to be written here.
         if (!existsSync(join(this.#directory, documentName(this.#key)))) this.#publish(this.#key);
       }
       return this.#key;
     } catch (error) {
+      if (this.#standIn !== null) return this.#standIn;
+      // The key is there, and will be read again.
+      if (isOutOfFiles(error)) throw storeErrorOf(error, `sign with "${path}"`);
       const why = error instanceof Error ? error.message : String(error);
       throw new CodedError('attest/missing-key', `Cannot sign with "${path}": ${why}`, { cause: error });
     }
   }
 
-  #replace(old: SigningKey | null, nowMs: number, retiredMs: number): Rotation {
-    const key = generateKey(nowMs);
-    this.#install(key);
-    if (old !== null) this.#write(documentName(old), documentOf(old, isoTime(retiredMs)), 0o644);
-    return { from: old?.keyId ?? null, to: key.keyId };
+  /** The key in a file of a rotation; null where there is none that may be used. */
+  #readPending(name: string): SigningKey | null {
+    if (!namesIn(this.#directory).includes(name)) return null;
+    try {
+      return decodeKey(readPrivate(join(this.#directory, name)));
+    } catch (error) {
+      if (isOutOfFiles(error)) throw error;
+      return null;
+    }
   }
 
-  #install(key: SigningKey): void {
-    this.#write(CURRENT, encodeKey(key), 0o600);
-    this.#publish(key);
+  #promote(next: SigningKey): void {
+    const current = this.#tryCurrentId() === null ? null : this.#load();
+    // A crash after the rename comes back here no more, and `retiring.pem` is then all there is of the old key.
+    if (current !== null && current.keyId !== next.keyId) this.#write(RETIRING, encodeKey(current), 0o600);
+    moveOver(this.#directory, NEXT, CURRENT);
     this.#key = null;
+    this.#publish(next);
   }
 
   #publish(key: SigningKey): void {
     this.#write(documentName(key), documentOf(key, null), 0o644);
   }
 
-  /** Whole or not at all: written beside, flushed, then renamed. */
   #write(name: string, text: string, mode: number): void {
-    const path = join(this.#directory, name);
-    const fd = openSync(`${path}.new`, 'w', mode);
-    writeSync(fd, name.endsWith('.json') ? `${text}\n` : text);
-    fsyncSync(fd);
-    closeSync(fd);
-    renameSync(`${path}.new`, path);
-    const folder = openSync(this.#directory, 'r');
-    fsyncSync(folder);
-    closeSync(folder);
+    writeWhole(this.#directory, name, name.endsWith('.json') ? `${text}\n` : text, mode);
   }
 }
 

@@ -9,7 +9,10 @@ export type ToolCall = {
   readonly door: string;
   readonly tool: string;
   readonly rawInput: string | Uint8Array;
-  /** A lower wall-clock limit that the caller asks for; null asks for none. */
+  /**
+   * The wall-clock limit that the caller asks for: lower than the configured one, or higher up to the tool's own limit
+   * and the ceiling. Null asks for none, and the configured one holds.
+   */
   readonly timeoutMs: number | null;
   readonly receivedAtMs: number;
 };

@@ -1,11 +1,14 @@
 import { type Decided, decide } from '../approval/decide.ts';
 import { show } from '../approval/list.ts';
-import type { Rotation } from '../attest/keys.ts';
+import type { Keys, Rotation } from '../attest/keys.ts';
+import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
 import { readHead } from '../journal/head.ts';
 import type { Draft } from '../journal/journal.ts';
+import { search } from '../journal/search.ts';
 import { authorizeAct } from '../policy/authorize.ts';
+import type { Transaction } from '../store/transaction.ts';
 import type { Gateway, Records } from './gateway.ts';
 
 /** What a person says to an open question. */
@@ -60,31 +63,72 @@ function requirePerson(by: Principal): void {
   throw new CodedError('policy/denied', `Cannot administer as ${formatPrincipal(by)}: expected a user`);
 }
 
-/** Retires the signing key and records it with the new one; the old key goes on verifying what it signed. */
+/**
+ * Starts a new signing key in two steps: the record that names it, then the key itself. Where the record cannot be
+ * written, nothing has changed; where we end in between, `finishRotation` goes on from the record. The old key goes on
+ * verifying what it signed.
+ */
 export function rotateKey(records: Records, by: Principal, lost: boolean): Rotation {
   if (lost) requirePerson(by);
-  return records.store.transact((tx) => {
-    let rotated: Rotation = { from: null, to: '' };
-    records.journal.append(tx, ({ atMs }) => {
-      rotated = records.keys.rotate(atMs, lost);
-      return rotationDraft(by, rotated, lost);
+  const { store, journal, keys } = records;
+  let rotation: Rotation = { from: null, to: '' };
+  try {
+    store.transact((tx) => {
+      settleRotation(records, tx);
+      if (lost) requireLost(keys);
+      journal.append(tx, ({ atMs }) => {
+        rotation = keys.prepare(atMs, lost);
+        return rotationDraft(by, { ...rotation, lost });
+      });
     });
-    return rotated;
-  });
+  } finally {
+    keys.leavePrepared();
+  }
+  finishRotation(records);
+  return rotation;
+}
+
+/** Ends a rotation that was recorded and not finished, and drops a key that was never recorded. */
+export function finishRotation(records: Records): void {
+  if (records.keys.hasPending) records.store.transact((tx) => settleRotation(records, tx));
 }
 
 /** Goes on from the clock as it is, although the journal is ahead of it; who decided so is on record. */
-export function acceptClock({ store, journal, keys }: Records, by: Principal): void {
+export function acceptClock(records: Records, by: Principal): void {
   requirePerson(by);
+  const { store, journal, keys } = records;
   store.transact((tx) => {
+    settleRotation(records, tx);
     const { atMs: lastMs } = readHead(tx);
     const { atMs } = journal.acceptClock(tx, formatPrincipal(by));
-    const rotated = keys.leaveFuture(atMs, lastMs);
-    if (rotated !== null) journal.append(tx, rotationDraft(by, rotated, false));
+    // What the key signed is of a time that is still to come: it stays valid until then, and signs no more.
+    if (lastMs <= atMs || !keys.isReady) return;
+    const rotation = keys.prepare(atMs, false);
+    journal.append(tx, rotationDraft(by, { ...rotation, lost: false, until: isoTime(lastMs) }));
+  });
+  finishRotation(records);
+}
+
+type RotationBody = Rotation & { readonly lost: boolean; readonly until?: string };
+
+/** Only while the write lock is held: nothing is signed between the last record and the retirement of its key. */
+function settleRotation({ keys, segments }: Records, tx: Transaction): void {
+  if (!keys.hasPending) return;
+  const page = search(segments, { kind: 'key-rotated' }, { newestFirst: true, limit: 1, cursor: null });
+  const [newest] = page.records;
+  const body = newest === undefined ? null : (JSON.parse(newest.line) as { body: RotationBody }).body;
+  const untilMs = body?.until === undefined ? 0 : Date.parse(body.until);
+  keys.settle(body?.to ?? null, Math.max(readHead(tx).atMs, untilMs));
+}
+
+function requireLost(keys: Keys): void {
+  if (!keys.isReady) return;
+  throw new CodedError('door/wrong-usage', 'Cannot replace a lost key: the key is there and signs', {
+    remedy: 'Rotate without --lost.',
   });
 }
 
-function rotationDraft(by: Principal, { from, to }: Rotation, lost: boolean): Draft {
+function rotationDraft(by: Principal, body: RotationBody): Draft {
   const principal = formatPrincipal(by);
-  return { kind: 'key-rotated', call: null, principal, tool: null, tenant: null, body: { from, to, lost } };
+  return { kind: 'key-rotated', call: null, principal, tool: null, tenant: null, body: { ...body } };
 }

@@ -1,13 +1,13 @@
-import { type ApprovalBinding, approvalDigest } from '../approval/approval.ts';
+import { type ApprovalBinding, approvalDigest, bindingOf } from '../approval/approval.ts';
 import { standing } from '../approval/standing.ts';
 import { left } from '../budget/left.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
-import { formatPrincipal } from '../core/principal.ts';
 import { authorize, type Decision } from '../policy/authorize.ts';
 import type { Grant } from '../policy/grant.ts';
+import type { Reader } from '../store/transaction.ts';
 import { unrecordableName } from './facts.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -51,20 +51,21 @@ export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission
   if (gateway.tiers[tier] === undefined) {
     return refusedAs(refuse('tier/unenforceable', `Cannot run ${id}: this gateway has no tier "${tier}"`));
   }
-  return decide(gateway, checked);
+  gateway.policy.refresh();
+  return judge(gateway, gateway.store, checked);
 }
 
-function decide(gateway: Gateway, checked: CheckedCall): Admission {
-  gateway.policy.refresh();
+/** Asks the policies, with what the reader shows of budgets and approvals. */
+export function judge(gateway: Gateway, reader: Reader, checked: CheckedCall): Admission {
   const nowMs = gateway.clock.nowMs();
   // Only policies that read it make it worth a look at the accounts.
   const budgetLeft = gateway.policy.reads.has('budgetLeft')
-    ? left(gateway.store, gateway.budgets, checked, nowMs)
+    ? left(reader, gateway.budgets, checked, nowMs)
     : UNREAD;
   const first = authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs });
   if (first.verdict !== 'ask') return admissionOf(first, checked);
   const binding = bindingOf(checked, first.setDigest);
-  const stand = standing(gateway.store, approvalDigest(binding), nowMs);
+  const stand = standing(reader, approvalDigest(binding), nowMs);
   if (stand.kind !== 'approved') {
     return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
   }
@@ -87,20 +88,6 @@ function admissionOf(decision: Decision, checked: CheckedCall): Admission {
       return { kind: 'refused', checked, refused: decision.refused, verdict };
     }
   }
-}
-
-function bindingOf(checked: CheckedCall, policySet: Digest): ApprovalBinding {
-  const { call, tool, toolDigest, inputDigest } = checked;
-  const principal = formatPrincipal(call.principal);
-  return {
-    tenant: call.tenant,
-    principal,
-    tool: tool.id,
-    toolDigest,
-    inputDigest,
-    artifacts: tool.artifacts,
-    policySet,
-  };
 }
 
 function refusedAs(refused: Refused): Admission {

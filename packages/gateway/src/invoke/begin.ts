@@ -1,6 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
 import { approvalDigest } from '../approval/approval.ts';
 import { ask } from '../approval/ask.ts';
+import { countOpen, MAX_OPEN_REQUESTS } from '../approval/count-open.ts';
 import { standing } from '../approval/standing.ts';
 import { use } from '../approval/use.ts';
 import { reserve } from '../budget/reserve.ts';
@@ -13,7 +14,7 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, UNDECIDED, type Verdict } from './admit.ts';
+import { type Admission, judge, UNDECIDED, type Verdict } from './admit.ts';
 import { appendEnding, type Ended } from './ending.ts';
 import { type CallFacts, grantedFacts, refusalFacts } from './facts.ts';
 import type { Gateway } from './gateway.ts';
@@ -27,6 +28,9 @@ export type Begun = {
   readonly startedAt: string;
 };
 
+/** The decision no longer stands; nothing was written. */
+export type Stale = { readonly kind: 'stale' };
+
 type Granted = Extract<Admission, { kind: 'granted' }>;
 type Asking = Extract<Admission, { kind: 'ask' }>;
 
@@ -34,19 +38,33 @@ type Asking = Extract<Admission, { kind: 'ask' }>;
  * One transaction: either the intent with everything it needs, or the refusal with its receipt. Nothing in between can
  * be seen by another process or be left by a crash.
  */
-export function begin(gateway: Gateway, call: ToolCall, admission: Admission): Promise<Begun | Ended> {
+export function begin(
+  gateway: Gateway,
+  call: ToolCall,
+  admission: Admission,
+): Promise<Begun | Ended | Stale> {
   return gateway.store.commit((tx) => {
-    switch (admission.kind) {
+    // Boundary: the wait for the database may have been long; a forbid that came meanwhile counts.
+    if (admission.kind === 'granted' && !gateway.policy.holds(admission.grant.setDigest))
+      return { kind: 'stale' };
+    const judged = judgeInside(gateway, tx, admission);
+    switch (judged.kind) {
       case 'granted':
-        return beginGranted(gateway, tx, admission);
+        return beginGranted(gateway, tx, judged);
       case 'ask':
-        return refuseIn(gateway, tx, admission, askIn(gateway, tx, admission));
+        return refuseIn(gateway, tx, judged, askIn(gateway, tx, judged));
       case 'refused': {
-        const facts = refusalFacts(gateway, call, admission);
-        return appendEnding(gateway, tx, facts, { outcome: admission.refused, ran: null });
+        const facts = refusalFacts(gateway, call, judged);
+        return appendEnding(gateway, tx, facts, { outcome: judged.refused, ran: null });
       }
     }
   });
+}
+
+/** Where the policies look at what is left of a budget, only what is left in this transaction counts. */
+function judgeInside(gateway: Gateway, tx: Transaction, admission: Admission): Admission {
+  const isJudgedAgain = admission.kind === 'granted' && gateway.policy.reads.has('budgetLeft');
+  return isJudgedAgain ? judge(gateway, tx, admission.checked) : admission;
 }
 
 function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended {
@@ -76,6 +94,7 @@ function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Be
     tenant: facts.tenant,
     body: { facts: facts as unknown as Json },
     opens: gateway.presence.id,
+    isPlain: true,
   });
   return { kind: 'begun', grant, limits, facts, startedAt: at };
 }
@@ -102,6 +121,15 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
     return refuse('policy/approval-required', message, 'Repeat the identical call.');
   }
   const { call, tool, input } = checked;
+  const open = countOpen(tx, binding.tenant, binding.principal, nowMs);
+  if (before.kind !== 'pending' && open >= MAX_OPEN_REQUESTS) {
+    const message = `Cannot run call: it needs an approval, and ${open} requests of ${binding.principal} are open already`;
+    return refuse(
+      'policy/approval-required',
+      message,
+      'Have a user decide the open requests: `palisade approvals list`.',
+    );
+  }
   const { approval, isNew } = ask(tx, {
     id: `apr_${call.id.slice(call.id.indexOf('_') + 1)}`,
     binding,

@@ -64,6 +64,7 @@ export function appendEnding(
       tenant: facts.tenant,
       body: { status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
       closes: status !== 'refused',
+      isPlain: true,
     };
   });
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };

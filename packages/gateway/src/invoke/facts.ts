@@ -2,7 +2,6 @@ import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
-import type { Json } from '../core/json.ts';
 import type { Limits } from '../core/limits.ts';
 import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
 import type { Grant } from '../policy/grant.ts';
@@ -45,9 +44,9 @@ export function refusalFacts(
   const named = recordable(call, redact);
   const definition = checked?.toolDigest ?? null;
   const inputDigest = checked?.inputDigest ?? digestBytes(call.rawInput);
-  const facts: CallFacts = {
+  return {
     ...identityOf(named),
-    tool: { id: named.tool, definition },
+    tool: { id: toolNameOf(named.tool, checked !== null, redact), definition },
     inputDigest,
     policy: { set: verdict.set, decidedBy: verdict.decidedBy },
     approval: null,
@@ -55,14 +54,13 @@ export function refusalFacts(
     limits: null,
     gateway: { version },
   };
-  return withoutSecrets(facts, redact);
 }
 
 /** The facts of a call that was granted and may use what `limits` say. */
-export function grantedFacts({ version, redact }: Records, grant: Grant, limits: Limits): CallFacts {
+export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
   const { call, tool, toolDigest, inputDigest } = grant.call;
   const { approval, setDigest, decidedBy } = grant;
-  const facts: CallFacts = {
+  return {
     ...identityOf(call),
     tool: { id: tool.id, definition: toolDigest },
     inputDigest,
@@ -72,26 +70,20 @@ export function grantedFacts({ version, redact }: Records, grant: Grant, limits:
     limits,
     gateway: { version },
   };
-  return withoutSecrets(facts, redact);
 }
 
-/** What is signed must already be what is recorded: a record is redacted once more, and nothing may change then. */
-function withoutSecrets(facts: CallFacts, redact: Records['redact']): CallFacts {
-  return redact(facts as unknown as Json) as unknown as CallFacts;
-}
-
-/** The first name of a call that cannot be recorded, or null: it breaks the grammar of names, or holds a secret. */
+/** Which name of a call cannot be recorded, or null: it breaks the grammar of names, or the caller put a secret there. */
 export function unrecordableName(call: ToolCall, redact: Records['redact']): string | null {
   const { principal, tenant, run, tool } = call;
-  const isPlain = (name: string) => redact(name) === name;
-  if (!isName(principal.name) || !isPlain(principal.name)) return 'principal';
-  if (!isName(tenant) || !isPlain(tenant)) return 'tenant';
-  if (run !== null && (!isName(run) || !isPlain(run))) return 'run';
-  return isToolName(tool) && isPlain(tool) ? null : 'tool';
+  const isPlain = (name: string) => name === UNNAMED || (isName(name) && redact(name) === name);
+  if (!isPlain(principal.name)) return 'principal';
+  if (!isPlain(tenant)) return 'tenant';
+  if (run !== null && !isPlain(run)) return 'run';
+  return isToolName(tool) ? null : 'tool';
 }
 
 /** Boundary: a name that cannot be recorded never is; what stands in its place says so. */
-export function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
+function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
   switch (unrecordableName(call, redact)) {
     case null:
       return call;
@@ -104,6 +96,11 @@ export function recordable(call: ToolCall, redact: Records['redact']): ToolCall 
     default:
       return { ...call, tool: UNNAMED };
   }
+}
+
+/** The name of a tool that we know is ours; any other is the caller's, who may have put a secret there. */
+function toolNameOf(tool: string, isKnown: boolean, redact: Records['redact']): string {
+  return isKnown || redact(tool) === tool ? tool : UNNAMED;
 }
 
 function identityOf(call: ToolCall): Pick<CallFacts, 'call' | 'principal' | 'tenant'> {

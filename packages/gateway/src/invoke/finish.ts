@@ -9,6 +9,8 @@ import type { Gateway } from './gateway.ts';
 /** A disk or a lock may come back; a run that happened is worth waiting for. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 200;
+const LATER_MS = 5000;
+const LATER_ATTEMPTS = 720;
 
 /** One transaction: the budgets are settled with what was really used, the receipt is signed, the intent is closed. */
 export async function finish(gateway: Gateway, begun: Begun, result: RunResult): Promise<Ended> {
@@ -18,17 +20,29 @@ export async function finish(gateway: Gateway, begun: Begun, result: RunResult):
       ? { status: 'ok', code: 'ok', output: ending.output, usage }
       : fail(ending.code, ending.message, { output: ending.output, truncated: ending.truncated, usage });
   const ran = { startedAt: begun.startedAt, execution };
+  const record = () =>
+    gateway.store.commit((tx) => {
+      settle(tx, begun.facts.call.id, usage);
+      return appendEnding(gateway, tx, begun.facts, { outcome, ran });
+    });
   for (let attempt = 1; ; attempt++) {
     try {
-      return await gateway.store.commit((tx) => {
-        settle(tx, begun.facts.call.id, usage);
-        return appendEnding(gateway, tx, begun.facts, { outcome, ran });
-      });
+      return await record();
     } catch (error) {
-      if (attempt === ATTEMPTS) return unrecorded(begun, result, error);
+      if (attempt === ATTEMPTS) {
+        recordLater(record, LATER_ATTEMPTS);
+        return unrecorded(begun, result, error);
+      }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
+}
+
+/** A gateway that lives on closes the call itself once it can; one that ends leaves it to the next. */
+function recordLater(record: () => Promise<Ended>, attempts: number): void {
+  if (attempts === 0) return;
+  const again = () => record().catch(() => recordLater(record, attempts - 1));
+  setTimeout(again, LATER_MS).unref();
 }
 
 /** It ran, but its ending could not be written: the next start will record it as unknown, and so we call it here. */

@@ -9,6 +9,8 @@ import { recordFault, refuseOrFault } from './fault.ts';
 import { finish } from './finish.ts';
 import type { Gateway } from './gateway.ts';
 
+const MAX_DECISIONS = 8;
+
 /*
  * The line. Every door ends here and nothing runs anywhere else:
  *
@@ -22,12 +24,24 @@ import type { Gateway } from './gateway.ts';
 export async function invoke(gateway: Gateway, call: ToolCall, signal: AbortSignal): Promise<Ended> {
   let begun: Begun | Ended;
   try {
-    begun = await begin(gateway, call, await admit(gateway, call));
+    begun = await admitAndBegin(gateway, call);
   } catch (error) {
     return refuseOrFault(gateway, call, error);
   }
   if (begun.kind === 'ended') return begun;
   return finish(gateway, begun, await run(gateway, begun, signal));
+}
+
+/** A decision that is overtaken by a change of the policies is made again. */
+async function admitAndBegin(gateway: Gateway, call: ToolCall): Promise<Begun | Ended> {
+  for (let attempt = 1; attempt <= MAX_DECISIONS; attempt++) {
+    const begun = await begin(gateway, call, await admit(gateway, call));
+    if (begun.kind !== 'stale') return begun;
+  }
+  throw new CodedError(
+    'policy/unavailable',
+    'Cannot decide call: the policies change faster than it can begin',
+  );
 }
 
 async function run(gateway: Gateway, begun: Begun, signal: AbortSignal): Promise<RunResult> {

@@ -80,7 +80,7 @@ export function writeHead(tx: Transaction, head: Head): void {
 
 /** Signs size, root and last hash of the journal as it stands. Of the live part only the newest checkpoint is kept. */
 export function writeCheckpoint(tx: Transaction, head: Head, signer: Signer): string {
-  const envelope = signer.sign(CHECKPOINT_TYPE, checkpointPayload(head));
+  const envelope = signer.sign(CHECKPOINT_TYPE, checkpointPayload(head, signer.validSince()));
   tx.run(dropLiveCheckpoints, { sealed: tx.get(lastSealed, {})?.last ?? 0 });
   tx.run(insertCheckpoint, { size: head.seq, envelope });
   head.checkpointSeq = head.seq;
@@ -88,9 +88,11 @@ export function writeCheckpoint(tx: Transaction, head: Head, signer: Signer): st
   return envelope;
 }
 
-function checkpointPayload(head: Head): string {
+/** Dated like the last record, but never before the key that signs it. */
+function checkpointPayload(head: Head, validSince: string): string {
+  const at = isoTime(head.atMs);
   return canonicalize({
-    at: isoTime(head.atMs),
+    at: at < validSince ? validSince : at,
     head: Buffer.from(head.hash).toString('hex'),
     origin: Buffer.from(head.origin).toString('hex'),
     root: Buffer.from(rootOf(head.frontier)).toString('hex'),

@@ -26,6 +26,11 @@ export type Draft = {
   readonly tool: string | null;
   readonly tenant: string | null;
   readonly body: { readonly [key: string]: Json };
+  /**
+   * Made of checked names, digests, numbers and what was signed, and of nothing a caller, a tool or an operator wrote:
+   * it holds no secret, and must be recorded to the letter. Anything else is redacted.
+   */
+  readonly isPlain?: boolean;
   /** An intent stays open, in the name of its process, until the record that closes it. */
   readonly opens?: string;
   readonly closes?: boolean;
@@ -49,6 +54,9 @@ export type JournalOptions = {
   /** Told of the newest record right before a transaction is committed. */
   readonly onGrown?: (seq: number) => void;
 };
+
+/** Of one line; half of what a verifier reads, so that no record can ever make the journal unverifiable. */
+export const MAX_LINE_BYTES = 512 * 1024;
 
 export type OpenCall = { readonly call: string; readonly owner: string; readonly seq: number };
 
@@ -100,9 +108,13 @@ export class Journal {
     const position = this.#positionAfter(head);
     const draft = typeof draftAt === 'function' ? draftAt(position) : draftAt;
     const { call, principal, tool, tenant, kind } = draft;
-    const body = this.#options.redact(draft.body);
+    const body = draft.isPlain === true ? draft.body : this.#options.redact(draft.body);
     const { seq, prev, at, atMs } = position;
     const line = canonicalize({ at, body, call, kind, prev, principal, seq, tenant, tool, v: 1 });
+    // Boundary: a line that no verifier reads would spoil every record after it.
+    if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
+      throw new TypeError(`Cannot record "${kind}": the line has over ${MAX_LINE_BYTES} bytes`);
+    }
     const hash = leafHash(line);
     tx.run(insertRecord, { seq, at_ms: atMs, kind, call, principal, tool, tenant, line, hash });
     const tile = appendLeaf(head.frontier, head.seq, hash);

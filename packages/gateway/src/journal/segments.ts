@@ -1,9 +1,9 @@
-import { accessSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
-import { storeErrorOf } from '../store/fault-of.ts';
+import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
 import type { Query } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
 import { Statements } from '../store/transaction.ts';
@@ -19,6 +19,8 @@ import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './tables.t
 const FOLDER = 'journal';
 /** What is moved between two turns of the event loop; calls wait for no more than one slice. */
 const SLICE_RECORDS = 512;
+/** Of a long history; the one that was not read for the longest time is closed for the next. */
+const MAX_OPEN_SEGMENTS = 16;
 const PAGE_BYTES = 16_384;
 /** A copy is named by its first record, the process that made it, and which of its copies it is. */
 const COPY = /^segment-\d{12}-(.+)-\d+\.db$/;
@@ -42,10 +44,13 @@ export type Shelf = {
   readonly all: <P, R>(query: Query<P, R>, values: P) => R[];
 };
 
+type OpenSegment = { readonly db: Database.Database; readonly statements: Statements };
+
 export class Segments {
   readonly #store: Store;
   readonly #folder: string;
-  readonly #open = new Map<string, { db: Database.Database; statements: Statements }>();
+  /** The least recently read first. */
+  readonly #open = new Map<string, OpenSegment>();
   readonly #owner: string;
   #copies = 0;
 
@@ -160,18 +165,11 @@ export class Segments {
   #readSealed<P, R>(row: SegmentRow, q: Query<P, R>, values: P): R[] {
     const path = join(this.#folder, row.file);
     try {
-      let shelf = this.#open.get(path);
-      if (shelf === undefined) {
-        // SQLite would make a missing file anew, and empty.
-        accessSync(path);
-        const db = new Database(path);
-        shelf = { db, statements: new Statements(db) };
-        this.#open.set(path, shelf);
-      }
-      return shelf.statements.all(q, values);
+      return this.#openSealed(path).statements.all(q, values);
     } catch (error) {
       const known = storeErrorOf(error, `read the journal segment "${path}"`);
-      if (known instanceof CodedError) {
+      // A file that cannot be opened at this moment is not damaged.
+      if (known instanceof CodedError && !isOutOfFiles(error)) {
         throw new CodedError(
           'store/corrupt',
           `Cannot read records ${row.first} to ${row.last}: ${known.message}`,
@@ -180,6 +178,35 @@ export class Segments {
       throw known;
     }
   }
+
+  #openSealed(path: string): OpenSegment {
+    const known = this.#open.get(path);
+    this.#open.delete(path);
+    const segment = known ?? attach(path, this.#takeOldest());
+    this.#open.set(path, segment);
+    return segment;
+  }
+
+  /** The connection to use for another segment, when there are as many as there may be. */
+  #takeOldest(): OpenSegment | undefined {
+    const [oldest] = this.#open;
+    if (oldest === undefined || this.#open.size < MAX_OPEN_SEGMENTS) return undefined;
+    this.#open.delete(oldest[0]);
+    return oldest[1];
+  }
+}
+
+/**
+ * A connection that reads one segment. It is used for one after the other, because what is closed keeps its files until
+ * its statements are collected, while what is detached is closed at once.
+ */
+function attach(path: string, used: OpenSegment | undefined): OpenSegment {
+  // SQLite would make a missing file anew, and empty; nor does it tell a damaged file from too many open ones.
+  closeSync(openSync(path, 'r'));
+  const db = used?.db ?? new Database(':memory:');
+  if (used !== undefined) db.exec('DETACH sealed');
+  db.prepare('ATTACH ? AS sealed').run([path]);
+  return used ?? { db, statements: new Statements(db) };
 }
 
 /** On another thread: a whole segment takes the disk longer than a call should wait. */

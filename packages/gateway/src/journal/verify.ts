@@ -11,11 +11,11 @@ import { CodedError } from '../core/coded-error.ts';
 import type { JournalParts } from './export.ts';
 import { type Head, readHead } from './head.ts';
 import { type CheckpointRow, query } from './tables.ts';
-import { type Bad, Walk } from './walk.ts';
+import { type Bad, type Trust, Walk } from './walk.ts';
 
 /*
  * Verifies the journal as it lies in the state directory: the records up to the last signed checkpoint by the verifier
- * of the sdk, the few after it by the chain, and then what stands beside the records: the columns that are searched, the
+ * of the sdk, the few after it by the chain and their receipts, and then what stands beside the records: the columns that are searched, the
  * stored parts of the tree, the head, and the list of open calls. The first bad record is named; a cut-off tail shows
  * against the checkpoint.
  */
@@ -44,13 +44,13 @@ export async function verifyLive(
     open: journal.openCalls(tx),
     lastSeq: tx.get(lastRecord, {})?.seq ?? 0,
   }));
-  const walk = new Walk(parts, head.seq);
+  const walk = new Walk(parts, head.seq, { keys, primitives });
   try {
     const covered = await checkCovered(walk, checkpoint, { keys, primitives });
     const beside =
       checkpointProblem(head, checkpoint) ??
       earliest(walk.bad, covered.bad) ??
-      walk.finish(head, new Set(open.map(({ call }) => call))) ??
+      (await walk.finish(head, new Set(open.map(({ call }) => call)))) ??
       beyond(head, lastSeq);
     return reportOf([...covered.checks], walk.seen, beside);
   } catch (error) {
@@ -59,7 +59,6 @@ export async function verifyLive(
   }
 }
 
-type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
 type Covered = { readonly checks: readonly Check[]; readonly bad: Bad | null };
 
 async function checkCovered(

@@ -1,4 +1,12 @@
-import { parseRecord, ZERO_HASH } from '@palisade/sdk';
+import {
+  findEndingError,
+  holdsReceipt,
+  type JournalRecord,
+  type KeyRing,
+  type Primitives,
+  parseRecord,
+  ZERO_HASH,
+} from '@palisade/sdk';
 import type { JournalParts } from './export.ts';
 import { appendLeaf, encodeFrontier, leafHash, TILE_LEAVES } from './frontier.ts';
 import type { Head } from './head.ts';
@@ -8,14 +16,21 @@ import { query, type RecordRow } from './tables.ts';
 /** The first thing wrong; without a number where it is about no single record. */
 export type Bad = { readonly seq: number | null; readonly why: string };
 
+/** The keys that count and what they are checked with. */
+export type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
+
 const tileAt = query<{ tile: number }>()((db, p) =>
   db.selectFrom('journal_tile').select('hash').where('tile', '=', p('tile')),
 );
 
-/** One pass over all records, shared by the verifier of the sdk and the checks of what stands beside them. */
+/**
+ * One pass over all records, shared by the verifier of the sdk and the checks of what stands beside them. The sdk verifies
+ * the receipts in the lines that it is given; those in the rest are verified here.
+ */
 export class Walk {
   bad: Bad | null = null;
   seen = 0;
+  readonly #trust: Trust;
   readonly #store: JournalParts['store'];
   readonly #rows: Generator<RecordRow>;
   readonly #lastSeq: number;
@@ -24,7 +39,8 @@ export class Walk {
   #origin = ZERO_HASH;
   #lastHash = ZERO_HASH;
 
-  constructor({ store, segments }: JournalParts, lastSeq: number) {
+  constructor({ store, segments }: JournalParts, lastSeq: number, trust: Trust) {
+    this.#trust = trust;
     this.#store = store;
     this.#rows = recordsFrom(segments, 1);
     this.#lastSeq = lastSeq;
@@ -40,15 +56,15 @@ export class Walk {
   }
 
   /** The rest of the chain, then the head and the open calls. */
-  finish(head: Head, open: ReadonlySet<string>): Bad | null {
+  async finish(head: Head, open: ReadonlySet<string>): Promise<Bad | null> {
     while (this.bad === null && this.seen < this.#lastSeq) {
-      const broken = this.#follow(this.#rows.next());
+      const broken = await this.#follow(this.#rows.next());
       if (broken !== null) return broken;
     }
     return this.bad ?? this.#compareHead(head) ?? samePending(this.#open, open);
   }
 
-  #follow({ value: row, done }: IteratorResult<RecordRow>): Bad | null {
+  async #follow({ value: row, done }: IteratorResult<RecordRow>): Promise<Bad | null> {
     const seq = this.seen + 1;
     if (done === true) {
       return {
@@ -63,7 +79,13 @@ export class Walk {
     if (record.value.prev !== this.#lastHash)
       return { seq, why: 'the record does not follow the one before it' };
     this.#note(row);
-    return null;
+    return this.bad ?? this.#endingProblem(record.value);
+  }
+
+  async #endingProblem(record: JournalRecord): Promise<Bad | null> {
+    if (!holdsReceipt(record)) return null;
+    const why = await findEndingError(record, this.#trust.keys, this.#trust.primitives);
+    return why === null ? null : { seq: record.seq, why };
   }
 
   #compareHead(head: Head): Bad | null {
@@ -115,7 +137,9 @@ function differenceOf(row: RecordRow, hash: string): string | null {
     if (row[column] !== record[column]) return `the column "${column}" does not say what the record says`;
   }
   if (Date.parse(record.at) !== row.at_ms) return 'the column "at_ms" does not say what the record says';
-  return hex(row.hash) === hash ? null : 'the stored hash is not that of the record';
+  if (hex(row.hash) !== hash) return 'the stored hash is not that of the record';
+  const isEnding = record.kind === 'ended' || record.kind === 'refused';
+  return isEnding && !holdsReceipt(record) ? 'the record of an ending holds no receipt' : null;
 }
 
 function samePending(inRecords: ReadonlySet<string>, inTable: ReadonlySet<string>): Bad | null {

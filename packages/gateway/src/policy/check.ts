@@ -24,7 +24,8 @@ import { Workbench } from './workbench.ts';
 
 export type CheckResult = (
   | { readonly ok: true; readonly set: PolicySet }
-  | { readonly ok: false; readonly problems: readonly PolicyProblem[] }
+  /** `more` counts the problems that are not listed. */
+  | { readonly ok: false; readonly problems: readonly PolicyProblem[]; readonly more: number }
 ) & { readonly warnings: readonly PolicyProblem[] };
 
 /** Checks policy texts against the tools; an `ok` set cannot harm the instance it is loaded into. */
@@ -83,7 +84,8 @@ export function checkKey(files: readonly PolicyFile[], tools: readonly Tool[], c
 }
 
 function refuseSet(problems: readonly PolicyProblem[], warnings: readonly PolicyProblem[]): CheckResult {
-  return { ok: false, problems: problems.slice(0, POLICY_LIMITS.problems), warnings };
+  const listed = problems.slice(0, POLICY_LIMITS.problems);
+  return { ok: false, problems: listed, more: problems.length - listed.length, warnings };
 }
 
 function emptyWarning(policies: readonly Policy[]): PolicyProblem[] {

@@ -1,11 +1,21 @@
 import type { Clock } from '../core/clock.ts';
-import type { Digest } from '../core/digest.ts';
+import { type Digest, digestValue } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
 import { type CedarLoader, cedarVersion, loadCedar } from './cedar.ts';
 import { checkKey, checkPolicies, isHarmless } from './check.ts';
 import { type Answer, Decider } from './decider.ts';
-import { type PolicyStore, recallActive, recallChecked, remember } from './memory.ts';
-import type { PolicyProblem, PolicySet } from './policy-set.ts';
+import { PROBLEM_LIMITS } from './limits.ts';
+import {
+  hadAnySet,
+  type PolicyStore,
+  recallActive,
+  recallChecked,
+  remember,
+  rememberRefusal,
+  wasRefusalTold,
+} from './memory.ts';
+import { pauseThread } from './pause.ts';
+import { type PolicyProblem, type PolicySet, shorten } from './policy-set.ts';
 import { Directory, type Groups } from './principals.ts';
 import { fingerprint, readPolicyFiles } from './read-files.ts';
 import type { Reads } from './reads.ts';
@@ -24,11 +34,12 @@ import { Workbench } from './workbench.ts';
 
 export type PolicyEvent =
   | { readonly kind: 'policy-loaded'; readonly digest: Digest; readonly ids: readonly string[] }
-  /** The digest is that of the set which stays, null when there is none. */
+  /** The digest is that of the set which stays, null when there is none; `more` counts the problems left out. */
   | {
       readonly kind: 'policy-refused';
       readonly digest: Digest | null;
       readonly problems: readonly PolicyProblem[];
+      readonly more: number;
     }
   | { readonly kind: 'policy-crashed'; readonly digest: Digest | null; readonly message: string };
 
@@ -42,7 +53,12 @@ export type PolicyOptions = {
   readonly onEvent: (event: PolicyEvent) => void;
   /** Another evaluator, for tests that break it. */
   readonly load?: CedarLoader;
+  /** Another way to wait between two looks, for tests that write meanwhile. */
+  readonly pause?: (ms: number) => void;
 };
+
+/** Between the two looks of a start; longer than an editor takes to write a file. */
+const SECOND_LOOK_MS = 50;
 
 type Candidate =
   | {
@@ -51,7 +67,12 @@ type Candidate =
       readonly key: string;
       readonly warnings: readonly PolicyProblem[];
     }
-  | { readonly ok: false; readonly problems: readonly PolicyProblem[]; readonly key: string };
+  | {
+      readonly ok: false;
+      readonly problems: readonly PolicyProblem[];
+      readonly more: number;
+      readonly key: string;
+    };
 
 /** Opens the policies of a state directory, seeding a new one. */
 export function openPolicy(options: PolicyOptions): PolicyEngine {
@@ -66,8 +87,8 @@ export class PolicyEngine {
   readonly #decider: Decider;
   #problems: readonly PolicyProblem[] = [];
   #warnings: readonly PolicyProblem[] = [];
-  #settled = '';
-  #seen = '';
+  #settled: string | null = null;
+  #seen: string | null = null;
   #reported = '';
   #lookedAtMs: number;
 
@@ -78,9 +99,9 @@ export class PolicyEngine {
     this.bench = new Workbench(load);
     this.principals = new Directory(options.groups);
     this.#lookedAtMs = options.clock.monotonicMs();
-    seedPolicies(options.directory);
-    this.#look();
-    if (this.set === null) this.#fallBack();
+    // Boundary: where a set was active, a missing directory must not bring back the starters, which permit more.
+    if (!hadAnySet(options.store)) seedPolicies(options.directory);
+    this.#start();
   }
 
   /** The set that decides now; null means that everything is denied. */
@@ -116,45 +137,69 @@ export class PolicyEngine {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedAtMs < this.#options.reloadMs) return;
     this.#lookedAtMs = nowMs;
-    this.#look();
+    this.#look(this.set);
+  }
+
+  /** Tells whether a decision under that set still stands: it is the set in place, and no file has changed since. */
+  holds(digest: Digest): boolean {
+    if (this.setDigest !== digest) return false;
+    const isFresh = this.#options.clock.monotonicMs() - this.#lookedAtMs < this.#options.reloadMs;
+    return isFresh || this.#print() === this.#settled;
   }
 
   /** Asks the deciding instance; a crash denies this question, is reported and heals before the next. */
   ask(question: Question): Answer {
     const answer = this.#decider.ask(question);
     if (answer.crashed) {
-      const message = answer.errors[0]?.message ?? '';
+      const message = shorten(answer.errors[0]?.message ?? '');
       this.#options.onEvent({ kind: 'policy-crashed', digest: this.setDigest, message });
     }
     return answer;
   }
 
-  #look(): void {
-    const { directory, tools } = this.#options;
-    const views = tools().map((tool) => `${tool.id} ${tool.category} ${viewTool(tool).schema.name}`);
-    const print = [fingerprint(directory), ...views].join('\n');
+  /** A new process knows the set before from the database alone, and may have no later moment for a second look. */
+  #start(): void {
+    const { store, pause = pauseThread } = this.#options;
+    const before = recallActive(store);
+    this.#look(before);
+    if (this.#settled === null) {
+      pause(SECOND_LOOK_MS);
+      this.#look(before);
+    }
+    if (this.set === null) this.#fallBack(before);
+  }
+
+  #look(before: PolicySet | null): void {
+    const print = this.#print();
     if (print === this.#settled) return;
     const isConfirmed = print === this.#seen;
     this.#seen = print;
     const candidate = this.#propose();
     // Boundary: a file that is just being written may lack its last policies, and one of them may be a forbid.
-    if (candidate.ok && !isConfirmed && losesPolicies(this.set, candidate.set)) return;
+    if (candidate.ok && !isConfirmed && losesPolicies(before, candidate.set)) return;
     this.#settled = print;
     if (candidate.ok) this.#activate(candidate);
-    else this.#refuse(candidate.problems, candidate.key);
+    else this.#refuse(candidate);
+  }
+
+  /** Changes whenever the files or the tools do. */
+  #print(): string {
+    const { directory, tools } = this.#options;
+    const views = tools().map((tool) => `${tool.id} ${tool.category} ${viewTool(tool).schema.name}`);
+    return [fingerprint(directory), ...views].join('\n');
   }
 
   #propose(): Candidate {
     const { directory, store, tools } = this.#options;
     const { files, problems } = readPolicyFiles(directory);
     const key = checkKey(files, tools(), cedarVersion());
-    if (problems.length > 0) return { ok: false, problems, key };
+    if (problems.length > 0) return { ok: false, problems, more: 0, key };
     const known = recallChecked(store, key);
     if (known !== null) return { ok: true, set: known, key, warnings: [] };
     const result = checkPolicies(files, tools(), this.bench);
     return result.ok
       ? { ok: true, set: result.set, key, warnings: result.warnings }
-      : { ok: false, problems: result.problems, key };
+      : { ok: false, problems: result.problems, more: result.more, key };
   }
 
   #activate({ set, key, warnings }: Candidate & { ok: true }): void {
@@ -162,7 +207,7 @@ export class PolicyEngine {
     try {
       this.#decider.use(set);
     } catch (error) {
-      onEvent({ kind: 'policy-crashed', digest: set.digest, message: String(error) });
+      onEvent({ kind: 'policy-crashed', digest: set.digest, message: shorten(String(error)) });
       return;
     }
     this.#problems = [];
@@ -175,17 +220,22 @@ export class PolicyEngine {
     if (isNew) onEvent({ kind: 'policy-loaded', digest: set.digest, ids: set.policies.map(({ id }) => id) });
   }
 
-  #refuse(problems: readonly PolicyProblem[], key: string): void {
+  #refuse({ problems, more, key }: Candidate & { ok: false }): void {
+    const { store, clock, onEvent } = this.#options;
     this.#problems = problems;
-    if (this.#reported === key) return;
-    this.#reported = key;
-    const digest = this.setDigest ?? recallActive(this.#options.store)?.digest ?? null;
-    this.#options.onEvent({ kind: 'policy-refused', digest, problems });
+    const digest = this.setDigest ?? recallActive(store)?.digest ?? null;
+    // The same files under another set are other news; the key alone does not tell what could not be read.
+    const refusal = digestValue({ key, digest, problems });
+    if (this.#reported === refusal || wasRefusalTold(store, refusal)) return;
+    this.#reported = refusal;
+    const told = problems.slice(0, PROBLEM_LIMITS.told);
+    onEvent({ kind: 'policy-refused', digest, problems: told, more: more + problems.length - told.length });
+    // What cannot be remembered is told once more by the next process.
+    rememberRefusal(store, refusal, clock.nowMs()).catch(() => undefined);
   }
 
-  /** The files are bad at the start: the set that was good last stays, if it still can be loaded. */
-  #fallBack(): void {
-    const set = recallActive(this.#options.store);
+  /** The files cannot be taken at the start: the set that was good last stays, if it still can be loaded. */
+  #fallBack(set: PolicySet | null): void {
     if (set !== null && isHarmless(set, this.#options.tools(), this.bench)) this.#decider.use(set);
   }
 }

@@ -1,6 +1,8 @@
 /** What a policy directory may hold. Every number is far above a large real set and far below what harms the gateway. */
 export const POLICY_LIMITS = {
   files: 256,
+  /** Of a file name, which is in the id of every policy without an @id, and so in records and receipts. */
+  nameChars: 128,
   fileBytes: 256 * 1024,
   policies: 2_000,
   /** Nested expressions. Evaluation dies at about 150, parsing at about 100 brackets; 40 leaves room for both. */
@@ -10,6 +12,9 @@ export const POLICY_LIMITS = {
   /** Problems listed for one check; the rest is counted. */
   problems: 50,
 } as const;
+
+/** What is told of problems. Cedar quotes the text that it cannot read, whole; a record must stay readable. */
+export const PROBLEM_LIMITS = { chars: 300, told: 20 } as const;
 
 /** What a tool's JSON Schema may turn into. Deeper values are given as canonical JSON text, further fields not at all. */
 export const INPUT_TYPE_LIMITS = { depth: 8, fields: 256, nameChars: 128 } as const;

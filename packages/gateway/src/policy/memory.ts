@@ -1,7 +1,17 @@
 import type { Digest } from '../core/digest.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
-import { FIND_ACTIVE, FIND_CHECK, FIND_SET, KEEP_ACTIVE, KEEP_CHECK, KEEP_SET } from './tables.ts';
+import {
+  FIND_ACTIVE,
+  FIND_ANY_SET,
+  FIND_CHECK,
+  FIND_REFUSAL,
+  FIND_SET,
+  KEEP_ACTIVE,
+  KEEP_CHECK,
+  KEEP_REFUSAL,
+  KEEP_SET,
+} from './tables.ts';
 
 /** The part of the store that this room uses. */
 export type PolicyStore = Pick<Reader, 'get'> & {
@@ -13,6 +23,11 @@ type Row = { readonly digest: string; readonly policies_json: string };
 /** The set that was active last, in this process or another; null when there is none that is whole. */
 export function recallActive(store: PolicyStore): PolicySet | null {
   return toSet(store.get(FIND_ACTIVE, {}));
+}
+
+/** Tells whether any set was ever active in this state directory, also one whose row is no longer whole. */
+export function hadAnySet(store: PolicyStore): boolean {
+  return store.get(FIND_ANY_SET, {}) !== undefined;
 }
 
 /** The set that a check with this very key let pass. */
@@ -33,6 +48,15 @@ export function remember(store: PolicyStore, set: PolicySet, key: string, nowMs:
     tx.run(KEEP_ACTIVE, { digest });
     tx.run(KEEP_CHECK, { key, digest });
   });
+}
+
+/** Tells whether this refusal was reported, by this process or another. */
+export function wasRefusalTold(store: PolicyStore, key: string): boolean {
+  return store.get(FIND_REFUSAL, { key }) !== undefined;
+}
+
+export function rememberRefusal(store: PolicyStore, key: string, nowMs: number): Promise<number> {
+  return store.commit((tx) => tx.run(KEEP_REFUSAL, { key, nowMs }));
 }
 
 function toSet(row: Row | undefined): PolicySet | null {

@@ -129,7 +129,7 @@ export function problemAt(
   message: string,
   hint: string | null = null,
 ): PolicyProblem {
-  return { file: file.name, ...positionAt(file.text, byte), policy: null, message, hint };
+  return { ...fileProblem(file.name, message, hint), ...positionAt(file.text, byte) };
 }
 
 function refuseFile(problem: PolicyProblem): Parsed {

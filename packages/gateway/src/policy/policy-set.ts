@@ -1,4 +1,5 @@
 import { type Digest, digestValue } from '../core/digest.ts';
+import { PROBLEM_LIMITS } from './limits.ts';
 import { PALISADE_SCHEMA } from './schema.ts';
 
 /** One policy as it stands in its file. */
@@ -31,6 +32,14 @@ export function policySetDigest(policies: readonly Policy[]): Digest {
   const byId = policies.map(({ id, text }) => [id, text] as const);
   byId.sort(([a], [b]) => (a < b ? -1 : 1));
   return digestValue({ schema: PALISADE_SCHEMA, policies: byId });
+}
+
+/** Cuts what quotes a policy, a path or a value to a length that fits a record. */
+export function shorten(text: string): string {
+  const { chars } = PROBLEM_LIMITS;
+  if (text.length <= chars) return text;
+  // Half a surrogate pair is no text that could be recorded.
+  return `${text.slice(0, chars - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /** The one way a problem is written for people: `file:line:column: message (hint)`. */

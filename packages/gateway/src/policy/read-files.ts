@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { POLICY_LIMITS } from './limits.ts';
-import type { PolicyFile, PolicyProblem } from './policy-set.ts';
+import { type PolicyFile, type PolicyProblem, shorten } from './policy-set.ts';
 
 /*
  * The only reader of the policies directory. Whoever can write there owns the policies; what is guarded against is a
@@ -62,9 +62,15 @@ function listNames(directory: string, problems: PolicyProblem[]): readonly strin
       ),
     );
   } catch (error) {
-    problems.push(fileProblem('.', `Cannot read "${directory}": ${codeOf(error)}`));
+    problems.push(unreadable(directory, codeOf(error)));
   }
   return [];
+}
+
+function unreadable(directory: string, code: string): PolicyProblem {
+  if (code !== 'ENOENT') return fileProblem('.', `Cannot read "${directory}": ${code}`);
+  const hint = `put the policy files back into "${directory}"`;
+  return fileProblem('.', 'Cannot read the policies: the directory is missing', hint);
 }
 
 function policyNames(directory: string): string[] {
@@ -77,6 +83,8 @@ function policyNames(directory: string): string[] {
 function readPolicyFile(directory: string, name: string): { text: string } | string {
   if (!NAME.test(name))
     return 'Cannot use this file name: expected lower-case words joined by "-" and ".cedar"';
+  if (name.length > POLICY_LIMITS.nameChars)
+    return `Cannot use this file name: expected at most ${POLICY_LIMITS.nameChars} characters`;
   try {
     // Boundary: a link is not followed and a pipe does not block.
     const descriptor = openSync(join(directory, name), OPEN_FLAGS);
@@ -116,8 +124,10 @@ function decode(bytes: Uint8Array): { text: string } | string {
 }
 
 /** A problem with a whole file. */
-export function fileProblem(file: string, message: string): PolicyProblem {
-  return { file, line: 1, column: 1, policy: null, message, hint: null };
+export function fileProblem(file: string, message: string, hint: string | null = null): PolicyProblem {
+  // Boundary: Cedar quotes what it cannot read, be it as long as the file.
+  const short = hint === null ? null : shorten(hint);
+  return { file, line: 1, column: 1, policy: null, message: shorten(message), hint: short };
 }
 
 function codeOf(error: unknown): string {

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { storeErrorOf } from '../store/fault-of.ts';
 import { STARTER_POLICIES } from './starter.table.ts';
 
-/** Writes the starter policies if there is no such directory yet; an existing one, even empty, is left as it is. */
+/**
+ * Writes the starter policies if there is no such directory yet; an existing one, even empty, is left as it is. Only for
+ * a state directory that never had a set: elsewhere a missing directory is an accident, and the starters permit more.
+ */
 export function seedPolicies(directory: string): boolean {
   if (existsSync(directory)) return false;
   // Written aside and moved into place as a whole, so that no other process ever reads half of it.

@@ -20,12 +20,22 @@ export const policyMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    id: 'policy/002',
+    sql: `
+      CREATE TABLE policy_refusal (
+        key TEXT PRIMARY KEY,
+        told_at_ms INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
 ];
 
 type Tables = {
   policy_set: { digest: string; policies_json: string; activated_at_ms: number };
   policy_active: { slot: number; digest: string };
   policy_check: { key: string; digest: string };
+  policy_refusal: { key: string; told_at_ms: number };
 };
 
 const query = queries<Tables>();
@@ -36,6 +46,8 @@ export const FIND_ACTIVE = query()((db) =>
     .innerJoin('policy_set', 'policy_set.digest', 'policy_active.digest')
     .select(['policy_set.digest', 'policies_json']),
 );
+
+export const FIND_ANY_SET = query()((db) => db.selectFrom('policy_set').select('digest').limit(1));
 
 export const FIND_SET = query<{ digest: string }>()((db, p) =>
   db.selectFrom('policy_set').select(['digest', 'policies_json']).where('digest', '=', p('digest')),
@@ -67,5 +79,16 @@ export const KEEP_CHECK = query<{ key: string; digest: string }>()((db, p) =>
   db
     .insertInto('policy_check')
     .values({ key: p('key'), digest: p('digest') })
+    .onConflict((conflict) => conflict.column('key').doNothing()),
+);
+
+export const FIND_REFUSAL = query<{ key: string }>()((db, p) =>
+  db.selectFrom('policy_refusal').select('key').where('key', '=', p('key')),
+);
+
+export const KEEP_REFUSAL = query<{ key: string; nowMs: number }>()((db, p) =>
+  db
+    .insertInto('policy_refusal')
+    .values({ key: p('key'), told_at_ms: p('nowMs') })
     .onConflict((conflict) => conflict.column('key').doNothing()),
 );

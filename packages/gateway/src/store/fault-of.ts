@@ -26,6 +26,7 @@ const SQLITE_CODES: readonly Row[] = [
     code: 'store/unwritable',
     what: 'the directory cannot be used',
   },
+  { pattern: /^(EMFILE|ENFILE)$/, code: 'store/unwritable', what: 'too many files are open' },
   { pattern: /^(ENOSPC|EDQUOT|EFBIG)$/, code: 'store/full', what: 'the disk is full' },
 ];
 
@@ -37,6 +38,13 @@ export function storeErrorOf(error: unknown, doing: string): unknown {
   const row = SQLITE_CODES.find(({ pattern }) => pattern.test(text));
   if (row === undefined) return error;
   return new CodedError(row.code, `Cannot ${doing}: ${row.what} (${text})`, { cause: error });
+}
+
+/** Tells whether the file may be fine and only cannot be opened now. */
+export function isOutOfFiles(error: unknown): boolean {
+  return (
+    error instanceof Error && /^(EMFILE|ENFILE)$/.test(String((error as Error & { code?: string }).code))
+  );
 }
 
 /** Tells whether trying again may help. */

@@ -1,6 +1,16 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
+import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from './fault-of.ts';
 
 /*
@@ -11,6 +21,10 @@ import { storeErrorOf } from './fault-of.ts';
 
 const FOLDER = 'instances';
 const SUFFIX = '.lock';
+/** A lock file that is not locked yet. */
+const UNSEEN_SUFFIX = `${SUFFIX}.new`;
+/** A start takes far less; what is left after it was left by a crash. */
+const UNSEEN_AT_MOST_MS = 60 * 60_000;
 /** A start should not pay for a thousand crashes of the past. */
 const MOST_AT_ONCE = 64;
 
@@ -25,7 +39,7 @@ export class Presence {
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       // Locked before it can be seen: nobody finds it free and takes us for gone.
-      const unseen = `${this.#path(id)}.new`;
+      const unseen = join(this.#folder, `${id}${UNSEEN_SUFFIX}`);
       closeSync(openSync(unseen, 'wx', 0o600));
       this.#lock = takeLock(unseen);
       renameSync(unseen, this.#path(id));
@@ -38,32 +52,39 @@ export class Presence {
   isGone(id: string): boolean {
     if (id === this.id) return false;
     // SQLite would make a missing file anew and leave it behind.
-    if (!existsSync(this.#path(id))) return true;
-    try {
-      takeLock(this.#path(id)).close();
-      return true;
-    } catch {
-      return false;
-    }
+    return !existsSync(this.#path(id)) || isFree(this.#path(id));
   }
 
   /** Forgets a process that is gone. */
   forget(id: string): void {
-    try {
-      unlinkSync(this.#path(id));
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ENOENT') throw error;
-    }
+    remove(this.#path(id));
   }
 
   /** Forgets processes that are gone, but for those whose open calls are still to be closed. */
   sweep(owners: ReadonlySet<string>): void {
-    const ids = readdirSync(this.#folder).flatMap((name) =>
-      name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [],
-    );
-    for (const id of ids.filter((one) => !owners.has(one)).slice(0, MOST_AT_ONCE)) {
-      if (this.isGone(id)) this.forget(id);
+    const names = readdirSync(this.#folder).sort();
+    const ids = names
+      .flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : []))
+      .filter((id) => id !== this.id && !owners.has(id));
+    for (const id of this.#some(ids)) if (this.isGone(id)) this.forget(id);
+    this.#sweepUnseen(names.filter((name) => name.endsWith(UNSEEN_SUFFIX)));
+  }
+
+  /** Removes what processes left that died while they started. */
+  #sweepUnseen(names: readonly string[]): void {
+    const startedMs = madeAtMs(this.#path(this.id));
+    if (startedMs === null) return;
+    for (const path of this.#some(names).map((name) => join(this.#folder, name))) {
+      const madeMs = madeAtMs(path);
+      // Compared with our own file: both times are of the clock of the file system.
+      if (madeMs !== null && startedMs - madeMs > UNSEEN_AT_MOST_MS && isFree(path)) remove(path);
     }
+  }
+
+  /** A bounded part, from a place that differs per process: living ones at the front hide nothing for ever. */
+  #some(names: readonly string[]): string[] {
+    const start = Number.parseInt(digestBytes(this.id).slice(0, 8), 16) % Math.max(names.length, 1);
+    return [...names.slice(start), ...names.slice(0, start)].slice(0, MOST_AT_ONCE);
   }
 
   close(): void {
@@ -73,6 +94,28 @@ export class Presence {
 
   #path(id: string): string {
     return join(this.#folder, `${id}${SUFFIX}`);
+  }
+}
+
+function madeAtMs(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+  }
+}
+
+/** True when nobody holds the lock of that file; a doubt counts as held. */
+function isFree(path: string): boolean {
+  try {
+    takeLock(path).close();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -56,6 +56,26 @@ function answer(gateway: TestGateway, wishes: Partial<Answer> = {}) {
   });
 }
 
+describe('requests for approval', () => {
+  it('are bounded for each principal; an open one is still found', async () => {
+    const { gateway, ask } = await asking();
+    for (let site = 0; site < 100; site++) await ask({ input: { site } });
+    expect(list(gateway.store, { limit: 1000, nowMs: gateway.clock.nowMs() })).toHaveLength(100);
+    const { outcome } = await callTool(gateway, 'test.launch', { input: { site: 100 } });
+    expect(outcome).toMatchObject({
+      code: 'policy/approval-required',
+      message: expect.stringContaining('100 requests'),
+    });
+    expect(list(gateway.store, { limit: 1000, nowMs: gateway.clock.nowMs() })).toHaveLength(100);
+    const known = await callTool(gateway, 'test.launch', { input: { site: 7 } });
+    expect(known.outcome).toMatchObject({ message: expect.stringContaining('apr_') });
+    expect(await ask({ principal: { kind: 'agent', name: 'bob' }, input: { site: 100 } })).toBe(
+      'policy/approval-required',
+    );
+    expect(list(gateway.store, { limit: 1000, nowMs: gateway.clock.nowMs() })).toHaveLength(101);
+  });
+});
+
 describe('an approval', () => {
   it('lets the identical call run once, and the next one asks again', async () => {
     const { gateway, counter, ask } = await asking();

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/daemon.ts';
 import { acceptClock } from '../../src/invoke/administer.ts';
 import { readHead } from '../../src/journal/head.ts';
+import { MAX_LINE_BYTES } from '../../src/journal/journal.ts';
 import { bundleProgram, Child } from '../fixture/child.ts';
 import {
   bodyOf,
@@ -76,6 +77,36 @@ describe('append()', () => {
     const row = recordsOf(records).at(-1);
     expect(bodyOf(row)).toEqual({ token: 'not-a-secret', said: 'it is [redacted:MY_API_KEY]!', tokens: 12 });
     expect(row?.line).not.toContain('hunter2');
+    expect(await verified(records)).toMatchObject({ ok: true });
+  });
+
+  it('takes a line of the largest size and refuses a longer one, leaving no trace', async () => {
+    const records = await openTestRecords();
+    const { store, journal } = records;
+    const append = (text: string) => store.transact((tx) => journal.append(tx, draft({ body: { text } })));
+    append('');
+    const room = MAX_LINE_BYTES - Buffer.byteLength(recordsOf(records).at(-1)?.line ?? '');
+    const before = recordsOf(records);
+    for (const text of ['x'.repeat(room + 1), 'ä'.repeat(room / 2 + 1)]) {
+      expect(() => append(text)).toThrow(
+        new TypeError('Cannot record "note": the line has over 524288 bytes'),
+      );
+    }
+    expect(recordsOf(records)).toEqual(before);
+    append('x'.repeat(room));
+    expect(await verified(records)).toMatchObject({ ok: true, records: 3 });
+  });
+
+  it('stays verifiable and writes one record when processes meet a policy file with a huge bad word', async () => {
+    const policies = `permit ${'x'.repeat(200_000)}`;
+    const { stateDir, close } = await openTestGateway({ policies });
+    await close();
+    for (let i = 0; i < 2; i++) await (await openTestGateway({ stateDir })).close();
+    const records = await openTestRecords({ stateDir });
+    const refused = recordsOf(records).filter(({ kind }) => kind === 'policy-refused');
+    expect(refused).toHaveLength(1);
+    expect(refused[0]?.line.length).toBeLessThan(1500);
+    expect(bodyOf(refused[0])).toMatchObject({ digest: null, problems: [{ file: 'test.cedar' }], more: 0 });
     expect(await verified(records)).toMatchObject({ ok: true });
   });
 });

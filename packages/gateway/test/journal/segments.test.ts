@@ -4,6 +4,7 @@ import {
   copyFileSync,
   openSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -210,3 +211,33 @@ describe('a segment', () => {
     expect(await verified(records)).toMatchObject({ ok: false, firstBad: { seq: 600 } });
   });
 });
+
+describe('a long history', () => {
+  it('is read through few open files, again and again', async () => {
+    const writer = await openTestRecords({ toml: SMALL });
+    appendMany(writer, 24 * 256);
+    await writer.close();
+    const records = await openTestRecords({ stateDir: writer.stateDir });
+    expect(filesOf(records).length).toBeGreaterThan(20);
+    // The writer was of this process as well, and some of its files may still be open.
+    const before = openFilesOf(records);
+    for (let round = 0; round < 2; round++) {
+      expect(recordsOf(records)).toHaveLength(24 * 256 + 1);
+      expect(openFilesOf(records) - before).toBeLessThanOrEqual(16);
+    }
+  });
+});
+
+function openFilesOf(records: TestRecords): number {
+  const files = readdirSync('/proc/self/fd').map((fd) => fileOf(`/proc/self/fd/${fd}`));
+  return files.filter((file) => file.startsWith(folderOf(records))).length;
+}
+
+function fileOf(fd: string): string {
+  try {
+    return readlinkSync(fd);
+  } catch {
+    // It was open while the list was made.
+    return '';
+  }
+}

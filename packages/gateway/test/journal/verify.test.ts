@@ -2,11 +2,13 @@ import { parseKeyRing } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import { Keys } from '../../src/attest/keys.ts';
 import { nodePrimitives } from '../../src/attest/primitives.ts';
+import { digestBytes } from '../../src/core/digest.ts';
 import { leafHash } from '../../src/journal/frontier.ts';
 import { readHead } from '../../src/journal/head.ts';
 import { verifyLive } from '../../src/journal/verify.ts';
 import { NOON } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
+import { endCall } from './ending.ts';
 import { draft, openTestRecords, type RawDatabase, type TestRecords, tamper, verified } from './sample.ts';
 
 const COUNT = 30;
@@ -20,7 +22,7 @@ async function lived(isSigned: boolean): Promise<TestRecords> {
     for (let i = 0; i < COUNT / PER_CALL - 1; i++) {
       const about = { call: `call_${i}`, principal: 'agent:ada', tool: 'palisade.echo', tenant: 'default' };
       journal.append(tx, draft({ ...about, kind: 'intent', body: { i }, opens: presence.id }));
-      journal.append(tx, draft({ ...about, kind: 'ended', body: { i }, closes: true }));
+      endCall(records, tx, `call_${i}`);
     }
     journal.append(tx, draft({ kind: 'intent', call: 'call_open', opens: presence.id }));
   });
@@ -50,6 +52,7 @@ function forge(db: RawDatabase, seq: number, change: (line: string) => string): 
   db.prepare('UPDATE journal_record SET line = ?, hash = ? WHERE seq = ?').run([line, leafHash(line), seq]);
 }
 
+const payloadOf = (receipt: string) => Buffer.from(JSON.parse(receipt).payload, 'base64').toString();
 const addNote = (line: string) => line.replace('"body":{', '"body":{"aaa":1,');
 const cutAt = (seq: number) => (db: RawDatabase) => db.exec(`DELETE FROM journal_record WHERE seq > ${seq}`);
 const lowerHead = (db: RawDatabase, seq: number) =>
@@ -215,8 +218,32 @@ describe('verifyLive()', () => {
     const ring = await parseKeyRing(strange.export(), nodePrimitives);
     if (!ring.ok) throw new Error(ring.why);
     const { ok, firstBad } = await verifyLive(records, ring.keys, nodePrimitives);
-    expect([ok, firstBad?.seq]).toEqual([false, null]);
+    expect([ok, firstBad?.seq]).toEqual([false, 3]);
     expect(firstBad?.why).toContain('signatures.0.keyid');
+  });
+
+  const ABOUT = { principal: 'agent:ada', tool: 'palisade.echo', tenant: 'default' };
+  it.each([
+    ['no receipt', () => ({})],
+    [
+      'the receipt of another call',
+      (receipt: string) => ({ envelope: JSON.parse(receipt), receipt: digestBytes(payloadOf(receipt)) }),
+    ],
+    ['a receipt that nobody signed', () => ({ envelope: { payload: '' } })],
+  ])('finds an ending that holds %s, in a chain that holds', async (_, bodyFor) => {
+    for (const isSigned of [false, true]) {
+      const records = await lived(isSigned);
+      const { store, journal, presence } = records;
+      const seq = store.transact((tx) => {
+        journal.append(tx, draft({ ...ABOUT, kind: 'intent', call: 'call_a', opens: presence.id }));
+        const receipt = endCall(records, tx, 'call_a');
+        const body = { status: 'ok', code: 'ok', ...bodyFor(receipt) };
+        return journal.append(tx, draft({ ...ABOUT, kind: 'refused', call: 'call_b', body })).seq;
+      });
+      expect(await verified(records)).toMatchObject({ ok: false, firstBad: { seq } });
+      store.transact((tx) => journal.checkpoint(tx));
+      expect(await verified(records)).toMatchObject({ ok: false, firstBad: { seq } });
+    }
   });
 
   it('finds a tile that was changed, which would spoil every proof', async () => {

@@ -26,6 +26,12 @@ describe('readPolicyFiles()', () => {
     ['a pipe', 'x.cedar', (d) => void execFileSync('mkfifo', [join(d, 'x.cedar')]), /regular file/],
     ['a directory', 'x.cedar', (d) => mkdirSync(join(d, 'x.cedar')), /regular file/],
     ['a name in capitals', 'Bad.cedar', (d) => writeFileSync(join(d, 'Bad.cedar'), ''), /file name/],
+    [
+      'a name that is too long',
+      `${'x'.repeat(123)}.cedar`,
+      (d) => writeFileSync(join(d, `${'x'.repeat(123)}.cedar`), ''),
+      /at most 128/,
+    ],
     ['a hidden file', '.x.cedar', (d) => writeFileSync(join(d, '.x.cedar'), ''), /file name/],
     ['a NUL', 'x.cedar', (d) => writeFileSync(join(d, 'x.cedar'), 'a\0b'), /NUL/],
     [
@@ -61,7 +67,12 @@ describe('readPolicyFiles()', () => {
     );
     expect(readPolicyFiles(directory).problems[0]?.message).toContain('at most 256');
     rmSync(directory, { recursive: true });
-    expect(readPolicyFiles(directory).problems[0]?.message).toContain('ENOENT');
+    expect(readPolicyFiles(directory).problems).toMatchObject([
+      {
+        message: 'Cannot read the policies: the directory is missing',
+        hint: `put the policy files back into "${directory}"`,
+      },
+    ]);
   });
 });
 

@@ -1,23 +1,13 @@
 import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { callTool, openTestGateway } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
-import { insertNote, notesIn, openNotes, refusalOf } from './sample.ts';
+import { holdLock, insertNote, notesIn, openNotes, refusalOf } from './sample.ts';
 
 const PAGE_BYTES = 4096;
-
-/** Holds the write lock of a store, as a process that hangs would. */
-function holdLock(directory: string): Database.Database {
-  const db = new Database(join(directory, 'palisade.db'));
-  db.exec('BEGIN IMMEDIATE');
-  onTestFinished(() => {
-    db.close();
-  });
-  return db;
-}
 
 describe('a database that another process holds', () => {
   it('ends a write with store/locked, leaves reading alone, and takes the next write', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Presence } from '../../src/store/presence.ts';
@@ -78,6 +78,35 @@ describe('Presence', () => {
       'p_here.lock',
       'p_needed.lock',
     ]);
+  });
+
+  it('sweeps away one that is gone behind any number of living ones', () => {
+    const directory = tempDir();
+    const living = Array.from({ length: 130 }, (_, i) =>
+      present(directory, `p_${String(i).padStart(3, '0')}`),
+    );
+    const gone = join(directory, 'instances', 'p_gone.lock');
+    writeFileSync(gone, '');
+    for (const one of living) one.sweep(new Set());
+    expect(existsSync(gone)).toBe(false);
+    expect(readdirSync(join(directory, 'instances'))).toHaveLength(living.length);
+  });
+
+  it('sweeps away what a process left that died an hour ago while it started, and nothing younger', () => {
+    const directory = tempDir();
+    const here = present(directory, 'p_here');
+    const folder = join(directory, 'instances');
+    for (const [name, minutesAgo] of [
+      ['p_old', 61],
+      ['p_young', 59],
+    ] as const) {
+      const path = join(folder, `${name}.lock.new`);
+      writeFileSync(path, '');
+      const at = statSync(join(folder, 'p_here.lock')).mtimeMs / 1000 - minutesAgo * 60;
+      utimesSync(path, at, at);
+    }
+    here.sweep(new Set());
+    expect(readdirSync(folder).sort()).toEqual(['p_here.lock', 'p_young.lock.new']);
   });
 
   it('is refused with a code where its folder cannot be made', () => {

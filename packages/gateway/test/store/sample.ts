@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import Database from 'libsql';
 import { onTestFinished } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import type { Migration } from '../../src/store/migrate.ts';
@@ -37,4 +39,14 @@ export function refusalOf(act: () => unknown): CodedError {
     throw error;
   }
   throw new Error('Cannot find the refusal: nothing was thrown');
+}
+
+/** Holds the write lock of a store, as a process that hangs would. */
+export function holdLock(directory: string): Database.Database {
+  const db = new Database(join(directory, 'palisade.db'));
+  db.exec('BEGIN IMMEDIATE');
+  onTestFinished(() => {
+    db.close();
+  });
+  return db;
 }

@@ -111,15 +111,30 @@ describe('a tool that runs in the gateway', () => {
     ['ascii', 'x', 100],
     ['two bytes', 'é', 51],
     ['four bytes', '😀', 27],
+    ['escaped', '\n', 100],
+    ['escaped twice', '\\', 100],
+    ['quoted', '"', 100],
+    ['escaped by number', '\u0001', 100],
   ])('and gives more than it may is cut off at a whole character (%s)', async (_, char, count) => {
     const limits = { ...makeTool('x', deaf).limits, outputBytes: 100 };
     const { outcome, statement } = await ending(await open(async () => char.repeat(count), { limits }));
     expect(outcome).toMatchObject({ status: 'failed', code: 'tier/output-exceeded', truncated: true });
     const output = outcome.status === 'failed' ? String(outcome.output) : '';
-    expect(output.startsWith(`"${char}`)).toBe(true);
-    expect(output).not.toContain('\ufffd');
-    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(100);
+    const whole = JSON.stringify(char.repeat(count));
+    expect(whole.startsWith(output)).toBe(true);
+    // One more character of the whole would not fit.
+    const [next = ''] = whole.slice(output.length);
+    expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThanOrEqual(100);
+    expect(Buffer.byteLength(JSON.stringify(output + next))).toBeGreaterThan(100);
+    expect(statement.predicate.usage.outputBytes).toBeLessThanOrEqual(100);
     expect(statement.predicate.output).toMatchObject({ truncated: true });
+  });
+
+  it('and may give next to nothing is cut off to nothing', async () => {
+    const limits = { ...makeTool('x', deaf).limits, outputBytes: 1 };
+    const { outcome, statement } = await ending(await open(async () => 'x', { limits }));
+    expect(outcome).toMatchObject({ code: 'tier/output-exceeded', output: null, truncated: true });
+    expect(statement.predicate.usage.outputBytes).toBe(0);
   });
 
   it('and gives as much as it may is fine', async () => {

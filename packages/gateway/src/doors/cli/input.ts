@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../core/principal.ts';
@@ -7,6 +8,9 @@ import type { Invocation } from './verb.ts';
 /** No input that the strict reader would accept is larger; more is never read into memory. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 const START_BYTES = 4096;
+const LONGEST_TIMEOUT_MS = 86_400_000;
+/** The one place that may be a pipe or a terminal: whoever names it wants to wait. */
+const STANDARD_INPUT = '/dev/stdin';
 
 /** The input as it was given: on the command line, in a file (@FILE) or on standard input (-). */
 export async function readInput(invocation: Invocation): Promise<string | Uint8Array> {
@@ -29,10 +33,22 @@ async function readStandardInput({ edge, signal }: Invocation): Promise<Uint8Arr
   }
 }
 
+/** Opens a file that was named on the command line; never waits for a writer. The caller closes it. */
+export async function openNamed(path: string): Promise<FileHandle> {
+  if (path === STANDARD_INPUT) return open(path, 'r');
+  // Boundary: a FIFO without a writer would hold the command for ever, and a device may never end.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stat = await file.stat();
+  // Reading a directory fails by itself, with the words of the system.
+  if (stat.isFile() || stat.isDirectory()) return file;
+  await file.close();
+  throw new TypeError('it is no regular file, expected one');
+}
+
 /** The bytes of a file that a flag names. */
 export async function readFileFlag(path: string): Promise<Uint8Array> {
   try {
-    const file = await open(path, 'r');
+    const file = await openNamed(path);
     try {
       return await readAll(file.createReadStream({ autoClose: false }), `"${path}"`);
     } finally {
@@ -47,7 +63,7 @@ export async function readFileFlag(path: string): Promise<Uint8Array> {
 /** The first bytes of a file, enough to tell what it is; the file is read again, so a pipe will not do. */
 export async function readStart(path: string): Promise<string> {
   try {
-    const file = await open(path, 'r');
+    const file = await openNamed(path);
     try {
       if (!(await file.stat()).isFile()) throw new TypeError('it is no regular file, expected one');
       const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
@@ -81,6 +97,11 @@ export function numberOf(
   throw wrongUsage(
     `Cannot use --${name} "${raw}": expected a whole number from ${range.min} to ${range.max}`,
   );
+}
+
+/** The time limit of --timeout; null when it is absent. */
+export function timeoutOf(invocation: Invocation): number | null {
+  return numberOf(invocation, 'timeout', { min: 1, max: LONGEST_TIMEOUT_MS, absent: 0 }) || null;
 }
 
 /** Text of a flag, or undefined when it is absent. */

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { type JournalOptions, linesOf, MalformedLine, verifyJournal } from '@palisade/sdk';
 import { nodePrimitives } from '../../attest/primitives.ts';
-import { readFileFlag, textOf, wrongUsage } from './input.ts';
+import { openNamed, readFileFlag, textOf, wrongUsage } from './input.ts';
 import { trustedKeys } from './key-ring.ts';
 import { printReport } from './report.ts';
 import type { Invocation } from './verb.ts';
@@ -11,9 +10,14 @@ export async function verifyExport(invocation: Invocation, path: string): Promis
   const keys = await trustedKeys(invocation);
   const options = await savedCheckpoint(invocation);
   try {
-    const lines = linesOf(createReadStream(path) as AsyncIterable<Uint8Array>);
-    const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
-    return printReport(invocation.print, ok, checks, { records, firstBad });
+    const file = await openNamed(path);
+    try {
+      const lines = linesOf(file.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>);
+      const { ok, checks, records, firstBad } = await verifyJournal(lines, keys, options, nodePrimitives);
+      return printReport(invocation.print, ok, checks, { records, firstBad });
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     if (error instanceof MalformedLine) {
       return printReport(invocation.print, false, [

@@ -9,10 +9,9 @@ const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** The same text with everything that is not plain text spelled out. */
 export function inert(text: string): string {
-  // Boundary: names, messages and outputs come from callers and tools; the terminal must not obey them.
-  return text.replace(ACTIVE, (char) =>
-    char === '\n' || char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  // Boundary: names, messages and outputs come from callers and tools; the terminal must not obey them, and a line feed
+  // in one must not make a line that looks like ours.
+  return text.replace(ACTIVE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** JSON of the same value in which every such character is escaped, so that parsers read what was meant. */
@@ -47,6 +46,13 @@ export class Printer {
   /** A line that is coloured after its values were made inert. */
   styled(style: Style, text: string, rest = ''): void {
     this.#show(`${this.style(style, inert(text))}${inert(rest)}`);
+  }
+
+  /** Text of several lines, each on its own; those after the first are indented, so that none looks like ours. */
+  block(lead: string, text: string, style: Style = 'dim'): void {
+    const [first = '', ...rest] = text.split('\n');
+    this.styled(style, lead, first);
+    for (const line of rest) this.line(`${' '.repeat(Math.max(lead.length, 2))}${line}`);
   }
 
   /** A value as indented JSON, after a few words. */

@@ -80,7 +80,7 @@ export const VERBS: readonly Verb[] = [
   {
     words: 'policy explain',
     args: ['TOOL'],
-    flags: [INPUT, AS, RUN],
+    flags: [INPUT, AS, RUN, TIMEOUT],
     sentence: 'Explain how the live policies decide a call, and what would have to be different.',
     examples: [`palisade policy explain palisade.sleep --input '{"ms":60000}' --as agent:ada`],
     load: () => import('./verbs/policy-explain.ts'),

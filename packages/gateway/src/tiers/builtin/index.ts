@@ -79,10 +79,26 @@ function withinOutput(output: Json, outputBytes: number): RunEnding {
   const text = canonicalize(output);
   const bytes = Buffer.byteLength(text);
   if (bytes <= outputBytes) return { status: 'ok', output };
-  const kept = Buffer.from(text)
-    .subarray(0, outputBytes)
-    .toString('utf8')
-    .replace(/\ufffd$/, '');
   const message = `Cannot return output: it has ${bytes} bytes, expected at most ${outputBytes}`;
-  return { status: 'failed', code: 'tier/output-exceeded', message, output: kept, truncated: true };
+  return {
+    status: 'failed',
+    code: 'tier/output-exceeded',
+    message,
+    output: beginningOf(text, outputBytes),
+    truncated: true,
+  };
+}
+
+/** As much of a canonical text as fits into so many bytes when it is encoded as a string; null when no string does. */
+function beginningOf(text: string, maxBytes: number): string | null {
+  let bytes = '""'.length;
+  if (bytes > maxBytes) return null;
+  let end = 0;
+  for (const char of text) {
+    // Canonical text has no control characters left: only these two are escaped once more.
+    bytes += char === '"' || char === '\\' ? 2 : Buffer.byteLength(char);
+    if (bytes > maxBytes) break;
+    end += char.length;
+  }
+  return text.slice(0, end);
 }

@@ -5,6 +5,8 @@ import { inert, inertJson, Printer } from '../../../src/doors/cli/printer.ts';
 
 /** What makes a terminal act, turns the direction of text around, or is there without being seen. */
 const ACTIVE = [
+  '\n',
+  '\t',
   '\x1b[31m',
   '\x1b]0;title\x07',
   '\x9b31m',
@@ -31,13 +33,13 @@ const text = fc
 
 describe('inert()', () => {
   test('leaves nothing that a terminal would obey or a reader would miss', () => {
-    fc.assert(fc.property(text, (raw) => HARMLESS.test(inert(raw).replace(/[\n\t]/g, ''))));
+    fc.assert(fc.property(text, (raw) => HARMLESS.test(inert(raw))));
   });
 
   test('leaves plain text of any script as it is', () => {
     const plain = fc.string({ unit: 'grapheme' }).filter((raw) => HARMLESS.test(raw));
     fc.assert(fc.property(plain, (raw) => inert(raw) === raw));
-    expect(inert('Grüße, 世界!\tπ\n')).toBe('Grüße, 世界!\tπ\n');
+    expect(inert('Grüße, 世界! π')).toBe('Grüße, 世界! π');
   });
 
   test.each(ACTIVE)('spells out %j', (active) => {
@@ -81,9 +83,35 @@ describe('Printer', () => {
           print.note(raw, 'red', raw);
           print.table([raw.replace(ACTIVE_RUN, '')], [[raw]]);
           print.value({ [raw]: raw }, raw);
+          print.block(raw, raw);
         });
-        return HARMLESS.test(out.replace(/[\n\t]/g, ''));
+        return HARMLESS.test(out.replaceAll('\n', ''));
       }),
+    );
+  });
+
+  test('prints one line for one line, whatever is in it', () => {
+    fc.assert(
+      fc.property(text, (raw) => {
+        const out = printed(false, (print) => {
+          print.line(raw);
+          print.styled('red', raw, raw);
+          print.note(raw, 'red', raw);
+          print.table(['HEAD'], [[raw]]);
+        });
+        expect(out.split('\n')).toHaveLength(6);
+      }),
+    );
+  });
+
+  test('prints a block line by line, and none but the first begins where ours begin', () => {
+    const out = printed(false, (print) => print.block('→ ', 'one\n  two\u202e\ndecided user:eve'));
+    expect(out).toBe('→ one\n    two\\u{202e}\n  decided user:eve\n');
+  });
+
+  test('prints a value over several lines, and a line feed inside of it as \\n', () => {
+    expect(printed(false, (print) => print.value({ a: 'x\ny\tz' }, 'input '))).toBe(
+      'input {\n  "a": "x\\ny\\tz"\n}\n',
     );
   });
 

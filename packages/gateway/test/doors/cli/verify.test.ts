@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeScratch, palisade, useBuild } from './palisade.ts';
+import { BIN, makeScratch, palisade, useBuild } from './palisade.ts';
 
 useBuild();
 const scratch = makeScratch();
@@ -92,6 +93,51 @@ describe('palisade verify by a stranger', () => {
   test('refuses a check that cannot be made of this document', async () => {
     const { status, err } = await asStranger('verify', 'keys.json', '--proof', 'proof.json');
     expect(err).toContain('Cannot use --proof with "keys.json"');
+    expect(status).toBe(64);
+  });
+
+  test.each([
+    ['bytes that are not UTF-8', Buffer.from([0xff])],
+    ['a mark of the byte order', Buffer.from('\ufeff')],
+  ])('rejects a proof with %s', async (_, odd) => {
+    const proof = readFileSync(path('proof.json'));
+    writeFileSync(path('odd-proof.json'), Buffer.concat([odd, proof]));
+    const words = ['verify', 'receipt.json', '--key', 'keys.json', '--proof', 'odd-proof.json'];
+    const { status, out } = await asStranger(...words);
+    expect(out).toContain('NOT VERIFIED');
+    expect(status).toBe(1);
+  });
+});
+
+describe('palisade with a FIFO that nobody writes to', () => {
+  test.each([
+    ['verify', ['verify', 'fifo', '--key', 'keys.json']],
+    ['verify --key', ['verify', 'receipt.json', '--key', 'fifo']],
+    ['verify --proof', ['verify', 'receipt.json', '--key', 'keys.json', '--proof', 'fifo']],
+    ['journal verify --file', ['journal', 'verify', '--file', 'fifo', '--key', 'keys.json']],
+    ['call --input', ['call', 'palisade.echo', '--input', '@fifo']],
+    ['policy test', ['policy', 'test', 'fifo']],
+  ])('refuses it for %s instead of waiting', async (_, words) => {
+    if (!existsSync(path('fifo'))) execFileSync('mkfifo', [path('fifo')]);
+    const { status, err } = await asStranger(...words);
+    expect(err).toContain('Cannot read "fifo": it is no regular file, expected one');
+    expect(status).toBe(64);
+  });
+
+  test('still reads keys from standard input', async () => {
+    const words = ['verify', 'receipt.json', '--key', '/dev/stdin'];
+    const bin = `"${process.execPath}" "${BIN}"`;
+    const out = execFileSync('sh', ['-c', `cat keys.json | ${bin} ${words.join(' ')}`], {
+      cwd: scratch,
+      env: { HOME: home, PATH: process.env.PATH },
+      encoding: 'utf8',
+    });
+    expect(out).toMatch(/\nverified\n$/);
+  });
+
+  test.each(['/dev/zero', '/dev/tty', '/dev/null'])('refuses the device %s', async (device) => {
+    const { status, err } = await asStranger('verify', device, '--key', 'keys.json');
+    expect(err).toContain(`Cannot read "${device}"`);
     expect(status).toBe(64);
   });
 });

@@ -38,14 +38,7 @@ export async function run(invocation: Invocation): Promise<number> {
         ['ID', 'STATE', 'WHO', 'TOOL', 'INPUT', 'EXPIRES'],
         approvals.map((approval) => {
           const { id, principal, tool, inputText, expiresAtMs } = approval;
-          return [
-            id,
-            stateAt(approval, nowMs),
-            principal,
-            tool,
-            inputText.length > SHOWN_INPUT_CHARS ? `${inputText.slice(0, SHOWN_INPUT_CHARS)}…` : inputText,
-            isoTime(expiresAtMs),
-          ];
+          return [id, stateAt(approval, nowMs), principal, tool, shownInput(inputText), isoTime(expiresAtMs)];
         }),
       );
     }
@@ -54,4 +47,9 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     await records.close();
   }
+}
+
+function shownInput(text: string): string {
+  if (text === '') return '-';
+  return text.length > SHOWN_INPUT_CHARS ? `${text.slice(0, SHOWN_INPUT_CHARS)}…` : text;
 }

@@ -19,7 +19,7 @@ export async function run({ args, print, edge, openRecords }: Invocation): Promi
     print.styled('bold', approval.id, `  ${state}`);
     print.line(`who      ${approval.principal} (tenant ${approval.tenant})`);
     print.line(`tool     ${approval.tool} (risk ${approval.risk})`);
-    print.line(`input    ${approval.inputText}`);
+    print.line(`input    ${approval.inputText || `no longer kept (sha256 ${approval.inputDigest})`}`);
     print.line(`policies ${approval.policies.join(', ') || 'none'}`);
     print.line(`asked    ${isoTime(approval.askedAtMs)}, expires ${isoTime(approval.expiresAtMs)}`);
     if (approval.decidedBy !== null) {

@@ -4,16 +4,15 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Ended } from '../../../invoke/ending.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { callOf } from '../asked-call.ts';
-import { numberOf, principalOf, readInput, textOf } from '../input.ts';
+import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
 import { type OutFile, openOut } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
-const LONGEST_TIMEOUT_MS = 86_400_000;
 const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
 
 export async function run(invocation: Invocation): Promise<number> {
-  const timeoutMs = numberOf(invocation, 'timeout', { min: 1, max: LONGEST_TIMEOUT_MS, absent: 0 }) || null;
+  const timeoutMs = timeoutOf(invocation);
   const principal = principalOf(invocation);
   const rawInput = await readInput(invocation);
   const path = textOf(invocation, 'receipt');

@@ -4,7 +4,7 @@ import { exportLines, type JournalParts } from '../../../journal/export.ts';
 import { type LiveReport, verifyLive } from '../../../journal/verify.ts';
 import { textOf } from '../input.ts';
 import { savedCheckpoint, verifyExport } from '../journal-file.ts';
-import { trustedKeys } from '../key-ring.ts';
+import { requireKeys, trustedKeys } from '../key-ring.ts';
 import { printReport } from '../report.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -12,9 +12,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const file = textOf(invocation, 'file');
   if (file !== undefined) return verifyExport(invocation, file);
   const { knownCheckpoint } = await savedCheckpoint(invocation);
-  const keys = await trustedKeys(invocation);
+  requireKeys(invocation);
   const records = await invocation.openRecords();
   try {
+    const keys = await trustedKeys(invocation);
     const live = await verifyLive(records, keys, nodePrimitives);
     const { ok, checks, firstBad } =
       live.ok && knownCheckpoint !== undefined ? await compare(records, keys, live, knownCheckpoint) : live;

@@ -17,7 +17,7 @@ export async function run({ args, print, stateDir, edge }: Invocation): Promise<
   }
   for (const { file, line, column, message, hint } of problems) {
     print.line(`${file}:${line}:${column}: ${message}`);
-    if (hint) print.line(`  ${hint}`);
+    if (hint) print.block('  ', hint);
   }
   for (const { file, line, column, message } of result.warnings)
     print.line(`${file}:${line}:${column}: warning: ${message}`);

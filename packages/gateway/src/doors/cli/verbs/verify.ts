@@ -53,7 +53,7 @@ async function receiptOptions(invocation: Invocation): Promise<ReceiptOptions> {
   return {
     ...(input === undefined ? {} : { input: await readJson(input) }),
     ...(output === undefined ? {} : { output: await readJson(output) }),
-    ...(proof === undefined ? {} : { proof: new TextDecoder().decode(await readFileFlag(proof)) }),
+    ...(proof === undefined ? {} : { proof: await readFileFlag(proof) }),
   };
 }
 

@@ -1,0 +1,87 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/* Files of the key directory: each is there whole or not at all, whenever a process ends. */
+
+/** How the name of a file ends that is still being written. */
+export const UNFINISHED = '.new';
+
+/** Written beside under a name that no other writer has, flushed, then renamed. */
+export function writeWhole(directory: string, name: string, text: string, mode: number): void {
+  const { path, fd } = openUnfinished(join(directory, name), mode);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+    renameSync(path, join(directory, name));
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+  flushFolder(directory);
+}
+
+/** Puts one file in the place of another. */
+export function moveOver(directory: string, from: string, to: string): void {
+  renameSync(join(directory, from), join(directory, to));
+  flushFolder(directory);
+}
+
+/** Removes files, where they are there. */
+export function remove(directory: string, names: readonly string[]): void {
+  for (const name of names) rmSync(join(directory, name), { force: true });
+  flushFolder(directory);
+}
+
+/** Names of the directory, none where there is no directory. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The text of a private key file. */
+export function readPrivate(path: string): string {
+  const { mode } = statSync(path);
+  // Boundary: a signing key that others could have read or written proves nothing.
+  if ((mode & 0o077) !== 0) throw new TypeError(`its mode is ${(mode & 0o777).toString(8)}, expected 600`);
+  return readFileSync(path, 'utf8');
+}
+
+/** Changes whenever the file does. */
+export function stampOf(path: string): string {
+  const { ino, mtimeMs, size, mode } = statSync(path);
+  return `${ino}:${mtimeMs}:${size}:${mode}`;
+}
+
+function openUnfinished(path: string, mode: number): { readonly path: string; readonly fd: number } {
+  for (let attempt = 0; ; attempt++) {
+    const unfinished = `${path}.${process.pid}-${attempt}${UNFINISHED}`;
+    try {
+      return { path: unfinished, fd: openSync(unfinished, 'wx', mode) };
+    } catch (error) {
+      // Another writer has that name, or a crash left it.
+      if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function flushFolder(directory: string): void {
+  const folder = openSync(directory, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}
