@@ -12,6 +12,7 @@ import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
 import { makeRedactor } from './core/redact.ts';
+import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
 import { readHead } from './journal/head.ts';
@@ -46,6 +47,8 @@ export type Opened<T> = T & {
   readonly config: Config;
   /** Signs what is not signed yet, seals what is full, and lets go of everything. */
   readonly close: () => Promise<void>;
+  /** Only lets go: what nobody has verified is not signed on the way out. */
+  readonly release: () => void;
 };
 
 /** Opens the rooms that keep the record: enough to read, verify, export and prove. */
@@ -77,11 +80,12 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
   const close = () => closeRecords(records, roller);
   try {
     foundState(records);
+    finishRotation(records);
   } catch (error) {
     await close();
     throw error;
   }
-  return { ...records, config, close };
+  return { ...records, config, close, release: () => releaseRecords(records) };
 }
 
 /** Opens the whole gateway and closes what processes that are gone have left open. */
@@ -167,8 +171,12 @@ async function closeRecords(records: Records, roller: Roller): Promise<void> {
     if (!(error instanceof CodedError)) throw error;
   } finally {
     await roller.idle();
-    segments.close();
-    presence.close();
-    store.close();
+    releaseRecords(records);
   }
+}
+
+function releaseRecords({ segments, presence, store }: Records): void {
+  segments.close();
+  presence.close();
+  store.close();
 }

@@ -33,7 +33,11 @@ export type Invocation = {
 /** Gives the exit status. */
 export type VerbRun = (invocation: Invocation) => Promise<number>;
 
-export type Opened<T> = T & { readonly config: Config; readonly close: () => Promise<void> };
+export type Opened<T> = T & {
+  readonly config: Config;
+  readonly close: () => Promise<void>;
+  readonly release: () => void;
+};
 
 export type OpenOptions = { readonly stateDir: string; readonly env: Environment; readonly version: string };
 
