@@ -70,10 +70,10 @@ describe('Store', () => {
 });
 
 describe('a state directory of somebody else', () => {
-  /** Runs the gateway as a user who owns neither the directory nor, when we are root, the machine. */
+  /** Opens the store as a user who owns neither the directory nor, when we are root, the machine. */
   async function openAsNobody(directory: string): Promise<string> {
-    const program = await bundleProgram('call-many.ts');
-    return new Child(program, [directory, 'ada'], isRoot ? { uid: NOBODY } : {}).line();
+    const program = await bundleProgram('open-store.ts');
+    return new Child(program, isRoot ? [directory, String(NOBODY)] : [directory]).line();
   }
 
   it('is refused when it is open to others but belongs to another uid', async () => {
