@@ -12,7 +12,7 @@ import { readEnvironment } from '../../packages/gateway/src/config/environment.t
 import { openGateway } from '../../packages/gateway/src/daemon.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { verifyLive } from '../../packages/gateway/src/journal/verify.ts';
-import { bundle } from '../fixtures/bundle.ts';
+import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
 
 const ROUNDS = 20;
@@ -62,7 +62,7 @@ function momentOf(round: number): Moment {
 describe('a gateway that is killed at random points of 200 concurrent calls, 20 times', async () => {
   const stateDir = scratch();
   writeFileSync(join(stateDir, 'palisade.toml'), TOML);
-  const program = await bundle(new URL('../fixtures/many-calls.ts', import.meta.url));
+  const program = await bundle(new URL('../fixtures/many-calls.ts', import.meta.url), scratch());
   const acknowledged = new Map<string, string>();
   for (let round = 0; round < ROUNDS; round++) {
     const lines = await killedRound(program, stateDir, momentOf(round));

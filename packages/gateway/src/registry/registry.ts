@@ -95,28 +95,6 @@ function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<L
 
 /** The digest of everything about a tool that a caller or an approver was shown. */
 function definitionDigest(tool: Tool): Digest {
-  const {
-    id,
-    description,
-    category,
-    risk,
-    inputSchema,
-    outputSchema,
-    capabilities,
-    tier,
-    limits,
-    artifacts,
-  } = tool;
-  return digestValue({
-    id,
-    description,
-    category,
-    risk,
-    inputSchema,
-    outputSchema,
-    capabilities,
-    tier,
-    limits,
-    artifacts,
-  });
+  const { hosts: _, paths: __, executor: ___, ...shown } = tool;
+  return digestValue(shown);
 }

@@ -1,20 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { bundle } from '../fixture/bundle.ts';
 import { tempDir } from './temp-store.ts';
-
-const NODE_MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
 
 /**
  * Starts many processes of one fixture, lets them all get ready, sends them off together, and gives the line that each
  * printed. A fixture prints "ready", waits for a line and prints its result.
  */
 export async function race(entry: URL, argsOf: readonly (readonly string[])[]): Promise<string[]> {
-  const program = await bundle(fileURLToPath(entry));
+  const program = await bundle(entry, tempDir());
   const racers = argsOf.map((args) => new Racer(program, args));
   try {
     for (const racer of racers) await racer.line('ready');
@@ -23,24 +18,6 @@ export async function race(entry: URL, argsOf: readonly (readonly string[])[]): 
   } finally {
     for (const racer of racers) await racer.end();
   }
-}
-
-async function bundle(entry: string): Promise<string> {
-  const directory = tempDir();
-  const outfile = join(directory, 'fixture.mjs');
-  symlinkSync(NODE_MODULES, join(directory, 'node_modules'));
-  await build({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    external: ['libsql'],
-    conditions: ['source'],
-    logLevel: 'silent',
-  });
-  return outfile;
 }
 
 class Racer {
