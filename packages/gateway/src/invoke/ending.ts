@@ -17,6 +17,9 @@ export type Ended = {
   readonly receipt: string | null;
 };
 
+/** Of a call that may have run, and nobody can tell where or how. */
+export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
+
 /** When and where it ran; null when nothing ran. */
 export type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
 
@@ -63,7 +66,7 @@ export function appendEnding(
       tool: facts.tool.id,
       tenant: facts.tenant,
       body: { status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
-      closes: status !== 'refused',
+      closes: ran !== null,
       isPlain: true,
     };
   });

@@ -4,7 +4,7 @@ import { NO_USAGE } from '../core/limits.ts';
 import type { RunEnding, RunResult } from '../tiers/tier.ts';
 import { admit } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
-import type { Ended } from './ending.ts';
+import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
 import { recordFault, refuseOrFault } from './fault.ts';
 import { finish } from './finish.ts';
 import type { Gateway } from './gateway.ts';
@@ -70,7 +70,7 @@ async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEndi
 }
 
 /** A tier that throws has broken, not failed: the call is closed as a fault and costs its one call. */
-async function brokenResult(gateway: Gateway, { grant, facts }: Begun, error: unknown): Promise<RunResult> {
+async function brokenResult(gateway: Gateway, { facts }: Begun, error: unknown): Promise<RunResult> {
   const incident = await recordFault(gateway, facts, error).catch(() => 'that could not be recorded');
   const message = `Cannot finish call: the tier broke, incident ${incident}`;
   const ending = {
@@ -80,6 +80,5 @@ async function brokenResult(gateway: Gateway, { grant, facts }: Begun, error: un
     output: null,
     truncated: false,
   } as const;
-  const execution = { tier: grant.call.tool.tier, executor: 'none', isolation: {} };
-  return { ending, usage: { ...NO_USAGE, calls: 1 }, execution };
+  return { ending, usage: { ...NO_USAGE, calls: 1 }, execution: UNKNOWN_EXECUTION };
 }

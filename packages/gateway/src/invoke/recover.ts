@@ -3,7 +3,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { fail } from '../core/outcome.ts';
 import type { OpenCall } from '../journal/journal.ts';
 import { recordAt } from '../journal/search.ts';
-import { appendEnding } from './ending.ts';
+import { appendEnding, UNKNOWN_EXECUTION } from './ending.ts';
 import type { CallFacts } from './facts.ts';
 import type { Records } from './gateway.ts';
 
@@ -41,9 +41,8 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
   const usage = { ...settle(tx, open.call, 'as-reserved'), calls: 1 };
   const message = 'Cannot tell how the call ended: the gateway stopped while it was running';
   const startedAt = new Date(intent.at_ms).toISOString();
-  const execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
   appendEnding(gateway, tx, facts, {
     outcome: fail('tier/unknown-ending', message, { usage }),
-    ran: { startedAt, execution },
+    ran: { startedAt, execution: UNKNOWN_EXECUTION },
   });
 }

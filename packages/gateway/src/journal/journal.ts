@@ -120,7 +120,10 @@ export class Journal {
     const tile = appendLeaf(head.frontier, head.seq, hash);
     if (tile !== null) tx.run(insertTile, { tile: seq / TILE_LEAVES - 1, hash: tile });
     if (draft.opens !== undefined && call !== null) tx.run(insertOpen, { call, owner: draft.opens, seq });
-    if (draft.closes === true) tx.run(deleteOpen, { call });
+    // Boundary: an ending is recorded once; a second one, after an error that was none, takes its transaction down.
+    if (draft.closes === true && tx.run(deleteOpen, { call }) !== 1) {
+      throw new TypeError(`Cannot record the ending of call ${call}: it is not open`);
+    }
     if (seq === 1) head.origin = hash;
     head.seq = seq;
     head.hash = hash;

@@ -69,6 +69,17 @@ describe('append()', () => {
     expect(await verified(gateway)).toMatchObject({ ok: true });
   });
 
+  it('records the ending of a call once, and only of one that is open', async () => {
+    const records = await openTestRecords();
+    const append = (wishes: Parameters<typeof draft>[0]) =>
+      records.store.transact((tx) => records.journal.append(tx, draft({ call: 'call_1', ...wishes })));
+    append({ kind: 'intent', opens: 'p_test' });
+    append({ kind: 'ended', closes: true });
+    const before = recordsOf(records).length;
+    expect(() => append({ kind: 'ended', closes: true })).toThrow('it is not open');
+    expect(recordsOf(records)).toHaveLength(before);
+  });
+
   it('takes the values of secrets out of a record and leaves words about them', async () => {
     const env = { MY_API_KEY: 'hunter2-hunter2', MY_NAME: 'not-a-secret' };
     const records = await openTestRecords({ env });

@@ -55,7 +55,12 @@ describe('a tool that runs in the gateway', () => {
     expect(statement.predicate.execution).toEqual({
       tier: 'builtin',
       executor: 'test.it@0.0.0',
-      isolation: { boundary: 'none', process: 'gateway' },
+      isolation: {
+        boundary: 'none',
+        process: 'gateway',
+        held: 'wallMs outputBytes',
+        counted: 'calls wallMs outputBytes',
+      },
     });
     expect(statement.predicate.usage).toMatchObject({ calls: 1, outputBytes: 15, cpuMs: 0, fuel: 0 });
   });

@@ -11,6 +11,14 @@ import type { RunEnding, Tier } from '../tier.ts';
  * and the size of its output are held. CPU time is shared with the gateway and therefore not counted.
  */
 
+/** Which limits were held and which usage was counted; the others of a receipt are terms, not facts, for these tools. */
+const ACHIEVED = {
+  boundary: 'none',
+  process: 'gateway',
+  held: 'wallMs outputBytes',
+  counted: 'calls wallMs outputBytes',
+} as const;
+
 const TIMED_OUT = Symbol('timed out');
 
 export function builtinTier(clock: Clock, version: string): Tier {
@@ -27,7 +35,7 @@ export function builtinTier(clock: Clock, version: string): Tier {
         execution: {
           tier: 'builtin',
           executor: `${checked.tool.id}@${version}`,
-          isolation: { boundary: 'none', process: 'gateway' },
+          isolation: ACHIEVED,
         },
       };
     },
