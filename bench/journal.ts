@@ -187,7 +187,7 @@ async function sampleEnding(scratch: string): Promise<{ draft: Draft; line: stri
     for (const { call, kind, principal, tool, tenant, line } of recordsFrom(gateway.segments, 1)) {
       if (call !== callId || kind !== 'ended') continue;
       const { body } = JSON.parse(line) as Pick<Draft, 'body'>;
-      return { draft: { kind, call, principal, tool, tenant, body, closes: true }, line };
+      return { draft: { kind, call, principal, tool, tenant, body }, line };
     }
   } finally {
     await gateway.close();
