@@ -26,7 +26,7 @@ function project({ name, include, maxWorkers, order, timeoutMs }: Group): TestPr
       sequence: { groupOrder: order },
       testTimeout: timeoutMs,
       hookTimeout: timeoutMs,
-      server: { deps: { inline: [/@palisade\/sdk/] } },
+      server: { deps: { inline: [/@palisade\/(sdk|wasm)/] } },
     },
   };
 }

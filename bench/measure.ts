@@ -13,7 +13,7 @@ export type Goal = { readonly atMost: number } | { readonly atLeast: number };
 
 export type Figure = {
   readonly name: string;
-  readonly unit: 'x' | 'ms' | 'us' | 'per s' | 'bytes';
+  readonly unit: 'x' | 'ms' | 'us' | 'ns' | 'per s' | 'MB/s' | 'bytes';
   readonly spread: Spread;
   readonly goal?: Goal;
   readonly note?: string;

@@ -10,9 +10,21 @@ import { build } from 'esbuild';
 import { TEXT_ASSETS } from '../tools/assets.mjs';
 import { projectRoot as root } from '../tools/check.mjs';
 import { plotOf } from './plot.mjs';
+import { ratioPlotOf } from './plot-ratios.mjs';
 import { printFigures } from './table.mjs';
 
-const BENCHES = ['decision', 'line', 'journal', 'verify', 'start'];
+const BENCHES = [
+  'decision',
+  'line',
+  'journal',
+  'verify',
+  'start',
+  'wasm-kernels',
+  'wasm-programs',
+  'wasm-rewrite',
+  'wasm-crossing',
+  'wasm-pool',
+];
 const results = join(root, 'bench/results');
 
 /** The same bundle as the shipped one, so that what is measured is what users run. */
@@ -27,7 +39,7 @@ async function bundle(names, outdir) {
     platform: 'node',
     target: 'node20',
     conditions: ['source'],
-    external: ['libsql', '@cedar-policy/cedar-wasm'],
+    external: ['libsql', '@cedar-policy/cedar-wasm', 'esbuild'],
     loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
@@ -73,7 +85,10 @@ async function main() {
     const { version, arch, platform } = process;
     const document = { at: new Date().toISOString(), quick, node: version, platform, arch, benches };
     writeFileSync(join(results, 'latest.json'), `${JSON.stringify(document, null, 2)}\n`);
-    writeFileSync(join(results, 'plot.svg'), plotOf(benches.flatMap(({ figures }) => figures)));
+    const figures = benches.flatMap((bench) => bench.figures);
+    writeFileSync(join(results, 'plot.svg'), plotOf(figures));
+    const ratios = ratioPlotOf(figures);
+    if (ratios !== undefined) writeFileSync(join(results, 'metering.svg'), ratios);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

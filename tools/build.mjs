@@ -1,7 +1,7 @@
 /**
- * Builds what is shipped. The SDK is compiled file by file with its types; the gateway is bundled, because a command
- * that loads one file starts faster than one that loads hundreds. Each build is made beside its old one and then takes
- * its place, stamped with the sources it was made from.
+ * Builds what is shipped. The SDK and the WebAssembly engine are compiled file by file with their types; the gateway is
+ * bundled, because a command that loads one file starts faster than one that loads hundreds. Each build is made beside
+ * its old one and then takes its place, stamped with the sources it was made from.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -15,11 +15,9 @@ import { BUILDS, stampOf } from './stamp.mjs';
 const root = projectRoot;
 
 const makers = {
-  async sdk(outDir) {
-    const words = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'packages/sdk', '--outDir', outDir];
-    const { ok, output } = await run(process.execPath, words, { cwd: root });
-    if (!ok) throw new Error(`Cannot compile packages/sdk:\n${output}`);
-  },
+  sdk: (outDir) => compile('sdk', outDir),
+
+  wasm: (outDir) => compile('wasm', outDir),
 
   async gateway(outDir) {
     const source = join(root, 'packages/gateway/src');
@@ -54,6 +52,12 @@ const makers = {
     writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
   },
 };
+
+async function compile(name, outDir) {
+  const words = [join(root, 'node_modules/typescript/bin/tsc'), '-p', `packages/${name}`, '--outDir', outDir];
+  const { ok, output } = await run(process.execPath, words, { cwd: root });
+  if (!ok) throw new Error(`Cannot compile packages/${name}:\n${output}`);
+}
 
 /** Code of the far side of a thread or a process is started by its file, so it stays a file of its own. */
 function farSides(source) {

@@ -20,6 +20,7 @@ const STATIC_CHECKS = [
     words: [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'ci', '--colors=off'],
   },
   { name: 'types of sdk', words: tsc('packages/sdk') },
+  { name: 'types of wasm', words: tsc('packages/wasm') },
   { name: 'types of gateway', words: tsc('packages/gateway') },
   { name: 'types of tests and tools', words: tsc('.') },
   { name: 'imports', words: tool('imports') },

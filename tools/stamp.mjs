@@ -14,6 +14,15 @@ export const BUILDS = {
       'tsconfig.base.json',
     ],
   },
+  wasm: {
+    stamp: 'packages/wasm/dist/.sources',
+    sources: [
+      'packages/wasm/src',
+      'packages/wasm/package.json',
+      'packages/wasm/tsconfig.json',
+      'tsconfig.base.json',
+    ],
+  },
   gateway: {
     stamp: 'packages/gateway/dist/.sources',
     sources: [
@@ -21,6 +30,8 @@ export const BUILDS = {
       'packages/gateway/package.json',
       'packages/sdk/src',
       'packages/sdk/package.json',
+      'packages/wasm/src',
+      'packages/wasm/package.json',
     ],
   },
 };

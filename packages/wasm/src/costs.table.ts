@@ -1,0 +1,49 @@
+/**
+ * What work costs, in fuel. One unit is one plain operator; everything that takes longer than a few operators pays by
+ * its length. A change of a number here changes every count: raise METER_VERSION with it.
+ */
+
+/** Entering a function. */
+export const ENTRY = 1;
+
+/** An operator that is not named below. */
+export const OPERATOR = 1;
+
+/** Structure and what V8 makes no code for. */
+export const FREE = 'unreachable nop block loop else end drop return';
+
+/**
+ * Operators whose work grows with an operand: `base` units, and 2^shift units per byte, element or page.
+ * Filling memory runs at about eight bytes in the time of an operator; V8 handles table elements one by one; a grow
+ * is a call into V8's runtime, and each new page costs page faults later.
+ */
+export const BY_LENGTH = {
+  'memory.fill': { base: 16, shift: -3 },
+  'memory.copy': { base: 16, shift: -3 },
+  'memory.init': { base: 16, shift: -3 },
+  'memory.grow': { base: 512, shift: 7 },
+  'table.fill': { base: 64, shift: 3 },
+  'table.copy': { base: 64, shift: 3 },
+  'table.init': { base: 64, shift: 3 },
+  'table.grow': { base: 512, shift: 3 },
+} as const;
+
+export type LengthOperator = keyof typeof BY_LENGTH;
+
+/** The most work between two checks inside one activation of a function. */
+export const MOST_UNCHECKED = 10_000;
+
+/** The most work between a call and the next check or the end of the function. */
+export const MOST_AFTER_CALL = 1_000;
+
+/** A function without branches, loops or calls that costs no more than this is paid for by its callers. */
+export const MOST_PREPAID = 64;
+
+/** A function without loops or calls and of no more than this in all is not checked at entry: its callers are. */
+export const MOST_LIGHT = 250;
+
+/** Stack is counted in units of this many bytes. */
+export const STACK_UNIT_BYTES = 32;
+
+/** What a frame takes beside its locals and operands. */
+export const FRAME_BYTES = 96;

@@ -1,0 +1,68 @@
+/** How a module or a call can fail. One code per thing a caller would do differently. */
+export type WasmErrorCode =
+  /** Bytes that are no module. */
+  | 'malformed'
+  /** Well-formed, but its types do not fit together. */
+  | 'invalid'
+  /** A feature outside the gate; `detail` is its name. */
+  | 'feature'
+  /** Past a limit; `detail` is its key. */
+  | 'limit'
+  /** An import is missing or has another type. */
+  | 'link'
+  /** No such export, or arguments that do not fit it. */
+  | 'export'
+  /** The fuel ran out. */
+  | 'fuel'
+  /** The calls nest too deep. */
+  | 'stack'
+  | 'unreachable'
+  | 'out-of-bounds'
+  /** A division by zero, or a conversion of what has no integer. */
+  | 'arithmetic'
+  /** A table element that is empty or of another type was called. */
+  | 'indirect-call'
+  /** A trap of another kind. */
+  | 'trap'
+  /** No room: the instances or the bytes are used up, or the machine has no memory left. */
+  | 'memory'
+  /** A host function threw; `cause` is what it threw. */
+  | 'host'
+  /** The deadline passed. */
+  | 'deadline'
+  /** The instance has failed before or was handed back. */
+  | 'retired';
+
+/** What a call took until it ended, well or not. */
+export type Usage = {
+  readonly fuelUsed: number;
+  /** All memories of the instance together, at their largest. */
+  readonly peakMemoryBytes: number;
+};
+
+export type WasmErrorFacts = {
+  readonly offset?: number;
+  readonly detail?: string;
+  readonly cause?: unknown;
+  readonly usage?: Usage;
+};
+
+/** The one error this package throws for what a guest is or does; anything else is a bug of ours. */
+export class WasmError extends Error {
+  override readonly name = 'WasmError';
+  readonly code: WasmErrorCode;
+  /** The byte of the module where the trouble is. */
+  readonly offset: number | undefined;
+  readonly detail: string | undefined;
+  /** What the call took; there is none where nothing ran. */
+  readonly usage: Usage | undefined;
+
+  constructor(code: WasmErrorCode, message: string, facts: WasmErrorFacts = {}) {
+    const where = facts.offset === undefined ? '' : ` (at byte ${facts.offset})`;
+    super(message + where, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.offset = facts.offset;
+    this.detail = facts.detail;
+    this.usage = facts.usage;
+  }
+}

@@ -1,0 +1,19 @@
+export { type Usage, WasmError, type WasmErrorCode } from './error.ts';
+export { FEATURES, type FeatureName, isSupported } from './features.table.ts';
+export { type Facts, inspect } from './inspect.ts';
+export type {
+  CallOptions,
+  CallResult,
+} from './instance/call.ts';
+export type { CompiledModule } from './instance/compile.ts';
+export { type CompileOptions, createEngine, type Engine, type EngineOptions } from './instance/engine.ts';
+export type { Guest } from './instance/guest.ts';
+export { type HostFunction, type HostTable, hostFunction, hostTable } from './instance/host.ts';
+export type { Occupancy } from './instance/house.ts';
+export type { Instance, InstanceOptions } from './instance/instantiate.ts';
+export type { Pool, PoolOptions } from './instance/pool.ts';
+export type { ModuleExport, ModuleImport } from './instance/recipe.ts';
+export type { GuestValue, NumberType } from './instance/value.ts';
+export { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from './limits.ts';
+export { METER_VERSION, type Metered, type MeterOptions, meter } from './meter/meter.ts';
+export type { Form } from './meter/plan.ts';

@@ -1,0 +1,110 @@
+import { type Usage, WasmError } from '../error.ts';
+
+/** The exports that the meter adds to a module. */
+export type Controls = {
+  /** Sets the fuel and the stack of the next call, and forgets why the last one ended. */
+  readonly set: (fuel: number, stackBytes: number) => void;
+  readonly left: () => number;
+  /** 0: the guest ended by itself; 1: its fuel ran out; 2: its stack did. */
+  readonly why: () => number;
+  readonly start: (() => unknown) | undefined;
+};
+
+/** What one call of a guest knows of itself; one of these per seat, set anew for each call. */
+export type CallState = {
+  controls: Controls;
+  memories: readonly WebAssembly.Memory[];
+  /** The memory that host functions see. */
+  memory: WebAssembly.Memory | undefined;
+  running: boolean;
+  /** The fuel this call was given. */
+  fuel: number;
+  /** What host functions charged beyond their price. */
+  debt: number;
+  deadline: number;
+  /** How many crossings are left until the clock is read again. */
+  patience: number;
+  context: unknown;
+  /** The last error of the guest view: it keeps its code when the host function lets it through. */
+  raised: WasmError | undefined;
+  /** What ended the call; nothing the guest or a host function does afterwards makes it succeed. */
+  ended: WasmError | undefined;
+  readonly now: () => number;
+};
+
+/** Crossings between two looks at the clock, which costs several times what a crossing does. */
+export const PATIENCE = 64;
+
+/** Those of a seat without a guest. */
+export const NO_CONTROLS: Controls = Object.freeze({
+  set: () => {},
+  left: () => 0,
+  why: () => 0,
+  start: undefined,
+});
+
+export function newCallState(now: () => number): CallState {
+  return {
+    controls: NO_CONTROLS,
+    memories: [],
+    memory: undefined,
+    running: false,
+    fuel: 0,
+    debt: 0,
+    deadline: Number.POSITIVE_INFINITY,
+    patience: PATIENCE,
+    context: undefined,
+    raised: undefined,
+    ended: undefined,
+    now,
+  };
+}
+
+/** Fuel left, negative when there was not enough. */
+export function fuelLeft(state: CallState): number {
+  return state.controls.left() - state.debt;
+}
+
+/** What the call took so far; exact at a host call and at the end. */
+export function usageOf(state: CallState): Usage {
+  const fuelUsed = Math.min(state.fuel, state.fuel - fuelLeft(state));
+  return { fuelUsed, peakMemoryBytes: memoryBytes(state) };
+}
+
+/** What a call took that had not enough fuel: all it was given. */
+export function wholeUsage(state: CallState): Usage {
+  return { fuelUsed: state.fuel, peakMemoryBytes: memoryBytes(state) };
+}
+
+// Memories never shrink: what they are now is the most they were.
+function memoryBytes(state: CallState): number {
+  let bytes = 0;
+  for (const memory of state.memories) bytes += memory.buffer.byteLength;
+  return bytes;
+}
+
+/** Ends the call: the first reason stays, and a guest that runs on is stopped at its next check. */
+export function endCall(state: CallState, reason: WasmError): WasmError {
+  state.ended ??= reason;
+  // Boundary: no fuel and no stack, whatever becomes of the exception on its way through the guest.
+  state.controls.set(-1, 0);
+  return state.ended;
+}
+
+export function outOfFuel(state: CallState): WasmError {
+  const message = `Cannot finish call: its fuel of ${state.fuel} ran out, expected it to need less or be given more`;
+  return new WasmError('fuel', message, { usage: wholeUsage(state) });
+}
+
+/** Throws when the deadline has passed; otherwise grants the next crossings without a look. */
+export function readClock(state: CallState): void {
+  state.patience = PATIENCE;
+  if (state.deadline === Number.POSITIVE_INFINITY || state.now() < state.deadline) return;
+  throw endCall(state, pastDeadline(state));
+}
+
+export function pastDeadline(state: CallState): WasmError {
+  return new WasmError('deadline', 'Cannot finish call: its deadline passed, expected it to end before', {
+    usage: usageOf(state),
+  });
+}

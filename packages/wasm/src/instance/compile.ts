@@ -1,0 +1,120 @@
+import { WasmError } from '../error.ts';
+import type { Limits } from '../limits.ts';
+import { meter } from '../meter/meter.ts';
+import type { Form } from '../meter/plan.ts';
+import type { WasmModule } from '../read/module.ts';
+import { digest, writeHex } from './digest.ts';
+import { addSeal, writeDiskForm } from './disk-form.ts';
+import { writeFileTerms } from './file-terms.ts';
+import type { Price } from './host.ts';
+import type { KeyParts } from './key.ts';
+import { CONTROL_MODULE, type ModuleExport, type ModuleImport, type Recipe, recipeOf } from './recipe.ts';
+
+/** A module that was metered and compiled. Only the engine that made it makes instances of it. */
+export type CompiledModule = {
+  /** What this follows from: the module, the limits, the prices and the meter. In hexadecimal, as all three. */
+  readonly digest: string;
+  /** SHA-256 of the guest's module as it came. */
+  readonly moduleDigest: string;
+  /** SHA-256 of the disk form: who remembers it need not trust the place where the file lies. */
+  readonly seal: string;
+  readonly form: Form;
+  readonly isDeterministic: boolean;
+  readonly limits: Limits;
+  readonly imports: readonly ModuleImport[];
+  readonly exports: readonly ModuleExport[];
+  /** The disk form, for `revive`. */
+  serialise(): Uint8Array<ArrayBuffer>;
+};
+
+/** A compiled module and what is behind it. */
+export type Compilation = {
+  readonly compiled: CompiledModule;
+  readonly recipe: Recipe;
+  readonly bytes: number;
+};
+
+/** Meters and compiles bytes that nobody changes meanwhile. */
+export async function compile(
+  bytes: Uint8Array<ArrayBuffer>,
+  key: Uint8Array,
+  parts: KeyParts,
+): Promise<Compilation> {
+  const { limits, form, isDeterministic, prices } = parts;
+  const hostFuel = fuelByName(prices);
+  const metered = meter(bytes, {
+    limits,
+    form,
+    deterministic: isDeterministic,
+    memories: 'import',
+    start: 'defer',
+    hostFuel,
+  });
+  requireForeignNames(metered.module);
+  const hostCharged = nameImports(metered.module, metered.chargedByHost);
+  const file = writeDiskForm({ key, terms: writeFileTerms({ ...parts, hostCharged }), code: metered.bytes });
+  const seal = await digest(file);
+  const module = await compileCode(metered.bytes);
+  const recipe = recipeOf({
+    module,
+    sections: metered.module,
+    memories: metered.memories,
+    hostFuel,
+    hostCharged: new Set(hostCharged),
+    limits,
+  });
+  return completeCompilation({ recipe, parts, key, file, seal });
+}
+
+/** The fuel of each host function as the meter takes it. */
+export function fuelByName(prices: readonly Price[]): Readonly<Record<string, number>> {
+  return Object.freeze(Object.fromEntries(prices.map(([module, name, fuel]) => [`${module}.${name}`, fuel])));
+}
+
+/** Boundary: a guest that imports under the engine's own name could be given the memory of the engine's making. */
+function requireForeignNames({ imports }: WasmModule): void {
+  const taken = imports.find(({ module }) => module === CONTROL_MODULE);
+  if (taken === undefined) return;
+  const message = `Cannot compile module: it imports from "${CONTROL_MODULE}", expected other modules only`;
+  throw new WasmError('link', message, { offset: taken.start, detail: `${taken.module}.${taken.name}` });
+}
+
+function nameImports({ imports }: WasmModule, indices: readonly number[]): readonly string[] {
+  const charged = new Set(indices);
+  return imports
+    .filter(({ kind, index }) => kind === 'function' && charged.has(index))
+    .map(({ module, name }) => `${module}.${name}`);
+}
+
+async function compileCode(code: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> {
+  try {
+    return await WebAssembly.compile(code);
+  } catch (cause) {
+    if (!(cause instanceof WebAssembly.CompileError)) throw cause;
+    throw new WasmError('invalid', 'Cannot compile module: V8 refuses its metered form', { cause });
+  }
+}
+
+export type CompilationParts = {
+  readonly recipe: Recipe;
+  readonly parts: KeyParts;
+  readonly key: Uint8Array;
+  readonly file: Uint8Array;
+  readonly seal: Uint8Array;
+};
+
+export function completeCompilation({ recipe, parts, key, file, seal }: CompilationParts): Compilation {
+  const compiled: CompiledModule = Object.freeze({
+    digest: writeHex(key),
+    moduleDigest: parts.moduleDigest,
+    seal: writeHex(seal),
+    form: parts.form,
+    isDeterministic: parts.isDeterministic,
+    limits: recipe.limits,
+    imports: recipe.imports,
+    exports: recipe.exports,
+    serialise: () => addSeal(file, seal),
+  });
+  // V8 keeps a copy of the code beside ours.
+  return { compiled, recipe, bytes: 2 * file.length };
+}

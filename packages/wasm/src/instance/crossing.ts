@@ -1,0 +1,169 @@
+import { WasmError } from '../error.ts';
+import { type CallState, endCall, fuelLeft, outOfFuel, PATIENCE, readClock, usageOf } from './call-state.ts';
+import type { Guest } from './guest.ts';
+import type { HostRow } from './host.ts';
+import { type GuestValue, isNumberType, JS_TYPES, type ValueName } from './value.ts';
+
+type Results = GuestValue | readonly GuestValue[] | undefined;
+
+/** What V8 calls when the guest calls an import. */
+export type Crossing = (...values: GuestValue[]) => Results;
+
+/** One row of the host table as one guest reaches it. */
+type Gate = {
+  readonly row: HostRow;
+  readonly run: HostRow['run'];
+  readonly guest: Guest;
+  readonly state: CallState;
+  /** How many plain crossings this one counts for when it comes to reading the clock. */
+  readonly weight: number;
+  /** Fuel that the meter leaves to the crossing. */
+  readonly fuel: number;
+  readonly blocks: boolean;
+  readonly yields: 'nothing' | 'number' | 'other';
+};
+
+/** Fuel that is taken for as long as one plain crossing. */
+const FUEL_PER_CROSSING = 64;
+
+export type CrossingTerms = { readonly guest: Guest; readonly state: CallState; readonly isCharged: boolean };
+
+/** A function that lets a guest reach one row of the table, and lets nothing but numbers back. */
+export function crossingOf(row: HostRow, { guest, state, isCharged }: CrossingTerms): Crossing {
+  const weight = row.blocks ? PATIENCE : Math.min(PATIENCE, 1 + Math.floor(row.fuel / FUEL_PER_CROSSING));
+  const fuel = isCharged ? row.fuel : 0;
+  const gate: Gate = {
+    row,
+    run: row.run,
+    guest,
+    state,
+    weight,
+    fuel,
+    blocks: row.blocks,
+    yields: yieldOf(row),
+  };
+  const open = BY_ARITY[row.params.length] ?? openToMany;
+  return open(gate);
+}
+
+/** Fixed parameters where they are few: gathering and spreading them costs a third more on each crossing. */
+const BY_ARITY: readonly ((gate: Gate) => Crossing)[] = [
+  (gate) => () => {
+    try {
+      enter(gate);
+      return leave(gate, gate.run(gate.guest));
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  },
+  (gate) => (a) => {
+    try {
+      enter(gate);
+      return leave(gate, gate.run(gate.guest, a as GuestValue));
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  },
+  (gate) => (a, b) => {
+    try {
+      enter(gate);
+      return leave(gate, gate.run(gate.guest, a as GuestValue, b as GuestValue));
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  },
+  (gate) => (a, b, c) => {
+    try {
+      enter(gate);
+      return leave(gate, gate.run(gate.guest, a as GuestValue, b as GuestValue, c as GuestValue));
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  },
+  (gate) => (a, b, c, d) => {
+    try {
+      enter(gate);
+      return leave(
+        gate,
+        gate.run(gate.guest, a as GuestValue, b as GuestValue, c as GuestValue, d as GuestValue),
+      );
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  },
+];
+
+function openToMany(gate: Gate): Crossing {
+  return (...values) => {
+    try {
+      enter(gate);
+      return leave(gate, gate.run(gate.guest, ...values));
+    } catch (thrown) {
+      throw fail(gate, thrown);
+    }
+  };
+}
+
+function yieldOf({ results }: HostRow): Gate['yields'] {
+  if (results.length === 0) return 'nothing';
+  return results.length === 1 && results[0] !== 'i64' ? 'number' : 'other';
+}
+
+function enter({ state, weight, fuel }: Gate): void {
+  state.debt += fuel;
+  state.patience -= weight;
+  if (state.patience <= 0) readClock(state);
+  // Boundary: a guest that owes fuel to a host function reaches no other one before it has it.
+  if (state.debt > 0 && fuelLeft(state) < 0) throw endCall(state, outOfFuel(state));
+}
+
+function leave(gate: Gate, result: unknown): Results {
+  if (gate.blocks) readClock(gate.state);
+  if (gate.yields === 'number' && typeof result === 'number') return result;
+  if (gate.yields === 'nothing' && result === undefined) return result;
+  return checkResult(gate.row, result);
+}
+
+// Boundary: only numbers cross. An object would let V8 run its `valueOf` or iterate it; a promise would be a 0.
+function checkResult({ results }: HostRow, result: unknown): Results {
+  const [first] = results;
+  if (results.length === 1 && first !== undefined) {
+    if (isJsTypeOf(first, result)) return result;
+    throw new TypeError(`The result is ${nameOf(result)}, expected ${expectation(first)}`);
+  }
+  if (results.length === 0) throw new TypeError(`The result is ${nameOf(result)}, expected nothing`);
+  if (!Array.isArray(result) || result.length !== results.length) {
+    throw new TypeError(`The result is ${nameOf(result)}, expected an array of ${results.length}`);
+  }
+  return results.map((type, index) => {
+    const value: unknown = result[index];
+    if (isJsTypeOf(type, value)) return value;
+    throw new TypeError(`Result ${index} is ${nameOf(value)}, expected ${expectation(type)}`);
+  });
+}
+
+function isJsTypeOf(type: ValueName, value: unknown): value is GuestValue {
+  return isNumberType(type) && typeof value === JS_TYPES[type];
+}
+
+function expectation(type: ValueName): string {
+  return `a ${isNumberType(type) ? JS_TYPES[type] : type} for ${type}`;
+}
+
+function nameOf(value: unknown): string {
+  if (value instanceof Promise) return 'a promise (host functions are synchronous)';
+  return value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? `an array of ${value.length}`
+      : `of type ${typeof value}`;
+}
+
+/** What ends the call: what ended it before, what the guest view raised, or a fault of the host function. */
+function fail({ row, state }: Gate, thrown: unknown): WasmError {
+  if (state.ended !== undefined) return state.ended;
+  if (thrown instanceof WasmError && thrown === state.raised) return endCall(state, thrown);
+  // What it threw may hold anything, secrets too: it is in `cause`, never in the message.
+  const message = `Cannot finish call: host function ${row.module}.${row.name} failed`;
+  return endCall(state, new WasmError('host', message, { cause: thrown, usage: usageOf(state) }));
+}

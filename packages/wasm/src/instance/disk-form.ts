@@ -1,0 +1,95 @@
+/**
+ * A compiled module as bytes that can lie on a disk. The file is: four bytes of magic, the version of the file, the
+ * version of the meter, the key, the length of the terms, the terms as JSON, the metered module, and SHA-256 over all of
+ * that, the seal.
+ *
+ * What such a file is worth: its terms are bound to the key, so it cannot pass for another module, other limits or other
+ * prices than those of the digest that the caller remembers. The metered code is not: who can write the file can write
+ * another seal too. So without a remembered seal a file is as trustworthy as the place it lies in, and with one as the
+ * place where the seal lies. Whoever can write both can replace both.
+ */
+import { WasmError } from '../error.ts';
+import { METER_VERSION } from '../meter/meter.ts';
+import { digest, writeHex } from './digest.ts';
+
+const MAGIC = 0x706c7761;
+const FORMAT_VERSION = 1;
+const DIGEST_BYTES = 32;
+const KEY_AT = 12;
+const TERMS_LENGTH_AT = KEY_AT + DIGEST_BYTES;
+const TERMS_AT = TERMS_LENGTH_AT + 4;
+
+export type DiskForm = {
+  readonly key: Uint8Array;
+  /** JSON. */
+  readonly terms: string;
+  readonly code: Uint8Array;
+};
+
+/** The file without its seal. */
+export function writeDiskForm({ key, terms, code }: DiskForm): Uint8Array<ArrayBuffer> {
+  const encoded = new TextEncoder().encode(terms);
+  const file = new Uint8Array(TERMS_AT + encoded.length + code.length);
+  const view = new DataView(file.buffer);
+  view.setUint32(0, MAGIC);
+  view.setUint32(4, FORMAT_VERSION);
+  view.setUint32(8, METER_VERSION);
+  file.set(key, KEY_AT);
+  view.setUint32(TERMS_LENGTH_AT, encoded.length);
+  file.set(encoded, TERMS_AT);
+  file.set(code, TERMS_AT + encoded.length);
+  return file;
+}
+
+/** The file with its seal behind it. */
+export function addSeal(file: Uint8Array, seal: Uint8Array): Uint8Array<ArrayBuffer> {
+  const sealed = new Uint8Array(file.length + seal.length);
+  sealed.set(file);
+  sealed.set(seal, file.length);
+  return sealed;
+}
+
+export type Expected = { readonly digest: string; readonly seal?: string };
+
+export type Opened = DiskForm & {
+  readonly file: Uint8Array<ArrayBuffer>;
+  readonly seal: Uint8Array<ArrayBuffer>;
+};
+
+/** Takes a file apart if it is whole and is what was expected; anything else is 'malformed'. */
+export async function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Expected): Promise<Opened> {
+  if (sealed.length < TERMS_AT + DIGEST_BYTES)
+    throw refusal(`it has ${sealed.length} bytes`, 'a whole file', 0);
+  const view = new DataView(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+  requireNumber(view, { at: 0, name: 'magic number', value: MAGIC });
+  requireNumber(view, { at: 4, name: 'file version', value: FORMAT_VERSION });
+  requireNumber(view, { at: 8, name: 'meter version', value: METER_VERSION });
+  const file = sealed.subarray(0, sealed.length - DIGEST_BYTES);
+  const seal = await digest(file);
+  const key = file.subarray(KEY_AT, TERMS_LENGTH_AT);
+  // Boundary: every byte is as it was written, and the file is the one that was asked for.
+  requireDigest('seal', sealed.subarray(file.length), writeHex(seal));
+  requireDigest('digest', key, expected.digest);
+  if (expected.seal !== undefined) requireDigest('seal', seal, expected.seal);
+  const codeAt = TERMS_AT + view.getUint32(TERMS_LENGTH_AT);
+  if (codeAt > file.length)
+    throw refusal('its terms are longer than the file', 'them inside', TERMS_LENGTH_AT);
+  const terms = new TextDecoder().decode(file.subarray(TERMS_AT, codeAt));
+  return { key, terms, code: file.subarray(codeAt), file, seal };
+}
+
+type Field = { readonly at: number; readonly name: string; readonly value: number };
+
+function requireNumber(view: DataView, { at, name, value }: Field): void {
+  const found = view.getUint32(at);
+  if (found !== value) throw refusal(`its ${name} is ${found}`, String(value), at);
+}
+
+function requireDigest(name: string, found: Uint8Array, expected: string): void {
+  if (writeHex(found) !== expected) throw refusal(`its ${name} is ${writeHex(found)}`, expected);
+}
+
+export function refusal(is: string, expected: string, offset?: number, cause?: unknown): WasmError {
+  const facts = { ...(offset === undefined ? {} : { offset }), ...(cause === undefined ? {} : { cause }) };
+  return new WasmError('malformed', `Cannot revive module: ${is}, expected ${expected}`, facts);
+}

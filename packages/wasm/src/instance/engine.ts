@@ -1,0 +1,147 @@
+/**
+ * The engine: guests in, numbers out. In comes a module that nobody trusts. It is metered, compiled and kept by what it
+ * is (compile, cache); admitted against the caps of the house and linked to a table of host functions, type for type
+ * (house, link, host); given a seat with memories of its own (seat, memory); called with fuel, stack and a deadline
+ * (call, crossing, guest); and when it fails, V8's word for it is told apart by what V8 says to known failures (trap).
+ *
+ * Trusted: V8, the host functions, the clock. Not trusted: the module, its names, its arguments to host functions, what
+ * it leaves in its memory. A guest reaches nothing but its own memory and the rows of the table it was linked to; it
+ * stops when its fuel or its stack is used up, at the same instruction each time. What fuel does not bound is the time
+ * inside V8's compiler and inside host functions: who needs a hard end runs the engine in a process that can be killed.
+ *
+ * Everything after compilation is synchronous. One call at a time per instance; an instance that failed is never called
+ * again; a pool gives every call a new guest. This room opens no file, starts no timer, knows no network and reads no
+ * clock but the one it was handed.
+ */
+import { WasmError } from '../error.ts';
+import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
+import { defaultForm } from '../meter/meter.ts';
+import type { Form } from '../meter/plan.ts';
+import { Cache, type CacheBounds } from './cache.ts';
+import { type Compilation, type CompiledModule, compile } from './compile.ts';
+import { digest, writeHex } from './digest.ts';
+import type { Expected } from './disk-form.ts';
+import { type HostTable, NO_HOSTS } from './host.ts';
+import { House, type Occupancy } from './house.ts';
+import { type Instance, type InstanceOptions, instantiate } from './instantiate.ts';
+import { type KeyParts, keyOf } from './key.ts';
+import { openPool, type Pool, type PoolOptions } from './pool.ts';
+import type { Recipe } from './recipe.ts';
+import { revive } from './revive.ts';
+
+export type EngineOptions = {
+  /** In place of the default ones, up to the ceilings. Nothing that the engine is asked for passes them. */
+  readonly limits?: Partial<Limits>;
+  /** How many compiled modules are kept, and how many bytes of them. */
+  readonly cache?: CacheBounds;
+  /** How many instances may live at once, those of pools included. */
+  readonly instances?: number;
+  /** How much memory they may be promised together. */
+  readonly totalMemoryBytes?: number;
+  readonly form?: Form;
+  /** NaNs have one bit pattern, so that a run can be repeated bit for bit on another machine. */
+  readonly deterministic?: boolean;
+  /** The clock of deadlines. Milliseconds that only go forward. */
+  readonly now?: () => number;
+};
+
+export type CompileOptions = {
+  readonly limits?: Partial<Limits>;
+  /** The table that instances will be linked to: what a call costs is built into the module. */
+  readonly hosts?: HostTable;
+};
+
+export type Engine = {
+  readonly limits: Limits;
+  /** Meters and compiles a module, or gives the one it made before. The bytes may be changed as soon as this returns. */
+  compile(bytes: Uint8Array, options?: CompileOptions): Promise<CompiledModule>;
+  /** A module from its disk form, held against the digest (and the seal) that the caller remembers. */
+  revive(serialised: Uint8Array, expected: Expected): Promise<CompiledModule>;
+  instantiate(compiled: CompiledModule, options?: InstanceOptions): Instance;
+  pool(compiled: CompiledModule, options: PoolOptions): Pool;
+  /** What is reserved now. */
+  occupancy(): Occupancy;
+};
+
+const GIB = 1024 ** 3;
+const DEFAULT_CACHE: CacheBounds = { entries: 256, bytes: GIB / 4 };
+const DEFAULT_INSTANCES = 256;
+const DEFAULT_TOTAL_MEMORY_BYTES = 4 * GIB;
+
+/** An engine that shares nothing with another one. */
+export function createEngine(options: EngineOptions = {}): Engine {
+  const limits = Object.freeze({ ...DEFAULT_LIMITS, ...options.limits });
+  narrowLimits(CEILINGS, limits);
+  const form = options.form ?? defaultForm();
+  const isDeterministic = options.deterministic === true;
+  const now = options.now ?? (() => performance.now());
+  const house = new House(
+    requireWhole({
+      instances: options.instances ?? DEFAULT_INSTANCES,
+      totalMemoryBytes: options.totalMemoryBytes ?? DEFAULT_TOTAL_MEMORY_BYTES,
+    }),
+  );
+  const cache = new Cache<Compilation>(requireWhole(options.cache ?? DEFAULT_CACHE), ({ bytes }) => bytes);
+  const recipes = new WeakMap<CompiledModule, Recipe>();
+
+  function remember({ compiled, recipe }: Compilation): CompiledModule {
+    recipes.set(compiled, recipe);
+    return compiled;
+  }
+
+  function recipeFor(compiled: CompiledModule): Recipe {
+    // Boundary: only what this engine metered under its own limits is ever run by it.
+    const recipe = recipes.get(compiled);
+    if (recipe === undefined)
+      throw new TypeError('Cannot make instance: the module was not compiled by this engine');
+    return recipe;
+  }
+
+  return Object.freeze({
+    limits,
+    async compile(raw: Uint8Array, { limits: wanted = {}, hosts = NO_HOSTS }: CompileOptions = {}) {
+      const narrowed = narrowLimits(limits, wanted);
+      const bytes = copyBytes(raw, narrowed);
+      const moduleDigest = writeHex(await digest(bytes));
+      const parts: KeyParts = {
+        moduleDigest,
+        limits: narrowed,
+        form,
+        isDeterministic,
+        prices: hosts.prices(),
+      };
+      const key = await keyOf(parts);
+      return remember(await cache.get(writeHex(key), () => compile(bytes, key, parts)));
+    },
+    async revive(serialised: Uint8Array, expected: Expected) {
+      // Not kept by key: a file is believed by the one who asked for it, not by everyone who compiles that module.
+      return remember(
+        await revive(new Uint8Array(serialised), { ...expected, limits, form, isDeterministic }),
+      );
+    },
+    instantiate: (compiled: CompiledModule, wanted: InstanceOptions = {}) =>
+      instantiate(recipeFor(compiled), wanted, { house, now }),
+    pool: (compiled: CompiledModule, wanted: PoolOptions) =>
+      openPool(recipeFor(compiled), wanted, { house, now }),
+    occupancy: () => house.occupancy(),
+  });
+}
+
+/** Boundary: a bound that is no number would hold nothing back. */
+function requireWhole<T extends Readonly<Record<string, number>>>(bounds: T): T {
+  for (const [name, bound] of Object.entries(bounds)) {
+    if (Number.isSafeInteger(bound) && bound >= 0) continue;
+    throw new RangeError(`Cannot create engine: ${name} is ${String(bound)}, expected a whole number`);
+  }
+  return Object.freeze({ ...bounds });
+}
+
+/** A copy that the caller cannot change while it is hashed and compiled. */
+function copyBytes(raw: Uint8Array, { moduleBytes }: Limits): Uint8Array<ArrayBuffer> {
+  if (raw.byteLength > moduleBytes) {
+    const message = `Cannot compile module: it has ${raw.byteLength} bytes, expected at most ${moduleBytes}`;
+    throw new WasmError('limit', message, { detail: 'moduleBytes' });
+  }
+  // Boundary: `slice` would not do, a Buffer's shares its bytes.
+  return new Uint8Array(raw);
+}

@@ -1,0 +1,101 @@
+import { WasmError } from '../error.ts';
+import { type CallState, endCall, fuelLeft, outOfFuel, usageOf } from './call-state.ts';
+
+/**
+ * What a host function sees of the guest that called it: one memory (the one exported as `memory`, else the first) and
+ * the fuel. Pointers and lengths are taken as the 32-bit numbers the guest handed over, signed or not. Good only until
+ * the host function returns.
+ */
+export type Guest = {
+  /** What was handed to this call as `context`. */
+  readonly context: unknown;
+  /** A view of the guest's memory as it is now; a memory that grows leaves it empty. */
+  bytes(pointer: number, length: number): Uint8Array<ArrayBuffer>;
+  /** A copy. */
+  read(pointer: number, length: number): Uint8Array<ArrayBuffer>;
+  write(pointer: number, bytes: Uint8Array): void;
+  /** Text from UTF-8; what is not UTF-8 ends the call. */
+  readText(pointer: number, length: number): string;
+  /** Takes fuel for work that grows with the arguments, before it is done. Too little left ends the call as 'fuel'. */
+  charge(fuel: number): void;
+  fuelLeft(): number;
+};
+
+const NO_BYTES = new ArrayBuffer(0);
+
+export class GuestView implements Guest {
+  readonly #state: CallState;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+  constructor(state: CallState) {
+    this.#state = state;
+  }
+
+  get context(): unknown {
+    return this.#state.context;
+  }
+
+  bytes(pointer: number, length: number): Uint8Array<ArrayBuffer> {
+    const start = pointer >>> 0;
+    const count = length >>> 0;
+    // Asked for anew each time: a memory that grew has another buffer.
+    const buffer = this.#running().memory?.buffer ?? NO_BYTES;
+    // Boundary: both are below 2^32, so their sum is exact; past the end of the memory nothing is read or written.
+    if (start + count > buffer.byteLength) throw this.#outOfBounds(start, count, buffer.byteLength);
+    return new Uint8Array(buffer, start, count);
+  }
+
+  read(pointer: number, length: number): Uint8Array<ArrayBuffer> {
+    return this.bytes(pointer, length).slice();
+  }
+
+  write(pointer: number, bytes: Uint8Array): void {
+    this.bytes(pointer, bytes.length).set(bytes);
+  }
+
+  readText(pointer: number, length: number): string {
+    const bytes = this.bytes(pointer, length);
+    try {
+      return this.#decoder.decode(bytes);
+    } catch (cause) {
+      const where = `the ${bytes.length} bytes at ${bytes.byteOffset} are not UTF-8`;
+      throw this.#raise(
+        new WasmError('trap', `Cannot read text: ${where}`, {
+          detail: 'utf-8',
+          cause,
+          usage: usageOf(this.#state),
+        }),
+      );
+    }
+  }
+
+  charge(fuel: number): void {
+    const state = this.#running();
+    if (!Number.isSafeInteger(fuel) || fuel < 0) {
+      throw new RangeError(`Cannot charge fuel: ${String(fuel)} was asked, expected a whole number`);
+    }
+    state.debt += fuel;
+    // Boundary: the work is paid for before it is done, even if the host function goes on after this throws.
+    if (fuelLeft(state) < 0) throw endCall(state, outOfFuel(state));
+  }
+
+  fuelLeft(): number {
+    return Math.max(0, fuelLeft(this.#running()));
+  }
+
+  #running(): CallState {
+    // Boundary: a guest that a host function kept is out of reach between calls.
+    if (!this.#state.running) throw new WasmError('retired', 'Cannot use guest: its call has ended');
+    return this.#state;
+  }
+
+  #outOfBounds(start: number, count: number, size: number): WasmError {
+    const message = `Cannot reach ${count} bytes at ${start}: the memory has ${size}, expected them to lie inside`;
+    return this.#raise(new WasmError('out-of-bounds', message, { usage: usageOf(this.#state) }));
+  }
+
+  #raise(error: WasmError): WasmError {
+    this.#state.raised = error;
+    return error;
+  }
+}

@@ -1,0 +1,64 @@
+import { WasmError } from '../error.ts';
+
+/** The caps that all instances of an engine share. */
+export type Caps = { readonly instances: number; readonly totalMemoryBytes: number };
+
+/** What is reserved at this moment. */
+export type Occupancy = { readonly instances: number; readonly memoryBytes: number };
+
+/** A place in the house. Giving it back twice gives it back once. */
+export type Reservation = { release(): void };
+
+/**
+ * Counts who lives here. An instance is admitted with all the memory it may ever grow to, so no guest that was let in
+ * can be starved, and none can take what another was promised.
+ */
+export class House {
+  readonly #caps: Caps;
+  #instances = 0;
+  #memoryBytes = 0;
+
+  constructor(caps: Caps) {
+    this.#caps = caps;
+  }
+
+  occupancy(): Occupancy {
+    return { instances: this.#instances, memoryBytes: this.#memoryBytes };
+  }
+
+  reserve(instances: number, memoryBytesEach: number): Reservation {
+    const memoryBytes = instances * memoryBytesEach;
+    this.#admit(instances, memoryBytes);
+    this.#instances += instances;
+    this.#memoryBytes += memoryBytes;
+    let held = true;
+    return {
+      release: () => {
+        if (!held) return;
+        held = false;
+        this.#instances -= instances;
+        this.#memoryBytes -= memoryBytes;
+      },
+    };
+  }
+
+  #admit(instances: number, memoryBytes: number): void {
+    // Boundary: what would pass a cap of the house is refused before V8 allocates anything.
+    if (this.#instances + instances > this.#caps.instances) {
+      const state = `${this.#instances} of ${this.#caps.instances} instances are taken`;
+      throw new WasmError('memory', `Cannot make ${instances} more: ${state}, expected one to be released`, {
+        detail: 'instances',
+      });
+    }
+    if (this.#memoryBytes + memoryBytes > this.#caps.totalMemoryBytes) {
+      const state = `${this.#memoryBytes} of ${this.#caps.totalMemoryBytes} bytes of memory are reserved`;
+      throw new WasmError(
+        'memory',
+        `Cannot reserve ${memoryBytes} bytes: ${state}, expected some to be released`,
+        {
+          detail: 'totalMemoryBytes',
+        },
+      );
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { WasmError } from '../error.ts';
+import {
+  type CallOptions,
+  type CallResult,
+  findCallee,
+  listResults,
+  readTerms,
+  requireTime,
+  runMetered,
+} from './call.ts';
+import { type HostTable, NO_HOSTS } from './host.ts';
+import type { Reservation } from './house.ts';
+import { type InstanceLimits, type Premises, readLease } from './instantiate.ts';
+import type { Recipe } from './recipe.ts';
+import { Seat } from './seat.ts';
+import type { GuestValue } from './value.ts';
+
+export type PoolOptions = {
+  /** How many runs may be inside each other: one, unless host functions run guests of the same pool. */
+  readonly size: number;
+  readonly hosts?: HostTable;
+  readonly limits?: Partial<InstanceLimits>;
+};
+
+/** Refuses a pool that the house has no room for, or a module that cannot be linked, before anything is run. */
+export function openPool(recipe: Recipe, options: PoolOptions, { house, now }: Premises): Pool {
+  const { size, hosts = NO_HOSTS } = options;
+  if (!Number.isSafeInteger(size) || size < 1) {
+    throw new RangeError(`Cannot open pool: its size is ${String(size)}, expected a whole number from 1`);
+  }
+  const { limits, slots, allowanceBytes } = readLease(recipe, options.limits);
+  const reservation = house.reserve(size, allowanceBytes);
+  try {
+    const seats = Array.from({ length: size }, () => new Seat({ recipe, hosts, slots, now }));
+    return new Pool({ recipe, limits, reservation, seats, now });
+  } catch (error) {
+    reservation.release();
+    throw error;
+  }
+}
+
+type PoolParts = {
+  readonly recipe: Recipe;
+  readonly limits: InstanceLimits;
+  readonly reservation: Reservation;
+  readonly seats: Seat[];
+  readonly now: () => number;
+};
+
+/** Runs each call on a guest of its own, on places that are used again. Nothing of one run is there in the next. */
+export class Pool {
+  readonly limits: InstanceLimits;
+  readonly #recipe: Recipe;
+  readonly #reservation: Reservation;
+  readonly #size: number;
+  readonly #now: () => number;
+  readonly #free: Seat[];
+  #isClosed = false;
+
+  /** @internal */
+  constructor({ recipe, limits, reservation, seats, now }: PoolParts) {
+    this.limits = limits;
+    this.#recipe = recipe;
+    this.#reservation = reservation;
+    this.#size = seats.length;
+    this.#free = seats;
+    this.#now = now;
+  }
+
+  /** Calls one function of a new guest. The fuel pays for the guest's start function too, and what was used counts both. */
+  run(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
+    const { owed } = findCallee(this.#recipe, name, args);
+    const terms = readTerms(options, this.limits);
+    requireTime(terms.deadline, this.#now);
+    const seat = this.#take();
+    let endedWell = false;
+    try {
+      const { exports } = seat.seat();
+      const callee = exports[name] as (...values: GuestValue[]) => unknown;
+      const { start } = seat.state.controls;
+      const work = () => {
+        start?.();
+        return callee(...args);
+      };
+      const { returned, usage } = runMetered(seat.state, terms, {
+        owed: owed + this.#recipe.startOwed,
+        work,
+      });
+      endedWell = true;
+      return { results: listResults(returned), ...usage };
+    } finally {
+      this.#giveBack(seat, endedWell);
+    }
+  }
+
+  /**
+   * Seats new guests where none waits. A run that finds one takes a fifth of the time; as runs are synchronous, doing
+   * this at the end of each would only move the work, so it is for the owner to call when there is nothing else to do.
+   */
+  prepare(): void {
+    for (const seat of this.#free) seat.seat();
+  }
+
+  /** Gives back what the house reserved, at once or when the last run has ended. Twice does no more than once. */
+  close(): void {
+    this.#isClosed = true;
+    this.#leaveIfDone();
+  }
+
+  #take(): Seat {
+    if (this.#isClosed) throw new WasmError('retired', 'Cannot run: the pool is closed');
+    const seat = this.#free.pop();
+    if (seat !== undefined) return seat;
+    const message = `Cannot run: all ${this.#size} places of the pool are taken, expected a run to end`;
+    throw new WasmError('memory', message, { detail: 'pool' });
+  }
+
+  #giveBack(seat: Seat, endedWell: boolean): void {
+    seat.clear(endedWell && !this.#isClosed);
+    this.#free.push(seat);
+    if (this.#isClosed) this.#leaveIfDone();
+  }
+
+  #leaveIfDone(): void {
+    if (this.#free.length < this.#size) return;
+    for (const seat of this.#free) seat.clear(false);
+    this.#reservation.release();
+  }
+}

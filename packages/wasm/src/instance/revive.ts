@@ -1,0 +1,74 @@
+import { CEILINGS, type Limits } from '../limits.ts';
+import type { Form } from '../meter/plan.ts';
+import { readModule, type WasmModule } from '../read/module.ts';
+import { type Compilation, completeCompilation, fuelByName } from './compile.ts';
+import { writeHex } from './digest.ts';
+import { type Expected, openDiskForm, refusal } from './disk-form.ts';
+import { type FileTerms, readFileTerms } from './file-terms.ts';
+import { keyOf } from './key.ts';
+import { PAGE_BYTES } from './memory.ts';
+import { CONTROL_PREFIX, recipeOf } from './recipe.ts';
+
+/** What a file must agree with to be revived by an engine. */
+export type ReviveTerms = Expected & {
+  readonly limits: Limits;
+  readonly form: Form;
+  readonly isDeterministic: boolean;
+};
+
+// What the meter wrote is larger than what it was given.
+const OWN_LIMITS = Object.fromEntries(
+  Object.entries(CEILINGS).map(([key, ceiling]) => [key, 2 * ceiling]),
+) as Limits;
+
+/** Compiles what a disk form holds. The bytes must not change meanwhile. Everything that does not fit is 'malformed'. */
+export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerms): Promise<Compilation> {
+  const { terms: text, code, key, file, seal } = await openDiskForm(sealed, wanted);
+  const terms = readFileTerms(text, wanted.limits);
+  await requireTerms(terms, wanted);
+  const sections = readCode(code);
+  const module = await WebAssembly.compile(new Uint8Array(code)).catch((cause) => {
+    throw refusal('V8 refuses its code', 'code that was compiled before', undefined, cause);
+  });
+  const mostPages = Math.floor(terms.limits.memoryBytes / PAGE_BYTES);
+  const recipe = recipeOf({
+    module,
+    sections,
+    memories: sections.memories.map(({ min, max = mostPages }) => ({
+      minPages: min,
+      maxPages: Math.min(max, mostPages),
+    })),
+    hostFuel: fuelByName(terms.prices),
+    hostCharged: new Set(terms.hostCharged),
+    limits: terms.limits,
+  });
+  return completeCompilation({ recipe, parts: terms, key, file, seal });
+}
+
+async function requireTerms(terms: FileTerms, wanted: ReviveTerms): Promise<void> {
+  // Boundary: module, limits, prices and form are those that the digest stands for.
+  const key = writeHex(await keyOf(terms));
+  if (key !== wanted.digest) throw refusal(`its terms are those of ${key}`, wanted.digest);
+  if (terms.form !== wanted.form) throw refusal(`its form is ${terms.form}`, wanted.form);
+  if (terms.isDeterministic !== wanted.isDeterministic) {
+    throw refusal(`it is ${terms.isDeterministic ? '' : 'not '}deterministic`, 'what the engine is');
+  }
+}
+
+function readSections(code: Uint8Array): WasmModule {
+  try {
+    return readModule(code, OWN_LIMITS);
+  } catch (cause) {
+    throw refusal('its code cannot be read', 'code that was written here', undefined, cause);
+  }
+}
+
+function readCode(code: Uint8Array): WasmModule {
+  const sections = readSections(code);
+  const names = new Set(sections.exports.map(({ name, kind }) => (kind === 'function' ? name : '')));
+  for (const control of ['set', 'left', 'why']) {
+    if (!names.has(CONTROL_PREFIX + control))
+      throw refusal(`its code has no ${CONTROL_PREFIX}${control}`, 'metered code');
+  }
+  return sections;
+}

@@ -1,0 +1,102 @@
+import { WasmError } from '../error.ts';
+import { type CallState, type Controls, NO_CONTROLS, newCallState } from './call-state.ts';
+import type { HostTable } from './host.ts';
+import { type ImportObject, link, put } from './link.ts';
+import { makeMemory, renewMemory } from './memory.ts';
+import { CONTROL_PREFIX, type MemorySlot, type Recipe } from './recipe.ts';
+
+export type SeatTerms = {
+  readonly recipe: Recipe;
+  readonly hosts: HostTable;
+  /** The recipe's memories, as narrow as this seat's limits want them. */
+  readonly slots: readonly MemorySlot[];
+  readonly now: () => number;
+};
+
+/**
+ * The place of one guest: its memories, its way to the host, the state of its call. A guest is a WebAssembly.Instance
+ * of its own, so globals, tables and segments are as new whenever a new guest sits down; memories outlive it where they
+ * can be cleared. Without a guest the seat holds nothing of the former one.
+ */
+export class Seat {
+  readonly recipe: Recipe;
+  readonly state: CallState;
+  readonly #slots: readonly MemorySlot[];
+  readonly #imports: ImportObject;
+  /** Clean memories, by slot. */
+  #spare: readonly (WebAssembly.Memory | undefined)[] = [];
+  #guest: WebAssembly.Instance | undefined;
+
+  /** Refuses a module whose imports the table does not cover. */
+  constructor({ recipe, hosts, slots, now }: SeatTerms) {
+    this.recipe = recipe;
+    this.state = newCallState(now);
+    this.#slots = slots;
+    this.#imports = link(recipe, hosts, this.state);
+  }
+
+  /** A new guest, unless one sits there that nobody has called yet. No code of it runs. */
+  seat(): WebAssembly.Instance {
+    if (this.#guest !== undefined) return this.#guest;
+    const memories = this.#slots.map((slot, index) => this.#spare[index] ?? makeMemory(slot));
+    // Segments are copied in while V8 makes the instance: should that fail, the memories are not clean any more.
+    this.#spare = [];
+    this.#import(memories);
+    const guest = makeInstance(this.recipe.module, this.#imports);
+    this.state.memories = memories;
+    this.state.memory = memories[this.recipe.guestMemory];
+    this.state.controls = controlsOf(guest);
+    this.#guest = guest;
+    return guest;
+  }
+
+  /** Sends the guest away. Memories stay, cleared, only when it ended well: after a trap nothing is used again. */
+  clear(endedWell: boolean): void {
+    const { memories } = this.state;
+    this.#guest = undefined;
+    this.#import([]);
+    this.state.memories = [];
+    this.state.memory = undefined;
+    this.state.controls = NO_CONTROLS;
+    this.#spare = endedWell ? this.#slots.map((slot, index) => renewMemory(slot, memories[index])) : [];
+  }
+
+  #import(memories: readonly WebAssembly.Memory[]): void {
+    for (const [index, slot] of this.#slots.entries()) put(this.#imports, slot, memories[index]);
+  }
+}
+
+function makeInstance(module: WebAssembly.Module, imports: ImportObject): WebAssembly.Instance {
+  try {
+    return new WebAssembly.Instance(module, imports as WebAssembly.Imports);
+  } catch (cause) {
+    if (cause instanceof WebAssembly.LinkError) {
+      throw new WasmError('link', 'Cannot make instance: V8 refuses to link it', { cause });
+    }
+    // Nothing of the guest runs here but the copying of its segments.
+    if (cause instanceof WebAssembly.RuntimeError) {
+      throw new WasmError(
+        'out-of-bounds',
+        'Cannot make instance: a segment lies outside, expected it to fit',
+        { cause },
+      );
+    }
+    if (cause instanceof RangeError) {
+      throw new WasmError('memory', 'Cannot make instance: the machine has no memory left', {
+        detail: 'machine',
+        cause,
+      });
+    }
+    throw cause;
+  }
+}
+
+function controlsOf({ exports }: WebAssembly.Instance): Controls {
+  const start = exports[`${CONTROL_PREFIX}start`];
+  return {
+    set: exports[`${CONTROL_PREFIX}set`] as Controls['set'],
+    left: exports[`${CONTROL_PREFIX}left`] as Controls['left'],
+    why: exports[`${CONTROL_PREFIX}why`] as Controls['why'],
+    start: start as Controls['start'],
+  };
+}

@@ -1,0 +1,45 @@
+import type { WasmErrorCode } from '../error.ts';
+import { TRAPS } from './trap.table.ts';
+
+const HEADER = '0061736d01000000';
+
+// What this V8 says to each trap; filled when the first trap has to be told from others, then never changed.
+const learnt = new Map<string, WasmErrorCode>();
+
+/** Which trap V8 ended the guest with; 'trap' for one that no probe shows, undefined for what is no trap at all. */
+export function classifyTrap(thrown: unknown): WasmErrorCode | undefined {
+  // V8 gives up a guest whose calls do not fit the machine's stack with a RangeError, and throws none for anything else.
+  if (thrown instanceof RangeError) return 'stack';
+  if (!(thrown instanceof WebAssembly.RuntimeError)) return undefined;
+  if (learnt.size === 0) learn();
+  return learnt.get(thrown.message) ?? 'trap';
+}
+
+function learn(): void {
+  for (const { probe, code } of TRAPS) {
+    const message = provoke(probe);
+    if (message === undefined) continue;
+    // One wording for two kinds tells nothing.
+    const known = learnt.get(message) ?? code;
+    learnt.set(message, known === code ? code : 'trap');
+  }
+}
+
+/** What V8 says when the probe runs; undefined when it cannot run here, as when no address space is left. */
+function provoke(probe: string): string | undefined {
+  try {
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(readHex(HEADER + probe)));
+    const { f } = exports;
+    if (typeof f === 'function') f();
+  } catch (thrown) {
+    if (thrown instanceof WebAssembly.RuntimeError) return thrown.message;
+  }
+  return undefined;
+}
+
+function readHex(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length / 2);
+  for (let at = 0; at < bytes.length; at += 1)
+    bytes[at] = Number.parseInt(text.slice(2 * at, 2 * at + 2), 16);
+  return bytes;
+}

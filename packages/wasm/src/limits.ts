@@ -1,0 +1,127 @@
+/** What a module may be and what a call may use. Every number counts what its name says, per module unless it says otherwise. */
+export type Limits = {
+  /** The whole file. */
+  readonly moduleBytes: number;
+  /** One function's body. V8 refuses more than 7,654,321. */
+  readonly functionBytes: number;
+  readonly types: number;
+  readonly imports: number;
+  readonly exports: number;
+  /** Functions, imported and defined. */
+  readonly functions: number;
+  /** Globals, imported and defined. */
+  readonly globals: number;
+  /** Tables, imported and defined. */
+  readonly tables: number;
+  /** Memories, imported and defined. */
+  readonly memories: number;
+  readonly elementSegments: number;
+  readonly dataSegments: number;
+  readonly customSections: number;
+  /** One name of an import, an export or a custom section. */
+  readonly nameBytes: number;
+  /** Parameters of one function type. */
+  readonly params: number;
+  /** Results of one function type. */
+  readonly results: number;
+  /** Locals of one function. */
+  readonly locals: number;
+  /** Locals times blocks, loops and ifs of one function: what V8's compiler takes time for. */
+  readonly localsTimesControls: number;
+  /** Blocks open at once in one function, and operands at once in a constant expression. */
+  readonly nesting: number;
+  /** Targets of all br_tables of one function. */
+  readonly branchTargets: number;
+  /** All memories of an instance together, at their smallest and as they grow. */
+  readonly memoryBytes: number;
+  /** All tables of an instance together, at their smallest and as they grow. */
+  readonly tableElements: number;
+  /** Operators one call may execute. */
+  readonly fuel: number;
+  /** Stack one call may use, as the meter counts it. */
+  readonly stackBytes: number;
+};
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What holds when nobody asks for anything else: above every large real module we know, below what harms the host. */
+export const DEFAULT_LIMITS: Limits = Object.freeze({
+  moduleBytes: 32 * MIB,
+  functionBytes: 4 * MIB,
+  types: 20_000,
+  imports: 50_000,
+  exports: 50_000,
+  functions: 200_000,
+  globals: 50_000,
+  tables: 100,
+  memories: 16,
+  elementSegments: 50_000,
+  dataSegments: 100_000,
+  customSections: 1_000,
+  nameBytes: 16 * KIB,
+  params: 500,
+  results: 500,
+  // 50,000 locals around 5,000 ifs are 25 KB that compile for 15 s; 5,000 around 2,000 are done in a blink.
+  locals: 5_000,
+  localsTimesControls: 10_000_000,
+  nesting: 10_000,
+  branchTargets: 100_000,
+  memoryBytes: 64 * MIB,
+  tableElements: 100_000,
+  fuel: 10_000_000,
+  stackBytes: 512 * KIB,
+});
+
+/** What no configuration can pass. Where V8 has a limit of its own, this is at or below it, on every version we run on. */
+export const CEILINGS: Limits = Object.freeze({
+  moduleBytes: 256 * MIB,
+  functionBytes: 7_000_000,
+  types: 1_000_000,
+  imports: 100_000,
+  exports: 100_000,
+  functions: 1_000_000,
+  globals: 1_000_000,
+  tables: 10_000,
+  memories: 100,
+  elementSegments: 100_000,
+  dataSegments: 100_000,
+  customSections: 10_000,
+  nameBytes: 100_000,
+  // V8 takes 1,000 of each; the meter adds some of its own.
+  params: 900,
+  results: 900,
+  locals: 5_000,
+  localsTimesControls: 10_000_000,
+  nesting: 100_000,
+  branchTargets: 1_000_000,
+  memoryBytes: 4 * 1024 * MIB,
+  tableElements: 10_000_000,
+  fuel: 1_000_000_000_000,
+  // V8's own stack is about 1 MB; past it the end of a call depends on the compiler's tier.
+  stackBytes: MIB,
+});
+
+/**
+ * `base` with the numbers of `by` in place of its own, each lower or equal. Anything else is refused with a RangeError:
+ * a limit that was misspelt, is no number or asks for more never turns into another one silently.
+ */
+export function narrowLimits(base: Limits, by: Partial<Limits>): Limits {
+  const narrowed: Record<string, number> = { ...base };
+  for (const [key, value] of Object.entries(by)) {
+    // Boundary: no key is made up, and no limit is raised, negative or NaN.
+    const most = Object.hasOwn(narrowed, key) ? narrowed[key] : undefined;
+    if (most === undefined) {
+      throw new RangeError(
+        `Cannot narrow limits: "${key}" is no limit, expected one of ${Object.keys(base).join(', ')}`,
+      );
+    }
+    if (!Number.isSafeInteger(value) || value < 0 || value > most) {
+      throw new RangeError(
+        `Cannot narrow limits: ${key} is ${String(value)}, expected a whole number from 0 to ${most}`,
+      );
+    }
+    narrowed[key] = value;
+  }
+  return Object.freeze(narrowed as Limits);
+}

@@ -1,0 +1,85 @@
+/** Writes the instructions that the meter puts in. The counter is a local here; `write` is where they go. */
+import { codeOf } from './opcodes.ts';
+import { FUEL_UNIT } from './plan.ts';
+import type { Sink } from './sink.ts';
+
+export const OP = {
+  unreachable: codeOf('unreachable'),
+  block: codeOf('block'),
+  if: codeOf('if'),
+  else: codeOf('else'),
+  end: codeOf('end'),
+  br: codeOf('br'),
+  branchIf: codeOf('br_if'),
+  return: codeOf('return'),
+  call: codeOf('call'),
+  select: codeOf('select'),
+  localGet: codeOf('local.get'),
+  localSet: codeOf('local.set'),
+  localTee: codeOf('local.tee'),
+  globalGet: codeOf('global.get'),
+  globalSet: codeOf('global.set'),
+  i32Const: codeOf('i32.const'),
+  i64Const: codeOf('i64.const'),
+  i32Eqz: codeOf('i32.eqz'),
+  i64LessSigned: codeOf('i64.lt_s'),
+  i64LessEqual: codeOf('i64.le_u'),
+  i64Add: codeOf('i64.add'),
+  i64Subtract: codeOf('i64.sub'),
+  i64And: codeOf('i64.and'),
+  i64Or: codeOf('i64.or'),
+  i64ShiftLeft: codeOf('i64.shl'),
+  i64ShiftRight: codeOf('i64.shr_s'),
+  i64ShiftRightUnsigned: codeOf('i64.shr_u'),
+  i64FromUnsigned: codeOf('i64.extend_i32_u'),
+} as const;
+
+/** The block type "nothing". */
+export const NOTHING = 0x40;
+
+/** Pushes the counter less an amount of fuel, and less raw units of its lower bits. */
+export function pushPaid(write: Sink, counter: number, fuel: number, units = 0): void {
+  write.byte(OP.localGet);
+  write.index(counter);
+  const amount = fuel * FUEL_UNIT + units;
+  if (amount === 0) return;
+  write.byte(OP.i64Const);
+  write.signed(amount);
+  write.byte(OP.i64Subtract);
+}
+
+/** Takes an amount of fuel from the counter. */
+export function pay(write: Sink, counter: number, fuel: number): void {
+  if (fuel === 0) return;
+  pushPaid(write, counter, fuel);
+  write.byte(OP.localSet);
+  write.index(counter);
+}
+
+/** Takes an amount of fuel from the counter and stops the guest when it is below zero. `home` is the counter's global. */
+export function payAndCheck(write: Sink, counter: number, fuel: number, home: number): void {
+  pushPaid(write, counter, fuel);
+  if (fuel !== 0) {
+    write.byte(OP.localTee);
+    write.index(counter);
+  }
+  stopIfNegative(write, counter, home);
+}
+
+/**
+ * Stops the guest when the value on the stack is below zero: by a trap, which no guest can catch, with the counter in its
+ * global to tell why. A call here would keep V8 from unrolling the loop around it.
+ */
+export function stopIfNegative(write: Sink, counter: number, home: number): void {
+  write.byte(OP.i64Const);
+  write.byte(0);
+  write.byte(OP.i64LessSigned);
+  write.byte(OP.if);
+  write.byte(NOTHING);
+  write.byte(OP.localGet);
+  write.index(counter);
+  write.byte(OP.globalSet);
+  write.index(home);
+  write.byte(OP.unreachable);
+  write.byte(OP.end);
+}

@@ -1,0 +1,105 @@
+/** The functions that the meter adds for the host. */
+import { OP } from './code.ts';
+import { codeOf } from './opcodes.ts';
+import { F64, FUEL_UNIT, I32, MOST_STACK_UNITS, type Plan, PROTOCOLS } from './plan.ts';
+import { Sink } from './sink.ts';
+
+/** Names of added exports begin with this; a guest that has one itself is refused. */
+export const RESERVED = 'palisade:';
+
+/** What `palisade:why` answers. */
+export const REASONS = { none: 0, fuel: 1, stack: 2 } as const;
+
+/** Export name and function index of each control. */
+export type Controls = readonly { readonly name: string; readonly index: number }[];
+
+const STACK_BIT = 0x8000;
+const FUEL_SHIFT = 16;
+const STACK_UNIT_SHIFT = 5;
+
+/** Adds the controls. */
+export function addControls(plan: Plan): Controls {
+  return [
+    { name: `${RESERVED}set`, index: plan.add({ params: [F64, I32], results: [] }, setBody(plan)) },
+    { name: `${RESERVED}left`, index: plan.add({ params: [], results: [F64] }, leftBody(plan)) },
+    { name: `${RESERVED}why`, index: plan.add({ params: [], results: [I32] }, whyBody(plan)) },
+  ];
+}
+
+/** Adds, for a function that takes the counter along, one of its own type that the host can call. */
+export function addDoor(plan: Plan, index: number): void {
+  if (plan.protocol[index] !== PROTOCOLS.thread || plan.doorOf.has(index)) return;
+  const type = plan.typeOf(plan.module.functions[index] ?? 0);
+  const door = body((write) => {
+    type.params.forEach((_type, param) => {
+      write.byte(OP.localGet);
+      write.index(param);
+    });
+    getGlobal(write, plan.counter);
+    write.byte(OP.call);
+    write.index(index);
+    setGlobal(write, plan.counter);
+  });
+  plan.doorOf.set(index, plan.add(type, door));
+}
+
+function setBody(plan: Plan): Uint8Array {
+  return body((write) => {
+    write.all([OP.localGet, 0, 0xfc, codeOf('i64.trunc_sat_f64_s') - 256]);
+    write.all([OP.i64Const, FUEL_SHIFT, OP.i64ShiftLeft]);
+    write.all([OP.localGet, 1, OP.i32Const, STACK_UNIT_SHIFT, codeOf('i32.shr_u'), OP.i64FromUnsigned]);
+    write.byte(OP.i64Const);
+    write.signed(MOST_STACK_UNITS);
+    write.all([OP.localGet, 1, OP.i32Const, STACK_UNIT_SHIFT, codeOf('i32.shr_u'), OP.i32Const]);
+    write.signed(MOST_STACK_UNITS);
+    write.all([codeOf('i32.lt_u'), OP.select, OP.i64Or]);
+    setGlobal(write, plan.counter);
+  });
+}
+
+/** An overdraft of the stack has borrowed one from the fuel: half a unit more rounds it back. */
+function leftBody(plan: Plan): Uint8Array {
+  return body((write) => {
+    getGlobal(write, plan.counter);
+    write.byte(OP.i64Const);
+    write.signed(STACK_BIT);
+    write.all([OP.i64Add, OP.i64Const, FUEL_SHIFT, OP.i64ShiftRight, codeOf('f64.convert_i64_s')]);
+  });
+}
+
+/** The counter is below zero only after work beyond the fuel, and its stack bit is set only where a call was refused. */
+function whyBody(plan: Plan): Uint8Array {
+  return body((write) => {
+    write.all([OP.i32Const, REASONS.fuel]);
+    write.all([OP.i32Const, REASONS.stack, OP.i32Const, REASONS.none]);
+    getGlobal(write, plan.counter);
+    write.byte(OP.i64Const);
+    write.signed(STACK_BIT);
+    write.all([OP.i64And, codeOf('i32.wrap_i64'), OP.select]);
+    getGlobal(write, plan.counter);
+    write.all([OP.i64Const, 0, OP.i64LessSigned, OP.select]);
+  });
+}
+
+/** The counter of a fresh instance. */
+export function initialCounter(fuel: number, units: number): bigint {
+  return BigInt(fuel) * BigInt(FUEL_UNIT) + BigInt(units);
+}
+
+function body(fill: (write: Sink) => void): Uint8Array {
+  const write = new Sink(64);
+  write.byte(0);
+  fill(write);
+  write.byte(OP.end);
+  return write.taken();
+}
+
+function getGlobal(write: Sink, index: number): void {
+  write.byte(OP.globalGet);
+  write.index(index);
+}
+
+function setGlobal(write: Sink, index: number): void {
+  write.byte(OP.globalSet);
+  write.index(index);
+}

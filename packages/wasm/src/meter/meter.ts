@@ -1,0 +1,215 @@
+/**
+ * The rewriter. In comes a module nobody trusts; out comes the same program that counts its own work and stops when the
+ * count is used up. The reader and the survey refuse what is malformed or past the limits, V8 then validates the
+ * original, and only what passed both is rewritten. Results, traps, memory, names and exports stay as they were.
+ */
+import { WasmError } from '../error.ts';
+import { isSupported } from '../features.table.ts';
+import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
+import { readModule, type WasmModule } from '../read/module.ts';
+import { addControls, addDoor, initialCounter, RESERVED } from './controls.ts';
+import { Emitter } from './emit.ts';
+import { type Form, Plan, PROTOCOLS, stackUnits, threaded } from './plan.ts';
+import { Sink } from './sink.ts';
+import { survey } from './survey.ts';
+import { type Extent, writeModule } from './write.ts';
+
+/** Raised whenever the same module gets other bytes or other counts. */
+export const METER_VERSION = 1;
+
+const PAGE_BYTES = 65_536;
+const MOST_PAGES = 65_536;
+const MOST_FUEL = 2 ** 46;
+const V8_FUNCTION_BYTES = 7_654_321;
+
+export type MeterOptions = {
+  /** Other limits than the default ones, none above its ceiling. */
+  readonly limits?: Partial<Limits>;
+  /** How the counter travels. The counts are the same. Default: 'thread' where V8 is new enough, else 'local'. */
+  readonly form?: Form;
+  /** Makes NaNs canonical where the specification leaves their bits open. */
+  readonly deterministic?: boolean;
+  /** 'import' turns each defined memory into an import `palisade` `memory:<index>`. */
+  readonly memories?: 'keep' | 'import';
+  /** 'defer' exports the start function as `palisade:start` instead of having V8 run it. */
+  readonly start?: 'keep' | 'defer';
+  /** The fuel of a fresh instance. Default: the limit, or none when the start is deferred. */
+  readonly initialFuel?: number;
+  /** Fuel of one call of an import, by `module.name`. */
+  readonly hostFuel?: Readonly<Record<string, number>>;
+};
+
+export type Metered = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly module: WasmModule;
+  /** Pages of each memory, at first and at most, as forced. */
+  readonly memories: readonly { readonly minPages: number; readonly maxPages: number }[];
+  readonly form: Form;
+  /** Imported functions whose fuel the host has to take itself, because the guest can call them through a table. */
+  readonly chargedByHost: readonly number[];
+};
+
+/** Rewrites a module. Throws a WasmError for whatever it refuses. */
+export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
+  const limits = narrowLimits(CEILINGS, { ...DEFAULT_LIMITS, ...options.limits });
+  const module = readModule(bytes, limits);
+  const found = survey(module, limits);
+  requireValid(bytes);
+  requireFreeNames(module);
+  const form = options.form ?? defaultForm();
+  const hostFuel = requireFuels(options.hostFuel ?? {});
+  const isDeterministic = options.deterministic === true;
+  const plan = new Plan({ module, survey: found, limits, form, isDeterministic, hostFuel });
+  const controls = addControls(plan);
+  addThreadTypes(plan);
+  addDoors(plan);
+  const memories = extents(
+    module.memories,
+    Math.min(Math.floor(limits.memoryBytes / PAGE_BYTES), MOST_PAGES),
+  );
+  const deferStart = options.start === 'defer';
+  const output = writeModule({
+    plan,
+    code: rewriteAll(plan),
+    controls,
+    memories,
+    tables: extents(module.tables, limits.tableElements),
+    importMemories: options.memories === 'import',
+    deferStart,
+    initialCounter: initialCounter(
+      requireFuel(options.initialFuel ?? (deferStart ? 0 : limits.fuel)),
+      stackUnits(limits.stackBytes),
+    ),
+  });
+  return {
+    bytes: output,
+    module,
+    memories: memories.map(({ min, max }) => ({ minPages: min, maxPages: max })),
+    form,
+    chargedByHost: referencedImports(plan, hostFuel),
+  };
+}
+
+/** The form that is right for this V8: older ones can crash on functions with several results. */
+export function defaultForm(): Form {
+  return isSupported('multi-memory') ? 'thread' : 'local';
+}
+
+/** Boundary: what V8 does not take as it is, is not rewritten. */
+function requireValid(bytes: Uint8Array): void {
+  const source = bytes as Uint8Array<ArrayBuffer>;
+  if (WebAssembly.validate(source)) return;
+  let reason = '';
+  try {
+    new WebAssembly.Module(source);
+  } catch (error) {
+    reason = error instanceof Error ? error.message : '';
+  }
+  const offset = /@\+(\d+)/.exec(reason)?.[1];
+  throw new WasmError(
+    'invalid',
+    `Cannot accept module: ${reason.replace(/^WebAssembly\.Module\(\): /, '') || 'V8 refuses it'}`,
+    offset === undefined ? {} : { offset: Number(offset) },
+  );
+}
+
+function requireFreeNames(module: WasmModule): void {
+  const taken = module.exports.find(({ name }) => name.startsWith(RESERVED));
+  if (taken === undefined) return;
+  throw new WasmError(
+    'malformed',
+    `Cannot accept module: it exports "${taken.name}", expected no name with "${RESERVED}"`,
+    {
+      offset: taken.start,
+    },
+  );
+}
+
+/** The type section is written before the functions that need its new types, so these are made first. */
+function addThreadTypes(plan: Plan): void {
+  const { functions } = plan.module;
+  const types = new Set(functions.filter((_type, index) => plan.protocol[index] === PROTOCOLS.thread));
+  for (const type of types) plan.typeIndex(threaded(plan.typeOf(type)));
+}
+
+function addDoors(plan: Plan): void {
+  const { module } = plan;
+  for (const each of module.exports) if (each.kind === 'function') addDoor(plan, each.index);
+  if (module.start !== undefined) addDoor(plan, module.start);
+}
+
+/** Rewrites every body. A prepaid function that others than its callers can reach has a metered twin at its old index. */
+function rewriteAll(plan: Plan): Sink {
+  const { module } = plan;
+  const emitter = new Emitter(plan);
+  const isOpen = openFunctions(plan);
+  for (let index = module.importedFunctions; index < module.functions.length; index += 1) {
+    if (plan.protocol[index] === PROTOCOLS.prepaid && isOpen[index] === 1) {
+      plan.bareOf.set(index, plan.add(plan.typeOf(module.functions[index] ?? 0), bodyOf(module, index)));
+    }
+  }
+  const code = new Sink(module.bytes.length * 2);
+  for (let index = module.importedFunctions; index < module.functions.length; index += 1) {
+    const protocol = plan.protocol[index] ?? 0;
+    if (protocol === PROTOCOLS.prepaid && isOpen[index] === 0) {
+      const body = bodyOf(module, index);
+      code.index(body.length);
+      code.copy(body, 0, body.length);
+      continue;
+    }
+    const body = emitter.emit(index, protocol === PROTOCOLS.thread ? protocol : PROTOCOLS.local);
+    requireSize(index, body.length);
+    code.sized(body);
+  }
+  return code;
+}
+
+/** Functions that can be called from outside or through a table. */
+function openFunctions(plan: Plan): Uint8Array {
+  const isOpen = plan.referenced.slice();
+  for (const { kind, index } of plan.module.exports) if (kind === 'function') isOpen[index] = 1;
+  if (plan.module.start !== undefined) isOpen[plan.module.start] = 1;
+  return isOpen;
+}
+
+function bodyOf(module: WasmModule, index: number): Uint8Array {
+  const body = 2 * (index - module.importedFunctions);
+  return module.bytes.subarray(module.bodies[body], module.bodies[body + 1]);
+}
+
+function requireSize(index: number, bytes: number): void {
+  if (bytes <= V8_FUNCTION_BYTES) return;
+  throw new WasmError(
+    'limit',
+    `Cannot meter function ${index}: it has ${bytes} bytes then, expected at most ${V8_FUNCTION_BYTES}`,
+    { detail: 'functionBytes' },
+  );
+}
+
+function extents(
+  declared: readonly { readonly min: number; readonly max: number | undefined }[],
+  most: number,
+): Extent[] {
+  return declared.map(({ min, max }) => ({ min, max: Math.max(min, Math.min(max ?? most, most)) }));
+}
+
+function requireFuels(fuels: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  for (const fuel of Object.values(fuels)) requireFuel(fuel, 2 ** 31);
+  return fuels;
+}
+
+function requireFuel(fuel: number, most = MOST_FUEL): number {
+  if (Number.isInteger(fuel) && fuel >= 0 && fuel <= most) return fuel;
+  throw new WasmError('limit', `Cannot set fuel: it is ${fuel}, expected a whole number up to ${most}`, {
+    detail: 'fuel',
+  });
+}
+
+function referencedImports(plan: Plan, hostFuel: Readonly<Record<string, number>>): number[] {
+  return plan.module.imports
+    .filter(
+      ({ kind, index, module, name }) =>
+        kind === 'function' && plan.referenced[index] === 1 && Object.hasOwn(hostFuel, `${module}.${name}`),
+    )
+    .map(({ index }) => index);
+}

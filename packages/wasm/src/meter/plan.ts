@@ -1,0 +1,159 @@
+/**
+ * What is decided for the module as a whole before a body is rewritten: how each function is called, which functions,
+ * types and globals are added. Existing indices never change; everything new comes after them.
+ */
+import { STACK_UNIT_BYTES } from '../costs.table.ts';
+import type { Limits } from '../limits.ts';
+import type { FunctionType, WasmModule } from '../read/module.ts';
+import { helperBody, helperType } from './helpers.ts';
+import type { Survey } from './survey.ts';
+
+/** The two ways to carry the counter: through a global around calls, or as one more parameter and result. */
+export type Form = 'local' | 'thread';
+
+export const PROTOCOLS = {
+  /** Imported: the counter is in the global meanwhile. */
+  host: 0,
+  /** Takes the counter from the global and leaves it there. */
+  local: 1,
+  /** Takes the counter as the last parameter and gives it back as the last result. */
+  thread: 2,
+  /** Does not know of the counter: its callers pay. */
+  prepaid: 3,
+} as const;
+
+export const I32 = 0x7f;
+export const I64 = 0x7e;
+export const F64 = 0x7c;
+
+/** The counter holds fuel in its upper 48 bits and stack units in its lower 16, where bit 15 shows an overdraft. */
+export const FUEL_UNIT = 0x1_0000;
+export const MOST_STACK_UNITS = 0x7fff;
+
+export type Added = { readonly type: number; readonly body: Uint8Array };
+
+export type PlanInput = {
+  readonly module: WasmModule;
+  readonly survey: Survey;
+  readonly limits: Limits;
+  readonly form: Form;
+  readonly isDeterministic: boolean;
+  readonly hostFuel: Readonly<Record<string, number>>;
+};
+
+export class Plan {
+  readonly module: WasmModule;
+  readonly limits: Limits;
+  readonly isDeterministic: boolean;
+  /** By function: one of PROTOCOLS. */
+  readonly protocol: Uint8Array;
+  readonly prepaid: Uint8Array;
+  readonly light: Uint8Array;
+  /** By function: 1 where a reference to it is taken. */
+  readonly referenced: Uint8Array;
+  /** By imported function: fuel of one call beside that of the operator. */
+  readonly hostFuel: Float64Array;
+  /** By function: the index of the copy that its callers pay for, where it is another one. */
+  readonly bareOf = new Map<number, number>();
+  /** By function: the index of the function that stands for it in exports. */
+  readonly doorOf = new Map<number, number>();
+  readonly added: Added[] = [];
+  readonly types: FunctionType[];
+  /** The global that holds the counter while no function has it. */
+  readonly counter: number;
+  readonly #typeKeys = new Map<string, number>();
+  readonly #helpers = new Map<string, number>();
+
+  constructor({ module, survey, limits, form, isDeterministic, hostFuel }: PlanInput) {
+    this.module = module;
+    this.limits = limits;
+    this.isDeterministic = isDeterministic;
+    this.types = [...module.types];
+    this.types.forEach((type, index) => {
+      const key = keyOf(type);
+      if (!this.#typeKeys.has(key)) this.#typeKeys.set(key, index);
+    });
+    this.counter = module.globals.length;
+    this.prepaid = survey.prepaid;
+    this.light = survey.light;
+    this.referenced = survey.referenced;
+    this.protocol = chooseProtocols(module, survey, form);
+    this.hostFuel = hostFuelOf(module, survey, hostFuel);
+  }
+
+  /** How a function is called; through a table, as the types there ask for. */
+  protocolOf(callee: number): number {
+    return callee < 0 ? PROTOCOLS.local : (this.protocol[callee] ?? PROTOCOLS.local);
+  }
+
+  typeOf(index: number): FunctionType {
+    const type = this.types[index];
+    if (type === undefined) throw new TypeError(`Cannot find type: ${index} does not exist`);
+    return type;
+  }
+
+  /** The index of a type, made if it is new. */
+  typeIndex(type: FunctionType): number {
+    const key = keyOf(type);
+    const known = this.#typeKeys.get(key);
+    if (known !== undefined) return known;
+    this.types.push(type);
+    this.#typeKeys.set(key, this.types.length - 1);
+    return this.types.length - 1;
+  }
+
+  /** Adds a function and gives its index. */
+  add(type: FunctionType, body: Uint8Array): number {
+    this.added.push({ type: this.typeIndex(type), body });
+    return this.module.functions.length + this.added.length - 1;
+  }
+
+  /** The function that pays by length and then does the operation. */
+  helperFor(code: number, first: number, second: number): number {
+    const key = `${code} ${first} ${second}`;
+    const known = this.#helpers.get(key);
+    if (known !== undefined) return known;
+    const index = this.add(helperType(this, code, first), helperBody(this, { code, first, second }));
+    this.#helpers.set(key, index);
+    return index;
+  }
+}
+
+/** How many units of the counter's lower bits a number of bytes is. */
+export function stackUnits(bytes: number): number {
+  return Math.min(Math.ceil(bytes / STACK_UNIT_BYTES), MOST_STACK_UNITS);
+}
+
+/** The type of a function that takes the counter along. */
+export function threaded(type: FunctionType): FunctionType {
+  return { params: [...type.params, I64], results: [...type.results, I64] };
+}
+
+function chooseProtocols(module: WasmModule, survey: Survey, form: Form): Uint8Array {
+  return Uint8Array.from(module.functions, (_type, index) => {
+    if (index < module.importedFunctions) return PROTOCOLS.host;
+    if ((survey.prepaid[index] ?? 0) > 0) return PROTOCOLS.prepaid;
+    // A function whose reference is taken keeps its type, and so do both sides of a tail call.
+    const keepsType = survey.referenced[index] === 1 || survey.inTailCall[index] === 1;
+    return form === 'thread' && !keepsType ? PROTOCOLS.thread : PROTOCOLS.local;
+  });
+}
+
+/** A host function that is also in a table can be called without our knowing: its fuel is then taken by the host. */
+function hostFuelOf(
+  module: WasmModule,
+  survey: Survey,
+  hostFuel: Readonly<Record<string, number>>,
+): Float64Array {
+  const fuel = new Float64Array(module.importedFunctions);
+  for (const { kind, index, module: from, name } of module.imports) {
+    const key = `${from}.${name}`;
+    if (kind !== 'function' || survey.referenced[index] === 1 || !Object.hasOwn(hostFuel, key)) continue;
+    fuel[index] = hostFuel[key] ?? 0;
+  }
+  return fuel;
+}
+
+function keyOf(type: FunctionType): string {
+  return `${type.params.join(' ')}>${type.results.join(' ')}`;
+}

@@ -1,0 +1,173 @@
+/**
+ * Chooses where the fuel is paid. The debt of a node is the work done so far and not yet paid; it may be negative, which
+ * is work paid in advance. An edge needs no payment when the debts of its ends differ by exactly its work. Joining nodes
+ * along the hottest edges first gives the spanning forest that leaves only the coldest edges with a payment.
+ *
+ * At a check the fuel in the counter must not look shorter than what completing the call can need, or a call with just
+ * enough fuel would be stopped: the debt there is never below minus the least work to the next place with no debt.
+ */
+import { MOST_UNCHECKED } from '../costs.table.ts';
+import { type Flow, GROUND, twice } from './flow.ts';
+
+const FAR = 2 ** 30;
+const HEATS = 256;
+
+/** Settles one function after the other, in arrays it keeps. */
+export class Settler {
+  /** By node: the node it hangs on, and its debt beyond that node's. */
+  #parent = new Int32Array(256);
+  #beyond = new Float64Array(256);
+  /** By root: the least debt it may have; the least and the most that a node of its tree is beyond it. */
+  #least = new Float64Array(256);
+  #low = new Float64Array(256);
+  #high = new Float64Array(256);
+  #distance = new Float64Array(256);
+  #order = new Int32Array(256);
+  readonly #buckets = new Int32Array(HEATS + 1);
+
+  /** Fills in `flow.payment`; `debtOf` answers for its nodes until the next call. */
+  settle(flow: Flow): void {
+    this.#prepare(flow);
+    this.#measure(flow);
+    this.#joinTied(flow);
+    this.#joinByHeat(flow);
+    for (let edge = 0; edge < flow.edges; edge += 1) {
+      const owed = this.debtOf(flow.from[edge] ?? 0) + (flow.cost[edge] ?? 0);
+      flow.payment[edge] = owed - this.debtOf(flow.to[edge] ?? 0);
+    }
+  }
+
+  debtOf(node: number): number {
+    const root = this.#find(node);
+    const beyond = root === node ? 0 : (this.#beyond[node] ?? 0);
+    return beyond + this.#rootDebt(root);
+  }
+
+  #rootDebt(root: number): number {
+    const ground = this.#find(GROUND);
+    if (root === ground) return root === GROUND ? 0 : -(this.#beyond[GROUND] ?? 0);
+    const least = this.#least[root] ?? 0;
+    return least <= -FAR ? 0 : least;
+  }
+
+  #prepare(flow: Flow): void {
+    while (this.#parent.length < flow.nodes) this.#grow();
+    while (this.#order.length < flow.edges) this.#order = twice(this.#order);
+    for (let node = 0; node < flow.nodes; node += 1) {
+      this.#parent[node] = node;
+      this.#beyond[node] = 0;
+      this.#low[node] = 0;
+      this.#high[node] = 0;
+      this.#distance[node] = FAR;
+    }
+    this.#distance[GROUND] = 0;
+  }
+
+  /** Finds the least work from each node to the next ground or check. Edges lead forward, so one pass back is enough. */
+  #measure(flow: Flow): void {
+    for (let edge = flow.edges - 1; edge >= 0; edge -= 1) {
+      if (flow.isHard[edge] === 2) continue;
+      const to = flow.to[edge] ?? 0;
+      const from = flow.from[edge] ?? 0;
+      const rest = flow.isTerminal[to] === 1 ? 0 : (this.#distance[to] ?? 0);
+      const distance = rest + (flow.cost[edge] ?? 0);
+      if (distance < (this.#distance[from] ?? 0)) this.#distance[from] = distance;
+    }
+    this.#distance[GROUND] = 0;
+    for (let node = 0; node < flow.nodes; node += 1) {
+      const distance = Math.min(this.#distance[node] ?? 0, MOST_UNCHECKED);
+      this.#least[node] = flow.isCheck[node] === 1 ? -distance : -2 * FAR;
+    }
+  }
+
+  #joinTied(flow: Flow): void {
+    for (let edge = 0; edge < flow.edges; edge += 1) {
+      if (flow.isHard[edge] === 1) this.#join(flow.from[edge] ?? 0, flow.to[edge] ?? 0, 0, FAR);
+    }
+  }
+
+  #joinByHeat(flow: Flow): void {
+    this.#sort(flow);
+    for (let index = 0; index < flow.edges; index += 1) {
+      const edge = this.#order[index] ?? 0;
+      if (flow.isHard[edge] === 2) continue;
+      this.#join(flow.from[edge] ?? 0, flow.to[edge] ?? 0, flow.cost[edge] ?? 0, MOST_UNCHECKED);
+    }
+  }
+
+  /** Orders the edges from hot to cold, and among equals from the last to the first: what is left to pay is paid early. */
+  #sort(flow: Flow): void {
+    const buckets = this.#buckets.fill(0);
+    for (let edge = 0; edge < flow.edges; edge += 1) {
+      const slot = HEATS - (flow.heat[edge] ?? 0);
+      buckets[slot] = (buckets[slot] ?? 0) + 1;
+    }
+    for (let slot = 1; slot <= HEATS; slot += 1)
+      buckets[slot] = (buckets[slot] ?? 0) + (buckets[slot - 1] ?? 0);
+    for (let edge = 0; edge < flow.edges; edge += 1) {
+      const slot = HEATS - (flow.heat[edge] ?? 0);
+      const place = (buckets[slot] ?? 0) - 1;
+      buckets[slot] = place;
+      this.#order[place] = edge;
+    }
+  }
+
+  /** Makes the debt of `to` that of `from` plus `cost`, unless a bound forbids it or they are joined already. */
+  #join(from: number, to: number, cost: number, span: number): void {
+    const a = this.#find(from);
+    const b = this.#find(to);
+    if (a === b) return;
+    const fromBeyond = a === from ? 0 : (this.#beyond[from] ?? 0);
+    const toBeyond = b === to ? 0 : (this.#beyond[to] ?? 0);
+    // How far root b is beyond root a.
+    const shift = fromBeyond + cost - toBeyond;
+    const low = Math.min(this.#low[a] ?? 0, (this.#low[b] ?? 0) + shift);
+    const high = Math.max(this.#high[a] ?? 0, (this.#high[b] ?? 0) + shift);
+    if (high - low > span) return;
+    const least = Math.max(this.#least[a] ?? 0, (this.#least[b] ?? 0) - shift);
+    if (!this.#fitsGround(a, b, least, shift)) return;
+    this.#parent[b] = a;
+    this.#beyond[b] = shift;
+    this.#low[a] = low;
+    this.#high[a] = high;
+    this.#least[a] = least;
+  }
+
+  /** Says whether the tree of the ground, whose debt is fixed, may have that bound. */
+  #fitsGround(a: number, b: number, least: number, shift: number): boolean {
+    const ground = this.#find(GROUND);
+    const beyond = ground === GROUND ? 0 : (this.#beyond[GROUND] ?? 0);
+    if (ground === a) return least <= -beyond;
+    if (ground === b) return least <= -beyond - shift;
+    return true;
+  }
+
+  #find(node: number): number {
+    let root = node;
+    let total = 0;
+    while (this.#parent[root] !== root) {
+      total += this.#beyond[root] ?? 0;
+      root = this.#parent[root] ?? root;
+    }
+    // The second walk hangs every node of the path right under the root.
+    let step = node;
+    while (step !== root) {
+      const next = this.#parent[step] ?? root;
+      const own = this.#beyond[step] ?? 0;
+      this.#parent[step] = root;
+      this.#beyond[step] = total;
+      total -= own;
+      step = next;
+    }
+    return root;
+  }
+
+  #grow(): void {
+    this.#parent = twice(this.#parent);
+    this.#beyond = twice(this.#beyond);
+    this.#least = twice(this.#least);
+    this.#low = twice(this.#low);
+    this.#high = twice(this.#high);
+    this.#distance = twice(this.#distance);
+  }
+}

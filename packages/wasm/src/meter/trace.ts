@@ -1,0 +1,167 @@
+/**
+ * The second walk over a body: it records the flow of work (see `flow.ts`) and the sites where code has to be put in.
+ * The module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
+ */
+import { ENTRY } from '../costs.table.ts';
+import { IMMEDIATES } from '../instructions.table.ts';
+import type { FunctionType } from '../read/module.ts';
+import { closeBlock, openBlock, openElse } from './blocks.ts';
+import { branch, branchIf, branchTable, leave, stop } from './branches.ts';
+import { byLength, call } from './calls.ts';
+import { type Flow, SITES } from './flow.ts';
+import { FRAMES } from './frames.ts';
+import type { Locals } from './locals.ts';
+import {
+  CHANGE_OF,
+  COST_OF,
+  codeOf,
+  IMMEDIATE_OF,
+  isByLength,
+  MISC_BASE,
+  NAN_OF,
+  VECTOR_BASE,
+} from './opcodes.ts';
+import { Path, WARM } from './path.ts';
+import type { Plan } from './plan.ts';
+import type { Walker } from './walker.ts';
+
+const OP = {
+  unreachable: codeOf('unreachable'),
+  nop: codeOf('nop'),
+  block: codeOf('block'),
+  loop: codeOf('loop'),
+  if: codeOf('if'),
+  else: codeOf('else'),
+  end: codeOf('end'),
+  br: codeOf('br'),
+  branchIf: codeOf('br_if'),
+  branchTable: codeOf('br_table'),
+  return: codeOf('return'),
+  lastControl: codeOf('return_call_indirect'),
+  memoryGrow: codeOf('memory.grow'),
+};
+
+/** What the trace of one function says beside its flow. */
+export type Trace = {
+  /** The node right after the check at entry. */
+  readonly entry: number;
+  /** Whether branches lead to the end of the function. */
+  readonly hasExitLabel: boolean;
+  /** Whether anything is called that is counted on the stack. */
+  readonly hasCalls: boolean;
+  readonly mostHeight: number;
+  readonly usesVectors: boolean;
+  /** Kinds of NaN to be made canonical, as bits. */
+  readonly nans: number;
+};
+
+export class Tracer {
+  readonly #plan: Plan;
+  readonly #walker: Walker;
+  readonly #path: Path;
+  #usesVectors = false;
+  #nans = 0;
+  /** The local that has another index in the rewritten body, or -1. */
+  #movedLocal = -1;
+
+  constructor(plan: Plan, walker: Walker, flow: Flow) {
+    this.#plan = plan;
+    this.#walker = walker;
+    this.#path = new Path(walker, flow);
+  }
+
+  /** Traces the body of a function, between the end of its locals and `end`. */
+  trace(index: number, locals: Locals, end: number, movedLocal: number): Trace {
+    const path = this.#path;
+    const entry = path.begin();
+    if ((this.#plan.light[index] ?? 0) > 0) path.flow.isCheck[entry] = 0;
+    path.owed = ENTRY;
+    this.#openFunction(this.#plan.typeOf(this.#plan.module.functions[index] ?? 0));
+    this.#usesVectors = false;
+    this.#nans = 0;
+    this.#movedLocal = movedLocal;
+    this.#walker.enter(locals.end, end);
+    while (path.frames.depth >= 0) {
+      this.#walker.step();
+      const { code } = this.#walker;
+      if (code <= OP.lastControl) this.#control(code);
+      else this.#plain(code);
+    }
+    return {
+      entry,
+      hasExitLabel: (path.frames.branches[0] ?? 0) > 0,
+      hasCalls: path.hasCalls,
+      mostHeight: path.mostHeight,
+      usesVectors: this.#usesVectors,
+      nans: this.#nans,
+    };
+  }
+
+  #openFunction(type: FunctionType): void {
+    const { frames } = this.#path;
+    const frame = frames.push(FRAMES.function, WARM);
+    frames.arity[frame] = type.results.length;
+    frames.results[frame] = type.results.length;
+    frames.params[frame] = 0;
+    frames.height[frame] = 0;
+  }
+
+  #plain(code: number): void {
+    const path = this.#path;
+    path.work(COST_OF[code] ?? 0);
+    path.changeHeight(CHANGE_OF[code] ?? 0);
+    const { at, next, first } = this.#walker;
+    if (first === this.#movedLocal && IMMEDIATE_OF[code] === IMMEDIATES.local) {
+      path.flow.addSite(SITES.movedLocal, at, next, code);
+    } else if (code >= VECTOR_BASE) this.#usesVectors = true;
+    else if ((code >= MISC_BASE || code === OP.memoryGrow) && isByLength(code))
+      byLength(path, this.#plan, code);
+    if (this.#plan.isDeterministic && (NAN_OF[code] ?? 0) > 0) this.#canonical(NAN_OF[code] ?? 0);
+  }
+
+  #canonical(kind: number): void {
+    const { next } = this.#walker;
+    this.#nans |= 1 << kind;
+    const site = this.#path.flow.addSite(SITES.canonicalNan, next, next, 0);
+    this.#path.flow.siteExtra[site] = kind;
+  }
+
+  #control(code: number): void {
+    const path = this.#path;
+    switch (code) {
+      case OP.nop:
+        return;
+      case OP.block:
+      case OP.loop:
+      case OP.if:
+        openBlock(path, this.#plan.module, code);
+        return;
+      case OP.else:
+        openElse(path);
+        return;
+      case OP.end:
+        closeBlock(path);
+        return;
+      case OP.return:
+        leave(path);
+        return;
+      case OP.unreachable:
+        stop(path);
+        return;
+      case OP.br:
+        path.work(COST_OF[code] ?? 0);
+        branch(path);
+        return;
+      case OP.branchIf:
+        path.work(COST_OF[code] ?? 0);
+        branchIf(path);
+        return;
+      case OP.branchTable:
+        path.work(COST_OF[code] ?? 0);
+        branchTable(path);
+        return;
+      default:
+        call(path, this.#plan, code);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * Steps through the instructions of a body, one at a time and forward only. It checks that what it reads is a known
+ * instruction of an allowed feature that ends inside the body; whether indices and types fit is for its users and V8.
+ */
+import { WasmError } from '../error.ts';
+import { type FeatureName, requireFeature } from '../features.table.ts';
+import { IMMEDIATES } from '../instructions.table.ts';
+import {
+  CODE_FEATURES,
+  FEATURE_OF,
+  IMMEDIATE_OF,
+  MISC_BASE,
+  refusedFeature,
+  VECTOR_BASE,
+} from './opcodes.ts';
+
+const MISC_PREFIX = 0xfc;
+const VECTOR_PREFIX = 0xfd;
+/** A memory argument with this bit names its memory. */
+const HAS_MEMORY = 0x40;
+
+export class Walker {
+  readonly bytes: Uint8Array;
+  /** Where the present instruction begins. */
+  at = 0;
+  /** Where the next one begins. */
+  next = 0;
+  end = 0;
+  code = 0;
+  /** The code of the instruction before. */
+  previous = 0;
+  /** Its index, label, block type or count; of `br_table` the number of labels without the default. */
+  first = 0;
+  second = 0;
+  /** Of `br_table`: where the labels begin. */
+  labelsAt = 0;
+  readonly #seen = new Uint8Array(CODE_FEATURES.length);
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  enter(start: number, end: number): void {
+    this.at = start;
+    this.next = start;
+    this.end = end;
+  }
+
+  /** The features of all instructions so far. */
+  features(): FeatureName[] {
+    return CODE_FEATURES.filter((_name, index) => this.#seen[index] === 1);
+  }
+
+  /** Reads the next instruction. */
+  step(): void {
+    const at = this.next;
+    this.at = at;
+    // Boundary: nothing is read past the end of the body as an instruction.
+    if (at >= this.end) throw this.#short();
+    let code = this.bytes[at] ?? 0;
+    this.next = at + 1;
+    if (code === MISC_PREFIX || code === VECTOR_PREFIX) code = this.#behindPrefix(code);
+    this.previous = this.code;
+    this.code = code;
+    const follows = IMMEDIATE_OF[code] ?? 0;
+    if (follows === 0) this.#refuse(code);
+    const feature = FEATURE_OF[code] ?? 0;
+    if (this.#seen[feature] === 0) this.#meet(feature);
+    if (follows !== IMMEDIATES.none) this.#readImmediate(follows);
+    if (this.next > this.end) throw this.#short();
+  }
+
+  /** Reads an unsigned number at `at` and leaves `next` after it. */
+  readIndex(at: number): number {
+    const byte = this.bytes[at] ?? 0x80;
+    if (byte < 0x80) {
+      this.next = at + 1;
+      return byte;
+    }
+    return this.#readLong(at, byte);
+  }
+
+  #readLong(at: number, first: number): number {
+    let value = first & 0x7f;
+    for (let index = 1; index < 5; index += 1) {
+      const byte = this.bytes[at + index] ?? 0x80;
+      value += (byte & 0x7f) * 2 ** (7 * index);
+      if (byte < 0x80) {
+        this.next = at + index + 1;
+        if (value > 0xffff_ffff) break;
+        return value;
+      }
+    }
+    throw malformed('number: it does not end, expected at most 32 bits', at);
+  }
+
+  #behindPrefix(prefix: number): number {
+    const code = this.readIndex(this.next);
+    if (prefix === MISC_PREFIX) return code < 256 ? MISC_BASE + code : this.#refuse(MISC_BASE + 255);
+    return code < 256 ? VECTOR_BASE + code : this.#refuse(VECTOR_BASE + code);
+  }
+
+  #meet(feature: number): void {
+    const name = CODE_FEATURES[feature];
+    if (name === undefined) return;
+    requireFeature(name, this.at);
+    this.#seen[feature] = 1;
+  }
+
+  #refuse(code: number): never {
+    const feature = refusedFeature(code);
+    requireFeature(feature, this.at);
+    throw new WasmError('feature', `Cannot read instruction: its feature "${feature}" is refused`, {
+      offset: this.at,
+      detail: feature,
+    });
+  }
+
+  #readImmediate(follows: number): void {
+    const at = this.next;
+    switch (follows) {
+      case IMMEDIATES.local:
+      case IMMEDIATES.index:
+      case IMMEDIATES.label:
+      case IMMEDIATES.function:
+        this.first = this.readIndex(at);
+        return;
+      case IMMEDIATES.memory:
+        this.#readMemory(at);
+        return;
+      case IMMEDIATES.i32:
+        this.#skipNumber(at, 5);
+        return;
+      case IMMEDIATES.i64:
+        this.#skipNumber(at, 10);
+        return;
+      case IMMEDIATES.blockType:
+        this.#readBlockType(at);
+        return;
+      default:
+        this.#readRare(follows, at);
+    }
+  }
+
+  #readRare(follows: number, at: number): void {
+    switch (follows) {
+      case IMMEDIATES.indirect:
+      case IMMEDIATES.pair:
+        this.first = this.readIndex(at);
+        this.second = this.readIndex(this.next);
+        return;
+      case IMMEDIATES.labels:
+        this.#readLabels(at);
+        return;
+      case IMMEDIATES.memoryLane:
+        this.#readMemory(at);
+        this.next += 1;
+        return;
+      case IMMEDIATES.f32:
+        this.next = at + 4;
+        return;
+      case IMMEDIATES.f64:
+        this.next = at + 8;
+        return;
+      case IMMEDIATES.bytes16:
+        this.next = at + 16;
+        return;
+      case IMMEDIATES.lane:
+        this.next = at + 1;
+        return;
+      case IMMEDIATES.referenceType:
+        this.#readReferenceType(at);
+        return;
+      default:
+        this.#readValueTypes(at);
+    }
+  }
+
+  #readMemory(at: number): void {
+    const alignment = this.readIndex(at);
+    this.second = 0;
+    if (alignment >= HAS_MEMORY) {
+      requireFeature('multi-memory', this.at);
+      this.second = this.readIndex(this.next);
+    }
+    this.#skipNumber(this.next, 10);
+  }
+
+  #readBlockType(at: number): void {
+    const byte = this.bytes[at] ?? 0;
+    this.next = at + 1;
+    // One byte below zero is a value type or "nothing"; all else is an index of a type.
+    if (byte >= 0x40 && byte < 0x80) {
+      if (byte === 0x63 || byte === 0x64) requireFeature('function-references', at);
+      this.first = -byte;
+      return;
+    }
+    requireFeature('multi-value', this.at);
+    this.first = this.readIndex(at);
+  }
+
+  #readLabels(at: number): void {
+    const count = this.readIndex(at);
+    // Boundary: a count larger than the bytes left cannot be true.
+    if (count > this.end - this.next)
+      throw malformed(`branch table: it has ${count} labels, expected fewer than bytes`, at);
+    this.first = count;
+    this.labelsAt = this.next;
+    for (let left = count + 1; left > 0; left -= 1) {
+      this.readIndex(this.next);
+      if (this.next > this.end) throw this.#short();
+    }
+  }
+
+  #readReferenceType(at: number): void {
+    const byte = this.bytes[at] ?? 0;
+    if (byte !== 0x70 && byte !== 0x6f) requireFeature('function-references', at);
+    this.next = at + 1;
+  }
+
+  #readValueTypes(at: number): void {
+    const count = this.readIndex(at);
+    if (count !== 1) throw malformed(`select: it has ${count} types, expected one`, at);
+    const byte = this.bytes[this.next] ?? 0;
+    if (byte === 0x63 || byte === 0x64) requireFeature('function-references', this.next);
+    this.next += 1;
+  }
+
+  #skipNumber(at: number, most: number): void {
+    for (let index = at; index < at + most; index += 1) {
+      if ((this.bytes[index] ?? 0x80) < 0x80) {
+        this.next = index + 1;
+        return;
+      }
+    }
+    throw malformed(`number: it does not end, expected at most ${most} bytes`, at);
+  }
+
+  #short(): WasmError {
+    return malformed('function: it ends in the middle, expected an "end"', Math.min(this.at, this.end));
+  }
+}
+
+function malformed(what: string, offset: number): WasmError {
+  return new WasmError('malformed', `Cannot read ${what}`, { offset });
+}

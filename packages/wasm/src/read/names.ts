@@ -1,0 +1,61 @@
+import { WasmError } from '../error.ts';
+import { Cursor } from './cursor.ts';
+import { readCount } from './draft.ts';
+import type { Section, WasmModule } from './module.ts';
+
+const MODULE_NAME = 0;
+const FUNCTION_NAMES = 1;
+/** A module's own name is shown to people. */
+const MOST_NAME_BYTES = 256;
+
+/** What the "name" section says. It means nothing to V8, so a malformed one is only told, never refused. */
+export type NameFacts = {
+  readonly state: 'absent' | 'present' | 'malformed';
+  readonly module: string | undefined;
+  /** How many functions have a name. */
+  readonly functions: number;
+};
+
+/** The custom section of that name, the first if there are several. */
+export function findCustom(module: WasmModule, name: string): Section | undefined {
+  return module.sections.find((section) => section.name === name);
+}
+
+/** Looks into the "name" section. What stands before a malformed part is still told. */
+export function readNames(module: WasmModule): NameFacts {
+  const section = findCustom(module, 'name');
+  if (section === undefined) return { state: 'absent', module: undefined, functions: 0 };
+  const found: { module: string | undefined; functions: number } = { module: undefined, functions: 0 };
+  try {
+    const cursor = new Cursor(module.bytes, section.start, section.end);
+    while (cursor.left > 0) readSubsection(cursor, found);
+    return { state: 'present', ...found };
+  } catch (error) {
+    if (error instanceof WasmError) return { state: 'malformed', ...found };
+    throw error;
+  }
+}
+
+function readSubsection(cursor: Cursor, found: { module: string | undefined; functions: number }): void {
+  const id = cursor.u8('a kind of names');
+  const size = cursor.u32('a size of names');
+  const start = cursor.at;
+  cursor.skip(size, 'a part of the names');
+  const part = new Cursor(cursor.bytes, start, cursor.at);
+  if (id === MODULE_NAME) {
+    // Boundary: a name that is too long to show is left out.
+    const length = part.u32("the module's name");
+    if (length <= MOST_NAME_BYTES) found.module = part.text(length, "the module's name");
+  }
+  if (id === FUNCTION_NAMES) found.functions = countNames(part);
+}
+
+/** How many pairs of an index and a name there are; their texts stay where they are. */
+function countNames(cursor: Cursor): number {
+  const count = readCount(cursor, 'names', 2);
+  for (let index = 0; index < count; index += 1) {
+    cursor.u32('an index');
+    cursor.skip(cursor.u32("a name's length"), 'a name');
+  }
+  return count;
+}
