@@ -1,53 +1,20 @@
 /**
- * Holds the documentation to the code: the tables of codes and of configuration keys, links and anchors, the commands
- * a reader is told to type. `--write` regenerates the two tables between their markers.
+ * Holds the documentation to the code: the tables that repeat one of the code, links and anchors, the commands a reader
+ * is told to type. `--write` regenerates the tables between their markers.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { problem, runAsCommand } from './check.mjs';
 import { judgeCommands } from './commands.mjs';
 import { anchorsOf, linesOf, linksOf, rowsOf, writeRow } from './markdown.mjs';
+import { MIRRORS } from './mirrors.mjs';
 import { listFiles } from './source.mjs';
 import { readTable } from './ts-table.mjs';
-
-/** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
-const MIRRORS = [
-  {
-    file: 'docs/errors.md',
-    mark: 'codes',
-    table: 'packages/sdk/src/codes.table.ts',
-    name: 'CODES',
-    head: ['Code', 'Kind', 'HTTP', 'Exit', 'What happened', 'What to do'],
-    rows: (codes) =>
-      Object.entries(codes).map(([code, row]) => [
-        `\`${code}\``,
-        row.kind,
-        String(row.httpStatus),
-        String(row.exitStatus),
-        row.sentence,
-        row.remedy,
-      ]),
-  },
-  {
-    file: 'docs/config.md',
-    mark: 'config',
-    table: 'packages/gateway/src/config/config.table.ts',
-    name: 'CONFIG_KEYS',
-    head: ['Key', 'Type', 'Default', 'What it does'],
-    rows: (keys) =>
-      keys.map((row) => [`\`${row.key}\``, `\`${row.type}\``, defaultCell(row.default), row.sentence]),
-  },
-];
 
 const VERBS_TABLE = 'packages/gateway/src/doors/cli/verbs.table.ts';
 
 /** What README.md must tell a newcomer to type. */
 const README_COMMANDS = ['npm run demo', 'npm test'];
-
-function defaultCell(value) {
-  if (value === undefined || value === null || value === '') return '–';
-  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
-}
 
 /** Checks every Markdown file under `root`; with `write`, brings the mirrored tables up to date first. */
 export async function check(root, { write = false } = {}) {
@@ -64,10 +31,12 @@ export async function check(root, { write = false } = {}) {
 }
 
 async function judgeMirror(root, mirror, write) {
-  const table = await readTable(root, mirror.table, mirror.name);
-  if (!table) return [problem(mirror.table, 0, `check ${mirror.file}: the table does not exist`)];
+  const tables = await Promise.all(mirror.names.map((name) => readTable(root, mirror.table, name)));
+  if (tables.includes(undefined))
+    return [problem(mirror.table, 0, `check ${mirror.file}: the table does not exist`)];
   const path = join(root, mirror.file);
-  if (!existsSync(path)) return [problem(mirror.file, 0, `check ${mirror.name}: the page does not exist`)];
+  if (!existsSync(path))
+    return [problem(mirror.file, 0, `check ${mirror.names[0]}: the page does not exist`)];
   const [begin, end] = [`<!-- ${mirror.mark}:begin -->`, `<!-- ${mirror.mark}:end -->`];
   const text = readFileSync(path, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -76,7 +45,7 @@ async function judgeMirror(root, mirror, write) {
       problem(mirror.file, 0, `find its table: the markers are missing, expected "${begin}" and "${end}"`),
     ];
   }
-  const expected = mirror.rows(table);
+  const expected = mirror.rows(...tables);
   if (write) {
     const written = [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
     const next = `${text.slice(0, from + begin.length)}\n\n${written}\n\n${text.slice(to)}`;

@@ -69,7 +69,8 @@ export const OUTSIDE = [
     hands: {
       'daemon.ts': 'It builds everything, the clock and the source of randomness included.',
       'main.ts': 'It does for a command what the daemon does for the service.',
-      'packages/wasm/src/instance/engine.ts': 'It reads the clock of its host for deadlines unless it is handed another.',
+      'packages/wasm/src/instance/engine.ts':
+        'It reads the clock of its host for deadlines unless it is handed another.',
     },
   },
   {

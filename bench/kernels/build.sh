@@ -6,3 +6,4 @@ for source in *.c; do
   clang --target=wasm32 -O2 -Wall -Wextra -Werror -ffreestanding -fno-builtin -nostdlib \
     -Wl,--no-entry -Wl,--strip-all -o "${source%.c}.wasm" "$source"
 done
+chmod 644 ./*.wasm

@@ -31,6 +31,13 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'packages/sdk/src/codes.table.ts': 'export const CODES = {};\n',
       'packages/gateway/src/config/config.table.ts': 'export const CONFIG_KEYS = [];\n',
       'packages/gateway/src/doors/cli/verbs.table.ts': 'export const VERBS = [];\n',
+      'docs/wasm.md': `<!-- features:begin -->\n<!-- features:end -->\n<!-- limits:begin -->\n<!-- limits:end -->\n
+<!-- costs:begin -->\n| What | Fuel |\n| --- | --- |
+| entering a function | 1 |\n| \`nop\` | 0 |\n| every other operator | 1 |\n<!-- costs:end -->\n`,
+      'packages/wasm/src/features.table.ts': 'export const FEATURES = [];\n',
+      'packages/wasm/src/limits.ts': 'export const DEFAULT_LIMITS = {}, CEILINGS = {};\n',
+      'packages/wasm/src/costs.table.ts':
+        "export const ENTRY = 1, OPERATOR = 1, FREE = 'nop', BY_LENGTH = {};\n",
     },
   ],
   [

@@ -9,6 +9,37 @@ const errors = (rows: string) =>
 const config = (rows: string) =>
   `# Config\n\n<!-- config:begin -->\n\n| Key | Type | Default | What it does |\n| --- | --- | --- | --- |\n${rows}\n<!-- config:end -->\n`;
 
+const wasm = `# WASM
+
+<!-- features:begin -->
+
+| Feature | | What it is |
+| --- | --- | --- |
+| \`mvp\` | allowed | The first. |
+| \`gc\` | **refused** | On the heap. |
+
+<!-- features:end -->
+<!-- limits:begin -->
+
+| Limit | Default | Ceiling |
+| --- | --- | --- |
+| \`fuel\` | 1,000 | 2,000 |
+
+<!-- limits:end -->
+<!-- costs:begin -->
+
+| What is done | Fuel |
+| --- | --- |
+| entering a function | 1 |
+| \`nop\`, \`end\` | 0 |
+| \`memory.fill\` | 16, and 1 for each 8 bytes |
+| \`memory.grow\` | 512, and 128 for each page |
+| \`table.grow\` | 512, and 8 for each element |
+| every other operator | 2 |
+
+<!-- costs:end -->
+`;
+
 const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
 const badRow = '| `bad/one` | refused | 403 | 2 | A \\| B. | Run `palisade policy check`. |\n';
 const keyRow = '| `listen` | `string` | `127.0.0.1` | Where it listens. |\n';
@@ -25,6 +56,19 @@ const sound: Tree = {
   ];`,
   'packages/gateway/src/doors/cli/verbs.table.ts':
     "export const VERBS = [{ words: 'demo', load: () => import('./gone.ts') }, { words: 'policy check' }];",
+  'packages/wasm/src/features.table.ts': `export const FEATURES = [
+    { name: 'mvp', allowed: true, sentence: 'The first.' },
+    { name: 'gc', allowed: false, sentence: 'On the heap.' },
+  ];`,
+  'packages/wasm/src/limits.ts':
+    'export const DEFAULT_LIMITS = { fuel: 1_000 }; export const CEILINGS = { fuel: 2_000 };',
+  'packages/wasm/src/costs.table.ts': `export const ENTRY = 1; export const OPERATOR = 2; export const FREE = 'nop end';
+    export const BY_LENGTH = {
+      'memory.fill': { base: 16, shift: -3 },
+      'memory.grow': { base: 512, shift: 7 },
+      'table.grow': { base: 512, shift: 3 },
+    };`,
+  'docs/wasm.md': wasm,
   'docs/errors.md': errors(okRow + badRow),
   'docs/config.md': config(keyRow + portRow),
   'README.md': '# Palisade\n\nRun `npm run demo` and `npm test`.\n',
@@ -73,6 +117,26 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     'another default',
     { ...sound, 'docs/config.md': config(keyRow + portRow.replace('`1`', '`2`')) },
     '"Default" is "`2`"',
+  ],
+  [
+    'a feature that is said to be allowed',
+    { ...sound, 'docs/wasm.md': wasm.replace('**refused**', 'allowed') },
+    'Cannot keep row `gc`: "" is "allowed", expected "**refused**"',
+  ],
+  [
+    'another ceiling',
+    { ...sound, 'docs/wasm.md': wasm.replace('2,000', '3,000') },
+    'Cannot keep row `fuel`: "Ceiling" is "3,000"',
+  ],
+  [
+    'another cost',
+    { ...sound, 'docs/wasm.md': wasm.replace('128 for', '64 for') },
+    'Cannot keep row `memory.grow`: "Fuel" is',
+  ],
+  [
+    'a missing table of features',
+    without('packages/wasm/src/features.table.ts'),
+    'features.table.ts:0 Cannot check docs/wasm.md',
   ],
   ['a missing page', without('docs/errors.md'), 'the page does not exist'],
   [
@@ -140,7 +204,7 @@ describe('docs', () => {
     expect(await violations(check, files)).toEqual([]);
   });
 
-  test('--write brings both tables up to date and keeps the words around them', async () => {
+  test('--write brings the tables up to date and keeps the words around them', async () => {
     const root = plant({
       ...sound,
       'docs/errors.md': `${errors('')}After.\n`,

@@ -220,6 +220,41 @@ export const CODES = {
     'The clock of this machine is behind the last journal record.',
     'Set the clock right; if the journal is wrong and the clock is right, run `palisade doctor --accept-clock`.',
   ),
+  'wasm/malformed': refused(
+    422,
+    'The file is no WebAssembly module that can be read.',
+    'Give a core module in the binary format, as compilers write it.',
+  ),
+  'wasm/invalid': refused(
+    422,
+    'The module can be read, but its types do not fit together.',
+    'Build it anew; the message has the reason and the place.',
+  ),
+  'wasm/feature': refused(
+    422,
+    'The module uses a feature of WebAssembly that is not allowed, or that this Node does not have.',
+    'Build it without that feature; the compiler has a flag for each.',
+  ),
+  'wasm/limit': refused(
+    422,
+    'The module is past a limit.',
+    'Make smaller what the message names, or split the module.',
+  ),
+  'wasm/link': refused(
+    422,
+    'The module imports what it cannot be given.',
+    'Build it without the imports that the message names.',
+  ),
+  'wasm/out-of-fuel': failed(
+    507,
+    'The fuel of the call ran out before it ended.',
+    'Give the call more fuel, or ask for less work.',
+  ),
+  'wasm/trapped': failed(
+    502,
+    'The module ran and was stopped by a trap.',
+    'Correct the program; the message says which trap it was.',
+  ),
   'gateway/fault': fault(
     500,
     'The gateway broke while handling this call.',

@@ -36,6 +36,8 @@ export type WasmErrorCode =
 /** What a call took until it ended, well or not. */
 export type Usage = {
   readonly fuelUsed: number;
+  /** False after a trap in the middle of work: then it is what was used when the guest last called or was called. */
+  readonly isExact: boolean;
   /** All memories of the instance together, at their largest. */
   readonly peakMemoryBytes: number;
 };

@@ -77,11 +77,12 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 export const CEILINGS: Limits = Object.freeze({
   moduleBytes: 256 * MIB,
   functionBytes: 7_000_000,
-  types: 1_000_000,
-  imports: 100_000,
-  exports: 100_000,
-  functions: 1_000_000,
-  globals: 1_000_000,
+  // V8 takes a million types, functions and globals, and a tenth of that in imports and exports; the meter adds its own.
+  types: 400_000,
+  imports: 99_000,
+  exports: 99_000,
+  functions: 400_000,
+  globals: 999_000,
   tables: 10_000,
   memories: 100,
   elementSegments: 100_000,

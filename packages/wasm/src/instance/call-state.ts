@@ -4,6 +4,8 @@ import { type Usage, WasmError } from '../error.ts';
 export type Controls = {
   /** Sets the fuel and the stack of the next call, and forgets why the last one ended. */
   readonly set: (fuel: number, stackBytes: number) => void;
+  /** Takes fuel from the running call; never more than is left. */
+  readonly charge: (fuel: number) => void;
   readonly left: () => number;
   /** 0: the guest ended by itself; 1: its fuel ran out; 2: its stack did. */
   readonly why: () => number;
@@ -19,8 +21,6 @@ export type CallState = {
   running: boolean;
   /** The fuel this call was given. */
   fuel: number;
-  /** What host functions charged beyond their price. */
-  debt: number;
   deadline: number;
   /** How many crossings are left until the clock is read again. */
   patience: number;
@@ -38,6 +38,7 @@ export const PATIENCE = 64;
 /** Those of a seat without a guest. */
 export const NO_CONTROLS: Controls = Object.freeze({
   set: () => {},
+  charge: () => {},
   left: () => 0,
   why: () => 0,
   start: undefined,
@@ -50,7 +51,6 @@ export function newCallState(now: () => number): CallState {
     memory: undefined,
     running: false,
     fuel: 0,
-    debt: 0,
     deadline: Number.POSITIVE_INFINITY,
     patience: PATIENCE,
     context: undefined,
@@ -60,20 +60,22 @@ export function newCallState(now: () => number): CallState {
   };
 }
 
-/** Fuel left, negative when there was not enough. */
-export function fuelLeft(state: CallState): number {
-  return state.controls.left() - state.debt;
+/** Takes fuel from the running call before the work is done, or ends the call. */
+export function charge(state: CallState, fuel: number): void {
+  // Boundary: the work is paid for before it is done, even if the host function goes on after this throws.
+  if (state.controls.left() < fuel) throw endCall(state, outOfFuel(state));
+  state.controls.charge(fuel);
 }
 
 /** What the call took so far; exact at a host call and at the end. */
-export function usageOf(state: CallState): Usage {
-  const fuelUsed = Math.min(state.fuel, state.fuel - fuelLeft(state));
-  return { fuelUsed, peakMemoryBytes: memoryBytes(state) };
+export function usageOf(state: CallState, isExact = true): Usage {
+  const fuelUsed = Math.min(state.fuel, state.fuel - state.controls.left());
+  return { fuelUsed, isExact, peakMemoryBytes: memoryBytes(state) };
 }
 
 /** What a call took that had not enough fuel: all it was given. */
 export function wholeUsage(state: CallState): Usage {
-  return { fuelUsed: state.fuel, peakMemoryBytes: memoryBytes(state) };
+  return { fuelUsed: state.fuel, isExact: true, peakMemoryBytes: memoryBytes(state) };
 }
 
 // Memories never shrink: what they are now is the most they were.

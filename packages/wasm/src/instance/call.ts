@@ -1,6 +1,6 @@
 import { type Usage, WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
-import { type CallState, fuelLeft, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
+import { type CallState, charge, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
 import type { GuestFunction, Recipe } from './recipe.ts';
 import { classifyTrap } from './trap.ts';
 import { type GuestValue, isValueOf, writeSignature } from './value.ts';
@@ -77,13 +77,14 @@ type Ended = { readonly returned: unknown; readonly usage: Usage };
 
 /** Runs guest code under terms. What it throws is how the guest failed, with what it used; the guest is not to be run again then. */
 export function runMetered(state: CallState, terms: Terms, { owed, work }: Job): Ended {
-  begin(state, terms, owed);
+  begin(state, terms);
   try {
+    if (owed > 0) charge(state, owed);
     const returned = work();
     const usage = usageOf(state);
     // Boundary: a call that took too much has not succeeded, whatever it returned.
     if (state.ended !== undefined) throw state.ended;
-    if (fuelLeft(state) < 0) throw outOfFuel(state);
+    if (state.controls.left() < 0) throw outOfFuel(state);
     if (terms.deadline !== Number.POSITIVE_INFINITY && state.now() >= terms.deadline)
       throw pastDeadline(state);
     return { returned, usage };
@@ -97,9 +98,8 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
   }
 }
 
-function begin(state: CallState, terms: Terms, owed: number): void {
+function begin(state: CallState, terms: Terms): void {
   state.fuel = terms.fuel;
-  state.debt = owed;
   state.deadline = terms.deadline;
   state.patience = PATIENCE;
   state.context = terms.context;
@@ -131,12 +131,13 @@ function judge(state: CallState, thrown: unknown): unknown {
   if (thrown instanceof WasmError) return thrown;
   const why = state.controls.why();
   if (why === 1) return outOfFuel(state);
-  const usage = usageOf(state);
   if (why === 2) {
     const message = 'Cannot finish call: its stack is used up, expected fewer calls inside each other';
-    return new WasmError('stack', message, { cause: thrown, usage });
+    return new WasmError('stack', message, { cause: thrown, usage: usageOf(state) });
   }
   const code = classifyTrap(thrown);
+  // The meter brings the count up to date before an `unreachable`; other traps it cannot foresee.
+  const usage = usageOf(state, code === 'unreachable');
   // Neither the guest nor a host function can throw anything else: this is a fault of ours and stays what it is.
   if (code === undefined) return thrown;
   const said = thrown instanceof Error ? thrown.message : '';

@@ -1,5 +1,5 @@
 import { WasmError } from '../error.ts';
-import { type CallState, endCall, fuelLeft, outOfFuel, PATIENCE, readClock, usageOf } from './call-state.ts';
+import { type CallState, charge, endCall, PATIENCE, readClock, usageOf } from './call-state.ts';
 import type { Guest } from './guest.ts';
 import type { HostRow } from './host.ts';
 import { type GuestValue, isNumberType, JS_TYPES, type ValueName } from './value.ts';
@@ -110,11 +110,9 @@ function yieldOf({ results }: HostRow): Gate['yields'] {
 }
 
 function enter({ state, weight, fuel }: Gate): void {
-  state.debt += fuel;
   state.patience -= weight;
   if (state.patience <= 0) readClock(state);
-  // Boundary: a guest that owes fuel to a host function reaches no other one before it has it.
-  if (state.debt > 0 && fuelLeft(state) < 0) throw endCall(state, outOfFuel(state));
+  if (fuel > 0) charge(state, fuel);
 }
 
 function leave(gate: Gate, result: unknown): Results {

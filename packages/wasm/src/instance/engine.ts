@@ -15,7 +15,7 @@
  */
 import { WasmError } from '../error.ts';
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
-import { defaultForm } from '../meter/meter.ts';
+import { DEFAULT_FORM } from '../meter/meter.ts';
 import type { Form } from '../meter/plan.ts';
 import { Cache, type CacheBounds } from './cache.ts';
 import { type Compilation, type CompiledModule, compile } from './compile.ts';
@@ -72,7 +72,7 @@ const DEFAULT_TOTAL_MEMORY_BYTES = 4 * GIB;
 export function createEngine(options: EngineOptions = {}): Engine {
   const limits = Object.freeze({ ...DEFAULT_LIMITS, ...options.limits });
   narrowLimits(CEILINGS, limits);
-  const form = options.form ?? defaultForm();
+  const form = options.form ?? DEFAULT_FORM;
   const isDeterministic = options.deterministic === true;
   const now = options.now ?? (() => performance.now());
   const house = new House(

@@ -1,5 +1,5 @@
 import { WasmError } from '../error.ts';
-import { type CallState, endCall, fuelLeft, outOfFuel, usageOf } from './call-state.ts';
+import { type CallState, charge, usageOf } from './call-state.ts';
 
 /**
  * What a host function sees of the guest that called it: one memory (the one exported as `memory`, else the first) and
@@ -74,13 +74,11 @@ export class GuestView implements Guest {
     if (!Number.isSafeInteger(fuel) || fuel < 0) {
       throw new RangeError(`Cannot charge fuel: ${String(fuel)} was asked, expected a whole number`);
     }
-    state.debt += fuel;
-    // Boundary: the work is paid for before it is done, even if the host function goes on after this throws.
-    if (fuelLeft(state) < 0) throw endCall(state, outOfFuel(state));
+    charge(state, fuel);
   }
 
   fuelLeft(): number {
-    return Math.max(0, fuelLeft(this.#running()));
+    return Math.max(0, this.#running().controls.left());
   }
 
   #running(): CallState {

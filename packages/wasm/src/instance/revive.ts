@@ -66,7 +66,7 @@ function readSections(code: Uint8Array): WasmModule {
 function readCode(code: Uint8Array): WasmModule {
   const sections = readSections(code);
   const names = new Set(sections.exports.map(({ name, kind }) => (kind === 'function' ? name : '')));
-  for (const control of ['set', 'left', 'why']) {
+  for (const control of ['set', 'charge', 'left', 'why']) {
     if (!names.has(CONTROL_PREFIX + control))
       throw refusal(`its code has no ${CONTROL_PREFIX}${control}`, 'metered code');
   }

@@ -95,6 +95,7 @@ function controlsOf({ exports }: WebAssembly.Instance): Controls {
   const start = exports[`${CONTROL_PREFIX}start`];
   return {
     set: exports[`${CONTROL_PREFIX}set`] as Controls['set'],
+    charge: exports[`${CONTROL_PREFIX}charge`] as Controls['charge'],
     left: exports[`${CONTROL_PREFIX}left`] as Controls['left'],
     why: exports[`${CONTROL_PREFIX}why`] as Controls['why'],
     start: start as Controls['start'],

@@ -1,5 +1,6 @@
 /** How calls, and operations that are made into calls, shape the flow. */
 import { MOST_AFTER_CALL, MOST_UNCHECKED } from '../costs.table.ts';
+import type { FunctionType } from '../read/module.ts';
 import { SITES } from './flow.ts';
 import { CHANGE_OF, COST_OF, codeOf } from './opcodes.ts';
 import type { Path } from './path.ts';
@@ -12,8 +13,8 @@ const RETURN_CALL_INDIRECT = codeOf('return_call_indirect');
 /** The mark of a tail call through a table. */
 export const THROUGH_TABLE = -1;
 
-/** Any of the four calls. */
-export function call(path: Path, plan: Plan, code: number): void {
+/** Any of the four calls; gives the type that is called. */
+export function call(path: Path, plan: Plan, code: number): FunctionType {
   const { first } = path.walker;
   path.work(COST_OF[code] ?? 0);
   const isIndirect = code === CALL_INDIRECT || code === RETURN_CALL_INDIRECT;
@@ -28,6 +29,7 @@ export function call(path: Path, plan: Plan, code: number): void {
   if (code >= RETURN_CALL) tailCall(path, callee);
   else if (protocol === PROTOCOLS.prepaid) record(path, SITES.prepaidCall, first);
   else plainCall(path, plan, callee);
+  return type;
 }
 
 function payAhead(path: Path, cost: number): void {

@@ -1,6 +1,6 @@
 /** Writes the instructions that the meter puts in. The counter is a local here; `write` is where they go. */
 import { codeOf } from './opcodes.ts';
-import { FUEL_UNIT } from './plan.ts';
+import { FUEL_UNIT, STOPPED_BIT } from './plan.ts';
 import type { Sink } from './sink.ts';
 
 export const OP = {
@@ -23,6 +23,7 @@ export const OP = {
   i64Const: codeOf('i64.const'),
   i32Eqz: codeOf('i32.eqz'),
   i64LessSigned: codeOf('i64.lt_s'),
+  i64GreaterEqual: codeOf('i64.ge_s'),
   i64LessEqual: codeOf('i64.le_u'),
   i64Add: codeOf('i64.add'),
   i64Subtract: codeOf('i64.sub'),
@@ -67,8 +68,8 @@ export function payAndCheck(write: Sink, counter: number, fuel: number, home: nu
 }
 
 /**
- * Stops the guest when the value on the stack is below zero: by a trap, which no guest can catch, with the counter in its
- * global to tell why. A call here would keep V8 from unrolling the loop around it.
+ * Stops the guest when the value on the stack is below zero: by a trap, which no guest can catch, with the marked counter
+ * in its global to tell it from other traps. A call here would keep V8 from unrolling the loop around it.
  */
 export function stopIfNegative(write: Sink, counter: number, home: number): void {
   write.byte(OP.i64Const);
@@ -78,6 +79,9 @@ export function stopIfNegative(write: Sink, counter: number, home: number): void
   write.byte(NOTHING);
   write.byte(OP.localGet);
   write.index(counter);
+  write.byte(OP.i64Const);
+  write.signed(STOPPED_BIT);
+  write.byte(OP.i64Or);
   write.byte(OP.globalSet);
   write.index(home);
   write.byte(OP.unreachable);

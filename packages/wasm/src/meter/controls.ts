@@ -1,7 +1,7 @@
 /** The functions that the meter adds for the host. */
 import { OP } from './code.ts';
 import { codeOf } from './opcodes.ts';
-import { F64, FUEL_UNIT, I32, MOST_STACK_UNITS, type Plan, PROTOCOLS } from './plan.ts';
+import { F64, FUEL_UNIT, I32, MOST_STACK_UNITS, type Plan, PROTOCOLS, STOPPED_BIT } from './plan.ts';
 import { Sink } from './sink.ts';
 
 /** Names of added exports begin with this; a guest that has one itself is refused. */
@@ -13,7 +13,6 @@ export const REASONS = { none: 0, fuel: 1, stack: 2 } as const;
 /** Export name and function index of each control. */
 export type Controls = readonly { readonly name: string; readonly index: number }[];
 
-const STACK_BIT = 0x8000;
 const FUEL_SHIFT = 16;
 const STACK_UNIT_SHIFT = 5;
 
@@ -21,6 +20,7 @@ const STACK_UNIT_SHIFT = 5;
 export function addControls(plan: Plan): Controls {
   return [
     { name: `${RESERVED}set`, index: plan.add({ params: [F64, I32], results: [] }, setBody(plan)) },
+    { name: `${RESERVED}charge`, index: plan.add({ params: [F64], results: [] }, chargeBody(plan)) },
     { name: `${RESERVED}left`, index: plan.add({ params: [], results: [F64] }, leftBody(plan)) },
     { name: `${RESERVED}why`, index: plan.add({ params: [], results: [I32] }, whyBody(plan)) },
   ];
@@ -57,27 +57,39 @@ function setBody(plan: Plan): Uint8Array {
   });
 }
 
+function chargeBody(plan: Plan): Uint8Array {
+  return body((write) => {
+    getGlobal(write, plan.counter);
+    write.all([OP.localGet, 0, 0xfc, codeOf('i64.trunc_sat_f64_s') - 256]);
+    write.all([OP.i64Const, FUEL_SHIFT, OP.i64ShiftLeft, OP.i64Subtract]);
+    setGlobal(write, plan.counter);
+  });
+}
+
 /** An overdraft of the stack has borrowed one from the fuel: half a unit more rounds it back. */
 function leftBody(plan: Plan): Uint8Array {
   return body((write) => {
     getGlobal(write, plan.counter);
     write.byte(OP.i64Const);
-    write.signed(STACK_BIT);
+    write.signed(STOPPED_BIT);
+    write.all([OP.i64Const, 0]);
+    getGlobal(write, plan.counter);
+    write.all([OP.i64Const, 0, OP.i64GreaterEqual, OP.select]);
     write.all([OP.i64Add, OP.i64Const, FUEL_SHIFT, OP.i64ShiftRight, codeOf('f64.convert_i64_s')]);
   });
 }
 
-/** The counter is below zero only after work beyond the fuel, and its stack bit is set only where a call was refused. */
+/** A trap is ours when the counter was marked; then it is below zero unless the stack was what ran out. */
 function whyBody(plan: Plan): Uint8Array {
   return body((write) => {
-    write.all([OP.i32Const, REASONS.fuel]);
-    write.all([OP.i32Const, REASONS.stack, OP.i32Const, REASONS.none]);
-    getGlobal(write, plan.counter);
-    write.byte(OP.i64Const);
-    write.signed(STACK_BIT);
-    write.all([OP.i64And, codeOf('i32.wrap_i64'), OP.select]);
+    write.all([OP.i32Const, REASONS.fuel, OP.i32Const, REASONS.stack]);
     getGlobal(write, plan.counter);
     write.all([OP.i64Const, 0, OP.i64LessSigned, OP.select]);
+    write.all([OP.i32Const, REASONS.none]);
+    getGlobal(write, plan.counter);
+    write.byte(OP.i64Const);
+    write.signed(STOPPED_BIT);
+    write.all([OP.i64And, codeOf('i32.wrap_i64'), OP.select]);
   });
 }
 

@@ -4,7 +4,6 @@
  * original, and only what passed both is rewritten. Results, traps, memory, names and exports stay as they were.
  */
 import { WasmError } from '../error.ts';
-import { isSupported } from '../features.table.ts';
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
 import { readModule, type WasmModule } from '../read/module.ts';
 import { addControls, addDoor, initialCounter, RESERVED } from './controls.ts';
@@ -17,6 +16,9 @@ import { type Extent, writeModule } from './write.ts';
 /** Raised whenever the same module gets other bytes or other counts. */
 export const METER_VERSION = 1;
 
+/** The faster one on every V8 we run on. */
+export const DEFAULT_FORM: Form = 'thread';
+
 const PAGE_BYTES = 65_536;
 const MOST_PAGES = 65_536;
 const MOST_FUEL = 2 ** 46;
@@ -25,7 +27,7 @@ const V8_FUNCTION_BYTES = 7_654_321;
 export type MeterOptions = {
   /** Other limits than the default ones, none above its ceiling. */
   readonly limits?: Partial<Limits>;
-  /** How the counter travels. The counts are the same. Default: 'thread' where V8 is new enough, else 'local'. */
+  /** How the counter travels. The counts are the same. Default: 'thread'. */
   readonly form?: Form;
   /** Makes NaNs canonical where the specification leaves their bits open. */
   readonly deterministic?: boolean;
@@ -56,7 +58,7 @@ export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
   const found = survey(module, limits);
   requireValid(bytes);
   requireFreeNames(module);
-  const form = options.form ?? defaultForm();
+  const form = options.form ?? DEFAULT_FORM;
   const hostFuel = requireFuels(options.hostFuel ?? {});
   const isDeterministic = options.deterministic === true;
   const plan = new Plan({ module, survey: found, limits, form, isDeterministic, hostFuel });
@@ -88,11 +90,6 @@ export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
     form,
     chargedByHost: referencedImports(plan, hostFuel),
   };
-}
-
-/** The form that is right for this V8: older ones can crash on functions with several results. */
-export function defaultForm(): Form {
-  return isSupported('multi-memory') ? 'thread' : 'local';
 }
 
 /** Boundary: what V8 does not take as it is, is not rewritten. */

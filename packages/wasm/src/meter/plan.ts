@@ -3,6 +3,7 @@
  * types and globals are added. Existing indices never change; everything new comes after them.
  */
 import { STACK_UNIT_BYTES } from '../costs.table.ts';
+import { WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
 import type { FunctionType, WasmModule } from '../read/module.ts';
 import { helperBody, helperType } from './helpers.ts';
@@ -25,10 +26,17 @@ export const PROTOCOLS = {
 export const I32 = 0x7f;
 export const I64 = 0x7e;
 export const F64 = 0x7c;
+export const V128 = 0x7b;
 
-/** The counter holds fuel in its upper 48 bits and stack units in its lower 16, where bit 15 shows an overdraft. */
+/**
+ * The counter holds fuel in its upper 48 bits and stack units in its lower 16. Bit 15 is set by an overdraft of the stack,
+ * and in the global by every stop: nowhere else.
+ */
 export const FUEL_UNIT = 0x1_0000;
 export const MOST_STACK_UNITS = 0x7fff;
+export const STOPPED_BIT = 0x8000;
+
+const MOST_HELPERS = 10_000;
 
 export type Added = { readonly type: number; readonly body: Uint8Array };
 
@@ -45,6 +53,8 @@ export class Plan {
   readonly module: WasmModule;
   readonly limits: Limits;
   readonly isDeterministic: boolean;
+  /** Whether a global can bring a vector into a function that has none. */
+  readonly hasVectorGlobals: boolean;
   /** By function: one of PROTOCOLS. */
   readonly protocol: Uint8Array;
   readonly prepaid: Uint8Array;
@@ -77,7 +87,8 @@ export class Plan {
     this.prepaid = survey.prepaid;
     this.light = survey.light;
     this.referenced = survey.referenced;
-    this.protocol = chooseProtocols(module, survey, form);
+    this.hasVectorGlobals = module.globals.some(({ type }) => type === V128);
+    this.protocol = chooseProtocols(module, survey, { form, isDeterministic });
     this.hostFuel = hostFuelOf(module, survey, hostFuel);
   }
 
@@ -113,6 +124,11 @@ export class Plan {
     const key = `${code} ${first} ${second}`;
     const known = this.#helpers.get(key);
     if (known !== undefined) return known;
+    // Boundary: every pair of segment and memory, or of tables, is a helper of its own.
+    if (this.#helpers.size === MOST_HELPERS) {
+      const message = `Cannot meter module: it has more than ${MOST_HELPERS} different bulk operations`;
+      throw new WasmError('limit', message, { detail: 'functions' });
+    }
     const index = this.add(helperType(this, code, first), helperBody(this, { code, first, second }));
     this.#helpers.set(key, index);
     return index;
@@ -129,10 +145,16 @@ export function threaded(type: FunctionType): FunctionType {
   return { params: [...type.params, I64], results: [...type.results, I64] };
 }
 
-function chooseProtocols(module: WasmModule, survey: Survey, form: Form): Uint8Array {
+function chooseProtocols(
+  module: WasmModule,
+  survey: Survey,
+  { form, isDeterministic }: Pick<PlanInput, 'form' | 'isDeterministic'>,
+): Uint8Array {
   return Uint8Array.from(module.functions, (_type, index) => {
     if (index < module.importedFunctions) return PROTOCOLS.host;
-    if ((survey.prepaid[index] ?? 0) > 0) return PROTOCOLS.prepaid;
+    // A prepaid body is copied as it is, so it must have no NaN to be made canonical.
+    const isCopied = !isDeterministic || survey.openNans[index] === 0;
+    if ((survey.prepaid[index] ?? 0) > 0 && isCopied) return PROTOCOLS.prepaid;
     // A function whose reference is taken keeps its type, and so do both sides of a tail call.
     const keepsType = survey.referenced[index] === 1 || survey.inTailCall[index] === 1;
     return form === 'thread' && !keepsType ? PROTOCOLS.thread : PROTOCOLS.local;

@@ -8,7 +8,7 @@ import type { FeatureName } from '../features.table.ts';
 import type { Limits } from '../limits.ts';
 import type { WasmModule } from '../read/module.ts';
 import { readLocals } from './locals.ts';
-import { COST_OF, codeOf, MISC_BASE } from './opcodes.ts';
+import { COST_OF, codeOf, MISC_BASE, NAN_OF } from './opcodes.ts';
 import { Walker } from './walker.ts';
 
 export type Survey = {
@@ -20,6 +20,8 @@ export type Survey = {
   readonly inTailCall: Uint8Array;
   /** By function: 1 where a reference to it is taken, in a section or in a body. */
   readonly referenced: Uint8Array;
+  /** By function: 1 where it makes NaNs whose bits are open. */
+  readonly openNans: Uint8Array;
   /** By function: the most a call of it costs, when it has no loops and no calls and that is little; else 0. */
   readonly light: Uint8Array;
   /** By function: what a call of it costs, when that is the same always and little; else 0. */
@@ -57,6 +59,7 @@ class Surveyor {
   readonly #walker: Walker;
   readonly #inTailCall: Uint8Array;
   readonly #referenced: Uint8Array;
+  readonly #openNans: Uint8Array;
   readonly #light: Uint8Array;
   readonly #prepaid: Uint8Array;
   #instructions = 0;
@@ -78,6 +81,7 @@ class Surveyor {
     this.#walker = new Walker(module.bytes);
     this.#inTailCall = new Uint8Array(module.functions.length);
     this.#referenced = module.referenced.slice();
+    this.#openNans = new Uint8Array(module.functions.length);
     this.#light = new Uint8Array(module.functions.length);
     this.#prepaid = new Uint8Array(module.functions.length);
   }
@@ -96,6 +100,7 @@ class Surveyor {
       mostLocals: this.#mostLocals,
       inTailCall: this.#inTailCall,
       referenced: this.#referenced,
+      openNans: this.#openNans,
       light: this.#light,
       prepaid: this.#prepaid,
     };
@@ -118,6 +123,7 @@ class Surveyor {
       walker.step();
       this.#instructions += 1;
       this.#cost += COST_OF[walker.code] ?? 0;
+      if ((NAN_OF[walker.code] ?? 0) > 0) this.#openNans[this.#function] = 1;
       this.#look(walker.code);
     } while (this.#nesting >= 0);
     if (walker.next !== end)

@@ -22,7 +22,7 @@ import {
   VECTOR_BASE,
 } from './opcodes.ts';
 import { Path, WARM } from './path.ts';
-import type { Plan } from './plan.ts';
+import { type Plan, V128 } from './plan.ts';
 import type { Walker } from './walker.ts';
 
 const OP = {
@@ -38,6 +38,7 @@ const OP = {
   branchTable: codeOf('br_table'),
   return: codeOf('return'),
   lastControl: codeOf('return_call_indirect'),
+  globalGet: codeOf('global.get'),
   memoryGrow: codeOf('memory.grow'),
 };
 
@@ -76,8 +77,9 @@ export class Tracer {
     const entry = path.begin();
     if ((this.#plan.light[index] ?? 0) > 0) path.flow.isCheck[entry] = 0;
     path.owed = ENTRY;
-    this.#openFunction(this.#plan.typeOf(this.#plan.module.functions[index] ?? 0));
-    this.#usesVectors = false;
+    const type = this.#plan.typeOf(this.#plan.module.functions[index] ?? 0);
+    this.#openFunction(type);
+    this.#usesVectors = locals.runs.some((run) => run.type === V128) || hasVectors(type);
     this.#nans = 0;
     this.#movedLocal = movedLocal;
     this.#walker.enter(locals.end, end);
@@ -113,9 +115,10 @@ export class Tracer {
     const { at, next, first } = this.#walker;
     if (first === this.#movedLocal && IMMEDIATE_OF[code] === IMMEDIATES.local) {
       path.flow.addSite(SITES.movedLocal, at, next, code);
-    } else if (code >= VECTOR_BASE) this.#usesVectors = true;
-    else if ((code >= MISC_BASE || code === OP.memoryGrow) && isByLength(code))
-      byLength(path, this.#plan, code);
+    } else if (code >= VECTOR_BASE || (code === OP.globalGet && this.#plan.hasVectorGlobals)) {
+      this.#usesVectors = true;
+    }
+    if ((code >= MISC_BASE || code === OP.memoryGrow) && isByLength(code)) byLength(path, this.#plan, code);
     if (this.#plan.isDeterministic && (NAN_OF[code] ?? 0) > 0) this.#canonical(NAN_OF[code] ?? 0);
   }
 
@@ -161,7 +164,12 @@ export class Tracer {
         branchTable(path);
         return;
       default:
-        call(path, this.#plan, code);
+        if (hasVectors(call(path, this.#plan, code))) this.#usesVectors = true;
     }
   }
+}
+
+/** Whether vectors come in or go out: they take twice the room of any other value. */
+function hasVectors({ params, results }: FunctionType): boolean {
+  return params.includes(V128) || results.includes(V128);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/instance/engine.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused } from './refused.ts';
-import { wat } from './wat.ts';
 
 const PAGE = 65_536;
 
@@ -53,7 +53,7 @@ describe('call()', () => {
     expect(instance.call('add', [1, 2], { fuel: fuelUsed }).fuelUsed).toBe(fuelUsed);
     const error = refused(() => instance.call('add', [1, 2], { fuel: fuelUsed - 1 }));
     expect(error.code).toBe('fuel');
-    expect(error.usage).toEqual({ fuelUsed: fuelUsed - 1, peakMemoryBytes: PAGE });
+    expect(error.usage).toEqual({ fuelUsed: fuelUsed - 1, isExact: true, peakMemoryBytes: PAGE });
     instance.release();
   });
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createEngine, type EngineOptions } from '../../src/instance/engine.ts';
 import { hostFunction, hostTable } from '../../src/instance/host.ts';
+import { wat } from '../fixture/wat.ts';
 import { refusedLater } from './refused.ts';
-import { wat } from './wat.ts';
 
 const GUEST = wat(`(module
   (import "env" "log" (func $log (param i32 i64)))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/instance/engine.ts';
 import { hostFunction, hostTable } from '../../src/instance/host.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused } from './refused.ts';
-import { wat } from './wat.ts';
 
 /** Calls the host function `times` times. */
 const GUEST = wat(`(module

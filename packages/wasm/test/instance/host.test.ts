@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/instance/engine.ts';
 import type { Guest } from '../../src/instance/guest.ts';
 import { type HostFunction, hostFunction, hostTable } from '../../src/instance/host.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused } from './refused.ts';
-import { wat } from './wat.ts';
 
 const PAGE = 65_536;
 const engine = createEngine();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/instance/engine.ts';
 import { type HostFunction, hostFunction, hostTable } from '../../src/instance/host.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused, refusedLater } from './refused.ts';
-import { wat } from './wat.ts';
 
 const PAGE = 65_536;
 const MIB = 1024 * 1024;

@@ -5,8 +5,8 @@ import { createEngine } from '../../src/instance/engine.ts';
 import type { Guest } from '../../src/instance/guest.ts';
 import { hostFunction, hostTable } from '../../src/instance/host.ts';
 import type { Pool } from '../../src/instance/pool.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused } from './refused.ts';
-import { wat } from './wat.ts';
 
 const PAGE = 65_536;
 

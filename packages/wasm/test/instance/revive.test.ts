@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompiledModule } from '../../src/instance/compile.ts';
 import { createEngine } from '../../src/instance/engine.ts';
 import { hostFunction, hostTable } from '../../src/instance/host.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused, refusedLater } from './refused.ts';
-import { wat } from './wat.ts';
 
 const GUEST = wat(`(module
   (import "env" "twice" (func $twice (param i32) (result i32)))

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/instance/engine.ts';
 import { TRAPS } from '../../src/instance/trap.table.ts';
 import { classifyTrap } from '../../src/instance/trap.ts';
+import { wat } from '../fixture/wat.ts';
 import { refused } from './refused.ts';
-import { wat } from './wat.ts';
 
 const engine = createEngine();
 

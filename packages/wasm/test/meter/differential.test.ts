@@ -38,6 +38,10 @@ function digest({ memories, tables, globals }: Observation['state']) {
   return { memories: memories.map((memory) => Buffer.from(memory).toString('latin1')), tables, globals };
 }
 
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
 function check(runs: number, judge: (plan: Plan, pick: number) => void): void {
   // Shrinking a failure may take long: what it has found by then is enough.
   fc.assert(fc.property(plans(), fc.nat(), judge), { numRuns: runs, interruptAfterTimeLimit: 45_000 });
@@ -96,15 +100,61 @@ test('a run that is cut short stops at the same place every time, and with the s
     const program = programOf(plan);
     const local = metered(program, LOCAL);
     const whole = observe(local, program, GENEROUS);
+    const victim = pick % whole.used.length;
+    // Whatever comes after the call that is cut short gets nothing: it would see what that one left behind.
     const fuel = whole.used.map((used, at) =>
-      pick % whole.used.length === at ? pick % Math.max(1, used) : used,
+      at < victim ? FUEL : at === victim ? pick % Math.max(1, used) : 0,
     );
-    const allowance = { ...GENEROUS, fuel };
-    const cut = observe(local, program, allowance);
-    const again = observe(local, program, allowance);
+    const cut = observe(local, program, { ...GENEROUS, fuel });
+    const again = observe(local, program, { ...GENEROUS, fuel });
     expect({ ...again, state: digest(again.state) }).toEqual({ ...cut, state: digest(cut.state) });
-    const other = observe(metered(program, THREAD), program, allowance);
-    expect({ endings: other.endings, log: other.log }).toEqual({ endings: cut.endings, log: cut.log });
+    const other = observe(metered(program, THREAD), program, { ...GENEROUS, fuel });
+    const sure = (run: Observation) => ({ log: run.log, endings: run.endings.slice(0, victim + 1) });
+    expect(sure(other)).toEqual(sure(cut));
+    if (whole.endings[victim]?.kind === 'returned' && (whole.used[victim] ?? 0) > 0) {
+      expect([cut, other].map(({ endings }) => endings[victim]?.kind)).toEqual(['exhausted', 'exhausted']);
+    }
+  });
+});
+
+test('a module does the same when it starts by itself and when its memories come from outside', () => {
+  check(150, (plan) => {
+    const program = programOf(plan);
+    const deferred = observe(metered(program, LOCAL), program, GENEROUS);
+    if (!completes(deferred)) return;
+    for (const form of ['local', 'thread'] as const) {
+      const { bytes, memories } = meter(program.bytes, { form, memories: 'import', initialFuel: FUEL });
+      // Only the memories that the module defines are turned into imports.
+      const own = memories.map(({ minPages, maxPages }, index) => [
+        `memory:${index}`,
+        new WebAssembly.Memory({ initial: minPages, maximum: maxPages }),
+      ]);
+      const run = observe(bytes, program, GENEROUS, { palisade: Object.fromEntries(own) });
+      expect(visible(run, program)).toEqual(visible(deferred, program));
+    }
+  });
+});
+
+test('a call of the host costs what the host says, beside its operator', () => {
+  check(150, (plan) => {
+    const program = programOf(plan);
+    const hostFuel = { 'env.host0': 100, 'env.host1': 7, 'env.host2': 13 };
+    const fuelOf = new Map(Object.entries(hostFuel));
+    // A function that the guest only hands on is called by the host itself, without the guest.
+    if (program.calls.some(({ name }) => name === 'handed on')) return;
+    const free = observe(metered(program, LOCAL), program, GENEROUS);
+    if (!free.endings.every(({ kind }) => kind === 'returned')) return;
+    for (const form of ['local', 'thread'] as const) {
+      const { bytes, chargedByHost } = meter(program.bytes, { form, start: 'defer', hostFuel });
+      const paid = observe(bytes, program, { ...GENEROUS, fuel: 2 * FUEL });
+      const due = free.log.map((call) => {
+        const name = call.split('(')[0] ?? '';
+        const index = program.hosts.findIndex((host) => host.name === name);
+        // What can be reached through a table is charged by whoever is called, which here is nobody.
+        return chargedByHost.includes(index) ? 0 : (fuelOf.get(`env.${name}`) ?? 0);
+      });
+      expect(sum(paid.used)).toBe(sum(free.used) + sum(due));
+    }
   });
 });
 

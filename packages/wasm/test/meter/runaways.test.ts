@@ -14,7 +14,7 @@ import {
   tile,
 } from '../fixture/builder.ts';
 import { hasMultiMemory } from '../fixture/features.ts';
-import { F64, FUNCREF, I32, V128 } from '../fixture/opcodes.ts';
+import { F64, FUNCREF, I32, I64, V128 } from '../fixture/opcodes.ts';
 import { refusalOf } from '../fixture/refusal.ts';
 
 const FORMS = ['local', 'thread'] as const;
@@ -213,6 +213,13 @@ const RECURSIVE: Readonly<Record<string, Uint8Array>> = {
           ],
         },
       ],
+    },
+  ),
+  'a function that holds hundreds of results of another one while it calls itself': guest(
+    [...COUNT, ...op('call', 1), ...op('call', 1), ...op('call', 0), ...tile(1_000, op('drop'))],
+    {
+      types: [...TYPES, { params: [], results: new Array(500).fill(I64) }],
+      functions: [{ type: 3, code: [...tile(500, op('i64.const', 1))] }],
     },
   ),
   'a function with a full stack of operands that calls itself': guest([

@@ -1,8 +1,7 @@
-import { CODES } from '@palisade/sdk';
 import { chooseStateDir } from '../../config/state-dir.ts';
-import { CodedError } from '../../core/coded-error.ts';
 import { printHelp, printOverview } from './help.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
+import { printError } from './print-error.ts';
 import { Printer } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
 
@@ -49,28 +48,4 @@ function invocationOf(edge: Edge, { args, flags }: Parsed, print: Printer): Invo
     openRecords: () => edge.openRecords(options),
     openGateway: () => edge.openGateway(options),
   };
-}
-
-/** Says what is wrong and what to do, in words or as a document, and gives the exit status of the code. */
-export function printError(print: Printer, error: unknown): number {
-  const coded = error instanceof CodedError ? error : faultOf(error);
-  const { code, message, remedy } = coded;
-  const { kind, exitStatus } = CODES[code];
-  const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
-  if (print.json) {
-    print.document({ status, code, message, remedy });
-  } else {
-    print.note(kind === 'fault' ? kind : status, 'red', `  ${code}`);
-    print.note(message);
-    print.note('→', 'cyan', ` ${remedy}`);
-  }
-  return exitStatus;
-}
-
-function faultOf(error: unknown): CodedError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new CodedError('gateway/fault', `Cannot finish: ${message}`, {
-    remedy: 'Report it with the command you ran.',
-    cause: error,
-  });
 }

@@ -5,8 +5,15 @@ import { CodedError } from '../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../core/principal.ts';
 import type { Invocation } from './verb.ts';
 
-/** No input that the strict reader would accept is larger; more is never read into memory. */
+/** The most that is read into memory, and what is said of more. */
+export type Bound = { readonly maxBytes: number; readonly refuse: (name: string) => CodedError };
+
+/** No input that the strict reader would accept is larger. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+const INPUT_BOUND: Bound = {
+  maxBytes: MAX_INPUT_BYTES,
+  refuse: (name) => wrongUsage(`Cannot read ${name}: it has more than ${MAX_INPUT_BYTES} bytes`),
+};
 const START_BYTES = 4096;
 const LONGEST_TIMEOUT_MS = 86_400_000;
 /** The one place that may be a pipe or a terminal: whoever names it wants to wait. */
@@ -20,11 +27,16 @@ export async function readInput(invocation: Invocation): Promise<string | Uint8A
   return raw.startsWith('@') ? readFileFlag(raw.slice(1)) : raw;
 }
 
-async function readStandardInput({ edge, signal }: Invocation): Promise<Uint8Array> {
+/** The bytes of a file that an argument names, or of standard input when it is `-`. */
+export function readNamed(invocation: Invocation, path: string, bound: Bound): Promise<Uint8Array> {
+  return path === '-' ? readStandardInput(invocation, bound) : readFileFlag(path, bound);
+}
+
+async function readStandardInput({ edge, signal }: Invocation, bound = INPUT_BOUND): Promise<Uint8Array> {
   try {
     // Without it, Ctrl-C would wait for the end of what is being typed.
     const stdin = addAbortSignal(signal, edge.stdin as Readable);
-    return await readAll(stdin as AsyncIterable<Uint8Array>, 'standard input');
+    return await readAll(stdin as AsyncIterable<Uint8Array>, 'standard input', bound);
   } catch (error) {
     if (error instanceof CodedError) throw error;
     if (signal.aborted)
@@ -46,11 +58,13 @@ export async function openNamed(path: string): Promise<FileHandle> {
 }
 
 /** The bytes of a file that a flag names. */
-export async function readFileFlag(path: string): Promise<Uint8Array> {
+export async function readFileFlag(path: string, bound = INPUT_BOUND): Promise<Uint8Array> {
   try {
     const file = await openNamed(path);
     try {
-      return await readAll(file.createReadStream({ autoClose: false }), `"${path}"`);
+      // Boundary: one byte past the bound is enough to know that there is more.
+      const chunks = file.createReadStream({ autoClose: false, end: bound.maxBytes });
+      return await readAll(chunks, `"${path}"`, bound);
     } finally {
       await file.close();
     }
@@ -114,14 +128,17 @@ export function wrongUsage(message: string): CodedError {
   return new CodedError('door/wrong-usage', message);
 }
 
-async function readAll(chunks: AsyncIterable<Uint8Array>, name: string): Promise<Uint8Array> {
+async function readAll(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  { maxBytes, refuse }: Bound,
+): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     read.push(chunk);
     bytes += chunk.length;
-    if (bytes > MAX_INPUT_BYTES)
-      throw wrongUsage(`Cannot read ${name}: it has more than ${MAX_INPUT_BYTES} bytes`);
+    if (bytes > maxBytes) throw refuse(name);
   }
   return Buffer.concat(read);
 }

@@ -1,4 +1,14 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { textOf, wrongUsage } from './input.ts';
 import type { Invocation } from './verb.ts';
 
@@ -37,6 +47,26 @@ export async function writeOut(invocation: Invocation, texts: Iterable<string>):
   }
   if (print.json) print.document({ file: path });
   return path;
+}
+
+/** Puts bytes where a flag says: all of them or none, so that a reader never finds half a file. */
+export function replaceFile(path: string, bytes: Uint8Array): void {
+  orWrongUsage(path, () => {
+    const old = statSync(path, { throwIfNoEntry: false });
+    // A device or a pipe takes what it is given; a name cannot be moved over it.
+    if (old !== undefined && !old.isFile()) return writeFileSync(path, bytes);
+    // Through a link: what it points to is replaced, the link stays.
+    const target = old === undefined ? path : realpathSync(path);
+    const fresh = `${target}.${process.pid}.new`;
+    try {
+      // Boundary: `wx` follows no link that somebody put there.
+      writeFileSync(fresh, bytes, { flag: 'wx', mode: old === undefined ? 0o644 : old.mode & 0o777 });
+      renameSync(fresh, target);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'EEXIST') rmSync(fresh, { force: true });
+      throw new Error((error as Error).message.replaceAll(fresh, target));
+    }
+  });
 }
 
 function orWrongUsage<T>(path: string, act: () => T): T {

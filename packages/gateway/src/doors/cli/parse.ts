@@ -77,7 +77,7 @@ function readFlags(argv: readonly string[], flags: Flags) {
     }
     return { values: values as Parsed['flags'], positionals };
   } catch (error) {
-    const [why = ''] = (error as Error).message.split('. ');
+    const [why = ''] = (error as Error).message.split(/\.\s/);
     throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`);
   }
 }

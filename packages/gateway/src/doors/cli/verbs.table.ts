@@ -277,6 +277,65 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/verify.ts'),
   },
   {
+    words: 'wasm inspect',
+    args: ['FILE'],
+    flags: [],
+    sentence: 'Show what a WebAssembly module is and what an audit would say, without running it.',
+    examples: ['palisade wasm inspect module.wasm', 'palisade wasm inspect - --json < module.wasm'],
+    load: () => import('./verbs/wasm-inspect.ts'),
+  },
+  {
+    words: 'wasm meter',
+    args: ['FILE'],
+    flags: [
+      { name: 'out', value: 'FILE', sentence: 'Write the metered module to this file (required).' },
+      {
+        name: 'form',
+        value: 'FORM',
+        sentence: 'How the count travels between functions: local or thread (default: thread).',
+      },
+      { name: 'deterministic', value: null, sentence: 'Give NaNs one bit pattern, on every machine.' },
+      { name: 'fuel', value: 'N', sentence: 'The fuel of a new instance (default: 10000000).' },
+    ],
+    sentence:
+      'Write a WebAssembly module anew so that it counts its work and stops when its fuel is used up.',
+    examples: [
+      'palisade wasm meter module.wasm --out metered.wasm',
+      'palisade wasm meter module.wasm --out metered.wasm --form local --deterministic --fuel 1000000',
+    ],
+    load: () => import('./verbs/wasm-meter.ts'),
+  },
+  {
+    words: 'wasm bench',
+    args: ['FILE'],
+    flags: [
+      {
+        name: 'export',
+        value: 'NAME',
+        sentence: 'The function to call (default: the only one without parameters).',
+      },
+      {
+        name: 'args',
+        value: 'LIST',
+        sentence: 'Its arguments, as in --args 1,2 or --args=-1,2.',
+      },
+      { name: 'seconds', value: 'N', sentence: 'How long to go on calling, 1 to 60 (default: 2).' },
+      {
+        name: 'fuel',
+        value: 'N',
+        sentence:
+          'What bounds each call; Ctrl-C waits for it to end (default: 10000000, at most 10000000000).',
+      },
+    ],
+    sentence:
+      'Measure a function of a WebAssembly module that imports nothing; it runs in this process, bounded by fuel.',
+    examples: [
+      'palisade wasm bench module.wasm',
+      'palisade wasm bench module.wasm --export sum --args 1000 --seconds 5 --fuel 100000000',
+    ],
+    load: () => import('./verbs/wasm-bench.ts'),
+  },
+  {
     words: 'config show',
     args: [],
     flags: [],

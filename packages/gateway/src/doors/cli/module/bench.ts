@@ -1,0 +1,154 @@
+/*
+ * Measures one function of a module that nobody trusts, inside this process. Only the metered module runs, each call
+ * with fuel, so each ends; between calls the clock and Ctrl-C are looked at. What is not bounded here is the time V8
+ * takes to compile a function at its first call, which the limits of the reader keep short.
+ */
+import {
+  type CompiledModule,
+  type Engine,
+  type GuestValue,
+  type Instance,
+  meter,
+  WasmError,
+} from '@palisade/wasm';
+import type { Clock } from '../../../core/clock.ts';
+import { CodedError } from '../../../core/coded-error.ts';
+import { codedOf } from './errors.ts';
+
+export type Job = {
+  readonly engine: Engine;
+  readonly compiled: CompiledModule;
+  readonly name: string;
+  readonly args: readonly GuestValue[];
+  readonly seconds: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+};
+
+/** The middle of some measurements, and where the outer tenths begin. */
+export type Spread = {
+  readonly median: number;
+  readonly p10: number;
+  readonly p90: number;
+  readonly count: number;
+};
+
+export type Calls = {
+  /** Milliseconds a call, one value per batch. */
+  readonly callMs: Spread;
+  readonly calls: number;
+  /** What the start function took. */
+  readonly startFuel: number;
+  readonly fuel: { readonly least: number; readonly most: number; readonly mean: number };
+  readonly fuelPerSecond: number;
+  readonly peakMemoryBytes: number;
+  readonly results: readonly GuestValue[];
+};
+
+const LEAST_BATCH_MS = 1;
+const MOST_IN_BATCH = 1_000_000;
+const MOST_BATCHES = 100_000;
+const INSTANCES = 100;
+const SHORT_MS = 200;
+
+/** How long the rewriting of the module takes, in milliseconds. */
+export function measureRewrite(bytes: Uint8Array, clock: Clock): Spread {
+  return repeat(clock, 25, () => void meter(bytes));
+}
+
+/** How long a new instance takes, its start function included. */
+export function measureInstances({ engine, compiled, clock }: Job): Spread {
+  return repeat(clock, INSTANCES, () => engine.instantiate(compiled).release());
+}
+
+/** Calls the function again and again for the time that was asked for, on one instance. */
+export async function measureCalls(job: Job): Promise<Calls> {
+  const { engine, compiled, clock, signal } = job;
+  const instance = engine.instantiate(compiled);
+  const tally = new Tally(instance, job);
+  const samples: number[] = [];
+  const end = clock.monotonicMs() + job.seconds * 1_000;
+  let size = 1;
+  while (samples.length < MOST_BATCHES) {
+    const began = clock.monotonicMs();
+    tally.run(size);
+    const now = clock.monotonicMs();
+    // What a batch that is too short for the clock measured is thrown away.
+    const isShort = now - began < LEAST_BATCH_MS && size < MOST_IN_BATCH;
+    if (isShort) size *= 2;
+    if (!isShort || now >= end) samples.push((now - began) / size);
+    if (now >= end) break;
+    // Lets Ctrl-C through.
+    await new Promise((go) => setImmediate(go));
+    if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot finish the bench: it was cancelled');
+  }
+  return tally.report(spreadOf(samples.slice(Math.floor(samples.length / 4))));
+}
+
+/** Counts what the calls of one instance took. */
+class Tally {
+  readonly #instance: Instance;
+  readonly #job: Job;
+  #calls = 0;
+  #fuel = 0;
+  #least = Number.POSITIVE_INFINITY;
+  #most = 0;
+  #peakMemoryBytes = 0;
+  #results: readonly GuestValue[] = [];
+
+  constructor(instance: Instance, job: Job) {
+    this.#instance = instance;
+    this.#job = job;
+  }
+
+  run(count: number): void {
+    for (let call = 0; call < count; call += 1) this.#call();
+  }
+
+  #call(): void {
+    const { name, args } = this.#job;
+    try {
+      const { fuelUsed, peakMemoryBytes, results } = this.#instance.call(name, args);
+      this.#calls += 1;
+      this.#fuel += fuelUsed;
+      this.#least = Math.min(this.#least, fuelUsed);
+      this.#most = Math.max(this.#most, fuelUsed);
+      this.#peakMemoryBytes = peakMemoryBytes;
+      this.#results = results;
+    } catch (error) {
+      if (!(error instanceof WasmError) || this.#calls === 0) throw error;
+      throw codedOf(error, `${error.message}, after ${this.#calls} calls that ended well`);
+    }
+  }
+
+  report(callMs: Spread): Calls {
+    const mean = this.#fuel / this.#calls;
+    return {
+      callMs,
+      calls: this.#calls,
+      startFuel: this.#instance.startUsage.fuelUsed,
+      fuel: { least: this.#least, most: this.#most, mean },
+      fuelPerSecond: (mean / callMs.median) * 1_000,
+      peakMemoryBytes: this.#peakMemoryBytes,
+      results: this.#results,
+    };
+  }
+}
+
+/** Does something a few times, for a short while at most. */
+function repeat(clock: Clock, times: number, act: () => void): Spread {
+  const samples: number[] = [];
+  const end = clock.monotonicMs() + SHORT_MS;
+  do {
+    const began = clock.monotonicMs();
+    act();
+    samples.push(clock.monotonicMs() - began);
+  } while (samples.length < times && clock.monotonicMs() < end);
+  return spreadOf(samples);
+}
+
+function spreadOf(samples: readonly number[]): Spread {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
+  return { median: at(0.5), p10: at(0.1), p90: at(0.9), count: sorted.length };
+}

@@ -1,0 +1,136 @@
+import type { Facts } from '@palisade/wasm';
+import type { Printer } from '../printer.ts';
+import type { Audit } from './audit.ts';
+import { shorten } from './checks.table.ts';
+import { writeBytes } from './figures.ts';
+import type { ModuleFile } from './file.ts';
+import { PAGE_BYTES } from './needs.ts';
+
+/** A list that is longer than the first is cut to the second. */
+const MOST_ROWS = 16;
+const SOME_ROWS = 12;
+const MARKS = { refusal: ['red', '✗ '], warning: ['yellow', '! '], note: ['cyan', '· '] } as const;
+
+/** Prints what a module is, what it needs and what an audit would say, the last at the end where it is read. */
+export function printAudit(print: Printer, file: ModuleFile, audit: Audit): void {
+  print.styled('bold', file.name);
+  for (const [name, text] of summarise(file, audit)) print.line(`${name.padEnd(12)}${text}`);
+  for (const part of partsOf(audit.facts)) printPart(print, part);
+  printLimits(print, audit);
+  printFindings(print, audit);
+}
+
+type Part = {
+  readonly title: string;
+  readonly headings: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+};
+
+function partsOf({ imports, exports, customs, data }: Facts): readonly Part[] {
+  return [
+    {
+      title: 'imports',
+      headings: ['MODULE', 'NAME', 'TYPE'],
+      rows: imports.map(({ module, name, type }) => [module, name, type]),
+    },
+    { title: 'exports', headings: ['NAME', 'TYPE'], rows: exports.map(({ name, type }) => [name, type]) },
+    {
+      title: 'custom sections',
+      headings: ['NAME', 'BYTES'],
+      rows: customs.map(({ name, bytes }) => [name, String(bytes)]),
+    },
+    {
+      title: 'data segments',
+      headings: ['BYTES', 'BITS PER BYTE', 'MODE'],
+      rows: [...data]
+        .sort((a, b) => b.bytes - a.bytes)
+        .map(({ mode, bytes, bitsPerByte }) => [String(bytes), String(bitsPerByte), mode]),
+    },
+  ];
+}
+
+function printPart(print: Printer, { title, headings, rows }: Part): void {
+  if (rows.length === 0) return;
+  print.line();
+  print.styled('bold', `${rows.length} ${rows.length === 1 ? title.slice(0, -1) : title}`);
+  const shown = rows.slice(0, rows.length > MOST_ROWS ? SOME_ROWS : MOST_ROWS);
+  print.table(
+    headings,
+    // Types are cut like names: a function may have hundreds of parameters.
+    shown.map((row) => row.map(shorten)),
+  );
+  if (rows.length > shown.length)
+    print.line(`… and ${rows.length - shown.length} more; --json lists them all`);
+}
+
+function printLimits(print: Printer, { needs }: Audit): void {
+  print.line();
+  print.styled('bold', 'limits');
+  print.table(
+    ['LIMIT', 'FOUND', 'MOST'],
+    needs.flatMap(({ limit, found, most }) => (found === null ? [] : [[limit, String(found), String(most)]])),
+  );
+  const others = needs.filter(({ found }) => found === null).map(({ limit, most }) => `${limit} ${most}`);
+  print.line(`also held: ${others.join(', ')}`);
+}
+
+function summarise({ bytes, sha256 }: ModuleFile, { facts, metered }: Audit): [string, string][] {
+  const { counts, bodies, features, names, producers } = facts;
+  const rows: [string, string][] = [
+    [
+      'size',
+      `${bytes.length} bytes: code ${counts.codeBytes}, data ${counts.dataBytes}, custom sections ${counts.customBytes}`,
+    ],
+    ['sha256', sha256],
+    [
+      'functions',
+      `${counts.definedFunctions} of its own with ${bodies?.instructions ?? 0} instructions, ${counts.importedFunctions} imported`,
+    ],
+    ['memory', extent(facts.memory, counts.memories, { unit: 'page', bytesEach: PAGE_BYTES })],
+    ['table', extent(facts.table, counts.tables, { unit: 'element', bytesEach: 0 })],
+    ['start', facts.hasStart ? 'a function runs before anything is called' : 'none'],
+    [
+      'features',
+      features.length === 0 ? 'those of the first version' : `${features.join(', ')} (all allowed)`,
+    ],
+    ['metered', metered === null ? 'no' : growth(facts, metered.bytes.length, metered.form)],
+    ['names', namesOf(names)],
+  ];
+  if (producers.length > 0)
+    rows.push([
+      'made with',
+      `${producers.map(({ name, version }) => `${name} ${version}`.trim()).join(', ')}, it says`,
+    ]);
+  return rows;
+}
+
+type Unit = { readonly unit: string; readonly bytesEach: number };
+
+function extent({ min, max }: Facts['memory'], count: number, { unit, bytesEach }: Unit): string {
+  if (count === 0) return 'none';
+  const several = count === 1 ? '' : `${count} of them, together `;
+  const size = bytesEach === 0 ? '' : ` (${writeBytes(min * bytesEach)})`;
+  const most = max === undefined ? 'with no maximum' : `at most ${max}`;
+  return `${several}${min} ${unit}${min === 1 ? '' : 's'} at first${size}, ${most}`;
+}
+
+function growth({ bytes }: Facts, metered: number, form: string): string {
+  return `${metered} bytes, ${(metered / bytes).toFixed(2)} times, form ${form}`;
+}
+
+function namesOf({ state, module, functions }: Facts['names']): string {
+  if (state === 'absent') return 'none';
+  const own = module === undefined ? '' : `, the module calls itself "${shorten(module)}"`;
+  return `of ${functions} functions${own}${state === 'malformed' ? ', the rest is malformed' : ''}`;
+}
+
+function printFindings(print: Printer, { findings }: Audit): void {
+  print.line();
+  print.styled('bold', 'An audit would say');
+  if (findings.length === 0) print.styled('green', '✓ ', 'nothing');
+  for (const { severity, sentence, remedy } of findings) {
+    const [style, mark] = MARKS[severity];
+    print.styled(style, mark, sentence);
+    print.styled('cyan', '  → ', remedy);
+  }
+}

@@ -1,0 +1,79 @@
+/** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
+export const MIRRORS = [
+  {
+    file: 'docs/errors.md',
+    mark: 'codes',
+    table: 'packages/sdk/src/codes.table.ts',
+    names: ['CODES'],
+    head: ['Code', 'Kind', 'HTTP', 'Exit', 'What happened', 'What to do'],
+    rows: (codes) =>
+      Object.entries(codes).map(([code, row]) => [
+        `\`${code}\``,
+        row.kind,
+        String(row.httpStatus),
+        String(row.exitStatus),
+        row.sentence,
+        row.remedy,
+      ]),
+  },
+  {
+    file: 'docs/config.md',
+    mark: 'config',
+    table: 'packages/gateway/src/config/config.table.ts',
+    names: ['CONFIG_KEYS'],
+    head: ['Key', 'Type', 'Default', 'What it does'],
+    rows: (keys) =>
+      keys.map((row) => [`\`${row.key}\``, `\`${row.type}\``, defaultCell(row.default), row.sentence]),
+  },
+  {
+    file: 'docs/wasm.md',
+    mark: 'features',
+    table: 'packages/wasm/src/features.table.ts',
+    names: ['FEATURES'],
+    head: ['Feature', '', 'What it is'],
+    rows: (features) =>
+      features.map((row) => [`\`${row.name}\``, row.allowed ? 'allowed' : '**refused**', row.sentence]),
+  },
+  {
+    file: 'docs/wasm.md',
+    mark: 'limits',
+    table: 'packages/wasm/src/limits.ts',
+    names: ['DEFAULT_LIMITS', 'CEILINGS'],
+    head: ['Limit', 'Default', 'Ceiling'],
+    rows: (defaults, ceilings) =>
+      Object.entries(defaults).map(([key, value]) => [`\`${key}\``, digits(value), digits(ceilings[key])]),
+  },
+  {
+    file: 'docs/wasm.md',
+    mark: 'costs',
+    table: 'packages/wasm/src/costs.table.ts',
+    names: ['ENTRY', 'OPERATOR', 'FREE', 'BY_LENGTH'],
+    head: ['What is done', 'Fuel'],
+    rows: (entry, operator, free, byLength) => [
+      ['entering a function', digits(entry)],
+      [spans(free.split(' ')), '0'],
+      ...Object.entries(byLength).map(([name, cost]) => [`\`${name}\``, lengthCost(name, cost)]),
+      ['every other operator', digits(operator)],
+    ],
+  },
+];
+
+function defaultCell(value) {
+  if (value === undefined || value === null || value === '') return '–';
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+}
+
+function digits(value) {
+  return value.toLocaleString('en-US');
+}
+
+function spans(names) {
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
+/** What an operator costs whose work grows with an operand: a base, and 2^shift for each thing it handles. */
+function lengthCost(name, { base, shift }) {
+  const thing = name === 'memory.grow' ? 'page' : name.startsWith('memory') ? 'byte' : 'element';
+  const each = shift >= 0 ? `${2 ** shift} for each ${thing}` : `1 for each ${2 ** -shift} ${thing}s`;
+  return `${digits(base)}, and ${each}`;
+}
