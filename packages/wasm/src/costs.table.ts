@@ -3,8 +3,16 @@
  * its length. A change of a number here changes every count: raise METER_VERSION with it.
  */
 
-/** Entering a function. */
+/** Entering a function whose frame is of a usual size. */
 export const ENTRY = 1;
+
+/** Parameters, locals and results that entering a function pays for; beyond them, eight cost one unit more. */
+export const USUAL_SLOTS = 64;
+
+/** Entering a function with so many parameters, locals and results. */
+export function entryFuel(slots: number): number {
+  return ENTRY + (Math.max(0, slots - USUAL_SLOTS) >> 3);
+}
 
 /** An operator that is not named below. */
 export const OPERATOR = 1;
@@ -21,7 +29,7 @@ export const BY_LENGTH = {
   'memory.fill': { base: 16, shift: -3 },
   'memory.copy': { base: 16, shift: -3 },
   'memory.init': { base: 16, shift: -3 },
-  'memory.grow': { base: 512, shift: 7 },
+  'memory.grow': { base: 512, shift: 10 },
   'table.fill': { base: 64, shift: 3 },
   'table.copy': { base: 64, shift: 3 },
   'table.init': { base: 64, shift: 3 },
@@ -34,7 +42,7 @@ export type LengthOperator = keyof typeof BY_LENGTH;
 export const MOST_UNCHECKED = 10_000;
 
 /** The most work between a call and the next check or the end of the function. */
-export const MOST_AFTER_CALL = 1_000;
+export const MOST_AFTER_CALL = 200;
 
 /** A function without branches, loops or calls that costs no more than this is paid for by its callers. */
 export const MOST_PREPAID = 64;
@@ -42,8 +50,14 @@ export const MOST_PREPAID = 64;
 /** A function without loops or calls and of no more than this in all is not checked at entry: its callers are. */
 export const MOST_LIGHT = 250;
 
+/** Only functions of at most so many parameters, locals and results are light or prepaid: their frames are not counted. */
+export const MOST_LIGHT_SLOTS = 32;
+
 /** Stack is counted in units of this many bytes. */
 export const STACK_UNIT_BYTES = 32;
+
+/** A frame of a function that calls nothing counts when it takes more than this. */
+export const UNCOUNTED_FRAME_BYTES = 1024;
 
 /** What a frame takes beside its locals and operands. */
 export const FRAME_BYTES = 96;

@@ -9,6 +9,7 @@ export type { Facts } from './read/facts.ts';
 /** What an audit wants to know of a module. Throws a WasmError for bytes that are past a limit or no module. */
 export function inspect(bytes: Uint8Array, limits: Partial<Limits> = {}): Facts {
   const within = narrowLimits(CEILINGS, { ...DEFAULT_LIMITS, ...limits });
-  const module = readModule(bytes, within);
+  // Boundary: bytes that another thread can change are read once.
+  const module = readModule(new Uint8Array(bytes), within);
   return inspectSections(module, survey(module, within));
 }

@@ -22,6 +22,7 @@ export function call(path: Path, plan: Plan, code: number): FunctionType {
   const type = plan.typeOf(isIndirect ? first : (plan.module.functions[first] ?? 0));
   // The counter may lie on top of the arguments.
   path.mostHeight = Math.max(path.mostHeight, path.height + 1);
+  path.mostCarried = Math.max(path.mostCarried, type.params.length + type.results.length);
   path.changeHeight((CHANGE_OF[code] ?? 0) + type.results.length - type.params.length);
   const protocol = plan.protocolOf(callee);
   if (protocol === PROTOCOLS.host) path.owed += plan.hostFuel[first] ?? 0;

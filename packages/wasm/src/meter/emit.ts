@@ -3,8 +3,7 @@
  * counter is one more local; in the thread form it is one more parameter, which takes the place of the first local, and
  * that local moves behind all others.
  */
-import { FRAME_BYTES } from '../costs.table.ts';
-import type { FunctionType } from '../read/module.ts';
+import { FRAME_BYTES, UNCOUNTED_FRAME_BYTES } from '../costs.table.ts';
 import { LEAVES } from './blocks.ts';
 import { THROUGH_TABLE } from './calls.ts';
 import { NOTHING, OP, pay, payAndCheck, pushPaid, stopIfNegative } from './code.ts';
@@ -53,12 +52,11 @@ export class Emitter {
     const movedLocal = this.#isThread && locals.total > 0 ? params : -1;
     const trace = this.#tracer.trace(index, locals, end, movedLocal);
     this.#settler.settle(this.#flow);
-    const width = trace.usesVectors ? 16 : 8;
-    const frame = FRAME_BYTES + width * (params + locals.total + trace.mostHeight + 1);
-    this.#units = trace.hasCalls ? stackUnits(frame) : 0;
+    const isLight = (this.#plan.light[index] ?? 0) > 0;
+    this.#units = isLight ? 0 : frameUnits(trace, params + locals.total + type.results.length);
     this.#write.length = 0;
     this.#writeLocals(locals, trace, params);
-    this.#writeEntry(trace, type, (this.#plan.light[index] ?? 0) > 0);
+    this.#writeEntry(trace, module.functions[index] ?? 0, isLight);
     this.#writeSites(locals.end, end);
     return this.#write;
   }
@@ -81,7 +79,7 @@ export class Emitter {
     }
   }
 
-  #writeEntry(trace: Trace, type: FunctionType, isLight: boolean): void {
+  #writeEntry(trace: Trace, type: number, isLight: boolean): void {
     const write = this.#write;
     if (!this.#isThread) {
       write.byte(OP.globalGet);
@@ -95,9 +93,10 @@ export class Emitter {
     else this.#payAndCheckBoth(fuel);
     if (!trace.hasExitLabel) return;
     write.byte(OP.block);
-    if (type.results.length === 0) write.byte(NOTHING);
-    else if (type.results.length === 1) write.byte(type.results[0] ?? NOTHING);
-    else write.signed(this.#plan.typeIndex({ params: [], results: type.results }));
+    const { results } = this.#plan.typeOf(type);
+    if (results.length === 0) write.byte(NOTHING);
+    else if (results.length === 1) write.byte(results[0] ?? NOTHING);
+    else write.signed(this.#plan.resultsType(type));
   }
 
   /** The check of fuel and stack in one: bit 15 of the counter, moved to its top, joins the sign. */
@@ -265,6 +264,16 @@ export class Emitter {
     this.#write.byte(OP.localSet);
     this.#write.index(this.#counter);
   }
+}
+
+/**
+ * What a frame takes of the stack, at most, in V8's simplest code: its values and operands, and the room for what it
+ * passes and gets back. A small function that calls nothing is left out.
+ */
+function frameUnits(trace: Trace, slots: number): number {
+  const width = trace.usesVectors ? 16 : 8;
+  const bytes = FRAME_BYTES + width * (slots + trace.mostHeight + trace.mostCarried + 1);
+  return trace.hasCalls || bytes > UNCOUNTED_FRAME_BYTES ? stackUnits(bytes) : 0;
 }
 
 /** The runs of locals with the very first local at the end, its place taken by the counter. */

@@ -19,8 +19,7 @@ export function readLocals(walker: Walker, start: number, end: number, most: num
   for (; left > 0; left -= 1) {
     const at = walker.next;
     const count = walker.readIndex(at);
-    const type = walker.bytes[walker.next] ?? 0;
-    walker.next += 1;
+    const type = walker.readValueType(walker.next);
     if (walker.next > end) throw short(at);
     total += count;
     // Boundary: V8 compiles a function of many locals and branches for many seconds.

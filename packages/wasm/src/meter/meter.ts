@@ -8,7 +8,7 @@ import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.t
 import { readModule, type WasmModule } from '../read/module.ts';
 import { addControls, addDoor, initialCounter, RESERVED } from './controls.ts';
 import { Emitter } from './emit.ts';
-import { type Form, Plan, PROTOCOLS, stackUnits, threaded } from './plan.ts';
+import { type Form, nameOf, Plan, PROTOCOLS, stackUnits } from './plan.ts';
 import { Sink } from './sink.ts';
 import { survey } from './survey.ts';
 import { type Extent, writeModule } from './write.ts';
@@ -22,6 +22,8 @@ export const DEFAULT_FORM: Form = 'thread';
 const PAGE_BYTES = 65_536;
 const MOST_PAGES = 65_536;
 const MOST_FUEL = 2 ** 46;
+/** How much larger than the largest module the code of a metered one may be. */
+const MOST_GROWTH = 4;
 const V8_FUNCTION_BYTES = 7_654_321;
 
 export type MeterOptions = {
@@ -52,7 +54,9 @@ export type Metered = {
 };
 
 /** Rewrites a module. Throws a WasmError for whatever it refuses. */
-export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
+export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
+  // Boundary: bytes that another thread can change are read once.
+  const bytes = new Uint8Array(raw);
   const limits = narrowLimits(CEILINGS, { ...DEFAULT_LIMITS, ...options.limits });
   const module = readModule(bytes, limits);
   const found = survey(module, limits);
@@ -83,6 +87,7 @@ export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
       stackUnits(limits.stackBytes),
     ),
   });
+  requireValid(output);
   return {
     bytes: output,
     module,
@@ -92,9 +97,8 @@ export function meter(bytes: Uint8Array, options: MeterOptions = {}): Metered {
   };
 }
 
-/** Boundary: what V8 does not take as it is, is not rewritten. */
-function requireValid(bytes: Uint8Array): void {
-  const source = bytes as Uint8Array<ArrayBuffer>;
+/** Boundary: what V8 does not take as it is, is not rewritten, and what it does not take rewritten, is not given away. */
+function requireValid(source: Uint8Array<ArrayBuffer>): void {
   if (WebAssembly.validate(source)) return;
   let reason = '';
   try {
@@ -126,7 +130,7 @@ function requireFreeNames(module: WasmModule): void {
 function addThreadTypes(plan: Plan): void {
   const { functions } = plan.module;
   const types = new Set(functions.filter((_type, index) => plan.protocol[index] === PROTOCOLS.thread));
-  for (const type of types) plan.typeIndex(threaded(plan.typeOf(type)));
+  for (const type of types) plan.threadType(type);
 }
 
 function addDoors(plan: Plan): void {
@@ -157,6 +161,7 @@ function rewriteAll(plan: Plan): Sink {
     const body = emitter.emit(index, protocol === PROTOCOLS.thread ? protocol : PROTOCOLS.local);
     requireSize(index, body.length);
     code.sized(body);
+    requireTotal(code.length, plan.limits.moduleBytes);
   }
   return code;
 }
@@ -183,6 +188,19 @@ function requireSize(index: number, bytes: number): void {
   );
 }
 
+/** Boundary: a module full of what the meter adds most to does not take many times its size. */
+function requireTotal(bytes: number, moduleBytes: number): void {
+  const most = MOST_GROWTH * moduleBytes;
+  if (bytes <= most) return;
+  throw new WasmError(
+    'limit',
+    `Cannot meter module: its code has ${bytes} bytes then, expected at most ${most}`,
+    {
+      detail: 'moduleBytes',
+    },
+  );
+}
+
 function extents(
   declared: readonly { readonly min: number; readonly max: number | undefined }[],
   most: number,
@@ -205,8 +223,10 @@ function requireFuel(fuel: number, most = MOST_FUEL): number {
 function referencedImports(plan: Plan, hostFuel: Readonly<Record<string, number>>): number[] {
   return plan.module.imports
     .filter(
-      ({ kind, index, module, name }) =>
-        kind === 'function' && plan.referenced[index] === 1 && Object.hasOwn(hostFuel, `${module}.${name}`),
+      (each) =>
+        each.kind === 'function' &&
+        plan.referenced[each.index] === 1 &&
+        Object.hasOwn(hostFuel, nameOf(each)),
     )
     .map(({ index }) => index);
 }

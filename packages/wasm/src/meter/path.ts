@@ -28,6 +28,8 @@ export class Path {
   heat = WARM;
   height = 0;
   mostHeight = 0;
+  /** The most values that one call passes and returns. */
+  mostCarried = 0;
   isDead = false;
   hasCalls = false;
 
@@ -42,6 +44,7 @@ export class Path {
     this.heat = WARM;
     this.height = 0;
     this.mostHeight = 0;
+    this.mostCarried = 0;
     this.isDead = false;
     this.hasCalls = false;
     this.frames.depth = -1;

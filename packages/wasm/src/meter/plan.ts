@@ -72,6 +72,8 @@ export class Plan {
   /** The global that holds the counter while no function has it. */
   readonly counter: number;
   readonly #typeKeys = new Map<string, number>();
+  readonly #threadTypes = new Map<number, number>();
+  readonly #resultsTypes = new Map<number, number>();
   readonly #helpers = new Map<string, number>();
 
   constructor({ module, survey, limits, form, isDeterministic, hostFuel }: PlanInput) {
@@ -113,6 +115,17 @@ export class Plan {
     return this.types.length - 1;
   }
 
+  /** The type of a function that takes the counter along, by the index of its own type. */
+  threadType(type: number): number {
+    return remembered(this.#threadTypes, type, () => this.typeIndex(threaded(this.typeOf(type))));
+  }
+
+  /** The type of a block that leaves what a function of that type does. */
+  resultsType(type: number): number {
+    const { results } = this.typeOf(type);
+    return remembered(this.#resultsTypes, type, () => this.typeIndex({ params: [], results }));
+  }
+
   /** Adds a function and gives its index. */
   add(type: FunctionType, body: Uint8Array): number {
     this.added.push({ type: this.typeIndex(type), body });
@@ -137,11 +150,15 @@ export class Plan {
 
 /** How many units of the counter's lower bits a number of bytes is. */
 export function stackUnits(bytes: number): number {
-  return Math.min(Math.ceil(bytes / STACK_UNIT_BYTES), MOST_STACK_UNITS);
+  const units = Math.ceil(bytes / STACK_UNIT_BYTES);
+  // Boundary: a frame that the counter cannot hold is never taken for a smaller one.
+  if (units <= MOST_STACK_UNITS) return units;
+  throw new WasmError('limit', `Cannot meter function: its frame takes ${bytes} bytes of stack`, {
+    detail: 'stackBytes',
+  });
 }
 
-/** The type of a function that takes the counter along. */
-export function threaded(type: FunctionType): FunctionType {
+function threaded(type: FunctionType): FunctionType {
   return { params: [...type.params, I64], results: [...type.results, I64] };
 }
 
@@ -168,12 +185,26 @@ function hostFuelOf(
   hostFuel: Readonly<Record<string, number>>,
 ): Float64Array {
   const fuel = new Float64Array(module.importedFunctions);
-  for (const { kind, index, module: from, name } of module.imports) {
-    const key = `${from}.${name}`;
-    if (kind !== 'function' || survey.referenced[index] === 1 || !Object.hasOwn(hostFuel, key)) continue;
-    fuel[index] = hostFuel[key] ?? 0;
+  const functions = module.imports.filter(({ kind }) => kind === 'function');
+  const inTable = new Set(functions.filter(({ index }) => survey.referenced[index] === 1).map(nameOf));
+  for (const each of functions) {
+    const name = nameOf(each);
+    if (!inTable.has(name) && Object.hasOwn(hostFuel, name)) fuel[each.index] = hostFuel[name] ?? 0;
   }
   return fuel;
+}
+
+/** The name of an import in the table of host fuel. */
+export function nameOf({ module, name }: { readonly module: string; readonly name: string }): string {
+  return `${module}.${name}`;
+}
+
+function remembered(known: Map<number, number>, key: number, make: () => number): number {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  return made;
 }
 
 function keyOf(type: FunctionType): string {

@@ -2,13 +2,14 @@
  * The first walk over all bodies. It refuses what is past the limits, checks every index that the meter will use, and
  * gathers what has to be known of all functions before one of them can be rewritten.
  */
-import { ENTRY, MOST_LIGHT, MOST_PREPAID } from '../costs.table.ts';
+import { entryFuel, MOST_LIGHT, MOST_LIGHT_SLOTS, MOST_PREPAID } from '../costs.table.ts';
 import { WasmError } from '../error.ts';
 import type { FeatureName } from '../features.table.ts';
 import type { Limits } from '../limits.ts';
 import type { WasmModule } from '../read/module.ts';
+import { Burden } from './burden.ts';
 import { readLocals } from './locals.ts';
-import { COST_OF, codeOf, MISC_BASE, NAN_OF } from './opcodes.ts';
+import { CHANGE_OF, COST_OF, codeOf, MISC_BASE, NAN_OF } from './opcodes.ts';
 import { Walker } from './walker.ts';
 
 export type Survey = {
@@ -49,6 +50,9 @@ const OP = {
   firstByLength: codeOf('memory.init'),
 };
 
+/** The block type "nothing", as the walker gives it. */
+const NOTHING = -0x40;
+
 export function survey(module: WasmModule, limits: Limits): Survey {
   return new Surveyor(module, limits).run();
 }
@@ -57,6 +61,7 @@ class Surveyor {
   readonly #module: WasmModule;
   readonly #limits: Limits;
   readonly #walker: Walker;
+  readonly #burden = new Burden();
   readonly #inTailCall: Uint8Array;
   readonly #referenced: Uint8Array;
   readonly #openNans: Uint8Array;
@@ -68,7 +73,6 @@ class Surveyor {
   // Of the present function:
   #function = 0;
   #nesting = 0;
-  #controls = 0;
   #targets = 0;
   #cost = 0;
   #isStraight = true;
@@ -108,16 +112,17 @@ class Surveyor {
 
   #walk(start: number, end: number): void {
     const walker = this.#walker;
-    const params = this.#typeOf(this.#function).params.length;
+    const { params, results } = this.#typeOf(this.#function);
     const locals = readLocals(walker, start, end, this.#limits.locals);
-    this.#locals = params + locals.total;
+    this.#locals = params.length + locals.total;
+    this.#burden.begin(this.#locals);
     this.#mostLocals = Math.max(this.#mostLocals, this.#locals);
     this.#nesting = 0;
-    this.#controls = 0;
     this.#targets = 0;
-    this.#cost = ENTRY;
+    const slots = this.#locals + results.length;
+    this.#cost = entryFuel(slots);
     this.#isStraight = true;
-    this.#isShort = true;
+    this.#isShort = slots <= MOST_LIGHT_SLOTS;
     walker.enter(locals.end, end);
     do {
       walker.step();
@@ -126,6 +131,7 @@ class Surveyor {
       if ((NAN_OF[walker.code] ?? 0) > 0) this.#openNans[this.#function] = 1;
       this.#look(walker.code);
     } while (this.#nesting >= 0);
+    this.#requireBearable();
     if (walker.next !== end)
       throw this.#malformed('function: there are bytes after its end, expected none', walker.next);
     if (this.#isShort && this.#cost <= MOST_LIGHT) this.#light[this.#function] = this.#cost;
@@ -135,8 +141,12 @@ class Surveyor {
 
   #look(code: number): void {
     // Everything with meaning for the flow stands below `local.get`, or far behind the plain operators.
-    if (code <= OP.returnCallIndirect) this.#lookAtControl(code);
-    else if (code <= OP.localTee && code >= OP.localGet)
+    if (code <= OP.returnCallIndirect) {
+      this.#lookAtControl(code);
+      return;
+    }
+    this.#burden.change(CHANGE_OF[code] ?? 0);
+    if (code <= OP.localTee && code >= OP.localGet)
       this.#requireBelow('local', this.#walker.first, this.#locals);
     else if (code === OP.memoryGrow || code >= MISC_BASE || code === OP.refFunc) this.#lookAtRare(code);
   }
@@ -146,21 +156,22 @@ class Surveyor {
     switch (code) {
       case OP.loop:
         this.#isShort = false;
-        this.#open(first);
+        this.#open(code, first);
         return;
       case OP.block:
       case OP.if:
-        this.#open(first);
+        this.#open(code, first);
         return;
       case OP.end:
         this.#nesting -= 1;
+        this.#burden.close();
         return;
       case OP.else:
+        this.#burden.turn();
         return;
       case OP.br:
       case OP.branchIf:
-        this.#countControl();
-        this.#requireBelow('label', first, this.#nesting + 1);
+        this.#branch(code, first);
         return;
       case OP.branchTable:
         this.#lookAtTable();
@@ -170,33 +181,48 @@ class Surveyor {
     }
   }
 
-  #open(type: number): void {
-    this.#countControl();
+  #open(code: number, type: number): void {
+    this.#split(1);
     if (type >= 0) this.#requireBelow('type', type, this.#module.types.length);
     this.#nesting += 1;
-    if (this.#nesting <= this.#deepestNesting) return;
-    this.#deepestNesting = this.#nesting;
+    if (this.#nesting > this.#deepestNesting) this.#deepestNesting = this.#nesting;
     if (this.#nesting > this.#limits.nesting) throw this.#past('nesting', this.#nesting);
+    this.#burden.change(CHANGE_OF[code] ?? 0);
+    const shape = type >= 0 ? this.#module.types[type] : undefined;
+    this.#burden.open(shape?.params.length ?? 0, shape?.results.length ?? (type === NOTHING ? 0 : 1));
   }
 
-  /** Counts what V8 splits and joins all locals for, and ends straight code. */
-  #countControl(): void {
-    this.#controls += 1;
+  #branch(code: number, label: number): void {
+    this.#split(1);
+    this.#requireBelow('label', label, this.#nesting + 1);
+    if (code === OP.br) this.#burden.die();
+    else this.#burden.change(-1);
+  }
+
+  /** Counts where control splits, which ends straight code. */
+  #split(ways: number): void {
     this.#isStraight = false;
-    // Boundary: locals times branches is what the first call's compilation grows with.
-    if (this.#controls * this.#locals > this.#limits.localsTimesControls) {
-      throw this.#past('localsTimesControls', this.#controls * this.#locals);
-    }
+    this.#burden.split(ways);
+  }
+
+  /** Boundary: what V8's compiler would take too long for, at the first call, is refused before V8 sees it. */
+  #requireBearable(): void {
+    const { weight, total, mostHeight } = this.#burden;
+    if (mostHeight > this.#limits.operands) throw this.#past('operands', mostHeight);
+    if (weight > this.#limits.functionWeight) throw this.#past('functionWeight', Math.ceil(weight));
+    if (total > this.#limits.moduleWeight) throw this.#past('moduleWeight', Math.ceil(total));
   }
 
   #lookAtTable(): void {
     const walker = this.#walker;
-    this.#countControl();
+    // However long the table is, it leads to no more places than there are labels.
+    this.#split(Math.min(walker.first, this.#nesting) + 1);
     this.#targets += walker.first + 1;
     if (this.#targets > this.#limits.branchTargets) throw this.#past('branchTargets', this.#targets);
     const end = walker.next;
     walker.next = walker.labelsAt;
     while (walker.next < end) this.#requireBelow('label', walker.readIndex(walker.next), this.#nesting + 1);
+    this.#burden.die();
   }
 
   #lookAtCall(code: number): void {
@@ -204,14 +230,28 @@ class Surveyor {
     if (code === OP.nop) return;
     // A function that can leave before its end does not cost the same always.
     this.#isStraight = false;
-    if (code < OP.call) return;
+    if (code < OP.call) {
+      this.#burden.die();
+      return;
+    }
     this.#isShort = false;
-    if (code === OP.call || code === OP.returnCall)
-      this.#requireBelow('function', first, this.#inTailCall.length);
+    const isDirect = code === OP.call || code === OP.returnCall;
+    if (isDirect) this.#requireBelow('function', first, this.#inTailCall.length);
     else this.#requireBelow('type', first, this.#module.types.length);
+    this.#weighCall(code, isDirect);
     if (code < OP.returnCall) return;
+    this.#burden.die();
     this.#inTailCall[this.#function] = 1;
     if (code === OP.returnCall) this.#inTailCall[first] = 1;
+  }
+
+  /** The meter checks the fuel before a call of the host or through a table, which is a branch as well. */
+  #weighCall(code: number, isDirect: boolean): void {
+    const { first } = this.#walker;
+    const type = isDirect ? this.#typeOf(first) : this.#module.types[first];
+    this.#burden.change(CHANGE_OF[code] ?? 0);
+    if (!isDirect || first < this.#module.importedFunctions) this.#burden.split(1);
+    this.#burden.call(type?.params.length ?? 0, type?.results.length ?? 0);
   }
 
   #lookAtRare(code: number): void {

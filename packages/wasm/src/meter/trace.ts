@@ -2,7 +2,7 @@
  * The second walk over a body: it records the flow of work (see `flow.ts`) and the sites where code has to be put in.
  * The module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
  */
-import { ENTRY } from '../costs.table.ts';
+import { entryFuel } from '../costs.table.ts';
 import { IMMEDIATES } from '../instructions.table.ts';
 import type { FunctionType } from '../read/module.ts';
 import { closeBlock, openBlock, openElse } from './blocks.ts';
@@ -51,6 +51,8 @@ export type Trace = {
   /** Whether anything is called that is counted on the stack. */
   readonly hasCalls: boolean;
   readonly mostHeight: number;
+  /** The most values that one call passes and returns. */
+  readonly mostCarried: number;
   readonly usesVectors: boolean;
   /** Kinds of NaN to be made canonical, as bits. */
   readonly nans: number;
@@ -76,8 +78,8 @@ export class Tracer {
     const path = this.#path;
     const entry = path.begin();
     if ((this.#plan.light[index] ?? 0) > 0) path.flow.isCheck[entry] = 0;
-    path.owed = ENTRY;
     const type = this.#plan.typeOf(this.#plan.module.functions[index] ?? 0);
+    path.owed = entryFuel(type.params.length + locals.total + type.results.length);
     this.#openFunction(type);
     this.#usesVectors = locals.runs.some((run) => run.type === V128) || hasVectors(type);
     this.#nans = 0;
@@ -94,6 +96,7 @@ export class Tracer {
       hasExitLabel: (path.frames.branches[0] ?? 0) > 0,
       hasCalls: path.hasCalls,
       mostHeight: path.mostHeight,
+      mostCarried: path.mostCarried,
       usesVectors: this.#usesVectors,
       nans: this.#nans,
     };

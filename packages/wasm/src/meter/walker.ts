@@ -4,7 +4,7 @@
  */
 import { WasmError } from '../error.ts';
 import { type FeatureName, requireFeature } from '../features.table.ts';
-import { IMMEDIATES } from '../instructions.table.ts';
+import { IMMEDIATES, REFUSED_TYPES } from '../instructions.table.ts';
 import {
   CODE_FEATURES,
   FEATURE_OF,
@@ -16,6 +16,12 @@ import {
 
 const MISC_PREFIX = 0xfc;
 const VECTOR_PREFIX = 0xfd;
+const V128 = 0x7b;
+const FUNCREF = 0x70;
+const EXTERNREF = 0x6f;
+const VALUE_TYPES: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, V128, FUNCREF, EXTERNREF]);
+/** The block type without results. */
+const NOTHING = 0x40;
 /** A memory argument with this bit names its memory. */
 const HAS_MEMORY = 0x40;
 
@@ -78,6 +84,21 @@ export class Walker {
       return byte;
     }
     return this.#readLong(at, byte);
+  }
+
+  /** Reads a value type at `at`, which is one byte, and leaves `next` after it. */
+  readValueType(at: number): number {
+    const byte = this.bytes[at] ?? 0;
+    // Boundary: a type that V8 reads as more than one byte would put us out of step with it.
+    if (!VALUE_TYPES.has(byte)) refuseType(byte, at);
+    if (byte === V128) this.#require('simd', at);
+    this.next = at + 1;
+    return byte;
+  }
+
+  #require(feature: FeatureName, at: number): void {
+    requireFeature(feature, at);
+    this.#seen[CODE_FEATURES.indexOf(feature)] = 1;
   }
 
   #readLong(at: number, first: number): number {
@@ -188,15 +209,31 @@ export class Walker {
 
   #readBlockType(at: number): void {
     const byte = this.bytes[at] ?? 0;
-    this.next = at + 1;
-    // One byte below zero is a value type or "nothing"; all else is an index of a type.
-    if (byte >= 0x40 && byte < 0x80) {
-      if (byte === 0x63 || byte === 0x64) requireFeature('function-references', at);
-      this.first = -byte;
+    if (byte < 0x40) {
+      this.next = at + 1;
+      this.first = byte;
+      this.#require('multi-value', this.at);
       return;
     }
-    requireFeature('multi-value', this.at);
-    this.first = this.readIndex(at);
+    this.first = byte < 0x80 ? this.#readShortBlockType(byte, at) : this.#readLongBlockType(at);
+  }
+
+  /** Nothing or a value type: one byte that is a number below zero. */
+  #readShortBlockType(byte: number, at: number): number {
+    if (byte === NOTHING) this.next = at + 1;
+    else this.readValueType(at);
+    return -byte;
+  }
+
+  /** An index of a type in several bytes. V8 also takes the types of one byte so, and then we do not. */
+  #readLongBlockType(at: number): number {
+    const value = this.readIndex(at);
+    const isNegative = ((this.bytes[this.next - 1] ?? 0) & 0x40) !== 0;
+    // Boundary: the same bytes must mean the same to V8 and to us.
+    if (isNegative)
+      throw malformed('block type: it is written in more bytes than it needs, expected one', at);
+    this.#require('multi-value', this.at);
+    return value;
   }
 
   #readLabels(at: number): void {
@@ -214,16 +251,14 @@ export class Walker {
 
   #readReferenceType(at: number): void {
     const byte = this.bytes[at] ?? 0;
-    if (byte !== 0x70 && byte !== 0x6f) requireFeature('function-references', at);
+    if (byte !== FUNCREF && byte !== EXTERNREF) refuseType(byte, at);
     this.next = at + 1;
   }
 
   #readValueTypes(at: number): void {
     const count = this.readIndex(at);
     if (count !== 1) throw malformed(`select: it has ${count} types, expected one`, at);
-    const byte = this.bytes[this.next] ?? 0;
-    if (byte === 0x63 || byte === 0x64) requireFeature('function-references', this.next);
-    this.next += 1;
+    this.readValueType(this.next);
   }
 
   #skipNumber(at: number, most: number): void {
@@ -243,4 +278,11 @@ export class Walker {
 
 function malformed(what: string, offset: number): WasmError {
   return new WasmError('malformed', `Cannot read ${what}`, { offset });
+}
+
+/** Refuses a type by the name of its proposal, if it has one. */
+function refuseType(byte: number, offset: number): never {
+  const proposal = REFUSED_TYPES.find(([first, last]) => byte >= first && byte <= last)?.[2] ?? 'unknown';
+  requireFeature(proposal, offset);
+  throw malformed(`type: ${byte} is none, expected a value type`, offset);
 }

@@ -1,7 +1,7 @@
 /** Puts the rewritten module together, section by section, in the order the format asks for. */
 import type { FunctionType, WasmModule } from '../read/module.ts';
 import type { Controls } from './controls.ts';
-import { I64, type Plan, PROTOCOLS, threaded } from './plan.ts';
+import { I64, type Plan, PROTOCOLS } from './plan.ts';
 import { Sink } from './sink.ts';
 
 export type Extent = { readonly min: number; readonly max: number };
@@ -113,7 +113,7 @@ function writeFunctions(out: Sink, { plan }: Writing): number {
   for (let index = importedFunctions; index < functions.length; index += 1) {
     const type = functions[index] ?? 0;
     const isThread = plan.protocol[index] === PROTOCOLS.thread;
-    out.index(isThread ? plan.typeIndex(threaded(plan.typeOf(type))) : type);
+    out.index(isThread ? plan.threadType(type) : type);
   }
   for (const { type } of plan.added) out.index(type);
   return functions.length - importedFunctions + plan.added.length;

@@ -2,7 +2,7 @@ import { readConstant } from './constant.ts';
 import type { Cursor } from './cursor.ts';
 import { type Draft, readCount, readIndex, readLimitedCount, use } from './draft.ts';
 import type { ElementSegment, ValueType } from './module.ts';
-import { malformed } from './refusal.ts';
+import { malformed, requireWithin } from './refusal.ts';
 import { FUNCREF, I32, readReferenceType } from './value-type.ts';
 
 const NOT_ACTIVE = 1;
@@ -15,7 +15,14 @@ const LEAST_EXPRESSION_BYTES = 3;
 
 export function readElements(cursor: Cursor, draft: Draft): void {
   const count = readLimitedCount(cursor, draft, { key: 'elementSegments', before: 0, leastBytes: 3 });
-  for (let index = 0; index < count; index += 1) draft.elements.push(readElementSegment(cursor, draft));
+  let entries = 0;
+  for (let index = 0; index < count; index += 1) {
+    const segment = readElementSegment(cursor, draft);
+    entries += segment.count;
+    // Boundary: V8 makes an object of each entry, whenever an instance is made or the segment is first used.
+    requireWithin('tableElements', entries, draft.limits, cursor.at);
+    draft.elements.push(segment);
+  }
 }
 
 function readElementSegment(cursor: Cursor, draft: Draft): ElementSegment {

@@ -167,12 +167,12 @@ const CODE: Readonly<Record<string, Bomb>> = {
   'blocks nested 500,000 deep': {
     bomb: () => nest(500_000),
     sibling: () => nest(10),
-    refusal: limit('nesting'),
+    refusal: limit('functionBytes'),
   },
   'locals times ifs': {
-    bomb: () => ifs(L.locals, L.localsTimesControls / L.locals + 1),
-    sibling: () => ifs(L.locals, L.localsTimesControls / L.locals),
-    refusal: limit('localsTimesControls'),
+    bomb: () => ifs(L.locals, L.functionWeight / L.locals + 1),
+    sibling: () => ifs(L.locals, L.functionWeight / L.locals - 10),
+    refusal: limit('functionWeight'),
   },
   'a branch table of a million targets': {
     bomb: () => table(1_000_000),

@@ -86,7 +86,13 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
   'growing memory costs by the page': {
     text: '(memory 1 9) (func (export "run") (drop (memory.grow (i32.const 3))))',
-    fuel: 1 + 1 + 512 + 3 * 128,
+    fuel: 1 + 1 + 512 + 3 * 1024,
+  },
+  'a large frame costs more to enter: an eighth for each slot past 64': {
+    text: `(func (export "run") (param i32) (result f64 f64) (local ${'i64 '.repeat(103)})
+      (f64.const 0) (f64.const 0))`,
+    args: [0],
+    fuel: 1 + 5 + 2,
   },
   'a grow that cannot be costs its base': {
     text: '(memory 1 9) (func (export "run") (drop (memory.grow (i32.const -1))))',

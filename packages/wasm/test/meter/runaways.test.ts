@@ -222,6 +222,24 @@ const RECURSIVE: Readonly<Record<string, Uint8Array>> = {
       functions: [{ type: 3, code: [...tile(500, op('i64.const', 1))] }],
     },
   ),
+  'a function that returns hundreds of numbers of itself': guest(
+    [...COUNT, ...op('call', 1), ...tile(500, op('drop'))],
+    {
+      types: [...TYPES, { params: [], results: new Array(500).fill(F64) }],
+      functions: [{ type: 3, code: [...COUNT, ...op('call', 1)] }],
+    },
+  ),
+  'a function that returns vectors of itself and has none': guest(
+    [...COUNT, ...op('call', 1), ...tile(100, op('drop'))],
+    {
+      types: [...TYPES, { params: [], results: new Array(100).fill(V128) }],
+      functions: [{ type: 3, code: [...COUNT, ...op('call', 1)] }],
+    },
+  ),
+  'a function that calls itself from above a leaf with a huge frame': guest(
+    [...COUNT, ...op('call', 1), ...op('call', 0)],
+    { functions: [{ type: 0, locals: [[4_000, V128]], code: [...op('local.get', 0), ...op('drop')] }] },
+  ),
   'a function with a full stack of operands that calls itself': guest([
     ...COUNT,
     ...tile(500, op('i64.const', 1)),
@@ -232,12 +250,13 @@ const RECURSIVE: Readonly<Record<string, Uint8Array>> = {
 
 describe.each(FORMS)('in form %s, the bound on the stack ends', (form) => {
   it.each(Object.entries(RECURSIVE))('%s', (_what, bytes) => {
-    const first = fate(bytes, { form }, 10_000_000);
+    const options = { form, limits: { params: 500, results: 500 } };
+    const first = fate(bytes, options, 10_000_000);
+    // V8's own stack is larger than the bound, whatever the function holds in its frame.
     expect(first.why).toBe(STACK);
     expect(first.count).toBeGreaterThan(5);
-    expect(fate(bytes, { form }, 10_000_000)).toEqual(first);
-    // V8's own stack is larger than the bound, whatever the function holds in its frame.
-    expect(fate(bytes, { form }, 50).why).toBe(FUEL);
+    expect(fate(bytes, options, 10_000_000)).toEqual(first);
+    expect(fate(bytes, options, 50).why).toBe(FUEL);
   });
 
   it('a guest that goes deeper each time it comes back from the host', () => {

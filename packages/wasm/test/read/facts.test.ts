@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/limits.ts';
+import { CEILINGS } from '../../src/limits.ts';
 import { type BodyFacts, inspectSections } from '../../src/read/facts.ts';
 import { readModule } from '../../src/read/module.ts';
 import {
@@ -21,7 +21,7 @@ import { unsigned } from '../fixture/leb.ts';
 import { EXTERNREF, FUNCREF, I32, I64, V128 } from '../fixture/opcodes.ts';
 
 const inspect = (parts: Parts, bodies?: BodyFacts) =>
-  inspectSections(readModule(assemble(parts), DEFAULT_LIMITS), bodies);
+  inspectSections(readModule(assemble(parts), CEILINGS), bodies);
 
 const nothing = { params: [], results: [] };
 /** Bytes that look like noise to a counter. */
@@ -205,7 +205,7 @@ describe('what a module says about itself', () => {
 
   it('is shown for a real module', () => {
     const home = dirname(createRequire(import.meta.url).resolve('@cedar-policy/cedar-wasm/nodejs'));
-    const module = readModule(readFileSync(join(home, 'cedar_wasm_bg.wasm')), DEFAULT_LIMITS);
+    const module = readModule(readFileSync(join(home, 'cedar_wasm_bg.wasm')), CEILINGS);
     const facts = inspectSections(module);
     expect(facts.producers).toContainEqual(expect.objectContaining({ field: 'language', name: 'Rust' }));
     expect(facts.exports).toContainEqual({
@@ -219,7 +219,7 @@ describe('what a module says about itself', () => {
   });
 
   it('is nothing for the smallest module', () => {
-    const facts = inspectSections(readModule(moduleOf([]), DEFAULT_LIMITS));
+    const facts = inspectSections(readModule(moduleOf([]), CEILINGS));
     expect(facts).toMatchObject({ bytes: 8, features: [], imports: [], exports: [], customs: [], data: [] });
   });
 });

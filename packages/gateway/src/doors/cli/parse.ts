@@ -14,6 +14,9 @@ export const COMMON_FLAGS = [
   { name: 'help', value: null, sentence: 'Show the help of a command.' },
 ] as const;
 
+/** Flags that have a letter as well, because every command line has it so. */
+const SHORT: Readonly<Record<string, string>> = { help: 'h', out: 'o' };
+
 export type Parsed = {
   readonly verb: Verb | null;
   /** The words that name a group of verbs, when help for it is wanted. */
@@ -57,7 +60,7 @@ function readFlags(argv: readonly string[], flags: Flags) {
       name,
       {
         type: value === null ? ('boolean' as const) : ('string' as const),
-        ...(name === 'help' ? { short: 'h' } : {}),
+        ...(SHORT[name] === undefined ? {} : { short: SHORT[name] }),
       },
     ]),
   );

@@ -288,7 +288,11 @@ export const VERBS: readonly Verb[] = [
     words: 'wasm meter',
     args: ['FILE'],
     flags: [
-      { name: 'out', value: 'FILE', sentence: 'Write the metered module to this file (required).' },
+      {
+        name: 'out',
+        value: 'FILE',
+        sentence: 'Write the metered module to this file (required; also -o FILE).',
+      },
       {
         name: 'form',
         value: 'FORM',
@@ -300,7 +304,7 @@ export const VERBS: readonly Verb[] = [
     sentence:
       'Write a WebAssembly module anew so that it counts its work and stops when its fuel is used up.',
     examples: [
-      'palisade wasm meter module.wasm --out metered.wasm',
+      'palisade wasm meter module.wasm -o metered.wasm',
       'palisade wasm meter module.wasm --out metered.wasm --form local --deterministic --fuel 1000000',
     ],
     load: () => import('./verbs/wasm-meter.ts'),
