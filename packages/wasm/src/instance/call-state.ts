@@ -1,4 +1,6 @@
 import { type Usage, WasmError } from '../error.ts';
+import type { Guest } from './guest.ts';
+import type { Stack } from './stack.ts';
 
 /** The exports that the meter adds to a module. */
 export type Controls = {
@@ -18,7 +20,10 @@ export type CallState = {
   memories: readonly WebAssembly.Memory[];
   /** The memory that host functions see. */
   memory: WebAssembly.Memory | undefined;
-  running: boolean;
+  /** What host functions see of the running call; there is none between calls, and another one in each. */
+  guest: Guest | undefined;
+  /** Whether a host function was handed a view of the memory itself, which outlives the call. */
+  isExposed: boolean;
   /** The fuel this call was given. */
   fuel: number;
   deadline: number;
@@ -30,7 +35,11 @@ export type CallState = {
   /** What ended the call; nothing the guest or a host function does afterwards makes it succeed. */
   ended: WasmError | undefined;
   readonly now: () => number;
+  readonly stack: Stack;
 };
+
+/** What the calls of an engine share. */
+export type Surroundings = Pick<CallState, 'now' | 'stack'>;
 
 /** Crossings between two looks at the clock, which costs several times what a crossing does. */
 export const PATIENCE = 64;
@@ -44,12 +53,13 @@ export const NO_CONTROLS: Controls = Object.freeze({
   start: undefined,
 });
 
-export function newCallState(now: () => number): CallState {
+export function newCallState({ now, stack }: Surroundings): CallState {
   return {
     controls: NO_CONTROLS,
     memories: [],
     memory: undefined,
-    running: false,
+    guest: undefined,
+    isExposed: false,
     fuel: 0,
     deadline: Number.POSITIVE_INFINITY,
     patience: PATIENCE,
@@ -57,6 +67,7 @@ export function newCallState(now: () => number): CallState {
     raised: undefined,
     ended: undefined,
     now,
+    stack,
   };
 }
 

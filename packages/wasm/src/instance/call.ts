@@ -1,13 +1,21 @@
 import { type Usage, WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
-import { type CallState, charge, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
+import { type CallState, charge, endCall, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
+import { GuestView } from './guest.ts';
 import type { GuestFunction, Recipe } from './recipe.ts';
+import { giveBackShare, type Stack, shareOf, takeShare } from './stack.ts';
 import { classifyTrap } from './trap.ts';
-import { type GuestValue, isValueOf, writeSignature } from './value.ts';
+import { type GuestValue, isValueOf, settleNaN, writeSignature } from './value.ts';
 
 export type CallOptions = {
   /** What the call may use, at most what the instance may. */
   readonly fuel?: number;
+  /**
+   * Calls inside each other (a host function calls another instance of the engine) are on one stack, so all of them
+   * together have at most the ceiling of `stackBytes`. The outermost call that asks for no number has all that its
+   * instance may have, one inside it half of what is left. Where less is left than was asked, or nothing, a call is
+   * refused as 'stack' before it begins.
+   */
   readonly stackBytes?: number;
   /** A time by the engine's clock. */
   readonly deadline?: number;
@@ -28,14 +36,15 @@ export type Terms = {
   readonly context: unknown;
 };
 
-/** Fills what is open from the limits; asks for more, or for what is no number, are refused. */
-export function readTerms(options: CallOptions, limits: CallLimits): Terms {
-  const { fuel = limits.fuel, stackBytes = limits.stackBytes, deadline = Number.POSITIVE_INFINITY } = options;
+/** Fills what is open from the limits and the stack; asks for more, or for what is no number, are refused. */
+export function readTerms(options: CallOptions, limits: CallLimits, stack: Stack): Terms {
+  const { fuel = limits.fuel, deadline = Number.POSITIVE_INFINITY } = options;
   requireWithin('fuel', fuel, limits.fuel);
-  requireWithin('stackBytes', stackBytes, limits.stackBytes);
+  if (options.stackBytes !== undefined) requireWithin('stackBytes', options.stackBytes, limits.stackBytes);
   if (typeof deadline !== 'number' || Number.isNaN(deadline)) {
     throw new RangeError(`Cannot call: the deadline is ${String(deadline)}, expected a time`);
   }
+  const stackBytes = shareOf(stack, options.stackBytes, limits.stackBytes);
   return { fuel, stackBytes, deadline, context: options.context };
 }
 
@@ -70,6 +79,14 @@ function misfit({ params, foreign }: GuestFunction, args: readonly GuestValue[])
   return undefined;
 }
 
+/** The arguments as the guest is given them. */
+export function settleArguments(
+  { isDeterministic }: Recipe,
+  args: readonly GuestValue[],
+): readonly GuestValue[] {
+  return isDeterministic ? args.map(settleNaN) : args;
+}
+
 /** Guest code to run, and the fuel that is due before it begins. */
 export type Job = { readonly owed: number; readonly work: () => unknown };
 
@@ -84,14 +101,15 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
     const usage = usageOf(state);
     // Boundary: a call that took too much has not succeeded, whatever it returned.
     if (state.ended !== undefined) throw state.ended;
-    if (state.controls.left() < 0) throw outOfFuel(state);
+    if (state.controls.left() < 0) throw endCall(state, outOfFuel(state));
     if (terms.deadline !== Number.POSITIVE_INFINITY && state.now() >= terms.deadline)
-      throw pastDeadline(state);
+      throw endCall(state, pastDeadline(state));
     return { returned, usage };
   } catch (thrown) {
     throw judge(state, thrown);
   } finally {
-    state.running = false;
+    giveBackShare(state.stack, terms.stackBytes);
+    state.guest = undefined;
     state.context = undefined;
     state.ended = undefined;
     state.raised = undefined;
@@ -106,12 +124,13 @@ function begin(state: CallState, terms: Terms): void {
   state.ended = undefined;
   state.raised = undefined;
   state.controls.set(terms.fuel, terms.stackBytes);
-  state.running = true;
+  takeShare(state.stack, terms.stackBytes);
+  state.guest = new GuestView(state);
 }
 
 /** Refuses a call inside another one of the same instance: their counts would mix. */
 export function requireIdle(state: CallState): void {
-  if (!state.running) return;
+  if (state.guest === undefined) return;
   const message = 'Cannot call: another call of this instance is running, expected it to end first';
   throw new WasmError('export', message);
 }
@@ -127,8 +146,8 @@ export function requireTime(deadline: number, now: () => number): void {
 
 /** How the guest ended, from what it threw. */
 function judge(state: CallState, thrown: unknown): unknown {
+  // Whatever a host function throws has ended the call at the crossing: the rest is V8's word.
   if (state.ended !== undefined) return state.ended;
-  if (thrown instanceof WasmError) return thrown;
   const why = state.controls.why();
   if (why === 1) return outOfFuel(state);
   if (why === 2) {

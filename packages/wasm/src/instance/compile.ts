@@ -31,6 +31,7 @@ export type CompiledModule = {
 export type Compilation = {
   readonly compiled: CompiledModule;
   readonly recipe: Recipe;
+  /** How much memory keeping it takes, about. */
   readonly bytes: number;
 };
 
@@ -62,6 +63,7 @@ export async function compile(
     hostFuel,
     hostCharged: new Set(hostCharged),
     limits,
+    isDeterministic,
   });
   return completeCompilation({ recipe, parts, key, file, seal });
 }
@@ -116,5 +118,5 @@ export function completeCompilation({ recipe, parts, key, file, seal }: Compilat
     serialise: () => addSeal(file, seal),
   });
   // V8 keeps a copy of the code beside ours.
-  return { compiled, recipe, bytes: 2 * file.length };
+  return { compiled, recipe, bytes: 2 * file.length + recipe.bytes };
 }

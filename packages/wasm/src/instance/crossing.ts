@@ -2,7 +2,7 @@ import { WasmError } from '../error.ts';
 import { type CallState, charge, endCall, PATIENCE, readClock, usageOf } from './call-state.ts';
 import type { Guest } from './guest.ts';
 import type { HostRow } from './host.ts';
-import { type GuestValue, isNumberType, JS_TYPES, type ValueName } from './value.ts';
+import { type GuestValue, isNumberType, JS_TYPES, settleNaN, type ValueName } from './value.ts';
 
 type Results = GuestValue | readonly GuestValue[] | undefined;
 
@@ -13,117 +13,130 @@ export type Crossing = (...values: GuestValue[]) => Results;
 type Gate = {
   readonly row: HostRow;
   readonly run: HostRow['run'];
-  readonly guest: Guest;
   readonly state: CallState;
   /** How many plain crossings this one counts for when it comes to reading the clock. */
   readonly weight: number;
   /** Fuel that the meter leaves to the crossing. */
   readonly fuel: number;
   readonly blocks: boolean;
-  readonly yields: 'nothing' | 'number' | 'other';
+  /** A float is a number whose NaNs lose their bits. */
+  readonly yields: 'nothing' | 'number' | 'float' | 'other';
+  readonly isDeterministic: boolean;
 };
 
 /** Fuel that is taken for as long as one plain crossing. */
 const FUEL_PER_CROSSING = 64;
 
-export type CrossingTerms = { readonly guest: Guest; readonly state: CallState; readonly isCharged: boolean };
+export type CrossingTerms = {
+  readonly state: CallState;
+  readonly isCharged: boolean;
+  readonly isDeterministic: boolean;
+};
 
 /** A function that lets a guest reach one row of the table, and lets nothing but numbers back. */
-export function crossingOf(row: HostRow, { guest, state, isCharged }: CrossingTerms): Crossing {
+export function crossingOf(row: HostRow, { state, isCharged, isDeterministic }: CrossingTerms): Crossing {
   const weight = row.blocks ? PATIENCE : Math.min(PATIENCE, 1 + Math.floor(row.fuel / FUEL_PER_CROSSING));
   const fuel = isCharged ? row.fuel : 0;
   const gate: Gate = {
     row,
     run: row.run,
-    guest,
     state,
     weight,
     fuel,
     blocks: row.blocks,
-    yields: yieldOf(row),
+    yields: yieldOf(row, isDeterministic),
+    isDeterministic,
   };
   const open = BY_ARITY[row.params.length] ?? openToMany;
   return open(gate);
 }
 
-/** Fixed parameters where they are few: gathering and spreading them costs a third more on each crossing. */
+/**
+ * Fixed parameters where they are few: gathering and spreading them costs a third more on each crossing. `run` is taken
+ * from the gate first, as it would be handed the gate as its `this`.
+ */
 const BY_ARITY: readonly ((gate: Gate) => Crossing)[] = [
-  (gate) => () => {
-    try {
-      enter(gate);
-      return leave(gate, gate.run(gate.guest));
-    } catch (thrown) {
-      throw fail(gate, thrown);
-    }
-  },
-  (gate) => (a) => {
-    try {
-      enter(gate);
-      return leave(gate, gate.run(gate.guest, a as GuestValue));
-    } catch (thrown) {
-      throw fail(gate, thrown);
-    }
-  },
-  (gate) => (a, b) => {
-    try {
-      enter(gate);
-      return leave(gate, gate.run(gate.guest, a as GuestValue, b as GuestValue));
-    } catch (thrown) {
-      throw fail(gate, thrown);
-    }
-  },
-  (gate) => (a, b, c) => {
-    try {
-      enter(gate);
-      return leave(gate, gate.run(gate.guest, a as GuestValue, b as GuestValue, c as GuestValue));
-    } catch (thrown) {
-      throw fail(gate, thrown);
-    }
-  },
-  (gate) => (a, b, c, d) => {
-    try {
-      enter(gate);
-      return leave(
-        gate,
-        gate.run(gate.guest, a as GuestValue, b as GuestValue, c as GuestValue, d as GuestValue),
-      );
-    } catch (thrown) {
-      throw fail(gate, thrown);
-    }
-  },
+  (gate, { run } = gate) =>
+    () => {
+      try {
+        return leave(gate, run(enter(gate)));
+      } catch (thrown) {
+        throw fail(gate, thrown);
+      }
+    },
+  (gate, { run } = gate) =>
+    (a) => {
+      try {
+        return leave(gate, run(enter(gate), a as GuestValue));
+      } catch (thrown) {
+        throw fail(gate, thrown);
+      }
+    },
+  (gate, { run } = gate) =>
+    (a, b) => {
+      try {
+        return leave(gate, run(enter(gate), a as GuestValue, b as GuestValue));
+      } catch (thrown) {
+        throw fail(gate, thrown);
+      }
+    },
+  (gate, { run } = gate) =>
+    (a, b, c) => {
+      try {
+        return leave(gate, run(enter(gate), a as GuestValue, b as GuestValue, c as GuestValue));
+      } catch (thrown) {
+        throw fail(gate, thrown);
+      }
+    },
+  (gate, { run } = gate) =>
+    (a, b, c, d) => {
+      try {
+        return leave(
+          gate,
+          run(enter(gate), a as GuestValue, b as GuestValue, c as GuestValue, d as GuestValue),
+        );
+      } catch (thrown) {
+        throw fail(gate, thrown);
+      }
+    },
 ];
 
 function openToMany(gate: Gate): Crossing {
+  const { run } = gate;
   return (...values) => {
     try {
-      enter(gate);
-      return leave(gate, gate.run(gate.guest, ...values));
+      return leave(gate, run(enter(gate), ...values));
     } catch (thrown) {
       throw fail(gate, thrown);
     }
   };
 }
 
-function yieldOf({ results }: HostRow): Gate['yields'] {
+function yieldOf({ results }: HostRow, isDeterministic: boolean): Gate['yields'] {
   if (results.length === 0) return 'nothing';
-  return results.length === 1 && results[0] !== 'i64' ? 'number' : 'other';
+  if (results.length > 1 || results[0] === 'i64') return 'other';
+  return isDeterministic && results[0] !== 'i32' ? 'float' : 'number';
 }
 
-function enter({ state, weight, fuel }: Gate): void {
+/** Looks whether the guest may cross, and gives what the host function sees of it. */
+function enter({ state, weight, fuel }: Gate): Guest {
   state.patience -= weight;
   if (state.patience <= 0) readClock(state);
   if (fuel > 0) charge(state, fuel);
+  if (state.guest === undefined) throw new TypeError('No call is running, expected one around a crossing');
+  return state.guest;
 }
 
 function leave(gate: Gate, result: unknown): Results {
   if (gate.blocks) readClock(gate.state);
   if (gate.yields === 'number' && typeof result === 'number') return result;
   if (gate.yields === 'nothing' && result === undefined) return result;
-  return checkResult(gate.row, result);
+  if (gate.yields === 'float' && typeof result === 'number') return settleNaN(result);
+  return checkResult(gate, result);
 }
 
 // Boundary: only numbers cross. An object would let V8 run its `valueOf` or iterate it; a promise would be a 0.
-function checkResult({ results }: HostRow, result: unknown): Results {
+function checkResult({ row: { results }, isDeterministic }: Gate, result: unknown): Results {
   const [first] = results;
   if (results.length === 1 && first !== undefined) {
     if (isJsTypeOf(first, result)) return result;
@@ -135,7 +148,7 @@ function checkResult({ results }: HostRow, result: unknown): Results {
   }
   return results.map((type, index) => {
     const value: unknown = result[index];
-    if (isJsTypeOf(type, value)) return value;
+    if (isJsTypeOf(type, value)) return isDeterministic ? settleNaN(value) : value;
     throw new TypeError(`Result ${index} is ${nameOf(value)}, expected ${expectation(type)}`);
   });
 }
@@ -160,7 +173,8 @@ function nameOf(value: unknown): string {
 /** What ends the call: what ended it before, what the guest view raised, or a fault of the host function. */
 function fail({ row, state }: Gate, thrown: unknown): WasmError {
   if (state.ended !== undefined) return state.ended;
-  if (thrown instanceof WasmError && thrown === state.raised) return endCall(state, thrown);
+  // Boundary: told by identity. What a host function throws may be a proxy, and no question to it is harmless.
+  if (state.raised !== undefined && thrown === state.raised) return endCall(state, state.raised);
   // What it threw may hold anything, secrets too: it is in `cause`, never in the message.
   const message = `Cannot finish call: host function ${row.module}.${row.name} failed`;
   return endCall(state, new WasmError('host', message, { cause: thrown, usage: usageOf(state) }));

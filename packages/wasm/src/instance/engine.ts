@@ -13,21 +13,22 @@
  * again; a pool gives every call a new guest. This room opens no file, starts no timer, knows no network and reads no
  * clock but the one it was handed.
  */
-import { WasmError } from '../error.ts';
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
 import { DEFAULT_FORM } from '../meter/meter.ts';
 import type { Form } from '../meter/plan.ts';
 import { Cache, type CacheBounds } from './cache.ts';
 import { type Compilation, type CompiledModule, compile } from './compile.ts';
+import { copyBytes } from './copy-bytes.ts';
 import { digest, writeHex } from './digest.ts';
 import type { Expected } from './disk-form.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import { House, type Occupancy } from './house.ts';
-import { type Instance, type InstanceOptions, instantiate } from './instantiate.ts';
+import { type Instance, type InstanceOptions, instantiate, type Premises } from './instantiate.ts';
 import { type KeyParts, keyOf } from './key.ts';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
 import type { Recipe } from './recipe.ts';
 import { revive } from './revive.ts';
+import { newStack } from './stack.ts';
 
 export type EngineOptions = {
   /** In place of the default ones, up to the ceilings. Nothing that the engine is asked for passes them. */
@@ -39,7 +40,10 @@ export type EngineOptions = {
   /** How much memory they may be promised together. */
   readonly totalMemoryBytes?: number;
   readonly form?: Form;
-  /** NaNs have one bit pattern, so that a run can be repeated bit for bit on another machine. */
+  /**
+   * NaNs have one bit pattern, those among arguments and results of host functions too, so that a run can be repeated
+   * bit for bit on another machine. What a host function writes into the guest's memory is as it wrote it.
+   */
   readonly deterministic?: boolean;
   /** The clock of deadlines. Milliseconds that only go forward. */
   readonly now?: () => number;
@@ -81,6 +85,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
       totalMemoryBytes: options.totalMemoryBytes ?? DEFAULT_TOTAL_MEMORY_BYTES,
     }),
   );
+  const premises: Premises = { house, now, stack: newStack() };
   const cache = new Cache<Compilation>(requireWhole(options.cache ?? DEFAULT_CACHE), ({ bytes }) => bytes);
   const recipes = new WeakMap<CompiledModule, Recipe>();
 
@@ -101,7 +106,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     limits,
     async compile(raw: Uint8Array, { limits: wanted = {}, hosts = NO_HOSTS }: CompileOptions = {}) {
       const narrowed = narrowLimits(limits, wanted);
-      const bytes = copyBytes(raw, narrowed);
+      const bytes = copyBytes(raw, 'compile', narrowed.moduleBytes);
       const moduleDigest = writeHex(await digest(bytes));
       const parts: KeyParts = {
         moduleDigest,
@@ -116,13 +121,12 @@ export function createEngine(options: EngineOptions = {}): Engine {
     async revive(serialised: Uint8Array, expected: Expected) {
       // Not kept by key: a file is believed by the one who asked for it, not by everyone who compiles that module.
       return remember(
-        await revive(new Uint8Array(serialised), { ...expected, limits, form, isDeterministic }),
+        await revive(copyBytes(serialised, 'revive'), { ...expected, limits, form, isDeterministic }),
       );
     },
     instantiate: (compiled: CompiledModule, wanted: InstanceOptions = {}) =>
-      instantiate(recipeFor(compiled), wanted, { house, now }),
-    pool: (compiled: CompiledModule, wanted: PoolOptions) =>
-      openPool(recipeFor(compiled), wanted, { house, now }),
+      instantiate(recipeFor(compiled), wanted, premises),
+    pool: (compiled: CompiledModule, wanted: PoolOptions) => openPool(recipeFor(compiled), wanted, premises),
     occupancy: () => house.occupancy(),
   });
 }
@@ -134,14 +138,4 @@ function requireWhole<T extends Readonly<Record<string, number>>>(bounds: T): T 
     throw new RangeError(`Cannot create engine: ${name} is ${String(bound)}, expected a whole number`);
   }
   return Object.freeze({ ...bounds });
-}
-
-/** A copy that the caller cannot change while it is hashed and compiled. */
-function copyBytes(raw: Uint8Array, { moduleBytes }: Limits): Uint8Array<ArrayBuffer> {
-  if (raw.byteLength > moduleBytes) {
-    const message = `Cannot compile module: it has ${raw.byteLength} bytes, expected at most ${moduleBytes}`;
-    throw new WasmError('limit', message, { detail: 'moduleBytes' });
-  }
-  // Boundary: `slice` would not do, a Buffer's shares its bytes.
-  return new Uint8Array(raw);
 }

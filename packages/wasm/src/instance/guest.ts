@@ -22,20 +22,27 @@ export type Guest = {
 };
 
 const NO_BYTES = new ArrayBuffer(0);
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** The guest as one call shows it. Every call has another one: with that of an earlier call nothing can be reached. */
 export class GuestView implements Guest {
   readonly #state: CallState;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
   constructor(state: CallState) {
     this.#state = state;
   }
 
   get context(): unknown {
-    return this.#state.context;
+    return this.#state.guest === this ? this.#state.context : undefined;
   }
 
   bytes(pointer: number, length: number): Uint8Array<ArrayBuffer> {
+    const bytes = this.#view(pointer, length);
+    this.#state.isExposed = true;
+    return bytes;
+  }
+
+  #view(pointer: number, length: number): Uint8Array<ArrayBuffer> {
     const start = pointer >>> 0;
     const count = length >>> 0;
     // Asked for anew each time: a memory that grew has another buffer.
@@ -46,17 +53,17 @@ export class GuestView implements Guest {
   }
 
   read(pointer: number, length: number): Uint8Array<ArrayBuffer> {
-    return this.bytes(pointer, length).slice();
+    return this.#view(pointer, length).slice();
   }
 
   write(pointer: number, bytes: Uint8Array): void {
-    this.bytes(pointer, bytes.length).set(bytes);
+    this.#view(pointer, bytes.length).set(bytes);
   }
 
   readText(pointer: number, length: number): string {
-    const bytes = this.bytes(pointer, length);
+    const bytes = this.#view(pointer, length);
     try {
-      return this.#decoder.decode(bytes);
+      return DECODER.decode(bytes);
     } catch (cause) {
       const where = `the ${bytes.length} bytes at ${bytes.byteOffset} are not UTF-8`;
       throw this.#raise(
@@ -82,8 +89,8 @@ export class GuestView implements Guest {
   }
 
   #running(): CallState {
-    // Boundary: a guest that a host function kept is out of reach between calls.
-    if (!this.#state.running) throw new WasmError('retired', 'Cannot use guest: its call has ended');
+    // Boundary: a guest that a host function kept is out of reach when its call has ended, also from inside the next one.
+    if (this.#state.guest !== this) throw new WasmError('retired', 'Cannot use guest: its call has ended');
     return this.#state;
   }
 

@@ -9,7 +9,9 @@ import {
   requireIdle,
   requireTime,
   runMetered,
+  settleArguments,
 } from './call.ts';
+import type { Surroundings } from './call-state.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import type { House, Reservation } from './house.ts';
 import { allowanceOf, narrowSlots } from './memory.ts';
@@ -26,8 +28,8 @@ export type InstanceOptions = CallOptions & {
   readonly limits?: Partial<InstanceLimits>;
 };
 
-/** Where instances are made: who counts them, and what time it is. */
-export type Premises = { readonly house: House; readonly now: () => number };
+/** Where instances are made: who counts them, what time it is, and the stack they run on. */
+export type Premises = Surroundings & { readonly house: House };
 
 /** What all instances made under the same options share. */
 export type Lease = {
@@ -48,13 +50,17 @@ export function readLease(recipe: Recipe, wanted: Partial<InstanceLimits> = {}):
 }
 
 /** Admits, links and starts one instance; what fails on the way leaves nothing reserved. */
-export function instantiate(recipe: Recipe, options: InstanceOptions, { house, now }: Premises): Instance {
+export function instantiate(
+  recipe: Recipe,
+  options: InstanceOptions,
+  { house, ...surroundings }: Premises,
+): Instance {
   const lease = readLease(recipe, options.limits);
-  const terms = readTerms(options, lease.limits);
-  requireTime(terms.deadline, now);
+  const terms = readTerms(options, lease.limits, surroundings.stack);
+  requireTime(terms.deadline, surroundings.now);
   const reservation = house.reserve(1, lease.allowanceBytes);
   try {
-    const seat = new Seat({ recipe, hosts: options.hosts ?? NO_HOSTS, slots: lease.slots, now });
+    const seat = new Seat({ recipe, hosts: options.hosts ?? NO_HOSTS, slots: lease.slots, surroundings });
     seat.seat();
     const { start } = seat.state.controls;
     const { usage } = runMetered(seat.state, terms, { owed: recipe.startOwed, work: () => start?.() });
@@ -72,7 +78,7 @@ type InstanceParts = {
   readonly startUsage: Usage;
 };
 
-/** One guest that keeps its state from call to call, until it fails or is released. */
+/** One guest that keeps its state from call to call, until it fails or is released; then its place is free again. */
 export class Instance {
   /** What the start function took. */
   readonly startUsage: Usage;
@@ -95,32 +101,36 @@ export class Instance {
     return this.#hasFailed || this.#isReleased;
   }
 
-  /** Calls a function that the guest exports. Any failure of the guest retires the instance. */
+  /** Calls a function that the guest exports. Any failure of the guest retires the instance and frees its place. */
   call(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
     const { state, recipe } = this.#seat;
     // Boundary: a guest that failed may be in any state, so nothing of it ever runs again.
     if (this.isRetired) throw this.#retired(name);
     requireIdle(state);
     const { owed } = findCallee(recipe, name, args);
-    const terms = readTerms(options, this.limits);
+    const terms = readTerms(options, this.limits, state.stack);
     requireTime(terms.deadline, state.now);
-    const callee = this.#seat.seat().exports[name] as (...values: GuestValue[]) => unknown;
+    const callee = this.#seat.seat().exports[name] as (...each: GuestValue[]) => unknown;
+    const values = settleArguments(recipe, args);
     try {
-      const { returned, usage } = runMetered(state, terms, { owed, work: () => callee(...args) });
+      const { returned, usage } = runMetered(state, terms, { owed, work: () => callee(...values) });
       return { results: listResults(returned), ...usage };
     } catch (error) {
       this.#hasFailed = true;
       throw error;
     } finally {
-      // Released while it ran: the memory is only free now.
-      if (this.#isReleased) this.#leave();
+      // Failed, or released while it ran: nobody can call it any more, and nothing of it runs.
+      if (this.isRetired) this.#leave();
     }
   }
 
-  /** Gives back what the house reserved, at once or when the running call has ended. Twice does no more than once. */
+  /**
+   * Gives back what the house reserved, at once or when the running call has ended. Twice, or after a failure, it does
+   * no more.
+   */
   release(): void {
     this.#isReleased = true;
-    if (!this.#seat.state.running) this.#leave();
+    if (this.#seat.state.guest === undefined) this.#leave();
   }
 
   #retired(name: string): WasmError {

@@ -1,7 +1,6 @@
 import { WasmError } from '../error.ts';
 import type { CallState } from './call-state.ts';
 import { type Crossing, crossingOf } from './crossing.ts';
-import { GuestView } from './guest.ts';
 import type { HostTable } from './host.ts';
 import type { ModuleImport, Recipe } from './recipe.ts';
 import { isSameSignature, writeSignature } from './value.ts';
@@ -15,13 +14,13 @@ export type ImportObject = Record<string, Things>;
 /** Holds every import of a module against the table; V8 is asked only when all of them are covered, type for type. */
 export function link(recipe: Recipe, hosts: HostTable, state: CallState): ImportObject {
   const object = emptyObject<Things>();
-  const guest = new GuestView(state);
   const memories = new Set<string>();
   for (const each of recipe.imports) {
     const key = `${each.module}.${each.name}`;
     if (each.kind === 'function') {
       const row = requireRow(each, hosts, recipe);
-      put(object, each, crossingOf(row, { guest, state, isCharged: recipe.hostCharged.has(key) }));
+      const isCharged = recipe.hostCharged.has(key);
+      put(object, each, crossingOf(row, { state, isCharged, isDeterministic: recipe.isDeterministic }));
     } else if (each.kind === 'memory') {
       // It is made for the guest under its limits, with the seat; one name for two memories would make them one.
       if (memories.has(key)) throw unlinkable(key, 'is imported twice', 'a name for each memory');

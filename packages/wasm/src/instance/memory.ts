@@ -47,6 +47,12 @@ export function makeMemory({ minPages, maxPages }: MemorySlot): WebAssembly.Memo
   }
 }
 
+/** Boundary: a view that a host function kept is empty from now on, so it shows nothing of the next guest. */
+export function detachViews(memory: WebAssembly.Memory): void {
+  // Growing by nothing gives the memory another buffer and takes the old one from every view of it.
+  memory.grow(0);
+}
+
 /** The memory as new, cleared; undefined where another one is cheaper or, as it has grown, the only way. */
 export function renewMemory(
   { minPages }: MemorySlot,

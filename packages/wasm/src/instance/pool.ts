@@ -7,7 +7,9 @@ import {
   readTerms,
   requireTime,
   runMetered,
+  settleArguments,
 } from './call.ts';
+import type { Surroundings } from './call-state.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import type { Reservation } from './house.ts';
 import { type InstanceLimits, type Premises, readLease } from './instantiate.ts';
@@ -23,7 +25,7 @@ export type PoolOptions = {
 };
 
 /** Refuses a pool that the house has no room for, or a module that cannot be linked, before anything is run. */
-export function openPool(recipe: Recipe, options: PoolOptions, { house, now }: Premises): Pool {
+export function openPool(recipe: Recipe, options: PoolOptions, { house, ...surroundings }: Premises): Pool {
   const { size, hosts = NO_HOSTS } = options;
   if (!Number.isSafeInteger(size) || size < 1) {
     throw new RangeError(`Cannot open pool: its size is ${String(size)}, expected a whole number from 1`);
@@ -31,8 +33,8 @@ export function openPool(recipe: Recipe, options: PoolOptions, { house, now }: P
   const { limits, slots, allowanceBytes } = readLease(recipe, options.limits);
   const reservation = house.reserve(size, allowanceBytes);
   try {
-    const seats = Array.from({ length: size }, () => new Seat({ recipe, hosts, slots, now }));
-    return new Pool({ recipe, limits, reservation, seats, now });
+    const seats = Array.from({ length: size }, () => new Seat({ recipe, hosts, slots, surroundings }));
+    return new Pool({ recipe, limits, reservation, seats, surroundings });
   } catch (error) {
     reservation.release();
     throw error;
@@ -44,7 +46,7 @@ type PoolParts = {
   readonly limits: InstanceLimits;
   readonly reservation: Reservation;
   readonly seats: Seat[];
-  readonly now: () => number;
+  readonly surroundings: Surroundings;
 };
 
 /** Runs each call on a guest of its own, on places that are used again. Nothing of one run is there in the next. */
@@ -53,34 +55,36 @@ export class Pool {
   readonly #recipe: Recipe;
   readonly #reservation: Reservation;
   readonly #size: number;
-  readonly #now: () => number;
+  readonly #surroundings: Surroundings;
   readonly #free: Seat[];
   #isClosed = false;
 
   /** @internal */
-  constructor({ recipe, limits, reservation, seats, now }: PoolParts) {
+  constructor({ recipe, limits, reservation, seats, surroundings }: PoolParts) {
     this.limits = limits;
     this.#recipe = recipe;
     this.#reservation = reservation;
     this.#size = seats.length;
     this.#free = seats;
-    this.#now = now;
+    this.#surroundings = surroundings;
   }
 
   /** Calls one function of a new guest. The fuel pays for the guest's start function too, and what was used counts both. */
   run(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
     const { owed } = findCallee(this.#recipe, name, args);
-    const terms = readTerms(options, this.limits);
-    requireTime(terms.deadline, this.#now);
+    const { now, stack } = this.#surroundings;
+    const terms = readTerms(options, this.limits, stack);
+    requireTime(terms.deadline, now);
+    const values = settleArguments(this.#recipe, args);
     const seat = this.#take();
     let endedWell = false;
     try {
       const { exports } = seat.seat();
-      const callee = exports[name] as (...values: GuestValue[]) => unknown;
+      const callee = exports[name] as (...each: GuestValue[]) => unknown;
       const { start } = seat.state.controls;
       const work = () => {
         start?.();
-        return callee(...args);
+        return callee(...values);
       };
       const { returned, usage } = runMetered(seat.state, terms, {
         owed: owed + this.#recipe.startOwed,
@@ -98,6 +102,7 @@ export class Pool {
    * this at the end of each would only move the work, so it is for the owner to call when there is nothing else to do.
    */
   prepare(): void {
+    this.#requireOpen();
     for (const seat of this.#free) seat.seat();
   }
 
@@ -108,11 +113,16 @@ export class Pool {
   }
 
   #take(): Seat {
-    if (this.#isClosed) throw new WasmError('retired', 'Cannot run: the pool is closed');
+    this.#requireOpen();
     const seat = this.#free.pop();
     if (seat !== undefined) return seat;
     const message = `Cannot run: all ${this.#size} places of the pool are taken, expected a run to end`;
     throw new WasmError('memory', message, { detail: 'pool' });
+  }
+
+  /** Boundary: nobody sits down on a place that was given back. */
+  #requireOpen(): void {
+    if (this.#isClosed) throw new WasmError('retired', 'Cannot seat guest: the pool is closed');
   }
 
   #giveBack(seat: Seat, endedWell: boolean): void {

@@ -1,6 +1,8 @@
 import type { Limits } from '../limits.ts';
 import type { ExternKind, WasmModule } from '../read/module.ts';
-import { isNumberType, nameSignature, type Signature, type ValueName } from './value.ts';
+import { footprintOf } from './footprint.ts';
+import { type Shape, type Shapes, shapeOf } from './shape.ts';
+import type { Signature } from './value.ts';
 
 type Other = Exclude<ExternKind, 'function'>;
 
@@ -23,9 +25,7 @@ export type MemorySlot = {
 };
 
 /** A function that can be called from outside. */
-export type GuestFunction = Signature & {
-  /** A type in it whose values cannot cross to the host. */
-  readonly foreign: ValueName | undefined;
+export type GuestFunction = Shape & {
   /** Fuel that a call owes from the beginning: a guest can export what it imports, and no code of its own pays then. */
   readonly owed: number;
 };
@@ -46,6 +46,9 @@ export type Recipe = {
   /** Imports whose fuel the crossing takes, as the guest can call them where the meter does not see it. */
   readonly hostCharged: ReadonlySet<string>;
   readonly limits: Limits;
+  readonly isDeterministic: boolean;
+  /** How much memory all this takes beside the module's code, about. */
+  readonly bytes: number;
 };
 
 /** What the meter's exports and imports are called; nothing of a guest's own is. */
@@ -61,33 +64,35 @@ export type RecipeInput = {
   /** The sections of the guest's module, or of its metered form. */
   readonly sections: WasmModule;
   readonly memories: readonly Forced[];
-} & Pick<Recipe, 'hostFuel' | 'hostCharged' | 'limits'>;
+} & Pick<Recipe, 'hostFuel' | 'hostCharged' | 'limits' | 'isDeterministic'>;
 
 export function recipeOf({ module, sections, memories, ...terms }: RecipeInput): Recipe {
   const owed = owedByImport(sections, terms);
+  const shapes: Shapes = new Map();
   const start = sections.exports.find(({ name }) => name === START)?.index ?? sections.start ?? -1;
   const guestMemory = sections.exports.find(({ name, kind }) => kind === 'memory' && name === 'memory');
   return {
     module,
-    imports: Object.freeze(listImports(sections)),
-    exports: Object.freeze(listExports(sections)),
-    functions: listFunctions(sections, owed),
+    imports: Object.freeze(listImports(sections, shapes)),
+    exports: Object.freeze(listExports(sections, shapes)),
+    functions: listFunctions(sections, shapes, owed),
     startOwed: owed.get(start) ?? 0,
     memories: slotsOf(module, memories),
     guestMemory: guestMemory?.index ?? 0,
     ...terms,
+    bytes: footprintOf(sections, shapes, terms),
   };
 }
 
 function listFunctions(
   sections: WasmModule,
+  shapes: Shapes,
   owedBy: ReadonlyMap<number, number>,
 ): Map<string, GuestFunction> {
   const functions = new Map<string, GuestFunction>();
   for (const { name, kind, index } of sections.exports) {
     if (kind !== 'function' || name.startsWith(CONTROL_PREFIX)) continue;
-    const { params, results } = signatureOf(sections, index);
-    const foreign = [...params, ...results].find((type) => !isNumberType(type));
+    const { params, results, foreign } = shapeOf(sections, shapes, index);
     functions.set(name, { params, results, foreign, owed: owedBy.get(index) ?? 0 });
   }
   return functions;
@@ -106,32 +111,28 @@ function owedByImport(
   return owed;
 }
 
-function listImports(sections: WasmModule): ModuleImport[] {
+function listImports(sections: WasmModule, shapes: Shapes): ModuleImport[] {
   return sections.imports
     .filter(({ module, name, kind }) => !isOwnMemory(module, name, kind))
     .map(({ module, name, kind, index }) => {
       if (kind !== 'function') return Object.freeze({ module, name, kind });
-      return Object.freeze({ module, name, kind, ...signatureOf(sections, index) });
+      const { params, results } = shapeOf(sections, shapes, index);
+      return Object.freeze({ module, name, kind, params, results });
     });
 }
 
-function listExports(sections: WasmModule): ModuleExport[] {
+function listExports(sections: WasmModule, shapes: Shapes): ModuleExport[] {
   return sections.exports
     .filter(({ name }) => !name.startsWith(CONTROL_PREFIX))
     .map(({ name, kind, index }) => {
       if (kind !== 'function') return Object.freeze({ name, kind });
-      return Object.freeze({ name, kind, ...signatureOf(sections, index) });
+      const { params, results } = shapeOf(sections, shapes, index);
+      return Object.freeze({ name, kind, params, results });
     });
 }
 
 function isOwnMemory(module: string, name: string, kind: ExternKind): boolean {
   return kind === 'memory' && module === CONTROL_MODULE && name.startsWith('memory:');
-}
-
-function signatureOf(sections: WasmModule, index: number): Signature {
-  const type = sections.types[sections.functions[index] ?? -1];
-  if (type === undefined) throw new TypeError(`Cannot name function type: function ${index} has none`);
-  return nameSignature(type);
 }
 
 /** Every memory of a metered module is an import, and imports are in the order of their indices. */

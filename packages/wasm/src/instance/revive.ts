@@ -41,6 +41,7 @@ export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerm
     hostFuel: fuelByName(terms.prices),
     hostCharged: new Set(terms.hostCharged),
     limits: terms.limits,
+    isDeterministic: terms.isDeterministic,
   });
   return completeCompilation({ recipe, parts: terms, key, file, seal });
 }

@@ -1,8 +1,8 @@
 import { WasmError } from '../error.ts';
-import { type CallState, type Controls, NO_CONTROLS, newCallState } from './call-state.ts';
+import { type CallState, type Controls, NO_CONTROLS, newCallState, type Surroundings } from './call-state.ts';
 import type { HostTable } from './host.ts';
 import { type ImportObject, link, put } from './link.ts';
-import { makeMemory, renewMemory } from './memory.ts';
+import { detachViews, makeMemory, renewMemory } from './memory.ts';
 import { CONTROL_PREFIX, type MemorySlot, type Recipe } from './recipe.ts';
 
 export type SeatTerms = {
@@ -10,7 +10,7 @@ export type SeatTerms = {
   readonly hosts: HostTable;
   /** The recipe's memories, as narrow as this seat's limits want them. */
   readonly slots: readonly MemorySlot[];
-  readonly now: () => number;
+  readonly surroundings: Surroundings;
 };
 
 /**
@@ -28,9 +28,9 @@ export class Seat {
   #guest: WebAssembly.Instance | undefined;
 
   /** Refuses a module whose imports the table does not cover. */
-  constructor({ recipe, hosts, slots, now }: SeatTerms) {
+  constructor({ recipe, hosts, slots, surroundings }: SeatTerms) {
     this.recipe = recipe;
-    this.state = newCallState(now);
+    this.state = newCallState(surroundings);
     this.#slots = slots;
     this.#imports = link(recipe, hosts, this.state);
   }
@@ -52,7 +52,9 @@ export class Seat {
 
   /** Sends the guest away. Memories stay, cleared, only when it ended well: after a trap nothing is used again. */
   clear(endedWell: boolean): void {
-    const { memories } = this.state;
+    const { memories, memory, isExposed } = this.state;
+    if (memory !== undefined && isExposed) detachViews(memory);
+    this.state.isExposed = false;
     this.#guest = undefined;
     this.#import([]);
     this.state.memories = [];

@@ -9,10 +9,19 @@ const learnt = new Map<string, WasmErrorCode>();
 /** Which trap V8 ended the guest with; 'trap' for one that no probe shows, undefined for what is no trap at all. */
 export function classifyTrap(thrown: unknown): WasmErrorCode | undefined {
   // V8 gives up a guest whose calls do not fit the machine's stack with a RangeError, and throws none for anything else.
-  if (thrown instanceof RangeError) return 'stack';
-  if (!(thrown instanceof WebAssembly.RuntimeError)) return undefined;
+  if (isOf(thrown, RangeError)) return 'stack';
+  if (!isOf(thrown, WebAssembly.RuntimeError)) return undefined;
   if (learnt.size === 0) learn();
   return learnt.get(thrown.message) ?? 'trap';
+}
+
+/** Like `instanceof`, but a proxy that throws when it is asked is none. */
+function isOf<T>(thrown: unknown, kind: abstract new (...args: never[]) => T): thrown is T {
+  try {
+    return thrown instanceof kind;
+  } catch {
+    return false;
+  }
 }
 
 function learn(): void {

@@ -62,6 +62,11 @@ function isSameList(a: readonly ValueName[], b: readonly ValueName[]): boolean {
   return a.length === b.length && a.every((name, index) => name === b[index]);
 }
 
+/** The value, a NaN as the one that is written NaN: how many bits of another survive the way to a guest is up to V8's tier. */
+export function settleNaN(value: GuestValue): GuestValue {
+  return Number.isNaN(value) ? Number.NaN : value;
+}
+
 /** Whether V8 would take `value` for `type` without changing it (floats may be rounded to f32). */
 export function isValueOf(type: ValueName, value: unknown): value is GuestValue {
   if (type === 'f32' || type === 'f64') return typeof value === 'number';

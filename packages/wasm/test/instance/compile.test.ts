@@ -151,6 +151,29 @@ describe('compile()', () => {
     await expect(engine.compile(ADDING, { limits: { fuel: 1001 } })).rejects.toThrow(RangeError);
   });
 
+  it('names a type once, however many functions have it and under however many names', async () => {
+    const params = Array.from({ length: 90 }, () => 'i32').join(' ');
+    const names = Array.from({ length: 500 }, (_each, index) => `(export "f${index}" (func $f))`).join('');
+    const guest = wat(`(module (type $t (func (param ${params})))
+      (import "env" "a" (func $a (type $t))) (import "env" "b" (func $b (type $t)))
+      (func $f (type $t)) (func (export "g") (type $t)) ${names})`);
+    const { imports, exports } = await createEngine().compile(guest);
+    const lists = [...imports, ...exports].map((each) => (each.kind === 'function' ? each.params : []));
+    expect([lists.length, lists[0]?.length, new Set(lists).size]).toEqual([503, 90, 1]);
+  });
+
+  it('counts what a module holds besides its code when it keeps it', async () => {
+    const names = Array.from({ length: 5000 }, (_each, index) => `(export "${index}" (func $f))`).join('');
+    const guest = wat(`(module (func $f) ${names})`);
+    const { length } = (await createEngine().compile(guest)).serialise();
+    const kept = [5 * length, 100 * length].map(async (bytes) => {
+      const engine = createEngine({ cache: { entries: 10, bytes } });
+      const first = await engine.compile(guest);
+      return (await engine.compile(guest)) === first;
+    });
+    expect(await Promise.all(kept)).toEqual([false, true]);
+  });
+
   it('is not trusted by another engine', async () => {
     const wide = await createEngine().compile(ADDING);
     const narrow = createEngine({ limits: { fuel: 1 } });

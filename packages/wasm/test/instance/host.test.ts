@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { WasmError } from '../../src/error.ts';
 import { createEngine } from '../../src/instance/engine.ts';
 import type { Guest } from '../../src/instance/guest.ts';
 import { type HostFunction, hostFunction, hostTable } from '../../src/instance/host.ts';
@@ -34,6 +35,20 @@ function askRow(run: Ask, fuel = 10): HostFunction {
 async function asking(run: Ask, fuel?: number) {
   const hosts = hostTable([askRow(run, fuel)]);
   return engine.instantiate(await engine.compile(ASKING, { hosts }), { hosts });
+}
+
+function revokedProxy(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Every trap of it throws. */
+function defiantProxy(): unknown {
+  const refuse = () => {
+    throw new Error('no');
+  };
+  return new Proxy({}, new Proxy({}, { get: () => refuse }));
 }
 
 describe('a host function', () => {
@@ -187,12 +202,27 @@ describe('a host function', () => {
   });
 
   it.each([
-    ['undefined', undefined],
-    ['a WasmError of another call', FOREIGN],
-  ])('that throws %s ends the call as host all the same', async (_what, thrown) => {
+    ['undefined', () => undefined],
+    ['a WasmError of another call', () => FOREIGN],
+    ['a proxy that was revoked', revokedProxy],
+    ['a proxy that throws at every question', defiantProxy],
+  ])('that throws %s ends the call as host all the same', async (_what, make) => {
+    const thrown: unknown = make();
     const instance = await asking(() => {
       throw thrown;
     });
+    const error = refused(() => instance.call('run', [1, 2]));
+    // Not `toBe`: to show a difference it would ask the proxy.
+    expect([error.code, error.cause === thrown]).toEqual(['host', true]);
+    expect(refused(() => instance.call('run', [1, 2])).code).toBe('retired');
+    instance.release();
+  });
+
+  it.each([
+    ['revoked', revokedProxy],
+    ['defiant', defiantProxy],
+  ])('that returns a %s proxy ends the call as host', async (_what, make) => {
+    const instance = await asking(() => make() as number);
     expect(refused(() => instance.call('run', [1, 2])).code).toBe('host');
     instance.release();
   });
@@ -379,6 +409,15 @@ describe('guest.read(), write() and readText()', () => {
     const [guest] = kept;
     expect(refused(() => guest?.read(0, 1)).code).toBe('retired');
     expect(refused(() => guest?.charge(1)).code).toBe('retired');
+    instance.release();
+  });
+
+  it('are out of reach from inside a later call of the same instance', async () => {
+    const kept: Guest[] = [];
+    const instance = await asking((guest) => kept.push(guest) && (kept[0]?.readText(16, 3).length ?? 0));
+    expect(instance.call('run', [0, 0]).results).toEqual([3]);
+    const error = refused(() => instance.call('run', [0, 0]));
+    expect([error.code, (error.cause as WasmError).code]).toEqual(['host', 'retired']);
     instance.release();
   });
 });

@@ -227,13 +227,23 @@ describe('the house', () => {
     expect(small.occupancy()).toEqual({ instances: 0, memoryBytes: 0 });
   });
 
-  it('counts an instance that failed until it is released', async () => {
-    const small = createEngine({ instances: 1 });
-    const compiled = await small.compile(wat('(module (func (export "fail") unreachable))'));
-    const instance = small.instantiate(compiled);
-    refused(() => instance.call('fail'));
+  it.each([
+    ['trapped', '(func (export "run") unreachable)', {}],
+    ['ran out of fuel', '(func (export "run") (loop $again (br $again)))', {}],
+    ['was too late', '(func (export "run"))', { deadline: 3 }],
+  ])('gives the place of an instance that %s to the next one at once', async (_what, text, options) => {
+    const clock = { ms: 0 };
+    const small = createEngine({ instances: 1, now: () => clock.ms++ });
+    const compiled = await small.compile(wat(`(module (memory 1) ${text})`));
+    const failed = small.instantiate(compiled);
+    clock.ms = 2;
+    refused(() => failed.call('run', [], options));
+    expect(small.occupancy()).toEqual({ instances: 0, memoryBytes: 0 });
+    const next = small.instantiate(compiled);
+    failed.release();
     expect(small.occupancy().instances).toBe(1);
-    instance.release();
+    expect(refused(() => failed.call('run')).code).toBe('retired');
+    next.release();
     expect(small.occupancy().instances).toBe(0);
   });
 

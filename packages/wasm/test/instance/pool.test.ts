@@ -135,21 +135,43 @@ describe('pool.run()', () => {
   });
 
   it('uses a memory again after a run that ended well, never after one that trapped or grew it', async () => {
-    const buffers: ArrayBuffer[] = [];
-    const look = (guest: Guest) => void buffers.push(guest.bytes(0, 1).buffer);
-    const hosts = hostTable([
-      hostFunction({ module: 'host', name: 'look', params: [], results: [], fuel: 1, run: look }),
-    ]);
-    const guest = wat(`(module (import "host" "look" (func $look)) (memory 1 2)
-      (func (export "well") (call $look))
-      (func (export "grow") (call $look) (drop (memory.grow (i32.const 1))))
-      (func (export "trap") (call $look) unreachable))`);
-    const pool = engine.pool(await engine.compile(guest, { hosts }), { size: 1, hosts });
-    for (const name of ['well', 'well', 'trap', 'well', 'grow', 'well']) endOf(() => pool.run(name));
-    const [first, second, third, fourth, fifth, sixth] = buffers;
-    expect([second === first, third === second, fourth === third, fifth === fourth, sixth === fifth]).toEqual(
-      [true, true, false, true, false],
+    const guest = wat(`(module (memory 1 2)
+      (func (export "well"))
+      (func (export "grow") (drop (memory.grow (i32.const 1))))
+      (func (export "trap") unreachable))`);
+    const pool = engine.pool(await engine.compile(guest), { size: 1 });
+    const made = ['well', 'well', 'trap', 'well', 'grow', 'well'].map((name) =>
+      memoriesMadeBy(() => endOf(() => pool.run(name))),
     );
+    expect(made).toEqual([1, 0, 0, 1, 0, 1]);
+    pool.close();
+  });
+
+  it('shows a host function that kept the guest of an earlier run nothing of the next one', async () => {
+    const kept: { guest?: Guest; bytes?: Uint8Array } = {};
+    const seen: unknown[] = [];
+    const look = (guest: Guest) => {
+      kept.guest ??= guest;
+      kept.bytes ??= guest.bytes(0, 8);
+      const { guest: first, bytes } = kept;
+      const reach = [
+        () => first.readText(0, 8),
+        () => first.fuelLeft(),
+        () => first.write(0, new Uint8Array(1)),
+      ];
+      seen.push([first.context, bytes.length, ...reach.map(endOf)]);
+    };
+    const row = { module: 'host', name: 'look', params: [], results: [], fuel: 1 } as const;
+    const hosts = hostTable([hostFunction({ ...row, run: (guest) => void look(guest) })]);
+    const guest = wat(`(module (import "host" "look" (func $look)) (memory 1)
+      (func (export "run") (param i64) (i64.store (i32.const 0) (local.get 0)) (call $look)))`);
+    const pool = engine.pool(await engine.compile(guest, { hosts }), { size: 1, hosts });
+    pool.run('run', [0x4141_4141_4141_4141n], { context: 'tenant A' });
+    pool.run('run', [0x4242_4242_4242_4242n], { context: 'tenant B' });
+    expect(seen).toEqual([
+      ['tenant A', 8, 'well', 'well', 'well'],
+      [undefined, 0, 'retired', 'retired', 'retired'],
+    ]);
     pool.close();
   });
 
@@ -222,6 +244,27 @@ describe('a pool', () => {
     expect(refused(() => pool.run('globals')).code).toBe('retired');
   });
 
+  it('seats nobody when it is closed, also while its last run goes on', async () => {
+    const small = createEngine();
+    const ends: string[] = [];
+    const close = () => {
+      pool.close();
+      ends.push(endOf(() => pool.prepare()));
+      return undefined;
+    };
+    const hosts = hostTable([
+      hostFunction({ module: 'host', name: 'close', params: [], results: [], fuel: 1, run: close }),
+    ]);
+    const guest = wat(
+      '(module (import "host" "close" (func $close)) (memory 1) (func (export "run") (call $close)))',
+    );
+    const pool = small.pool(await small.compile(guest, { hosts }), { size: 2, hosts });
+    pool.run('run');
+    const made = memoriesMadeBy(() => ends.push(endOf(() => pool.prepare())));
+    expect([ends, made]).toEqual([['retired', 'retired'], 0]);
+    expect(small.occupancy()).toEqual({ instances: 0, memoryBytes: 0 });
+  });
+
   it('keeps nothing reserved when it cannot be opened', async () => {
     const needy = await engine.compile(wat('(module (import "env" "x" (func)))'));
     const before = engine.occupancy();
@@ -287,6 +330,23 @@ function endOf(run: () => unknown): string {
   } catch (error) {
     return error instanceof WasmError ? error.code : String(error);
   }
+}
+
+function memoriesMadeBy(act: () => unknown): number {
+  const { Memory } = WebAssembly;
+  let made = 0;
+  WebAssembly.Memory = class extends Memory {
+    constructor(descriptor: WebAssembly.MemoryDescriptor) {
+      super(descriptor);
+      made += 1;
+    }
+  };
+  try {
+    act();
+  } finally {
+    WebAssembly.Memory = Memory;
+  }
+  return made;
 }
 
 function originally(at: number): number {

@@ -51,6 +51,12 @@ describe('classifyTrap()', () => {
     expect(classifyTrap(message)).toBeUndefined();
   });
 
+  it('does not fail at what cannot be asked', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(classifyTrap(proxy)).toBeUndefined();
+  });
+
   it('calls the end of the machine stack a stack', () => {
     const endless = new WebAssembly.Instance(
       new WebAssembly.Module(
