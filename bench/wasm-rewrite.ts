@@ -56,13 +56,13 @@ async function overCorpus(corpus: readonly Bytes[], passes: number): Promise<Fig
   });
   const validate = () => corpus.every((bytes) => WebAssembly.validate(bytes));
   const turns = await takeTurns(passes, [
-    ...FORMS.map((form) => ({ name: form, turn: () => processorMsOf(() => rewrite(form)) })),
-    { name: 'validating', turn: () => processorMsOf(validate) },
+    ...FORMS.map((form) => ({ name: form, turn: () => clockMsOf(() => rewrite(form)) })),
+    { name: 'validating', turn: () => clockMsOf(validate) },
   ]);
   const rates = FORMS.map((form): Figure => {
     const spread = spreadOf((turns[form] ?? []).map((ms) => (megabytes / ms) * 1000));
     const goal = form === defaultForm() ? { goal: { atLeast: 20 } } : {};
-    return { name: `rewriting real modules, ${form}`, unit: 'MB/s', spread, note, ...goal };
+    return { name: `rewriting real modules, ${form}, by the clock`, unit: 'MB/s', spread, note, ...goal };
   });
   const ratios = FORMS.map((form): Figure => {
     return {
@@ -103,6 +103,13 @@ async function overSizes(passes: number): Promise<Figure[]> {
     goal: { atMost: 1.5 },
   };
   return [...figures, growth];
+}
+
+/** By the clock: V8's collector and compilers work beside the rewriting, on threads of their own. */
+function clockMsOf(act: () => unknown): number {
+  const startedMs = performance.now();
+  act();
+  return performance.now() - startedMs;
 }
 
 /** V8 knows bytes again that it compiled before; a last section with a new name makes them new. */

@@ -46,6 +46,14 @@ export const FEATURE_OF = fill(new Uint8Array(CODES), (_name, _run, feature) =>
 /** 1–4 for an instruction that leaves a NaN open: f32, f64, f32x4, f64x2. */
 export const NAN_OF = fill(new Uint8Array(CODES), (name) => looseNan(name));
 
+const SPECIAL = new Set(['global.get', 'memory.grow', 'ref.func'].map((name) => codeOf(name)));
+
+/** What the walks look at: most operators only count. */
+export const ROLES = { plain: 0, control: 1, local: 2, special: 3, vector: 4 } as const;
+
+/** By code: one of ROLES. An operator that leaves a NaN open is special, or a vector. */
+export const ROLE_OF: Uint8Array = new Uint8Array(CODES).map((_none, code) => roleOf(code));
+
 const BY_LENGTH_CODES = new Set(Object.keys(BY_LENGTH).map((name) => codeOf(name)));
 
 /** Whether the work of the instruction grows with an operand. */
@@ -65,6 +73,14 @@ export function refusedFeature(code: number): FeatureName {
   const rows = code < MISC_BASE ? REFUSED : code < VECTOR_BASE ? REFUSED_MISC : REFUSED_VECTOR;
   const base = code < MISC_BASE ? 0 : code < VECTOR_BASE ? MISC_BASE : VECTOR_BASE;
   return rows.find(([first, last]) => code - base >= first && code - base <= last)?.[2] ?? 'unknown';
+}
+
+function roleOf(code: number): number {
+  if (code <= codeOf('return_call_indirect')) return ROLES.control;
+  if (code >= VECTOR_BASE) return ROLES.vector;
+  if (code >= codeOf('local.get') && code <= codeOf('local.tee')) return ROLES.local;
+  const isSpecial = code >= MISC_BASE || SPECIAL.has(code) || (NAN_OF[code] ?? 0) > 0;
+  return isSpecial ? ROLES.special : ROLES.plain;
 }
 
 function codesOf(blocks: readonly Block[], base: number): [string, number][] {

@@ -97,19 +97,24 @@ export class Settler {
 
   /** Orders the edges from hot to cold, and among equals from the last to the first: what is left to pay is paid early. */
   #sort(flow: Flow): void {
-    const buckets = this.#buckets.fill(0);
+    const buckets = this.#buckets;
+    let [first, last] = [HEATS, 0];
     for (let edge = 0; edge < flow.edges; edge += 1) {
       const slot = HEATS - (flow.heat[edge] ?? 0);
       buckets[slot] = (buckets[slot] ?? 0) + 1;
+      if (slot < first) first = slot;
+      if (slot > last) last = slot;
     }
-    for (let slot = 1; slot <= HEATS; slot += 1)
+    for (let slot = first + 1; slot <= last; slot += 1) {
       buckets[slot] = (buckets[slot] ?? 0) + (buckets[slot - 1] ?? 0);
+    }
     for (let edge = 0; edge < flow.edges; edge += 1) {
       const slot = HEATS - (flow.heat[edge] ?? 0);
       const place = (buckets[slot] ?? 0) - 1;
       buckets[slot] = place;
       this.#order[place] = edge;
     }
+    buckets.fill(0, first, last + 1);
   }
 
   /** Makes the debt of `to` that of `from` plus `cost`, unless a bound forbids it or they are joined already. */

@@ -25,7 +25,7 @@ export class Sink {
     if (count <= 0) return;
     this.#reserve(count);
     // A call of the runtime costs more than a few bytes.
-    if (count > 24) this.bytes.set(from.subarray(start, end), this.length);
+    if (count > 64) this.bytes.set(from.subarray(start, end), this.length);
     else
       for (let index = 0; index < count; index += 1)
         this.bytes[this.length + index] = from[start + index] ?? 0;
@@ -37,13 +37,27 @@ export class Sink {
     let rest = value;
     while (rest > 0x7f) {
       this.byte((rest & 0x7f) | 0x80);
-      rest = Math.floor(rest / 128);
+      rest >>>= 7;
     }
     this.byte(rest);
   }
 
   /** A signed LEB128 number: any integer that a JavaScript number holds exactly. */
   signed(value: number): void {
+    if ((value | 0) === value) this.#signed32(value);
+    else this.#signedLong(value);
+  }
+
+  #signed32(value: number): void {
+    let rest = value;
+    while (rest < -64 || rest > 63) {
+      this.byte((rest & 0x7f) | 0x80);
+      rest >>= 7;
+    }
+    this.byte(rest & 0x7f);
+  }
+
+  #signedLong(value: number): void {
     let rest = value;
     for (;;) {
       const low = ((rest % 128) + 128) % 128;

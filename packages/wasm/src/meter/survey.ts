@@ -9,7 +9,7 @@ import type { Limits } from '../limits.ts';
 import type { WasmModule } from '../read/module.ts';
 import { Burden } from './burden.ts';
 import { readLocals } from './locals.ts';
-import { CHANGE_OF, COST_OF, codeOf, MISC_BASE, NAN_OF } from './opcodes.ts';
+import { CHANGE_OF, COST_OF, codeOf, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
 import { Walker } from './walker.ts';
 
 export type Survey = {
@@ -44,8 +44,6 @@ const OP = {
   returnCall: codeOf('return_call'),
   returnCallIndirect: codeOf('return_call_indirect'),
   refFunc: codeOf('ref.func'),
-  localGet: codeOf('local.get'),
-  localTee: codeOf('local.tee'),
   memoryGrow: codeOf('memory.grow'),
   firstByLength: codeOf('memory.init'),
 };
@@ -127,9 +125,14 @@ class Surveyor {
     do {
       walker.step();
       this.#instructions += 1;
-      this.#cost += COST_OF[walker.code] ?? 0;
-      if ((NAN_OF[walker.code] ?? 0) > 0) this.#openNans[this.#function] = 1;
-      this.#look(walker.code);
+      const { code } = walker;
+      this.#cost += COST_OF[code] ?? 0;
+      const role = ROLE_OF[code] ?? 0;
+      if (role === ROLES.control) this.#lookAtControl(code);
+      else {
+        this.#burden.change(CHANGE_OF[code] ?? 0);
+        if (role !== ROLES.plain) this.#look(code, role);
+      }
     } while (this.#nesting >= 0);
     this.#requireBearable();
     if (walker.next !== end)
@@ -139,16 +142,12 @@ class Surveyor {
       this.#prepaid[this.#function] = this.#cost;
   }
 
-  #look(code: number): void {
-    // Everything with meaning for the flow stands below `local.get`, or far behind the plain operators.
-    if (code <= OP.returnCallIndirect) {
-      this.#lookAtControl(code);
-      return;
+  #look(code: number, role: number): void {
+    if (role === ROLES.local) this.#requireBelow('local', this.#walker.first, this.#locals);
+    else {
+      if ((NAN_OF[code] ?? 0) > 0) this.#openNans[this.#function] = 1;
+      if (role === ROLES.special) this.#lookAtRare(code);
     }
-    this.#burden.change(CHANGE_OF[code] ?? 0);
-    if (code <= OP.localTee && code >= OP.localGet)
-      this.#requireBelow('local', this.#walker.first, this.#locals);
-    else if (code === OP.memoryGrow || code >= MISC_BASE || code === OP.refFunc) this.#lookAtRare(code);
   }
 
   #lookAtControl(code: number): void {

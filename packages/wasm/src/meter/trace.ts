@@ -3,7 +3,6 @@
  * The module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
  */
 import { entryFuel } from '../costs.table.ts';
-import { IMMEDIATES } from '../instructions.table.ts';
 import type { FunctionType } from '../read/module.ts';
 import { closeBlock, openBlock, openElse } from './blocks.ts';
 import { branch, branchIf, branchTable, leave, stop } from './branches.ts';
@@ -11,16 +10,7 @@ import { byLength, call } from './calls.ts';
 import { type Flow, SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
 import type { Locals } from './locals.ts';
-import {
-  CHANGE_OF,
-  COST_OF,
-  codeOf,
-  IMMEDIATE_OF,
-  isByLength,
-  MISC_BASE,
-  NAN_OF,
-  VECTOR_BASE,
-} from './opcodes.ts';
+import { CHANGE_OF, COST_OF, codeOf, isByLength, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
 import { Path, WARM } from './path.ts';
 import { type Plan, V128 } from './plan.ts';
 import type { Walker } from './walker.ts';
@@ -37,9 +27,7 @@ const OP = {
   branchIf: codeOf('br_if'),
   branchTable: codeOf('br_table'),
   return: codeOf('return'),
-  lastControl: codeOf('return_call_indirect'),
   globalGet: codeOf('global.get'),
-  memoryGrow: codeOf('memory.grow'),
 };
 
 /** What the trace of one function says beside its flow. */
@@ -88,8 +76,13 @@ export class Tracer {
     while (path.frames.depth >= 0) {
       this.#walker.step();
       const { code } = this.#walker;
-      if (code <= OP.lastControl) this.#control(code);
-      else this.#plain(code);
+      const role = ROLE_OF[code] ?? 0;
+      if (role === ROLES.control) this.#control(code);
+      else {
+        path.work(COST_OF[code] ?? 0);
+        path.changeHeight(CHANGE_OF[code] ?? 0);
+        if (role !== ROLES.plain) this.#look(code, role);
+      }
     }
     return {
       entry,
@@ -111,17 +104,15 @@ export class Tracer {
     frames.height[frame] = 0;
   }
 
-  #plain(code: number): void {
-    const path = this.#path;
-    path.work(COST_OF[code] ?? 0);
-    path.changeHeight(CHANGE_OF[code] ?? 0);
+  #look(code: number, role: number): void {
     const { at, next, first } = this.#walker;
-    if (first === this.#movedLocal && IMMEDIATE_OF[code] === IMMEDIATES.local) {
-      path.flow.addSite(SITES.movedLocal, at, next, code);
-    } else if (code >= VECTOR_BASE || (code === OP.globalGet && this.#plan.hasVectorGlobals)) {
-      this.#usesVectors = true;
+    if (role === ROLES.local) {
+      if (first === this.#movedLocal) this.#path.flow.addSite(SITES.movedLocal, at, next, code);
+      return;
     }
-    if ((code >= MISC_BASE || code === OP.memoryGrow) && isByLength(code)) byLength(path, this.#plan, code);
+    if (role === ROLES.vector || (code === OP.globalGet && this.#plan.hasVectorGlobals))
+      this.#usesVectors = true;
+    if (role === ROLES.special && isByLength(code)) byLength(this.#path, this.#plan, code);
     if (this.#plan.isDeterministic && (NAN_OF[code] ?? 0) > 0) this.#canonical(NAN_OF[code] ?? 0);
   }
 

@@ -41,6 +41,8 @@ export class Walker {
   /** Of `br_table`: where the labels begin. */
   labelsAt = 0;
   readonly #seen = new Uint8Array(CODE_FEATURES.length);
+  /** By code: 1 once it was met. */
+  readonly #met = new Uint8Array(IMMEDIATE_OF.length);
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
@@ -61,18 +63,22 @@ export class Walker {
   step(): void {
     const at = this.next;
     this.at = at;
+    this.previous = this.code;
     // Boundary: nothing is read past the end of the body as an instruction.
     if (at >= this.end) throw this.#short();
-    let code = this.bytes[at] ?? 0;
     this.next = at + 1;
-    if (code === MISC_PREFIX || code === VECTOR_PREFIX) code = this.#behindPrefix(code);
-    this.previous = this.code;
+    let code = this.bytes[at] ?? 0;
+    // A code that was met before is known and allowed; a prefix never counts as met.
+    if (this.#met[code] !== 1) code = this.#meet(code);
     this.code = code;
     const follows = IMMEDIATE_OF[code] ?? 0;
-    if (follows === 0) this.#refuse(code);
-    const feature = FEATURE_OF[code] ?? 0;
-    if (this.#seen[feature] === 0) this.#meet(feature);
-    if (follows !== IMMEDIATES.none) this.#readImmediate(follows);
+    if (follows === IMMEDIATES.none) return;
+    const byte = this.bytes[at + 1] ?? 0x80;
+    // The most frequent of all: one small index.
+    if (follows === IMMEDIATES.local && byte < 0x80) {
+      this.first = byte;
+      this.next = at + 2;
+    } else this.#readImmediate(follows);
     if (this.next > this.end) throw this.#short();
   }
 
@@ -121,11 +127,17 @@ export class Walker {
     return code < 256 ? VECTOR_BASE + code : this.#refuse(VECTOR_BASE + code);
   }
 
-  #meet(feature: number): void {
-    const name = CODE_FEATURES[feature];
-    if (name === undefined) return;
-    requireFeature(name, this.at);
+  /** Looks at a code for the first time: it must be in the table, and its feature allowed. */
+  #meet(byte: number): number {
+    const isPrefix = byte === MISC_PREFIX || byte === VECTOR_PREFIX;
+    const code = isPrefix ? this.#behindPrefix(byte) : byte;
+    if (this.#met[code] === 1) return code;
+    if (IMMEDIATE_OF[code] === 0) this.#refuse(code);
+    const feature = FEATURE_OF[code] ?? 0;
+    requireFeature(CODE_FEATURES[feature] ?? 'unknown', this.at);
     this.#seen[feature] = 1;
+    this.#met[code] = 1;
+    return code;
   }
 
   #refuse(code: number): never {

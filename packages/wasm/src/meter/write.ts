@@ -55,11 +55,11 @@ const WRITERS: Readonly<Record<number, (out: Sink, writing: Writing) => number>>
   5: writeMemories,
   6: writeGlobals,
   7: writeExports,
-  10: writeCode,
 };
 
 function writeSection(out: Sink, id: number, writing: Writing): void {
   if (id === 8) writeStart(out, writing);
+  else if (id === 10) writeCode(out, writing);
   else if (WRITERS[id] === undefined) copySection(out, id, writing.plan.module);
   else {
     const content = new Sink();
@@ -188,14 +188,19 @@ function writeStart(out: Sink, { plan, deferStart }: Writing): void {
   out.sized(content);
 }
 
-function writeCode(out: Sink, { plan, code }: Writing): number {
+/** The one section that is large: it is not gathered first. */
+function writeCode(out: Sink, { plan, code }: Writing): void {
   const { functions, importedFunctions } = plan.module;
-  out.copy(code.bytes, 0, code.length);
+  const head = new Sink(8);
+  head.index(functions.length - importedFunctions + plan.added.length);
+  const added = new Sink();
   for (const { body } of plan.added) {
-    out.index(body.length);
-    out.copy(body, 0, body.length);
+    added.index(body.length);
+    added.copy(body, 0, body.length);
   }
-  return functions.length - importedFunctions + plan.added.length;
+  out.byte(10);
+  out.index(head.length + code.length + added.length);
+  for (const part of [head, code, added]) out.copy(part.bytes, 0, part.length);
 }
 
 function writeName(out: Sink, name: string): void {
