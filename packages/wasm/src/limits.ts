@@ -30,7 +30,7 @@ export type Limits = {
   readonly operands: number;
   /** Locals and operands times branches, of one function: what V8's compiler takes time for. */
   readonly functionWeight: number;
-  /** The same of all functions together. */
+  /** The same of all functions together; and no more than that of one function and four for each byte of the module. */
   readonly moduleWeight: number;
   /** Blocks open at once in one function, and operands at once in a constant expression. */
   readonly nesting: number;

@@ -48,6 +48,9 @@ const OP = {
   firstByLength: codeOf('memory.init'),
 };
 
+/** More than twice what the heaviest real modules have. */
+const WEIGHT_PER_BYTE = 4;
+
 /** The block type "nothing", as the walker gives it. */
 const NOTHING = -0x40;
 
@@ -209,7 +212,13 @@ class Surveyor {
     const { weight, total, mostHeight } = this.#burden;
     if (mostHeight > this.#limits.operands) throw this.#past('operands', mostHeight);
     if (weight > this.#limits.functionWeight) throw this.#past('functionWeight', Math.ceil(weight));
-    if (total > this.#limits.moduleWeight) throw this.#past('moduleWeight', Math.ceil(total));
+    if (total > this.#mostTotal()) throw this.#past('moduleWeight', Math.ceil(total));
+  }
+
+  /** A module may be as heavy as one function, and by its size heavier: so compiling takes time in proportion. */
+  #mostTotal(): number {
+    const { functionWeight, moduleWeight } = this.#limits;
+    return Math.min(moduleWeight, functionWeight + WEIGHT_PER_BYTE * this.#module.bytes.length);
   }
 
   #lookAtTable(): void {
@@ -282,14 +291,8 @@ class Surveyor {
   }
 
   #past(limit: keyof Limits, count: number): WasmError {
-    const most = this.#limits[limit];
-    return new WasmError(
-      'limit',
-      `Cannot accept function ${this.#function}: its ${limit} is ${count}, expected at most ${most}`,
-      {
-        offset: this.#walker.at,
-        detail: limit,
-      },
-    );
+    const most = limit === 'moduleWeight' ? this.#mostTotal() : this.#limits[limit];
+    const what = `function ${this.#function}: its ${limit} is ${count}, expected at most ${most}`;
+    return new WasmError('limit', `Cannot accept ${what}`, { offset: this.#walker.at, detail: limit });
   }
 }

@@ -88,8 +88,8 @@ const WEIGHTS: Readonly<Record<string, Weight>> = {
     detail: 'functionWeight',
   },
   'functions that are each nearly as heavy as one may be': {
-    harmless: () => heavy(5),
-    refused: () => heavy(7),
+    harmless: () => heavy(1),
+    refused: () => heavy(2),
     detail: 'moduleWeight',
   },
 };
