@@ -83,8 +83,12 @@ describe('lockAgrees()', () => {
 
 describe('staleBuilds()', () => {
   const built = () => {
-    const root = plant({ 'packages/sdk/src/a.ts': '1', 'packages/gateway/src/b.ts': '2' });
-    for (const name of ['sdk', 'gateway'] as const) {
+    const root = plant({
+      'packages/sdk/src/a.ts': '1',
+      'packages/gateway/src/b.ts': '2',
+      'packages/wasm/src/c.ts': '3',
+    });
+    for (const name of ['sdk', 'wasm', 'gateway'] as const) {
       mkdirSync(join(root, BUILDS[name].stamp, '..'), { recursive: true });
       writeFileSync(join(root, BUILDS[name].stamp), stampOf(root, name));
     }
@@ -92,15 +96,16 @@ describe('staleBuilds()', () => {
   };
 
   test('names everything in a fresh clone and nothing after a build', () => {
-    expect(staleBuilds(plant({ 'packages/sdk/src/a.ts': '1' }))).toEqual(['sdk', 'gateway']);
+    expect(staleBuilds(plant({ 'packages/sdk/src/a.ts': '1' }))).toEqual(['sdk', 'wasm', 'gateway']);
     expect(staleBuilds(built())).toEqual([]);
   });
 
   test.each([
     ['packages/sdk/src/a.ts', ['sdk', 'gateway']],
+    ['packages/wasm/src/c.ts', ['wasm', 'gateway']],
     ['packages/gateway/src/b.ts', ['gateway']],
     ['packages/gateway/src/new.ts', ['gateway']],
-    ['package-lock.json', ['sdk', 'gateway']],
+    ['package-lock.json', ['sdk', 'wasm', 'gateway']],
   ])('names what %s goes into when it changes', (file, stale) => {
     const root = built();
     writeFileSync(join(root, file), 'changed');
