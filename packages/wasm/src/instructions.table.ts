@@ -296,15 +296,6 @@ export const REFUSED_MISC: typeof REFUSED = [[19, 22, 'wide-arithmetic']];
 /** The same behind 0xfd. */
 export const REFUSED_VECTOR: typeof REFUSED = [[0x100, 0x12f, 'relaxed-simd']];
 
-/** Bytes of types of proposals outside the gate. */
-export const REFUSED_TYPES: typeof REFUSED = [
-  [0x63, 0x64, 'function-references'],
-  [0x69, 0x69, 'exceptions'],
-  [0x6a, 0x6e, 'gc'],
-  [0x71, 0x73, 'gc'],
-  [0x74, 0x74, 'exceptions'],
-];
-
 /** Instructions whose result may be a NaN with bits that the specification leaves open, by the type of the result. */
 export const LOOSE_NANS = {
   f32: 'f32.ceil f32.floor f32.trunc f32.nearest f32.sqrt f32.add f32.sub f32.mul f32.div f32.min f32.max f32.demote_f64',

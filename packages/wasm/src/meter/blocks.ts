@@ -3,14 +3,10 @@ import type { WasmModule } from '../read/module.ts';
 import { GROUND, SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
 import { guess } from './guess.ts';
-import { CHANGE_OF, COST_OF, codeOf } from './opcodes.ts';
+import { NO_TYPE, OP } from './op.ts';
+import { CHANGE_OF, COST_OF } from './opcodes.ts';
 import { type Path, WARM } from './path.ts';
 
-const LOOP = codeOf('loop');
-const IF = codeOf('if');
-
-/** The block type "nothing", as the walker gives it. */
-const NOTHING = -0x40;
 const LOOP_HEAT = 24;
 const MOST_HEAT = 250;
 
@@ -19,12 +15,12 @@ export function openBlock(path: Path, module: WasmModule, code: number): void {
   path.work(COST_OF[code] ?? 0);
   path.changeHeight(CHANGE_OF[code] ?? 0);
   const { frames } = path;
-  const kind = code === LOOP ? FRAMES.loop : code === IF ? FRAMES.if : FRAMES.block;
+  const kind = code === OP.loop ? FRAMES.loop : code === OP.if ? FRAMES.if : FRAMES.block;
   const frame = frames.push(kind, path.heat);
   const { first } = path.walker;
   const type = first >= 0 ? module.types[first] : undefined;
   const params = type?.params.length ?? 0;
-  const results = type?.results.length ?? (first === NOTHING ? 0 : 1);
+  const results = type?.results.length ?? (first === NO_TYPE ? 0 : 1);
   frames.params[frame] = params;
   frames.results[frame] = results;
   frames.height[frame] = path.height - params;

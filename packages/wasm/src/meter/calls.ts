@@ -2,13 +2,10 @@
 import { MOST_AFTER_CALL, MOST_UNCHECKED } from '../costs.table.ts';
 import type { FunctionType } from '../read/module.ts';
 import { SITES } from './flow.ts';
-import { CHANGE_OF, COST_OF, codeOf } from './opcodes.ts';
+import { OP } from './op.ts';
+import { CHANGE_OF, COST_OF } from './opcodes.ts';
 import type { Path } from './path.ts';
 import { type Plan, PROTOCOLS } from './plan.ts';
-
-const CALL_INDIRECT = codeOf('call_indirect');
-const RETURN_CALL = codeOf('return_call');
-const RETURN_CALL_INDIRECT = codeOf('return_call_indirect');
 
 /** The mark of a tail call through a table. */
 export const THROUGH_TABLE = -1;
@@ -17,7 +14,7 @@ export const THROUGH_TABLE = -1;
 export function call(path: Path, plan: Plan, code: number): FunctionType {
   const { first } = path.walker;
   path.work(COST_OF[code] ?? 0);
-  const isIndirect = code === CALL_INDIRECT || code === RETURN_CALL_INDIRECT;
+  const isIndirect = code === OP.callIndirect || code === OP.returnCallIndirect;
   const callee = isIndirect ? THROUGH_TABLE : first;
   const type = plan.typeOf(isIndirect ? first : (plan.module.functions[first] ?? 0));
   // The counter may lie on top of the arguments.
@@ -27,7 +24,7 @@ export function call(path: Path, plan: Plan, code: number): FunctionType {
   const protocol = plan.protocolOf(callee);
   if (protocol === PROTOCOLS.host) path.owed += plan.hostFuel[first] ?? 0;
   if (protocol === PROTOCOLS.prepaid) payAhead(path, plan.prepaid[first] ?? 0);
-  if (code >= RETURN_CALL) tailCall(path, callee);
+  if (code >= OP.returnCall) tailCall(path, callee);
   else if (protocol === PROTOCOLS.prepaid) record(path, SITES.prepaidCall, first);
   else plainCall(path, plan, callee);
   return type;

@@ -1,42 +1,7 @@
 /** Writes the instructions that the meter puts in. The counter is a local here; `write` is where they go. */
-import { codeOf } from './opcodes.ts';
+import { NOTHING, OP } from './op.ts';
 import { FUEL_UNIT, STOPPED_BIT } from './plan.ts';
 import type { Sink } from './sink.ts';
-
-export const OP = {
-  unreachable: codeOf('unreachable'),
-  block: codeOf('block'),
-  if: codeOf('if'),
-  else: codeOf('else'),
-  end: codeOf('end'),
-  br: codeOf('br'),
-  branchIf: codeOf('br_if'),
-  return: codeOf('return'),
-  call: codeOf('call'),
-  select: codeOf('select'),
-  localGet: codeOf('local.get'),
-  localSet: codeOf('local.set'),
-  localTee: codeOf('local.tee'),
-  globalGet: codeOf('global.get'),
-  globalSet: codeOf('global.set'),
-  i32Const: codeOf('i32.const'),
-  i64Const: codeOf('i64.const'),
-  i32Eqz: codeOf('i32.eqz'),
-  i64LessSigned: codeOf('i64.lt_s'),
-  i64GreaterEqual: codeOf('i64.ge_s'),
-  i64LessEqual: codeOf('i64.le_u'),
-  i64Add: codeOf('i64.add'),
-  i64Subtract: codeOf('i64.sub'),
-  i64And: codeOf('i64.and'),
-  i64Or: codeOf('i64.or'),
-  i64ShiftLeft: codeOf('i64.shl'),
-  i64ShiftRight: codeOf('i64.shr_s'),
-  i64ShiftRightUnsigned: codeOf('i64.shr_u'),
-  i64FromUnsigned: codeOf('i64.extend_i32_u'),
-} as const;
-
-/** The block type "nothing". */
-export const NOTHING = 0x40;
 
 /** Pushes the counter less an amount of fuel, and less raw units of its lower bits. */
 export function pushPaid(write: Sink, counter: number, fuel: number, units = 0): void {

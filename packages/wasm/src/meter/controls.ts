@@ -1,7 +1,9 @@
 /** The functions that the meter adds for the host. */
-import { OP } from './code.ts';
-import { codeOf } from './opcodes.ts';
-import { F64, FUEL_UNIT, I32, MOST_STACK_UNITS, type Plan, PROTOCOLS, STOPPED_BIT } from './plan.ts';
+
+import { F64, I32 } from '../read/value-type.ts';
+import { OP } from './op.ts';
+import { codeOf, MISC_BASE, MISC_PREFIX } from './opcodes.ts';
+import { FUEL_UNIT, MOST_STACK_UNITS, type Plan, PROTOCOLS, STOPPED_BIT } from './plan.ts';
 import { Sink } from './sink.ts';
 
 /** Names of added exports begin with this; a guest that has one itself is refused. */
@@ -45,7 +47,7 @@ export function addDoor(plan: Plan, index: number): void {
 
 function setBody(plan: Plan): Uint8Array {
   return body((write) => {
-    write.all([OP.localGet, 0, 0xfc, codeOf('i64.trunc_sat_f64_s') - 256]);
+    write.all([OP.localGet, 0, MISC_PREFIX, codeOf('i64.trunc_sat_f64_s') - MISC_BASE]);
     write.all([OP.i64Const, FUEL_SHIFT, OP.i64ShiftLeft]);
     write.all([OP.localGet, 1, OP.i32Const, STACK_UNIT_SHIFT, codeOf('i32.shr_u'), OP.i64FromUnsigned]);
     write.byte(OP.i64Const);
@@ -60,7 +62,7 @@ function setBody(plan: Plan): Uint8Array {
 function chargeBody(plan: Plan): Uint8Array {
   return body((write) => {
     getGlobal(write, plan.counter);
-    write.all([OP.localGet, 0, 0xfc, codeOf('i64.trunc_sat_f64_s') - 256]);
+    write.all([OP.localGet, 0, MISC_PREFIX, codeOf('i64.trunc_sat_f64_s') - MISC_BASE]);
     write.all([OP.i64Const, FUEL_SHIFT, OP.i64ShiftLeft, OP.i64Subtract]);
     setGlobal(write, plan.counter);
   });

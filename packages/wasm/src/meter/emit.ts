@@ -4,13 +4,15 @@
  * that local moves behind all others.
  */
 import { FRAME_BYTES, UNCOUNTED_FRAME_BYTES } from '../costs.table.ts';
+import { I64 } from '../read/value-type.ts';
 import { LEAVES } from './blocks.ts';
 import { THROUGH_TABLE } from './calls.ts';
-import { NOTHING, OP, pay, payAndCheck, pushPaid, stopIfNegative } from './code.ts';
+import { pay, payAndCheck, pushPaid, stopIfNegative } from './code.ts';
 import { Flow, SITES } from './flow.ts';
 import { type Locals, readLocals } from './locals.ts';
 import { NAN_TYPES, writeCanonicalNan } from './nan.ts';
-import { I64, type Plan, PROTOCOLS, stackUnits } from './plan.ts';
+import { NOTHING, OP } from './op.ts';
+import { type Plan, PROTOCOLS, stackUnits } from './plan.ts';
 import { Settler } from './settle.ts';
 import { Sink } from './sink.ts';
 import { type Trace, Tracer } from './trace.ts';

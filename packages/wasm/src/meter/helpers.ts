@@ -4,15 +4,16 @@
  * fail anyway, because its length is beyond the memory or the table, pays no more than its base.
  */
 import { BY_LENGTH, type LengthOperator } from '../costs.table.ts';
+import { PAGE_BYTES } from '../read/extents.ts';
 import type { FunctionType } from '../read/module.ts';
-import { NOTHING, OP, stopIfNegative } from './code.ts';
-import { CODE_OF, codeOf, MISC_BASE } from './opcodes.ts';
-import { I32, I64, type Plan } from './plan.ts';
+import { I32, I64 } from '../read/value-type.ts';
+import { stopIfNegative } from './code.ts';
+import { NOTHING, OP } from './op.ts';
+import { CODE_OF, codeOf, MISC_BASE, MISC_PREFIX } from './opcodes.ts';
+import type { Plan } from './plan.ts';
 import { Sink } from './sink.ts';
 
 const PAGE_SHIFT = 16;
-const MISC_PREFIX = 0xfc;
-const PAGE_BYTES = 2 ** PAGE_SHIFT;
 
 const NAMES: ReadonlyMap<number, LengthOperator> = new Map(
   (Object.keys(BY_LENGTH) as LengthOperator[]).map((name) => [codeOf(name), name]),

@@ -5,6 +5,7 @@
  */
 import { WasmError } from '../error.ts';
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
+import { PAGE_BYTES } from '../read/extents.ts';
 import { readModule, type WasmModule } from '../read/module.ts';
 import { addControls, addDoor, initialCounter, RESERVED } from './controls.ts';
 import { Emitter } from './emit.ts';
@@ -19,7 +20,6 @@ export const METER_VERSION = 1;
 /** The faster one on every V8 we run on. */
 export const DEFAULT_FORM: Form = 'thread';
 
-const PAGE_BYTES = 65_536;
 const MOST_PAGES = 65_536;
 const MOST_FUEL = 2 ** 46;
 /** How much larger than the largest module the code of a metered one may be. */

@@ -1,5 +1,5 @@
 /** Makes the NaN on top of the stack the canonical one, and leaves every other value as it is. */
-import { codeOf, VECTOR_BASE } from './opcodes.ts';
+import { codeOf, VECTOR_BASE, VECTOR_PREFIX } from './opcodes.ts';
 import type { Sink } from './sink.ts';
 
 /** The type of the spare local by kind: f32, f64, f32x4, f64x2. */
@@ -8,7 +8,6 @@ export const NAN_TYPES: readonly number[] = [0, 0x7d, 0x7c, 0x7b, 0x7b];
 const GET = codeOf('local.get');
 const TEE = codeOf('local.tee');
 const SELECT = codeOf('select');
-const VECTOR_PREFIX = 0xfd;
 
 const SCALARS: Readonly<Record<number, { readonly nan: readonly number[]; readonly equal: number }>> = {
   1: { nan: [codeOf('f32.const'), 0, 0, 0xc0, 0x7f], equal: codeOf('f32.eq') },

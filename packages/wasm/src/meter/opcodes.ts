@@ -13,6 +13,8 @@ import {
   VECTOR,
 } from '../instructions.table.ts';
 
+export const MISC_PREFIX = 0xfc;
+export const VECTOR_PREFIX = 0xfd;
 export const MISC_BASE = 256;
 export const VECTOR_BASE = 512;
 const CODES = VECTOR_BASE + 256;

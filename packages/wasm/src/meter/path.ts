@@ -5,13 +5,8 @@
 import { MOST_UNCHECKED } from '../costs.table.ts';
 import { type Flow, GROUND, SITES } from './flow.ts';
 import { Frames } from './frames.ts';
-import { codeOf } from './opcodes.ts';
+import { OP } from './op.ts';
 import type { Walker } from './walker.ts';
-
-const BLOCK = codeOf('block');
-const IF = codeOf('if');
-const ELSE = codeOf('else');
-const END = codeOf('end');
 
 /** The heat outside of all loops. */
 export const WARM = 100;
@@ -141,10 +136,10 @@ export class Path {
     for (;;) {
       walker.step();
       const { code } = walker;
-      if (code >= BLOCK && code <= IF) nesting += 1;
-      else if (code === END || code === ELSE) {
+      if (code >= OP.block && code <= OP.if) nesting += 1;
+      else if (code === OP.end || code === OP.else) {
         if (nesting === 0) break;
-        if (code === END) nesting -= 1;
+        if (code === OP.end) nesting -= 1;
       }
     }
     walker.next = walker.at;

@@ -6,6 +6,7 @@ import { STACK_UNIT_BYTES } from '../costs.table.ts';
 import { WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
 import type { FunctionType, WasmModule } from '../read/module.ts';
+import { I64, V128 } from '../read/value-type.ts';
 import { helperBody, helperType } from './helpers.ts';
 import type { Survey } from './survey.ts';
 
@@ -22,11 +23,6 @@ export const PROTOCOLS = {
   /** Does not know of the counter: its callers pay. */
   prepaid: 3,
 } as const;
-
-export const I32 = 0x7f;
-export const I64 = 0x7e;
-export const F64 = 0x7c;
-export const V128 = 0x7b;
 
 /**
  * The counter holds fuel in its upper 48 bits and stack units in its lower 16. Bit 15 is set by an overdraft of the stack,

@@ -9,7 +9,8 @@ import type { Limits } from '../limits.ts';
 import type { WasmModule } from '../read/module.ts';
 import { Burden } from './burden.ts';
 import { readLocals } from './locals.ts';
-import { CHANGE_OF, COST_OF, codeOf, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
+import { NO_TYPE, OP } from './op.ts';
+import { CHANGE_OF, COST_OF, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
 import { Walker } from './walker.ts';
 
 export type Survey = {
@@ -29,30 +30,8 @@ export type Survey = {
   readonly prepaid: Uint8Array;
 };
 
-const OP = {
-  nop: codeOf('nop'),
-  block: codeOf('block'),
-  loop: codeOf('loop'),
-  if: codeOf('if'),
-  else: codeOf('else'),
-  end: codeOf('end'),
-  br: codeOf('br'),
-  branchIf: codeOf('br_if'),
-  branchTable: codeOf('br_table'),
-  call: codeOf('call'),
-  callIndirect: codeOf('call_indirect'),
-  returnCall: codeOf('return_call'),
-  returnCallIndirect: codeOf('return_call_indirect'),
-  refFunc: codeOf('ref.func'),
-  memoryGrow: codeOf('memory.grow'),
-  firstByLength: codeOf('memory.init'),
-};
-
 /** More than twice what the heaviest real modules have. */
 const WEIGHT_PER_BYTE = 4;
-
-/** The block type "nothing", as the walker gives it. */
-const NOTHING = -0x40;
 
 export function survey(module: WasmModule, limits: Limits): Survey {
   return new Surveyor(module, limits).run();
@@ -191,7 +170,7 @@ class Surveyor {
     if (this.#nesting > this.#limits.nesting) throw this.#past('nesting', this.#nesting);
     this.#burden.change(CHANGE_OF[code] ?? 0);
     const shape = type >= 0 ? this.#module.types[type] : undefined;
-    this.#burden.open(shape?.params.length ?? 0, shape?.results.length ?? (type === NOTHING ? 0 : 1));
+    this.#burden.open(shape?.params.length ?? 0, shape?.results.length ?? (type === NO_TYPE ? 0 : 1));
   }
 
   #branch(code: number, label: number): void {

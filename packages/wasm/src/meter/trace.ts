@@ -4,31 +4,18 @@
  */
 import { entryFuel } from '../costs.table.ts';
 import type { FunctionType } from '../read/module.ts';
+import { V128 } from '../read/value-type.ts';
 import { closeBlock, openBlock, openElse } from './blocks.ts';
 import { branch, branchIf, branchTable, leave, stop } from './branches.ts';
 import { byLength, call } from './calls.ts';
 import { type Flow, SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
 import type { Locals } from './locals.ts';
-import { CHANGE_OF, COST_OF, codeOf, isByLength, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
+import { OP } from './op.ts';
+import { CHANGE_OF, COST_OF, isByLength, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
 import { Path, WARM } from './path.ts';
-import { type Plan, V128 } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { Walker } from './walker.ts';
-
-const OP = {
-  unreachable: codeOf('unreachable'),
-  nop: codeOf('nop'),
-  block: codeOf('block'),
-  loop: codeOf('loop'),
-  if: codeOf('if'),
-  else: codeOf('else'),
-  end: codeOf('end'),
-  br: codeOf('br'),
-  branchIf: codeOf('br_if'),
-  branchTable: codeOf('br_table'),
-  return: codeOf('return'),
-  globalGet: codeOf('global.get'),
-};
 
 /** What the trace of one function says beside its flow. */
 export type Trace = {

@@ -4,24 +4,21 @@
  */
 import { WasmError } from '../error.ts';
 import { type FeatureName, requireFeature } from '../features.table.ts';
-import { IMMEDIATES, REFUSED_TYPES } from '../instructions.table.ts';
+import { IMMEDIATES } from '../instructions.table.ts';
+import { EXTERNREF, F32, F64, FUNCREF, I32, I64, refuseType, V128 } from '../read/value-type.ts';
+import { NOTHING } from './op.ts';
 import {
   CODE_FEATURES,
   FEATURE_OF,
   IMMEDIATE_OF,
   MISC_BASE,
+  MISC_PREFIX,
   refusedFeature,
   VECTOR_BASE,
+  VECTOR_PREFIX,
 } from './opcodes.ts';
 
-const MISC_PREFIX = 0xfc;
-const VECTOR_PREFIX = 0xfd;
-const V128 = 0x7b;
-const FUNCREF = 0x70;
-const EXTERNREF = 0x6f;
-const VALUE_TYPES: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, V128, FUNCREF, EXTERNREF]);
-/** The block type without results. */
-const NOTHING = 0x40;
+const VALUE_TYPES: ReadonlySet<number> = new Set([I32, I64, F32, F64, V128, FUNCREF, EXTERNREF]);
 /** A memory argument with this bit names its memory. */
 const HAS_MEMORY = 0x40;
 
@@ -96,7 +93,7 @@ export class Walker {
   readValueType(at: number): number {
     const byte = this.bytes[at] ?? 0;
     // Boundary: a type that V8 reads as more than one byte would put us out of step with it.
-    if (!VALUE_TYPES.has(byte)) refuseType(byte, at);
+    if (!VALUE_TYPES.has(byte)) refuseType(byte, 'a value type', at);
     if (byte === V128) this.#require('simd', at);
     this.next = at + 1;
     return byte;
@@ -263,7 +260,7 @@ export class Walker {
 
   #readReferenceType(at: number): void {
     const byte = this.bytes[at] ?? 0;
-    if (byte !== FUNCREF && byte !== EXTERNREF) refuseType(byte, at);
+    if (byte !== FUNCREF && byte !== EXTERNREF) refuseType(byte, 'a reference type', at);
     this.next = at + 1;
   }
 
@@ -290,11 +287,4 @@ export class Walker {
 
 function malformed(what: string, offset: number): WasmError {
   return new WasmError('malformed', `Cannot read ${what}`, { offset });
-}
-
-/** Refuses a type by the name of its proposal, if it has one. */
-function refuseType(byte: number, offset: number): never {
-  const proposal = REFUSED_TYPES.find(([first, last]) => byte >= first && byte <= last)?.[2] ?? 'unknown';
-  requireFeature(proposal, offset);
-  throw malformed(`type: ${byte} is none, expected a value type`, offset);
 }

@@ -1,7 +1,8 @@
 /** Puts the rewritten module together, section by section, in the order the format asks for. */
 import type { FunctionType, WasmModule } from '../read/module.ts';
+import { I64 } from '../read/value-type.ts';
 import type { Controls } from './controls.ts';
-import { I64, type Plan, PROTOCOLS } from './plan.ts';
+import { type Plan, PROTOCOLS } from './plan.ts';
 import { Sink } from './sink.ts';
 
 export type Extent = { readonly min: number; readonly max: number };

@@ -54,7 +54,8 @@ function requireReferenceType(type: number, draft: Draft, offset: number): Value
   return type;
 }
 
-function refuseType(type: number, what: string, offset: number): never {
+/** Refuses a byte that is no type here, by the name of its proposal if it has one. */
+export function refuseType(type: number, what: string, offset: number): never {
   const feature = FOREIGN.get(type);
   if (feature !== undefined) unsupported(feature, offset);
   throw malformed(`0x${(type & 0xff).toString(16)} is no ${what.slice(2)}, expected one`, offset);
