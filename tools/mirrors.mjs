@@ -47,11 +47,12 @@ export const MIRRORS = [
     file: 'docs/wasm.md',
     mark: 'costs',
     table: 'packages/wasm/src/costs.table.ts',
-    names: ['ENTRY', 'OPERATOR', 'FREE', 'BY_LENGTH'],
+    names: ['ENTRY', 'OPERATOR', 'FREE', 'DEAR', 'BY_LENGTH'],
     head: ['What is done', 'Fuel'],
-    rows: (entry, operator, free, byLength) => [
+    rows: (...[entry, operator, free, dear, byLength]) => [
       ['entering a function', digits(entry)],
       [spans(free.split(' ')), '0'],
+      ...Object.entries(dear).map(([name, cost]) => [`\`${name}\``, digits(cost)]),
       ...Object.entries(byLength).map(([name, cost]) => [`\`${name}\``, lengthCost(name, cost)]),
       ['every other operator', digits(operator)],
     ],

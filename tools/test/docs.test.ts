@@ -32,6 +32,7 @@ const wasm = `# WASM
 | --- | --- |
 | entering a function | 1 |
 | \`nop\`, \`end\` | 0 |
+| \`table.set\` | 32 |
 | \`memory.fill\` | 16, and 1 for each 8 bytes |
 | \`memory.grow\` | 512, and 128 for each page |
 | \`table.grow\` | 512, and 8 for each element |
@@ -63,6 +64,7 @@ const sound: Tree = {
   'packages/wasm/src/limits.ts':
     'export const DEFAULT_LIMITS = { fuel: 1_000 }; export const CEILINGS = { fuel: 2_000 };',
   'packages/wasm/src/costs.table.ts': `export const ENTRY = 1; export const OPERATOR = 2; export const FREE = 'nop end';
+    export const DEAR = { 'table.set': 32 };
     export const BY_LENGTH = {
       'memory.fill': { base: 16, shift: -3 },
       'memory.grow': { base: 512, shift: 7 },

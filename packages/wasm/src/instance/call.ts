@@ -163,6 +163,8 @@ function judge(state: CallState, thrown: unknown): unknown {
   return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${said}"`, {
     cause: thrown,
     usage,
+    // The machine's own stack, which our count is there to come before.
+    ...(code === 'stack' ? { detail: 'machine' } : {}),
   });
 }
 

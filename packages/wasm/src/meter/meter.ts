@@ -24,6 +24,8 @@ const MOST_PAGES = 65_536;
 const MOST_FUEL = 2 ** 46;
 /** How much larger than the largest module the code of a metered one may be. */
 const MOST_GROWTH = 4;
+/** Values that all types of exports with several results carry together: forty of the largest ones. */
+const MOST_WRAPPED = 6_000;
 const V8_FUNCTION_BYTES = 7_654_321;
 
 export type MeterOptions = {
@@ -62,6 +64,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   const found = survey(module, limits);
   requireValid(bytes);
   requireFreeNames(module);
+  requireFewWrappers(module);
   const form = options.form ?? DEFAULT_FORM;
   const hostFuel = requireFuels(options.hostFuel ?? {});
   const isDeterministic = options.deterministic === true;
@@ -124,6 +127,26 @@ function requireFreeNames(module: WasmModule): void {
       offset: taken.start,
     },
   );
+}
+
+/**
+ * Boundary: V8 of Node 20 compiles a wrapper, at once and with its optimising compiler, for each type of an exported
+ * function that has several results.
+ */
+function requireFewWrappers(module: WasmModule): void {
+  const types = new Set(
+    module.exports.filter(({ kind }) => kind === 'function').map(({ index }) => module.functions[index]),
+  );
+  let values = 0;
+  for (const index of types) {
+    const { params = [], results = [] } = module.types[index ?? 0] ?? {};
+    if (results.length > 1) values += params.length + results.length;
+  }
+  if (values <= MOST_WRAPPED) return;
+  const what = `the types of its exports that have several results carry ${values} values`;
+  throw new WasmError('limit', `Cannot accept module: ${what}, expected at most ${MOST_WRAPPED}`, {
+    detail: 'results',
+  });
 }
 
 /** The type section is written before the functions that need its new types, so these are made first. */

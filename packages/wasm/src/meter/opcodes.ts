@@ -1,5 +1,5 @@
 /** The instruction table as arrays that a hot loop can index. Codes: 0–255 plain, 256 + n behind 0xfc, 512 + n behind 0xfd. */
-import { BY_LENGTH, FREE, OPERATOR } from '../costs.table.ts';
+import { BY_LENGTH, DEAR, FREE, OPERATOR } from '../costs.table.ts';
 import type { FeatureName } from '../features.table.ts';
 import {
   type Block,
@@ -119,7 +119,8 @@ function fill<T extends Uint8Array | Int8Array | Uint16Array>(
 
 function costOf(name: string): number {
   if (FREE.split(' ').includes(name)) return 0;
-  return Object.entries(BY_LENGTH).find(([each]) => each === name)?.[1].base ?? OPERATOR;
+  const dear = Object.entries(DEAR).find(([each]) => each === name)?.[1];
+  return dear ?? Object.entries(BY_LENGTH).find(([each]) => each === name)?.[1].base ?? OPERATOR;
 }
 
 function looseNan(name: string): number {

@@ -147,6 +147,24 @@ describe('meter() reads what V8 reads', () => {
   });
 });
 
+/** Exported functions, each of a type of its own with so many parameters and two results. */
+function exporting(count: number): Binary {
+  const shapes = Array.from({ length: count }, (_, at) => ({
+    params: Array.from({ length: 98 }, (_none, param) => ((at >> (param % 8)) & 1 ? F64 : I32)),
+    results: [I32, I32],
+  }));
+  return assemble({
+    types: shapes,
+    functions: shapes.map((_, type) => ({ type, code: op('unreachable') })),
+    exports: shapes.map((_, index) => ({ name: `f${index}`, kind: 'function', index })),
+  });
+}
+
+it('meter() refuses many types of exports with several results, for each of which V8 compiles a wrapper', () => {
+  expect(refusalOf(() => meter(exporting(60)))).toBeUndefined();
+  expect(refusalOf(() => meter(exporting(61)))).toMatchObject({ code: 'limit', detail: 'results' });
+});
+
 it('meter() refuses element segments that have more entries together than a table may', () => {
   const limits = { tableElements: 3_000 };
   expect(refusalOf(() => meter(listing(3), { limits }))).toBeUndefined();
