@@ -37,7 +37,7 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'packages/wasm/src/features.table.ts': 'export const FEATURES = [];\n',
       'packages/wasm/src/limits.ts': 'export const DEFAULT_LIMITS = {}, CEILINGS = {};\n',
       'packages/wasm/src/costs.table.ts':
-        "export const ENTRY = 1, OPERATOR = 1, FREE = 'nop', BY_LENGTH = {};\n",
+        "export const ENTRY = 1, OPERATOR = 1, FREE = 'nop', DEAR = {}, BY_LENGTH = {};\n",
     },
   ],
   [
