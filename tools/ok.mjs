@@ -36,7 +36,7 @@ async function runStatic({ name, words }) {
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
   if (!ok) console.log(output.trimEnd());
-  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, notes: ok ? [] : [`FAIL ${name}`] };
 }
 
 async function runTests() {

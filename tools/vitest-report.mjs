@@ -23,5 +23,11 @@ export function readReport(text, { ok, platform }) {
   if (tests.length === 0) notes.push('Cannot count tests: none ran');
   if (!ok && broken + notes.length === 0)
     notes.push('Cannot accept the run: vitest failed outside of its tests');
-  return { passed, failed: broken + notes.length, notes };
+  const failures = tests.filter((test) => test.status === 'failed').map(describeFailure);
+  return { passed, failed: broken + notes.length, notes: [...failures, ...notes] };
+}
+
+function describeFailure({ fullName, file, failureMessages }) {
+  const why = (failureMessages?.[0] ?? 'no reason was given').split('\n')[0].slice(0, 300);
+  return `FAIL "${fullName}" in ${file}: ${why}`;
 }

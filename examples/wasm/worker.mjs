@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { createEngine, WasmError } from '@palisade/wasm';
+import { createEngine, threadStackBytes, WasmError } from '@palisade/wasm';
+
+// The stack that no recursion of a guest comes to the end of.
+const resourceLimits = { stackSizeMb: threadStackBytes() / 2 ** 20 };
 
 if (isMainThread) await main();
 else await work(workerData);
 
 /** Calls one function of a module; rejects when it fails, and when the deadline passes first. */
 function callInWorker(job, deadlineMs) {
-  const worker = new Worker(new URL(import.meta.url), { workerData: job });
+  const worker = new Worker(new URL(import.meta.url), { workerData: job, resourceLimits });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('deadline')), deadlineMs);
     worker.once('message', ({ ok, value }) => {

@@ -38,4 +38,15 @@ describe('readReport()', () => {
     const text = files && JSON.stringify({ testResults: files });
     expect(readReport(text, run)).toMatchObject({ passed, failed });
   });
+
+  test('names each failed test, its file and the first line of its reason', () => {
+    const failed = {
+      status: 'failed',
+      fullName: 'a test',
+      failureMessages: ['1 is not 2\n    at a.test.ts:3'],
+    };
+    const files = [{ name: 'a.test.ts', status: 'failed', assertionResults: [failed] }];
+    const { notes } = readReport(JSON.stringify({ testResults: files }), { ...linux, ok: false });
+    expect(notes).toEqual(['FAIL "a test" in a.test.ts: 1 is not 2']);
+  });
 });

@@ -64,3 +64,22 @@ export const UNCOUNTED_FRAME_BYTES = 1024;
 
 /** What a frame takes beside its locals and operands. */
 export const FRAME_BYTES = 96;
+
+/**
+ * V8's optimiser may keep on the stack whatever an operator computes, as a local that nobody wrote; no count can say
+ * which it will be. So many of such values count as one slot of the frame, and the thread has to have so many times the
+ * stack that is counted (`threadStackBytes`).
+ */
+export const VALUES_PER_SLOT = 64;
+
+/** V8 may write other functions into one, the more the longer it is: so many of its bytes count as one more value. */
+export const BYTES_PER_VALUE = 4;
+
+/** But it stops at some thousand bytes of them: a body counts no more than this for it. */
+export const MOST_BYTES_WITH_VALUES = 8192;
+
+/** Values that V8 makes for a conversion that it has no instruction for. */
+export const VALUES_OF_TRUNCATION = 4;
+
+/** Values that it makes more where a NaN is made canonical. */
+export const VALUES_OF_NAN = 2;

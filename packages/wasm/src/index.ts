@@ -13,6 +13,7 @@ export type { Occupancy } from './instance/house.ts';
 export type { Instance, InstanceOptions } from './instance/instantiate.ts';
 export type { Pool, PoolOptions } from './instance/pool.ts';
 export type { ModuleExport, ModuleImport } from './instance/recipe.ts';
+export { threadStackBytes } from './instance/stack.ts';
 export type { GuestValue, NumberType } from './instance/value.ts';
 export { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from './limits.ts';
 export { METER_VERSION, type Metered, type MeterOptions, meter } from './meter/meter.ts';

@@ -1,5 +1,6 @@
+import { VALUES_PER_SLOT } from '../costs.table.ts';
 import { WasmError } from '../error.ts';
-import { CEILINGS } from '../limits.ts';
+import { CEILINGS, DEFAULT_LIMITS } from '../limits.ts';
 
 /** The machine's stack as an engine hands it out: calls that run inside each other share one. */
 export type Stack = {
@@ -10,6 +11,17 @@ export type Stack = {
 
 /** What lies between two guests on the stack, the host function and ours. */
 const BETWEEN_BYTES = 4096;
+
+/** What the thread itself needs: V8's entry, the host's code around the engine. */
+const OWN_BYTES = 1024 * 1024;
+
+/**
+ * The stack a thread has to have so that no module reaches its end before the count does, whatever V8's optimiser makes
+ * of it. Only a module that aims at it takes more than the counted bytes; memory that is not touched costs nothing.
+ */
+export function threadStackBytes(stackBytes: number = DEFAULT_LIMITS.stackBytes): number {
+  return VALUES_PER_SLOT * stackBytes + OWN_BYTES;
+}
 
 export function newStack(): Stack {
   return { wholeBytes: CEILINGS.stackBytes, takenBytes: 0 };

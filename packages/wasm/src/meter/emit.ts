@@ -3,7 +3,6 @@
  * counter is one more local; in the thread form it is one more parameter, which takes the place of the first local, and
  * that local moves behind all others.
  */
-import { FRAME_BYTES, UNCOUNTED_FRAME_BYTES } from '../costs.table.ts';
 import { I64 } from '../read/value-type.ts';
 import { LEAVES } from './blocks.ts';
 import { THROUGH_TABLE } from './calls.ts';
@@ -12,9 +11,10 @@ import { Flow, SITES } from './flow.ts';
 import { type Locals, readLocals } from './locals.ts';
 import { NAN_TYPES, writeCanonicalNan } from './nan.ts';
 import { NOTHING, OP } from './op.ts';
-import { type Plan, PROTOCOLS, stackUnits } from './plan.ts';
+import { type Plan, PROTOCOLS } from './plan.ts';
 import { Settler } from './settle.ts';
 import { Sink } from './sink.ts';
+import { frameUnits } from './stack-frame.ts';
 import { type Trace, Tracer } from './trace.ts';
 import { Walker } from './walker.ts';
 
@@ -55,7 +55,8 @@ export class Emitter {
     const trace = this.#tracer.trace(index, locals, end, movedLocal);
     this.#settler.settle(this.#flow);
     const isLight = (this.#plan.light[index] ?? 0) > 0;
-    this.#units = isLight ? 0 : frameUnits(trace, params + locals.total + type.results.length);
+    const slots = params + locals.total + type.results.length;
+    this.#units = isLight ? 0 : frameUnits(trace, slots, end - start);
     this.#write.length = 0;
     this.#writeLocals(locals, trace, params);
     this.#writeEntry(trace, module.functions[index] ?? 0, isLight);
@@ -266,16 +267,6 @@ export class Emitter {
     this.#write.byte(OP.localSet);
     this.#write.index(this.#counter);
   }
-}
-
-/**
- * What a frame takes of the stack, at most, in V8's simplest code: its values and operands, and the room for what it
- * passes and gets back. A small function that calls nothing is left out.
- */
-function frameUnits(trace: Trace, slots: number): number {
-  const width = trace.usesVectors ? 16 : 8;
-  const bytes = FRAME_BYTES + width * (slots + trace.mostHeight + trace.mostCarried + 1);
-  return trace.hasCalls || bytes > UNCOUNTED_FRAME_BYTES ? stackUnits(bytes) : 0;
 }
 
 /** The runs of locals with the very first local at the end, its place taken by the counter. */

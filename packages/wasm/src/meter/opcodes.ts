@@ -1,5 +1,5 @@
 /** The instruction table as arrays that a hot loop can index. Codes: 0–255 plain, 256 + n behind 0xfc, 512 + n behind 0xfd. */
-import { BY_LENGTH, DEAR, FREE, OPERATOR } from '../costs.table.ts';
+import { BY_LENGTH, DEAR, FREE, OPERATOR, VALUES_OF_TRUNCATION } from '../costs.table.ts';
 import type { FeatureName } from '../features.table.ts';
 import {
   type Block,
@@ -39,6 +39,9 @@ export const CHANGE_OF = fill(new Int8Array(CODES), (_name, [, , change]) => cha
 
 /** The fuel of the instruction; of one that pays by length, its base. */
 export const COST_OF = fill(new Uint16Array(CODES), (name) => costOf(name));
+
+/** How many values V8 may keep of what the instruction computes. */
+export const VALUES_OF = fill(new Uint8Array(CODES), (name) => valuesOf(name));
 
 /** An index of CODE_FEATURES. */
 export const FEATURE_OF = fill(new Uint8Array(CODES), (_name, _run, feature) =>
@@ -121,6 +124,11 @@ function costOf(name: string): number {
   if (FREE.split(' ').includes(name)) return 0;
   const dear = Object.entries(DEAR).find(([each]) => each === name)?.[1];
   return dear ?? Object.entries(BY_LENGTH).find(([each]) => each === name)?.[1].base ?? OPERATOR;
+}
+
+function valuesOf(name: string): number {
+  if (/^(i32|i64|f32|f64)\.const$|^local\./.test(name)) return 0;
+  return /^i(32|64)\.trunc_/.test(name) ? VALUES_OF_TRUNCATION : 1;
 }
 
 function looseNan(name: string): number {

@@ -25,6 +25,8 @@ export class Path {
   mostHeight = 0;
   /** The most values that one call passes and returns. */
   mostCarried = 0;
+  /** Values that V8 may keep beside locals and operands. */
+  values = 0;
   isDead = false;
   hasCalls = false;
 
@@ -40,6 +42,7 @@ export class Path {
     this.height = 0;
     this.mostHeight = 0;
     this.mostCarried = 0;
+    this.values = 0;
     this.isDead = false;
     this.hasCalls = false;
     this.frames.depth = -1;

@@ -2,7 +2,7 @@
  * The second walk over a body: it records the flow of work (see `flow.ts`) and the sites where code has to be put in.
  * The module is valid by now, so types are trusted here; dead code is not traced, and is dropped.
  */
-import { entryFuel } from '../costs.table.ts';
+import { entryFuel, VALUES_OF_NAN } from '../costs.table.ts';
 import type { FunctionType } from '../read/module.ts';
 import { V128 } from '../read/value-type.ts';
 import { closeBlock, openBlock, openElse } from './blocks.ts';
@@ -12,7 +12,7 @@ import { type Flow, SITES } from './flow.ts';
 import { FRAMES } from './frames.ts';
 import type { Locals } from './locals.ts';
 import { OP } from './op.ts';
-import { CHANGE_OF, COST_OF, isByLength, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
+import { CHANGE_OF, COST_OF, isByLength, NAN_OF, ROLE_OF, ROLES, VALUES_OF } from './opcodes.ts';
 import { Path, WARM } from './path.ts';
 import type { Plan } from './plan.ts';
 import type { Walker } from './walker.ts';
@@ -28,6 +28,8 @@ export type Trace = {
   readonly mostHeight: number;
   /** The most values that one call passes and returns. */
   readonly mostCarried: number;
+  /** Values that V8 may keep beside locals and operands. */
+  readonly values: number;
   readonly usesVectors: boolean;
   /** Kinds of NaN to be made canonical, as bits. */
   readonly nans: number;
@@ -68,6 +70,7 @@ export class Tracer {
       else {
         path.work(COST_OF[code] ?? 0);
         path.changeHeight(CHANGE_OF[code] ?? 0);
+        path.values += VALUES_OF[code] ?? 0;
         if (role !== ROLES.plain) this.#look(code, role);
       }
     }
@@ -77,6 +80,7 @@ export class Tracer {
       hasCalls: path.hasCalls,
       mostHeight: path.mostHeight,
       mostCarried: path.mostCarried,
+      values: path.values,
       usesVectors: this.#usesVectors,
       nans: this.#nans,
     };
@@ -106,6 +110,7 @@ export class Tracer {
   #canonical(kind: number): void {
     const { next } = this.#walker;
     this.#nans |= 1 << kind;
+    this.#path.values += VALUES_OF_NAN;
     const site = this.#path.flow.addSite(SITES.canonicalNan, next, next, 0);
     this.#path.flow.siteExtra[site] = kind;
   }
