@@ -103,7 +103,13 @@ export function newCampaign(options: CampaignOptions): Campaign {
 }
 
 /** Mostly one that was accepted, and half of the time one of the latest, which lead furthest. */
-function pickParent(random: Random, { accepted, refused }: Corpus): Input {
+/** One to change further: mostly the smallest of a few, because a small input is judged sooner and taught the same. */
+function pickParent(random: Random, corpus: Corpus): Input {
+  const few = Array.from({ length: random.below(8) === 0 ? 1 : 4 }, () => pickAny(random, corpus));
+  return few.reduce((smallest, each) => (each.length < smallest.length ? each : smallest));
+}
+
+function pickAny(random: Random, { accepted, refused }: Corpus): Input {
   const kind = refused.length === 0 || (accepted.length > 0 && random.below(8) > 0) ? accepted : refused;
   const window = random.below(2) === 0 ? Math.min(kind.length, 64) : kind.length;
   const input = kind[kind.length - 1 - random.below(window)];
