@@ -33,6 +33,7 @@ export type Totals = { inputs: number; accepted: number; lessons: number; faults
 const MOST_KEPT = 4_000;
 /** Beyond this a single small input has found something quadratic. */
 const SLOW_MS = 2_000;
+const SLOW_TRIES = 3;
 
 /** Small modules of every shape to begin with. */
 export function generatedSeeds(seed: number, count: number): Input[] {
@@ -84,10 +85,16 @@ export function newCampaign(options: CampaignOptions): Campaign {
       const input = next();
       before?.(input);
       totals.inputs += 1;
-      const started = performance.now();
+      const turn = random.below(64);
+      const timed = () => {
+        const started = performance.now();
+        learn(input, judge(input, turn, subject));
+        return performance.now() - started;
+      };
       try {
-        learn(input, judge(input, random.below(64), subject));
-        const took = performance.now() - started;
+        let took = timed();
+        // A busy machine is no finding: what is slow is slow again.
+        for (let tries = 1; took > SLOW_MS && tries < SLOW_TRIES; tries += 1) took = Math.min(took, timed());
         totals.slowestMs = Math.max(totals.slowestMs, took);
         if (took > SLOW_MS) throw new Fault('an input takes too long');
       } catch (error) {
@@ -102,13 +109,13 @@ export function newCampaign(options: CampaignOptions): Campaign {
   return { run, totals: () => ({ ...totals }), keep, latest: (most) => recent.slice(-most).reverse() };
 }
 
-/** Mostly one that was accepted, and half of the time one of the latest, which lead furthest. */
 /** One to change further: mostly the smallest of a few, because a small input is judged sooner and taught the same. */
 function pickParent(random: Random, corpus: Corpus): Input {
   const few = Array.from({ length: random.below(8) === 0 ? 1 : 4 }, () => pickAny(random, corpus));
   return few.reduce((smallest, each) => (each.length < smallest.length ? each : smallest));
 }
 
+/** Mostly one that was accepted, and half of the time one of the latest, which lead furthest. */
 function pickAny(random: Random, { accepted, refused }: Corpus): Input {
   const kind = refused.length === 0 || (accepted.length > 0 && random.below(8) > 0) ? accepted : refused;
   const window = random.below(2) === 0 ? Math.min(kind.length, 64) : kind.length;
