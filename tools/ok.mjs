@@ -63,7 +63,8 @@ function readText(path) {
 const words = process.argv.slice(2);
 const only = words.includes('--only') ? words[words.indexOf('--only') + 1] : undefined;
 const results = [];
-if (words.includes('--setup')) results.push(await runStatic({ name: 'setup', words: tool('setup') }));
+if (words.includes('--setup'))
+  results.push(await runStatic({ name: 'setup', words: [...tool('setup'), '--programs'] }));
 for (const each of STATIC_CHECKS) if (!only || only === each.name) results.push(await runStatic(each));
 if (!only || only === 'vitest') results.push(await runTests());
 

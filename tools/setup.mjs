@@ -1,12 +1,15 @@
 /**
  * Makes a fresh clone ready, and an old one current: installs what the lock file says and builds what is stale. Asks
- * nothing, uses nothing from node_modules, and does nothing when all is done already.
+ * nothing, uses nothing from node_modules, and does nothing when all is done already. With --programs it also sees to
+ * the programs of the system that the tests start.
  */
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './command.mjs';
+import { buildLauncher } from './launcher.mjs';
 import { withLock } from './lock.mjs';
+import { ensurePrograms } from './programs.mjs';
 import { digestOf, readStamp, staleBuilds } from './stamp.mjs';
 
 const OLDEST_NODE = [20, 19];
@@ -20,6 +23,7 @@ export async function setUp(root, say) {
     async () => {
       await install(root, say);
       await buildStale(root, say);
+      await launcher(root, say);
     },
   );
 }
@@ -109,11 +113,23 @@ async function buildStale(root, say) {
   if (!ok) throw new Error(`Cannot build ${stale.join(', ')}:\n${output}`);
 }
 
+/** Without a compiler all but the sandboxes of commands works; those refuse and name the fix. */
+async function launcher(root, say) {
+  if (!existsSync(join(root, 'packages/launcher/launcher.c'))) return;
+  try {
+    await buildLauncher(root, { say: (what) => say(`building ${what}`) });
+  } catch (error) {
+    say(error.message);
+  }
+}
+
 const here = fileURLToPath(import.meta.url);
 if (process.argv[1] && realpathSync(process.argv[1]) === here) {
   const say = (step) => console.log(`setup: ${step}`);
   try {
-    const root = process.argv[2] === '--root' ? resolve(process.argv[3] ?? '.') : dirname(dirname(here));
+    const words = process.argv.slice(2);
+    const root = words[0] === '--root' ? resolve(words[1] ?? '.') : dirname(dirname(here));
+    if (words.includes('--programs')) await ensurePrograms(say);
     await setUp(root, say);
     say('ready');
   } catch (error) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { pruneApprovals } from './approval/prune.ts';
 import { approvalMigrations } from './approval/tables.ts';
 import { Keys } from './attest/keys.ts';
@@ -12,6 +13,7 @@ import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
 import { makeRedactor } from './core/redact.ts';
+import type { Tool } from './core/tool.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
@@ -23,11 +25,16 @@ import { Segments } from './journal/segments.ts';
 import { journalMigrations } from './journal/tables.ts';
 import { policyMigrations } from './policy/tables.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
+import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
+import { FileDigests } from './runner/file-digests.ts';
+import { KnownPrograms } from './runner/known-programs.ts';
+import { settingsOf } from './runner/settings-of.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { builtinTier } from './tiers/builtin/index.ts';
+import { openCommands } from './tiers/process/open.ts';
 
 /* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
 
@@ -41,6 +48,8 @@ export type OpenOptions = {
   readonly version: string;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Where palisade was started: the workspace of commands that name none. */
+  readonly cwd?: string;
 };
 
 export type Opened<T> = T & {
@@ -99,11 +108,15 @@ export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>
   }
 }
 
-async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Promise<Opened<Gateway>> {
-  const { config, store, clock, version, journal } = records;
+/** The launcher beside this package, where the set-up builds it. */
+const LAUNCHERS = [fileURLToPath(new URL('../../launcher/dist/palisade-launcher', import.meta.url))];
+
+async function addRooms(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
+  const { stateDir } = options;
+  const { config, store, clock, version, journal, presence } = records;
   recover(records);
   const registry = new Registry({
-    tools: BUILTIN_TOOLS,
+    tools: [...BUILTIN_TOOLS, commandTool(config, options, clock)],
     input: config.input,
     limits: config.limits,
     ceilings: config.ceilings,
@@ -132,9 +145,27 @@ async function addRooms(records: Opened<Records>, { stateDir }: OpenOptions): Pr
       store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
     },
   });
-  const tiers = { builtin: builtinTier(clock, version) };
+  const commands = openCommands({
+    clock,
+    launchers: LAUNCHERS,
+    firstUid: config.process.firstUid,
+    owner: { house: stateDir, process: presence.id },
+    isGone: (process) => presence.isGone(process),
+  });
+  const tiers = { builtin: builtinTier(clock, version), ...commands.tiers };
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
   return { ...records, policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
+}
+
+function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {
+  const settings = settingsOf(config, cwd ?? null);
+  const digests = new FileDigests(clock);
+  const known = new KnownPrograms(settings.searchPath, digests);
+  const keepsakes = { stateDir, home: env.home };
+  return processTool(
+    () => settings,
+    () => ({ known, digests, keepsakes }),
+  );
 }
 
 /** The first key and the first record of a new state directory, made by exactly one process. */

@@ -137,6 +137,41 @@ export const CODES = {
     'A budget of network bytes is used up.',
     'Wait until the budget resets or raise it in palisade.toml.',
   ),
+  'runner/invalid-workspace': refused(
+    422,
+    'The workspace is no directory that a command may work in.',
+    'Name a directory below one of `process.workspaces` in palisade.toml.',
+  ),
+  'runner/outside-workspace': refused(
+    403,
+    'An argument or the working directory leads out of the workspace.',
+    'Name paths inside the workspace, or add the place to `process.read_only` in palisade.toml.',
+  ),
+  'runner/not-found': refused(
+    404,
+    'There is no such program on this machine, or the file cannot be executed.',
+    'Name a program that is installed, or give the path of an executable file.',
+  ),
+  'runner/not-allowed': refused(
+    403,
+    'The operator does not let this program run.',
+    'Add it to `process.executables` in palisade.toml, or use another program.',
+  ),
+  'runner/environment': refused(
+    403,
+    'A variable of the environment may not be set by a caller.',
+    'Leave it out; `process.env` in palisade.toml lists those that may be set.',
+  ),
+  'runner/invalid-limits': refused(
+    422,
+    'A limit of the command is no whole number above zero, or above the ceiling.',
+    'Ask for a whole number from 1 to the ceiling that the message names.',
+  ),
+  'runner/egress-denied': refused(
+    403,
+    'The command would reach the network in a way that the operator does not allow.',
+    'Ask for egress "strict", or have the operator change `process.egress` in palisade.toml.',
+  ),
   'tier/unenforceable': refused(
     501,
     'This machine cannot enforce a term of the grant, so the call does not run.',
@@ -162,6 +197,31 @@ export const CODES = {
     502,
     'The tool ran and reported an error.',
     'Read the message and the output; correct the input or the tool.',
+  ),
+  'tier/not-started': failed(
+    502,
+    'The command could not be started.',
+    'Read the message; correct the command, or run `palisade doctor`.',
+  ),
+  'tier/unproven': failed(
+    500,
+    'The sandbox did not report that it held what it had to hold.',
+    'Do not rely on what the command did; run `palisade doctor` and apply the fix it names.',
+  ),
+  'tier/exited': failed(
+    502,
+    'The command ran and ended with an error status or by a signal.',
+    'Read its output; it says what went wrong.',
+  ),
+  'tier/out-of-memory': failed(
+    507,
+    'The command used up its memory and was stopped.',
+    'Ask for less work at once, or raise the memory limit where the ceiling allows it.',
+  ),
+  'tier/out-of-cpu': failed(
+    507,
+    'The command used up its CPU time and was stopped.',
+    'Ask for less work, or raise the CPU limit where the ceiling allows it.',
   ),
   'tier/unknown-ending': failed(
     500,

@@ -17,10 +17,10 @@ export type ApprovalBinding = {
 
 /** What an approval of this call under this policy set is bound to. */
 export function bindingOf(
-  { call, tool, toolDigest, inputDigest }: CheckedCall,
+  { call, tool, toolDigest, inputDigest, artifacts }: CheckedCall,
   policySet: string,
 ): ApprovalBinding {
-  const { id, artifacts } = tool;
+  const { id } = tool;
   const principal = formatPrincipal(call.principal);
   return { tenant: call.tenant, principal, tool: id, toolDigest, inputDigest, artifacts, policySet };
 }

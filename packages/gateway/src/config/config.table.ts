@@ -156,6 +156,88 @@ export const CONFIG_KEYS = [
   ),
 
   {
+    key: 'process.workspaces',
+    type: 'string-list',
+    default: [],
+    grammar: 'path',
+    sentence:
+      'Directories that commands may work in, or below; without any, the one that palisade was started in.',
+  },
+  {
+    key: 'process.executables',
+    type: 'string-list',
+    default: ['*'],
+    grammar: 'program',
+    sentence: 'Programs that may run, by name or absolute path; `*` is every program on the search path.',
+  },
+  {
+    key: 'process.search_path',
+    type: 'string-list',
+    default: ['/usr/local/bin', '/usr/bin', '/bin'],
+    grammar: 'path',
+    sentence: 'Where a program is looked for by its name. The PATH of the caller is never asked.',
+  },
+  {
+    key: 'process.env',
+    type: 'string-list',
+    default: [
+      ...['LANG', 'LANGUAGE', 'LC_*', 'TZ', 'TERM', 'COLORTERM', 'COLUMNS', 'LINES', 'NO_COLOR'],
+      ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'CI', 'SOURCE_DATE_EPOCH'],
+    ],
+    grammar: 'variable-pattern',
+    sentence:
+      'Variables that a caller may set for a command. Those of loaders and interpreters never, whatever is said here.',
+  },
+  {
+    key: 'process.read_only',
+    type: 'string-list',
+    default: [],
+    grammar: 'path',
+    sentence: "Paths beside the system's own that commands may read.",
+  },
+  {
+    key: 'process.protected',
+    type: 'string-list',
+    default: [],
+    grammar: 'inner-path',
+    sentence:
+      'Paths in a workspace that no command may change; where that cannot be held, the command does not run.',
+  },
+  {
+    key: 'process.egress',
+    type: 'choice',
+    default: 'strict',
+    choices: ['strict', 'preflight', 'none'],
+    sentence:
+      'The loosest way of holding the network that a call may ask for: by the kernel, by a look at the arguments, not at all.',
+  },
+  {
+    key: 'process.egress_hosts',
+    type: 'string-list',
+    default: [],
+    grammar: 'host',
+    sentence: 'Hosts that the arguments of a command may name where the network is not held by the kernel.',
+  },
+  integer('process.wall_ms', 60_000, [1, HIGHEST.wallMs], 'Wall-clock time of a command that asks for none.'),
+  integer('process.cpu_ms', 60_000, [1, HIGHEST.cpuMs], 'CPU time of a command and all that it starts.'),
+  integer('process.memory_bytes', GIB, [MIB, HIGHEST.memoryBytes], 'Memory of a command.'),
+  integer(
+    'process.output_bytes',
+    MIB,
+    [1, HIGHEST.outputBytes],
+    'Output of a command, both streams together.',
+  ),
+  integer('process.file_bytes', 256 * MIB, [1, 1024 * GIB], 'Size of a file that a command writes.'),
+  integer('process.processes', 128, [1, 32_768], 'Processes and threads of a command at once.'),
+  integer('process.open_files', 1024, [16, 1_048_576], 'Open files of each process of a command.'),
+  integer(
+    'process.first_uid',
+    61_000,
+    [1000, 4_000_000_000],
+    'Where palisade runs as root: the user id of commands.',
+  ),
+
+  {
     key: 'groups.NAME',
     type: 'string-list',
     default: null,

@@ -1,4 +1,5 @@
 import type { Limits } from '../core/limits.ts';
+import type { EgressMode } from '../core/process.ts';
 
 export type BudgetRule = {
   readonly name: string;
@@ -18,6 +19,26 @@ export type BudgetRule = {
 /** The text that a configuration was read from. */
 export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
 
+/** What commands may do. */
+export type ProcessConfig = {
+  readonly workspaces: readonly string[];
+  readonly executables: readonly string[];
+  readonly searchPath: readonly string[];
+  readonly env: readonly string[];
+  readonly readOnly: readonly string[];
+  readonly protected: readonly string[];
+  readonly egress: EgressMode;
+  readonly egressHosts: readonly string[];
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+  readonly fileBytes: number;
+  readonly processes: number;
+  readonly openFiles: number;
+  readonly firstUid: number;
+};
+
 /** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
 export type Config = {
   readonly gateway: { readonly tenant: string };
@@ -34,6 +55,7 @@ export type Config = {
   readonly policy: { readonly reloadMs: number };
   readonly store: { readonly busyTimeoutMs: number };
   readonly clock: { readonly maxBehindMs: number };
+  readonly process: ProcessConfig;
   /** Group name → its principals, as "agent:ada". */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly budgets: readonly BudgetRule[];

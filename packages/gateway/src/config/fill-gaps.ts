@@ -1,8 +1,15 @@
 import { type Limits, narrow } from '../core/limits.ts';
+import type { EgressMode } from '../core/process.ts';
 import type { Settings } from './check.ts';
 import type { Value } from './check-value.ts';
 import { CONFIG_KEYS, type KeyName } from './config.table.ts';
-import { type BudgetRule, type Config, type ConfigFile, DEFAULT_BUDGETS } from './config.ts';
+import {
+  type BudgetRule,
+  type Config,
+  type ConfigFile,
+  DEFAULT_BUDGETS,
+  type ProcessConfig,
+} from './config.ts';
 
 type Values = ReadonlyMap<string, Value>;
 
@@ -31,6 +38,7 @@ export function fillGaps({ values, groups, budgets }: Settings, file: ConfigFile
     policy: { reloadMs: integer('policy.reload_ms') },
     store: { busyTimeoutMs: integer('store.busy_timeout_ms') },
     clock: { maxBehindMs: integer('clock.max_behind_ms') },
+    process: processOf(integer, (key) => chosen(values, key) as readonly string[], text),
     groups,
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets.map(budgetOf),
     file,
@@ -45,6 +53,31 @@ function limitsOf(section: 'limits' | 'ceilings', integer: (key: KeyName) => num
     memoryBytes: integer(`${section}.memory_bytes`),
     outputBytes: integer(`${section}.output_bytes`),
     egressBytes: integer(`${section}.egress_bytes`),
+  };
+}
+
+function processOf(
+  integer: (key: KeyName) => number,
+  list: (key: KeyName) => readonly string[],
+  text: (key: KeyName) => string,
+): ProcessConfig {
+  return {
+    workspaces: list('process.workspaces'),
+    executables: list('process.executables'),
+    searchPath: list('process.search_path'),
+    env: list('process.env'),
+    readOnly: list('process.read_only'),
+    protected: list('process.protected'),
+    egress: text('process.egress') as EgressMode,
+    egressHosts: list('process.egress_hosts'),
+    wallMs: integer('process.wall_ms'),
+    cpuMs: integer('process.cpu_ms'),
+    memoryBytes: integer('process.memory_bytes'),
+    outputBytes: integer('process.output_bytes'),
+    fileBytes: integer('process.file_bytes'),
+    processes: integer('process.processes'),
+    openFiles: integer('process.open_files'),
+    firstUid: integer('process.first_uid'),
   };
 }
 

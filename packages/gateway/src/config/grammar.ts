@@ -20,6 +20,22 @@ export const GRAMMARS = {
     accepts: (text) => /^[A-Za-z0-9._@+:/*-]{1,256}$/.test(text),
     expected: 'a subject such as "agent:ada" in which * stands for any characters',
   },
+  path: {
+    accepts: (text) => /^\/[^\0]{0,4095}$/.test(text),
+    expected: 'an absolute path such as "/srv/work"',
+  },
+  'inner-path': {
+    accepts: (text) => /^[^/\0][^\0]{0,4095}$/.test(text) && !text.split('/').includes('..'),
+    expected: 'a path inside the workspace such as ".git/hooks", relative and without ".."',
+  },
+  program: {
+    accepts: (text) => /^[^\0/]{1,255}$|^\/[^\0]{1,4095}$/.test(text),
+    expected: 'the name of a program such as "git", its absolute path, or "*" for every program',
+  },
+  host: {
+    accepts: (text) => /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.:-]{0,252})$/.test(text),
+    expected: 'a host such as "example.com", or "*.example.com" for all below it',
+  },
 } as const satisfies Record<string, Grammar>;
 
 export type GrammarName = keyof typeof GRAMMARS;

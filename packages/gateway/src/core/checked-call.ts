@@ -2,7 +2,8 @@ import type { ToolCall } from './call.ts';
 import type { Digest } from './digest.ts';
 import type { Json } from './json.ts';
 import type { Limits } from './limits.ts';
-import type { Tool } from './tool.ts';
+import type { PreparedProcess } from './process.ts';
+import type { TierName, Tool } from './tool.ts';
 
 /** A call whose tool was found and whose input was read once, strictly. Policy and tool see this very value. */
 export type CheckedCall = {
@@ -13,6 +14,12 @@ export type CheckedCall = {
   /** The canonical encoding of the input and its digest. */
   readonly inputText: string;
   readonly inputDigest: Digest;
+  /** Where it is to run: the tool's own tier, or the one that was asked for and found fit. */
+  readonly tier: TierName;
+  /** Of a tool that runs a command: the command, resolved once. */
+  readonly process: PreparedProcess | null;
+  /** The bytes that run: those of the tool and of the command. */
+  readonly artifacts: Tool['artifacts'];
   /** The tool's limits, met downward by the caller's and the configured ceilings. */
   readonly limits: Limits;
 };

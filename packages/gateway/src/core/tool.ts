@@ -1,6 +1,8 @@
 import type { Digest } from './digest.ts';
 import type { Json } from './json.ts';
 import type { Limits } from './limits.ts';
+import type { Refused } from './outcome.ts';
+import type { PreparedProcess } from './process.ts';
 
 export type Risk = 'low' | 'medium' | 'high';
 
@@ -12,7 +14,12 @@ export type JsonSchema = { readonly [keyword: string]: Json };
 /** What a built-in tool is given: its checked input, a signal that fires at the deadline, and timers. */
 export type BuiltinRun = (input: Json, signal: AbortSignal) => Promise<Json>;
 
-export type Executor = { readonly kind: 'builtin'; readonly run: BuiltinRun };
+/** Reads a checked input as a command: resolves and scopes every word of it, or refuses. Nothing is run. */
+export type PrepareProcess = (input: Json) => Promise<PreparedProcess | Refused>;
+
+export type Executor =
+  | { readonly kind: 'builtin'; readonly run: BuiltinRun }
+  | { readonly kind: 'process'; readonly prepare: PrepareProcess };
 
 /** The one record of a tool. What is listed, authorised, run and attested is this record. */
 export type Tool = {

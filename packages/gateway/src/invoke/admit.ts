@@ -47,10 +47,14 @@ export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission
   if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
   const checked = await gateway.registry.check(call);
   if ('status' in checked) return refusedAs(checked);
-  const { tier, id } = checked.tool;
+  const { tier, tool } = checked;
   if (gateway.tiers[tier] === undefined) {
-    return refusedAs(refuse('tier/unenforceable', `Cannot run ${id}: this gateway has no tier "${tier}"`));
+    return refusedAs(
+      refuse('tier/unenforceable', `Cannot run ${tool.id}: this gateway has no tier "${tier}"`),
+    );
   }
+  const refused = await gateway.tiers[tier].refusal?.(checked);
+  if (refused) return { kind: 'refused', checked, refused, verdict: UNDECIDED };
   gateway.policy.refresh();
   return judge(gateway, gateway.store, checked);
 }

@@ -50,7 +50,7 @@ export function refusalFacts(
     inputDigest,
     policy: { set: verdict.set, decidedBy: verdict.decidedBy },
     approval: null,
-    artifacts: checked?.tool.artifacts ?? [],
+    artifacts: checked?.artifacts ?? [],
     limits: null,
     gateway: { version },
   };
@@ -58,7 +58,7 @@ export function refusalFacts(
 
 /** The facts of a call that was granted and may use what `limits` say. */
 export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
-  const { call, tool, toolDigest, inputDigest } = grant.call;
+  const { call, tool, toolDigest, inputDigest, artifacts } = grant.call;
   const { approval, setDigest, decidedBy } = grant;
   return {
     ...identityOf(call),
@@ -66,7 +66,7 @@ export function grantedFacts({ version }: Records, grant: Grant, limits: Limits)
     inputDigest,
     policy: { set: setDigest, decidedBy },
     approval: approval === null ? null : { id: approval.id, by: approval.by, at: isoTime(approval.atMs) },
-    artifacts: tool.artifacts,
+    artifacts,
     limits,
     gateway: { version },
   };

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
-import type { RunEnding, RunResult } from '../tiers/tier.ts';
+import type { RunEnding, RunResult, Ties } from '../tiers/tier.ts';
 import { admit } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
 import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
@@ -21,7 +21,12 @@ const MAX_DECISIONS = 8;
  *
  * It never throws: what breaks becomes a refusal before the run, or a failed ending after it.
  */
-export async function invoke(gateway: Gateway, call: ToolCall, signal: AbortSignal): Promise<Ended> {
+export async function invoke(
+  gateway: Gateway,
+  call: ToolCall,
+  signal: AbortSignal,
+  onOutput: Ties['onOutput'] = () => undefined,
+): Promise<Ended> {
   let begun: Begun | Ended;
   try {
     begun = await admitAndBegin(gateway, call);
@@ -29,7 +34,7 @@ export async function invoke(gateway: Gateway, call: ToolCall, signal: AbortSign
     return refuseOrFault(gateway, call, error);
   }
   if (begun.kind === 'ended') return begun;
-  return finish(gateway, begun, await run(gateway, begun, signal));
+  return finish(gateway, begun, await run(gateway, begun, { signal, onOutput }));
 }
 
 /** A decision that is overtaken by a change of the policies is made again. */
@@ -44,17 +49,14 @@ async function admitAndBegin(gateway: Gateway, call: ToolCall): Promise<Begun | 
   );
 }
 
-async function run(gateway: Gateway, begun: Begun, signal: AbortSignal): Promise<RunResult> {
+async function run(gateway: Gateway, begun: Begun, ties: Ties): Promise<RunResult> {
   const { grant, limits } = begun;
-  const { tool } = grant.call;
+  const { tool, tier: name } = grant.call;
   try {
-    const tier = gateway.tiers[tool.tier];
+    const tier = gateway.tiers[name];
     if (tier === undefined)
-      throw new CodedError(
-        'tier/unenforceable',
-        `Cannot run ${tool.id}: there is no tier "${tool.tier}" here`,
-      );
-    const result = await tier.run(grant, limits, signal);
+      throw new CodedError('tier/unenforceable', `Cannot run ${tool.id}: there is no tier "${name}" here`);
+    const result = await tier.run(grant, limits, ties);
     return { ...result, ending: await checkedEnding(gateway, begun, result.ending) };
   } catch (error) {
     return brokenResult(gateway, begun, error);

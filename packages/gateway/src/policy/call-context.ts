@@ -1,5 +1,6 @@
 import type { CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import type { CedarValueJson, TypeAndId } from './cedar.ts';
 import { inputToCedar } from './input-type.ts';
 import type { Reads } from './reads.ts';
@@ -24,10 +25,11 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   inputText: ({ checked }) => checked.inputText,
   run: ({ checked }) => checked.call.run ?? '',
   door: ({ checked }) => checked.call.door,
-  tier: ({ checked }) => checked.tool.tier,
+  tier: ({ checked }) => checked.tier,
   capabilities: ({ checked }) => [...checked.tool.capabilities],
-  hosts: ({ checked }) => [...checked.tool.hosts(checked.input)],
-  paths: ({ checked }) => [...checked.tool.paths(checked.input)],
+  hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],
+  paths: ({ checked }) => [...(checked.process?.facts.paths ?? checked.tool.paths(checked.input))],
+  process: ({ checked }) => (checked.process === null ? null : processToCedar(checked.process)),
   now: ({ nowMs }) => momentOf(nowMs),
   hour: ({ nowMs }) => hourOf(nowMs),
   weekday: ({ nowMs }) => weekdayOf(nowMs),
@@ -36,6 +38,21 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   approved: ({ approved }) => approved,
   approvedBy: ({ approver }) => (approver === null ? null : { __entity: approver }),
 };
+
+function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
+  const { executable, executableSha256, argv, workspace, cwd, egress } = terms;
+  return {
+    executable,
+    executableSha256,
+    kind: facts.kind,
+    // A set has no order: policies that need it match the words as one text.
+    arguments: [...new Set(argv.slice(1))],
+    commandLine: argv.join(' '),
+    workspace,
+    cwd,
+    egress,
+  };
+}
 
 /** What can be impossible to write, which refuses the call. */
 const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];

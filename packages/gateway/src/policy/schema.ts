@@ -12,6 +12,16 @@ entity Tool in [Category, Skill] { risk: String, tier: String, capabilities: Set
 
 type BudgetLeft = { calls: Long, wallMs: Long, cpuMs: Long, fuel: Long, outputBytes: Long, egressBytes: Long };
 type Limits = { wallMs: Long, cpuMs: Long, fuel: Long, memoryBytes: Long, outputBytes: Long, egressBytes: Long };
+type Process = {
+  executable: String,
+  executableSha256: String,
+  kind: String,
+  arguments: Set<String>,
+  commandLine: String,
+  workspace: String,
+  cwd: String,
+  egress: String,
+};
 
 `;
 
@@ -25,6 +35,7 @@ const CALL_CONTEXT = {
   capabilities: ': Set<String>',
   hosts: ': Set<String>',
   paths: ': Set<String>',
+  process: '?: Process',
   now: ': datetime',
   hour: ': Long',
   weekday: ': Long',

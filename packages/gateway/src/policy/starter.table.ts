@@ -19,6 +19,16 @@ when { resource.risk == "low" };
 permit (principal, action == Action::"call", resource)
 when { resource.risk == "high" && context.approved };
 
+// Agents may run commands in a jail that the kernel holds, without a network.
+@id("agents-run-commands-in-the-jail")
+permit (principal is Agent, action == Action::"call", resource == Tool::"palisade.process.run")
+when { context.tier == "c" && context has process && context.process.egress == "strict" };
+
+// Outside of that jail, or with a network, a command needs a person's approval, whoever calls.
+@id("commands-outside-the-jail-need-approval")
+forbid (principal, action == Action::"call", resource == Tool::"palisade.process.run")
+unless { (context.tier == "c" && context has process && context.process.egress == "strict") || context.approved };
+
 // Risk is not all: a long sleep holds a run, so it needs an approval too.
 @id("long-sleep-needs-approval")
 forbid (principal, action == Action::"call", resource == Tool::"palisade.sleep")

@@ -3,6 +3,7 @@ import { digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { DEFAULT_LIMITS, NO_USAGE } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Cedar } from './cedar.ts';
 import type { InputPlan } from './input-type.ts';
@@ -30,6 +31,31 @@ const PRINCIPALS: readonly Principal[] = [
 const USER: Principal = { kind: 'user', name: 'trial' };
 const FACTS = { tenant: TENANT, nowMs: 0 };
 const SKILL = { id: 'trial', publisher: 'trial', version: '0.0.0', trust: 'none' };
+
+const SAMPLE_PROCESS: PreparedProcess = {
+  terms: {
+    executable: '/usr/bin/trial',
+    executableSha256: digestBytes('trial'),
+    argv: ['trial', '--trial'],
+    workspace: '/trial',
+    cwd: '/trial',
+    env: {},
+    stdin: null,
+    limits: {
+      wallMs: 1,
+      cpuMs: 1,
+      memoryBytes: 1,
+      outputBytes: 1,
+      fileBytes: 1,
+      processes: 1,
+      openFiles: 1,
+    },
+    egress: 'strict',
+    readOnly: [],
+    protectedPaths: [],
+  },
+  facts: { kind: 'plain', tier: 'c', paths: ['trial'], hosts: ['trial.example'] },
+};
 
 /** Asks the set every kind of question: each action, each type of input, with and without an approval. */
 export function tryPolicies(
@@ -108,6 +134,9 @@ function sampleCall(tool: Tool, principal: Principal): CheckedCall {
     input: sampleValue(viewTool(tool).plan),
     inputText: '{}',
     inputDigest: digest,
+    tier: tool.tier,
+    process: tool.executor.kind === 'process' ? SAMPLE_PROCESS : null,
+    artifacts: tool.artifacts,
     limits: DEFAULT_LIMITS,
   };
 }

@@ -5,6 +5,7 @@ import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import { parseStrict } from '../core/strict-json.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Schemas, Validate } from './schema.ts';
@@ -60,7 +61,10 @@ export class Registry {
     if (problem !== null) {
       return refuse('registry/invalid-input', `Cannot accept the input of ${call.tool}: ${problem}`);
     }
-    return this.#checkedCall(call, entry, parsed.value);
+    const { executor } = entry.tool;
+    if (executor.kind === 'builtin') return this.#checkedCall(call, entry, parsed.value);
+    const prepared = await executor.prepare(parsed.value);
+    return 'status' in prepared ? prepared : this.#checkedCommand(call, entry, parsed.value, prepared);
   }
 
   /** The check of a tool's output, ready to use. */
@@ -70,11 +74,36 @@ export class Registry {
 
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {
     const inputText = canonicalize(input);
-    const limits = narrow(
-      narrow(tool.limits, this.#options.ceilings),
-      callerLimits(call, tool, this.#options.limits),
-    );
-    return { call, tool, toolDigest: digest, input, inputText, inputDigest: digestBytes(inputText), limits };
+    const { tier, artifacts } = tool;
+    return {
+      call,
+      tool,
+      toolDigest: digest,
+      input,
+      inputText,
+      inputDigest: digestBytes(inputText),
+      tier,
+      process: null,
+      artifacts,
+      limits: narrow(
+        narrow(tool.limits, this.#options.ceilings),
+        callerLimits(call, tool, this.#options.limits),
+      ),
+    };
+  }
+
+  /** A command brings its own limits, its tier, and the digest of the file that runs. */
+  #checkedCommand(call: ToolCall, entry: Entry, input: Json, process: PreparedProcess): CheckedCall {
+    const { terms, facts } = process;
+    const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
+    const asked = { cpuMs, memoryBytes, outputBytes, wallMs: Math.min(wallMs, call.timeoutMs ?? wallMs) };
+    return {
+      ...this.#checkedCall(call, entry, input),
+      tier: facts.tier,
+      process,
+      artifacts: [...entry.tool.artifacts, { name: terms.executable, sha256: terms.executableSha256 }],
+      limits: narrow(narrow(entry.tool.limits, this.#options.ceilings), asked),
+    };
   }
 
   async #validator(schema: Tool['inputSchema']): Promise<Validate> {

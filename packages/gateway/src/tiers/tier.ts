@@ -1,6 +1,7 @@
+import type { CheckedCall } from '../core/checked-call.ts';
 import type { Json } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
-import type { FailedCode } from '../core/outcome.ts';
+import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { Grant } from '../policy/grant.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
@@ -22,7 +23,15 @@ export type RunEnding =
 
 export type RunResult = { readonly ending: RunEnding; readonly usage: Usage; readonly execution: Execution };
 
+/** What binds a run to its caller: a signal that ends it, and an ear for what it prints meanwhile. */
+export type Ties = {
+  readonly signal: AbortSignal;
+  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
+};
+
 /** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
 export type Tier = {
-  readonly run: (grant: Grant, limits: Limits, signal: AbortSignal) => Promise<RunResult>;
+  /** Why a call cannot run here, asked before anything is recorded as begun; a tier without it takes every call. */
+  readonly refusal?: (checked: CheckedCall) => Promise<Refused | null>;
+  readonly run: (grant: Grant, limits: Limits, ties: Ties) => Promise<RunResult>;
 };

@@ -56,6 +56,9 @@ export function checkedCall(wishes: Wishes = {}): CheckedCall {
     input: {},
     inputText: '{}',
     inputDigest: digestBytes('{}'),
+    tier: TOOL.tier,
+    process: null,
+    artifacts: TOOL.artifacts,
     limits: { ...DEFAULT_LIMITS, ...limits },
   };
 }

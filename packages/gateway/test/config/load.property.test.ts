@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CONFIG_KEYS, type ConfigKey } from '../../src/config/config.table.ts';
+import type { GrammarName } from '../../src/config/grammar.ts';
 import { makeScratch } from './scratch.ts';
 
 const { load, refusal } = makeScratch();
@@ -41,13 +42,22 @@ const line = fc.oneof(
   fc.string({ maxLength: 8 }),
 );
 
+const SAMPLES: Readonly<Record<GrammarName, string>> = {
+  name: 'n.1',
+  principal: 'agent:ada',
+  'variable-pattern': 'A_*',
+  'subject-pattern': 'a*',
+  path: '/srv/work',
+  'inner-path': '.git/hooks',
+  program: 'git',
+  host: '*.example.com',
+};
+
 function sampleOf(row: ConfigKey): string {
   if (row.type === 'integer') return String(row.default ?? row.max);
   if (row.type === 'duration') return '"36h"';
   if (row.type === 'choice') return JSON.stringify(row.choices.at(-1));
-  const sample = { name: 'n.1', principal: 'agent:ada', 'variable-pattern': 'A_*', 'subject-pattern': 'a*' }[
-    row.grammar
-  ];
+  const sample = SAMPLES[row.grammar];
   return JSON.stringify(row.type === 'string' ? sample : [sample]);
 }
 

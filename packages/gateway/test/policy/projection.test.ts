@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestBytes } from '../../src/core/digest.ts';
+import type { ProcessTerms } from '../../src/core/process.ts';
 import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, loadCedar } from '../../src/policy/cedar.ts';
 import { Decider } from '../../src/policy/decider.ts';
@@ -13,7 +14,34 @@ import { callSchemaOf, viewTool } from '../../src/policy/tool-view.ts';
 import { APPROVED, COUNT, checkedCall, FACTS, makeBed, makeTool, PERMIT_ALL, SLEEP } from './sample.ts';
 
 const TOOL = makeTool({ capabilities: ['net'], hosts: () => ['a.example'], paths: () => ['p'] });
-const CHECKED = checkedCall(TOOL, { text: 'x' });
+const LIMITS = {
+  wallMs: 1,
+  cpuMs: 1,
+  memoryBytes: 1,
+  outputBytes: 1,
+  fileBytes: 1,
+  processes: 1,
+  openFiles: 1,
+};
+const TERMS: ProcessTerms = {
+  executable: '/usr/bin/git',
+  executableSha256: digestBytes('git'),
+  argv: ['git', 'status'],
+  workspace: '/w',
+  cwd: '/w',
+  env: {},
+  stdin: null,
+  limits: LIMITS,
+  egress: 'strict',
+  readOnly: [],
+  protectedPaths: [],
+};
+const CHECKED = {
+  ...checkedCall(TOOL, { text: 'x' }),
+  process: { terms: TERMS, facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] } },
+} as const;
+const processOf = (kind: string) =>
+  `{executable: "/usr/bin/git", executableSha256: "${TERMS.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict"}`;
 const DIRECTORY = new Directory(new Map());
 
 /** A literal that each attribute equals under the facts, and one of its type that it does not. */
@@ -26,6 +54,7 @@ const LITERALS: Readonly<Record<CallAttribute, readonly [string, string]>> = {
   capabilities: ['["net"]', '["fs"]'],
   hosts: ['["a.example"]', '["b.example"]'],
   paths: ['["p"]', '["q"]'],
+  process: [processOf('plain'), processOf('shell')],
   now: ['datetime("2026-05-01T12:00:00.000Z")', 'datetime("2000-01-01")'],
   hour: ['12', '0'],
   weekday: ['5', '7'],

@@ -75,6 +75,9 @@ export function checkedCall(tool: Tool, input: Json, principal: Principal = ADA)
     input,
     inputText,
     inputDigest: digestBytes(inputText),
+    tier: tool.tier,
+    process: null,
+    artifacts: tool.artifacts,
     limits: DEFAULT_LIMITS,
   };
 }

@@ -3,7 +3,7 @@ import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import type { Tool } from '../../src/core/tool.ts';
+import type { BuiltinRun, Tool } from '../../src/core/tool.ts';
 import { authorize } from '../../src/policy/authorize.ts';
 import { builtinTier } from '../../src/tiers/builtin/index.ts';
 import {
@@ -20,7 +20,7 @@ import {
 } from '../fixture/gateway.ts';
 import { FACTS } from '../policy/sample.ts';
 
-type Run = Tool['executor']['run'];
+type Run = BuiltinRun;
 type Statement = {
   predicate: { execution: unknown; output: unknown; outcome: unknown; usage: Record<string, number> };
 };
@@ -216,10 +216,10 @@ describe('builtinTier()', () => {
     if (decision.verdict !== 'allow') throw new Error(decision.verdict);
     const tier = builtinTier(testClock(), '0.0.0');
     const { signal } = new AbortController();
-    await expect(tier.run({ ...decision.grant }, checked.limits, signal)).rejects.toThrow('forged');
+    await expect(tier.run({ ...decision.grant }, checked.limits, { signal })).rejects.toThrow('forged');
     expect(runs).toBe(0);
-    await tier.run(decision.grant, checked.limits, signal);
-    await expect(tier.run(decision.grant, checked.limits, signal)).rejects.toThrow('already spent');
+    await tier.run(decision.grant, checked.limits, { signal });
+    await expect(tier.run(decision.grant, checked.limits, { signal })).rejects.toThrow('already spent');
     expect(runs).toBe(1);
   });
 });

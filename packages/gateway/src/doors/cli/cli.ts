@@ -37,7 +37,7 @@ export async function runCommandLine(edge: Edge): Promise<number> {
 function invocationOf(edge: Edge, { args, flags }: Parsed, print: Printer): Invocation {
   const flag = typeof flags.state === 'string' ? flags.state : undefined;
   const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
-  const options = { stateDir: stateDir.path, env: edge.env, version: edge.version };
+  const options = { stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd };
   return {
     args,
     flags,

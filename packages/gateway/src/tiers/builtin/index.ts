@@ -23,7 +23,7 @@ const TIMED_OUT = Symbol('timed out');
 
 export function builtinTier(clock: Clock, version: string): Tier {
   return {
-    run: async (grant, limits, signal) => {
+    run: async (grant, limits, { signal }) => {
       const checked = spend(grant);
       const startedMs = clock.monotonicMs();
       const ending = await runWithin(checked, limits, signal);
@@ -64,7 +64,9 @@ function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Jso
   return new Promise((resolve, reject) => {
     if (stop.aborted) return reject(stop.reason);
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
-    tool.executor.run(input, stop).then(resolve, reject);
+    const { executor } = tool;
+    if (executor.kind !== 'builtin') throw new TypeError(`Cannot run ${tool.id}: it is no tool of our own`);
+    executor.run(input, stop).then(resolve, reject);
   });
 }
 

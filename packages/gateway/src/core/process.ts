@@ -1,0 +1,58 @@
+/** The words of native commands: what is asked to run, what it may use, and how it ended. */
+import type { Digest } from './digest.ts';
+
+/** What a run of a command may use at most; each term counts its whole tree unless it says otherwise. */
+export type ProcessLimits = {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  /** Standard output and standard error together. */
+  readonly outputBytes: number;
+  /** One file. */
+  readonly fileBytes: number;
+  readonly processes: number;
+  /** Of one process. */
+  readonly openFiles: number;
+};
+
+/** How far the network goes: not at all by the kernel, by a look at the arguments alone, or wherever the host's does. */
+export type EgressMode = 'strict' | 'preflight' | 'none';
+
+/** A command whose every word was checked: what the policies judged and what runs. */
+export type ProcessTerms = {
+  /** The file that is executed, with all links resolved. */
+  readonly executable: string;
+  readonly executableSha256: Digest;
+  /** The words of the command, its own name first. */
+  readonly argv: readonly string[];
+  /** The canonical directory that the run may write to. */
+  readonly workspace: string;
+  /** Inside the workspace. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string | null;
+  readonly limits: ProcessLimits;
+  readonly egress: EgressMode;
+  /** Host paths, beside the system's own, that the run may read. */
+  readonly readOnly: readonly string[];
+  /** Paths in the workspace, relative to it, that the run must not change. */
+  readonly protectedPaths: readonly string[];
+};
+
+/** What kind of program is started: of an interpreter, a shell or a launcher the arguments are programs themselves. */
+export type ExecutableKind = 'plain' | 'interpreter' | 'shell' | 'launcher';
+
+/** What was found out about a command before it runs, for policies to judge. */
+export type ProcessFacts = {
+  readonly kind: ExecutableKind;
+  readonly tier: 'b' | 'c';
+  /** Every path that the arguments can mean, resolved. */
+  readonly paths: readonly string[];
+  /** Every host that the arguments name. */
+  readonly hosts: readonly string[];
+};
+
+/** A command that is ready to be judged and then run, as it was judged. */
+export type PreparedProcess = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+
+export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';

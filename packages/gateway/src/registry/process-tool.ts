@@ -1,0 +1,58 @@
+/** The tool that runs native commands. Its record says what a caller sees; what it may do is settings and policy. */
+import { LIMIT_CEILINGS } from '../core/limits.ts';
+import { refuse } from '../core/outcome.ts';
+import type { PrepareProcess, Tool } from '../core/tool.ts';
+import { INPUT_SCHEMA, parseInput } from '../runner/input.ts';
+import type { RunnerSettings } from '../runner/settings.ts';
+import { type RunnerDeps, termsOf } from '../runner/terms.ts';
+
+const TEXT = { type: 'string' };
+const COUNT_OR_NULL = { type: ['integer', 'null'] };
+const ENCODING = { type: 'string', enum: ['utf-8', 'base64'] };
+
+/** `palisade.process.run`, for these settings. */
+export function processTool(settings: () => RunnerSettings, deps: () => RunnerDeps): Tool {
+  return {
+    id: 'palisade.process.run',
+    description:
+      'Runs a program in a sandbox: in one workspace, with limits on time, memory, output, files and processes. Gives what it printed and how it ended, also when it failed.',
+    category: 'process',
+    risk: 'medium',
+    inputSchema: INPUT_SCHEMA,
+    outputSchema: {
+      type: 'object',
+      properties: {
+        exitCode: COUNT_OR_NULL,
+        signal: { type: ['string', 'null'] },
+        stdout: TEXT,
+        stdoutEncoding: ENCODING,
+        stderr: TEXT,
+        stderrEncoding: ENCODING,
+        truncated: { type: 'boolean' },
+        limit: { type: ['string', 'null'] },
+        usage: { type: 'object' },
+        changes: { type: 'array' },
+        findings: { type: 'array' },
+      },
+      required: ['exitCode', 'signal', 'stdout', 'stderr', 'truncated', 'limit'],
+      additionalProperties: true,
+    },
+    capabilities: ['process'],
+    tier: 'c',
+    limits: LIMIT_CEILINGS,
+    // The arguments are read by `prepare`, which knows the workspace.
+    hosts: () => [],
+    paths: () => [],
+    artifacts: [],
+    executor: { kind: 'process', prepare: prepareWith(settings, deps) },
+  };
+}
+
+function prepareWith(settings: () => RunnerSettings, deps: () => RunnerDeps): PrepareProcess {
+  return async (input) => {
+    const drawn = termsOf(parseInput(input), settings(), deps());
+    if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
+    const { kind, tier, paths, hosts } = drawn.facts;
+    return { terms: drawn.terms, facts: { kind, tier, paths, hosts } };
+  };
+}

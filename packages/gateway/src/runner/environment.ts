@@ -1,0 +1,48 @@
+import { matchesPattern } from '../config/grammar.ts';
+import { NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
+import { quote, RunnerProblem } from './problem.ts';
+import type { RunnerSettings } from './settings.ts';
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const NEVER = NEVER_VARIABLES.flatMap(({ names, why }) =>
+  names.split(/\s+/).map((pattern) => ({ pattern, why })),
+);
+
+/** Why no caller may set a variable of that name; null where the operator decides. */
+export function reasonNever(name: string): string | null {
+  const upper = name.toUpperCase();
+  return NEVER.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
+}
+
+/** The whole environment of a run: our base and what the caller may add. Nothing of the gateway's own comes in. */
+export function environmentOf(
+  asked: Readonly<Record<string, string>>,
+  home: string,
+  { searchPath, tmpDir, envAllow }: Pick<RunnerSettings, 'searchPath' | 'tmpDir' | 'envAllow'>,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(asked);
+  for (const [name, value] of entries) demandAllowed(name, value, envAllow);
+  const base = { PATH: searchPath.join(':'), HOME: home, TMPDIR: tmpDir, LANG: 'C.UTF-8' };
+  return Object.fromEntries([...Object.entries(base), ...entries]);
+}
+
+function demandAllowed(name: string, value: string, envAllow: readonly string[]): void {
+  // Boundary: `BASH_FUNC_x%%`, `A=B` and the like are no names, whatever a shell makes of them.
+  if (!NAME.test(name)) throw refusal(name, 'it is no name of a variable, expected letters, digits and _');
+  // Boundary: the never-list comes first, so that no allow-list opens it.
+  const never = reasonNever(name);
+  if (never !== null) throw refusal(name, `no caller may set it (${never}), expected another variable`);
+  if (!envAllow.some((pattern) => matchesPattern(pattern, name))) {
+    throw refusal(name, `it is not on the allow-list, expected one of ${envAllow.join(', ')}`);
+  }
+  if (/[\0\p{Surrogate}]/u.test(value))
+    throw refusal(name, 'its value cannot be passed on, expected text without NUL');
+  const shape = VALUE_SHAPES.find((row) => matchesPattern(row.name, name));
+  if (shape !== undefined && !shape.accepts.test(value)) {
+    throw refusal(name, `its value is something else, expected ${shape.expected}`);
+  }
+}
+
+function refusal(name: string, what: string): RunnerProblem {
+  return new RunnerProblem('runner/environment', `Cannot set ${quote(name)}: ${what}`);
+}

@@ -1,0 +1,69 @@
+import { basename } from 'node:path';
+import { NETWORK_PROGRAMS } from './hosts.table.ts';
+
+/*
+ * The hosts that a command line names, for the look before the start that "preflight" means. It is advice: a program can
+ * connect wherever its own code says. Addresses are given as they are written; what a spelling such as 0x7f.1 means is
+ * for the room that connects.
+ */
+
+const URL_AUTHORITY = /([A-Za-z][A-Za-z0-9+.-]{0,31}):[/\\]{2}([^/?#\s"'<>]*)/g;
+const HOST_AND_PORT = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):\d{1,5}(?:$|[/?#])/;
+const USER_AT_HOST = /^[^\s/@:]+@(\[[0-9A-Fa-f:.%]+\]|[^\s/@:]+)/;
+const HOST_AND_PATH = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):/;
+const IP_ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%]*\]?)$/;
+const BARE_HOST = /^([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.%]+\])(?:$|[:/?#,])/;
+
+/** Every host that an argument names, in lower case and each once; a doubtful spelling gives every host it can mean. */
+export function hostsIn(args: readonly string[], program: string): readonly string[] {
+  const hosts = new Set<string>();
+  const add = (raw: string | undefined): void => {
+    const host = (raw ?? '')
+      .toLowerCase()
+      .replace(/^\[|\]$/g, '')
+      .replace(/\.$/, '');
+    if (host !== '') hosts.add(host);
+  };
+  const network = NETWORK_PROGRAMS.get(basename(program));
+  for (const [i, argument] of args.entries()) {
+    for (const host of hostsOfUrls(argument)) add(host);
+    for (const word of wordsOf(argument)) {
+      add(HOST_AND_PORT.exec(word)?.[1]);
+      add(USER_AT_HOST.exec(word)?.[1]);
+      add(IP_ADDRESS.exec(word)?.[0]);
+      if (network !== undefined) add(HOST_AND_PATH.exec(word)?.[1]);
+    }
+    const isValue = network?.has(args[i - 1] ?? '') ?? false;
+    if (network !== undefined && !isValue && !/^[-+@]/.test(argument)) {
+      add(BARE_HOST.exec(argument.slice(argument.lastIndexOf('@') + 1))?.[1]);
+    }
+  }
+  return [...hosts];
+}
+
+/** The argument, what stands behind its `=`, and the elements of a list. */
+function wordsOf(argument: string): readonly string[] {
+  const words = [argument, ...argument.split(/[=,\s]/), argument.slice(argument.indexOf('=') + 1)];
+  return [...new Set(words)].filter((word) => !word.includes('://'));
+}
+
+function* hostsOfUrls(argument: string): Generator<string> {
+  for (const [, scheme = '', authority = ''] of argument.matchAll(URL_AUTHORITY)) {
+    if (scheme.toLowerCase() === 'file' && authority === '') continue;
+    // Boundary: programs differ on which `@` ends the user and on whether a backslash ends the host; all readings count.
+    for (const reading of authority.split(/[@\\]/).slice(authority.includes('@') ? 1 : 0)) {
+      yield /^(\[[^\]]*\]|[^:,]*)/.exec(reading)?.[1] ?? '';
+    }
+    if (authority.includes('\\')) yield /^[^:\\@]*/.exec(authority)?.[0] ?? '';
+  }
+}
+
+/** Tells whether the allow-list has the host itself or, as `*.example.com`, a domain above it. */
+export function isListedHost(host: string, list: readonly string[]): boolean {
+  return list.some((raw) => {
+    const entry = raw.toLowerCase().replace(/\.$/, '');
+    return entry.startsWith('*.')
+      ? host.endsWith(entry.slice(1)) && host.length > entry.length - 1
+      : host === entry;
+  });
+}

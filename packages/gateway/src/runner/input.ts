@@ -1,0 +1,191 @@
+import { CodedError } from '../core/coded-error.ts';
+import type { Json } from '../core/json.ts';
+import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import type { JsonSchema } from '../core/tool.ts';
+import { quote } from './problem.ts';
+
+/** A command as the caller asks for it; null and a missing limit ask for nothing, and the settings fill them. */
+export type ProcessInput = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string | null;
+  readonly workspace: string | null;
+  readonly egress: EgressMode | null;
+  readonly tier: 'b' | 'c' | null;
+  readonly limits: Partial<ProcessLimits>;
+};
+
+/** How much a caller can say. */
+export const INPUT_LIMITS = {
+  commandBytes: 256,
+  args: 128,
+  argBytes: 4096,
+  pathBytes: 4096,
+  variables: 64,
+  variableBytes: 4096,
+  /** All texts together; what is longer belongs in a file of the workspace. */
+  totalBytes: 128 * 1024,
+} as const;
+
+/** The limits in the words of the input, and what each is called inside. */
+export const LIMIT_NAMES = {
+  cpu_time_ms: 'cpuMs',
+  memory_bytes: 'memoryBytes',
+  output_bytes: 'outputBytes',
+  wall_ms: 'wallMs',
+  file_size_bytes: 'fileBytes',
+  processes: 'processes',
+  open_files: 'openFiles',
+} as const satisfies Record<string, keyof ProcessLimits>;
+
+function text(maxLength: number, description: string, minLength = 0): JsonSchema {
+  return { type: 'string', minLength, maxLength, description };
+}
+
+const { commandBytes, argBytes, pathBytes, variableBytes, totalBytes } = INPUT_LIMITS;
+
+/** What palisade.process.run takes. Lengths count characters here; parseInput counts the bytes. */
+export const INPUT_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    command: text(
+      commandBytes,
+      'A program by its name, or by a path that is absolute or relative to cwd.',
+      1,
+    ),
+    args: {
+      type: 'array',
+      maxItems: INPUT_LIMITS.args,
+      items: { type: 'string', maxLength: argBytes },
+      description: 'The words after the name of the program, as they are: no shell reads them.',
+    },
+    cwd: text(
+      pathBytes,
+      'Where the command starts, inside the workspace; the workspace itself by default.',
+      1,
+    ),
+    // The policies see this as its JSON text; the names alone are among the facts of the run.
+    env: {
+      type: 'object',
+      maxProperties: INPUT_LIMITS.variables,
+      additionalProperties: { type: 'string', maxLength: variableBytes },
+      description: 'Variables beside the base environment, from the allow-list of the operator.',
+    },
+    stdin: text(totalBytes, 'What the command reads from its standard input; nothing by default.'),
+    workspace: text(pathBytes, 'The absolute path of the one directory that the command may write to.', 1),
+    egress: {
+      type: 'string',
+      enum: ['strict', 'preflight', 'none'],
+      description: 'How the network is held; strict by default.',
+    },
+    tier: { type: 'string', enum: ['b', 'c'], description: 'The sandbox tier; c by default.' },
+    limits: {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.keys(LIMIT_NAMES).map((name) => [name, { type: 'integer', minimum: 1 }]),
+      ),
+      additionalProperties: false,
+      description: 'What the command may use at most; the ceilings of the operator hold in any case.',
+    },
+  },
+  required: ['command'],
+  additionalProperties: false,
+};
+
+/** Reads an input that fits the schema, and counts the bytes that the schema cannot. Throws a CodedError. */
+export function parseInput(input: Json): ProcessInput {
+  const raw = objectOf(input, 'the input', Object.keys(INPUT_SCHEMA.properties as object));
+  const parsed: ProcessInput = {
+    command: wordOf(raw.command, 'command', commandBytes),
+    args: listOf(raw.args).map((arg, i) => wordOf(arg, `args[${i}]`, argBytes)),
+    cwd: orNull(raw.cwd, (value) => wordOf(value, 'cwd', pathBytes)),
+    env: variablesOf(raw.env),
+    stdin: orNull(raw.stdin, (value) => textOf(value, 'stdin')),
+    workspace: orNull(raw.workspace, (value) => wordOf(value, 'workspace', pathBytes)),
+    egress: orNull(raw.egress, (value) => oneOf(value, 'egress', ['strict', 'preflight', 'none'])),
+    tier: orNull(raw.tier, (value) => oneOf(value, 'tier', ['b', 'c'])),
+    limits: limitsOf(raw.limits),
+  };
+  if (parsed.command === '') throw invalid('command is empty, expected a program');
+  const bytes = sizeOf(parsed);
+  // Boundary: the sum is held as well, or 128 long arguments would be half a megabyte.
+  if (bytes > totalBytes) throw invalid(`it has ${bytes} bytes of text, expected at most ${totalBytes}`);
+  return parsed;
+}
+
+function sizeOf({ command, args, cwd, env, stdin, workspace }: ProcessInput): number {
+  const texts = [command, ...args, cwd ?? '', ...Object.entries(env).flat(), stdin ?? '', workspace ?? ''];
+  return texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
+}
+
+/** A text that becomes a word of a command line: the kernel ends it at a NUL, and half a character has no bytes. */
+function wordOf(raw: Json | undefined, name: string, maxBytes: number): string {
+  const word = textOf(raw, name);
+  // Boundary: what follows a NUL is cut off by the kernel, so the checked word would not be the used one.
+  if (word.includes('\0')) throw invalid(`${name} has a NUL character, expected text without one`);
+  const bytes = Buffer.byteLength(word);
+  if (bytes > maxBytes) throw invalid(`${name} has ${bytes} bytes, expected at most ${maxBytes}`);
+  return word;
+}
+
+function textOf(raw: Json | undefined, name: string): string {
+  if (typeof raw !== 'string') throw invalid(`${name} is no text, expected a string`);
+  if (/\p{Surrogate}/u.test(raw)) throw invalid(`${name} has half a character, expected whole characters`);
+  return raw;
+}
+
+function listOf(raw: Json | undefined): readonly Json[] {
+  if (raw === undefined) return [];
+  if (!Array.isArray(raw)) throw invalid('args is no list, expected a list of strings');
+  if (raw.length <= INPUT_LIMITS.args) return raw as readonly Json[];
+  throw invalid(`args has ${raw.length} elements, expected at most ${INPUT_LIMITS.args}`);
+}
+
+function variablesOf(raw: Json | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries(raw === undefined ? {} : objectOf(raw, 'env', null));
+  if (entries.length > INPUT_LIMITS.variables) {
+    throw invalid(`env has ${entries.length} variables, expected at most ${INPUT_LIMITS.variables}`);
+  }
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      wordOf(name, 'a name in env', variableBytes),
+      wordOf(value, `env ${quote(name)}`, variableBytes),
+    ]),
+  );
+}
+
+/** Only that they are numbers; whether a number can be a limit is judged with the ceilings at hand. */
+function limitsOf(raw: Json | undefined): Partial<ProcessLimits> {
+  if (raw === undefined) return {};
+  const limits: Partial<Record<keyof ProcessLimits, number>> = {};
+  for (const [name, value] of Object.entries(objectOf(raw, 'limits', Object.keys(LIMIT_NAMES)))) {
+    if (typeof value !== 'number') throw invalid(`limits.${name} is no number, expected an integer`);
+    limits[LIMIT_NAMES[name as keyof typeof LIMIT_NAMES]] = value;
+  }
+  return limits;
+}
+
+function objectOf(raw: Json, name: string, keys: readonly string[] | null): { readonly [key: string]: Json } {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    throw invalid(`${name} is something else, expected an object`);
+  }
+  const unknown = keys === null ? undefined : Object.keys(raw).find((key) => !keys.includes(key));
+  if (unknown === undefined) return raw as { readonly [key: string]: Json };
+  throw invalid(`${name} has the unknown key ${quote(unknown)}, expected one of ${keys?.join(', ')}`);
+}
+
+function oneOf<const Choice extends string>(raw: Json, name: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((each) => each === raw);
+  if (choice === undefined) throw invalid(`${name} is something else, expected one of ${choices.join(', ')}`);
+  return choice;
+}
+
+function orNull<T>(raw: Json | undefined, read: (value: Json) => T): T | null {
+  return raw === undefined ? null : read(raw);
+}
+
+function invalid(what: string): CodedError {
+  return new CodedError('registry/invalid-input', `Cannot read the command: ${what}`);
+}

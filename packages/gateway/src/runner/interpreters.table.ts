@@ -1,0 +1,135 @@
+/**
+ * Programs that run what they are given. The list is a lint: a changed copy, a program of the caller's own or an option
+ * nobody thought of goes round it. It tells the policies what a command most likely is; Tier C holds without it.
+ *
+ * Names are without version: `python3.11`, `perl5.36.0` and `lua5.4` are looked up as `python`, `perl` and `lua`.
+ */
+
+/** `launcher`: starts another program, which its arguments or a file of the caller's name. */
+export type ProgramKind = 'plain' | 'launcher' | 'interpreter' | 'shell';
+
+/** From the least to the most that a program does with what it is given; the most one counts. */
+export const KINDS_BY_POWER: readonly ProgramKind[] = ['plain', 'launcher', 'interpreter', 'shell'];
+
+const SHELLS = `sh ash bash brush csh dash elvish es fish hush ion ksh ksh93 lksh mksh msh nu nushell oil osh pdksh powershell
+  posh pwsh rbash rc rksh rzsh sash scsh tcsh xonsh yash ysh zsh git-shell`;
+
+const LANGUAGES = `python pythonw pypy ipython bpython jython micropython graalpy pdb pydoc perl raku rakudo ruby irb jruby
+  mruby truffleruby node nodejs deno bun qjs quickjs d8 js gjs cjs tsx ts-node osascript php php-cgi phpdbg hhvm lua luajit luau
+  lua_jit texlua tcl tclsh wish expect guile racket mzscheme gsi csi chibi-scheme scheme chez sbcl clisp ecl ccl emacs
+  emacsclient java jshell jrunscript jjs groovy kotlin kotlinc scala clojure clj bb R Rscript julia octave octave-cli gnuplot
+  maxima ghci runghc runhaskell stack ocaml utop erl escript elixir iex mix swift swift-frontend dart dotnet csi fsi mono
+  crystal nim nimble zig v go gorun rust-script cargo-script tcc cling root lli wasmtime wasmer wasmedge awk gawk mawk nawk
+  bwk busybox-awk sed gsed ed red ex vi view vim nvim gvim vimdiff rvim rview evim nano pico emacs-nox m4 dc
+  sqlite sqlite3 duckdb psql mysql mariadb mongo mongosh redis-cli gdb lldb pry ghostscript gs ps2pdf tex latex pdflatex
+  xelatex lualatex luatex pdftex groff troff ansible ansible-playbook puppet chef-client salt-call nix nix-shell guix`;
+
+const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout time chrt taskset numactl stdbuf unbuffer script
+  scriptreplay screen tmux dtach abduco watch entr flock runcon setarch linux32 linux64 i386 x86_64 uclampset choom prlimit
+  softlimit setpriv capsh unshare nsenter chroot fakeroot fakechroot proot bwrap bubblewrap firejail nsjail minijail
+  systemd-run systemd-nspawn systemd-inhibit start-stop-daemon daemonize run-parts runuser su sudo sudoedit doas pkexec gosu
+  su-exec sg newgrp login ssh sshpass autossh mosh rsh dbclient slogin at batch crontab anacron busybox toybox coreutils strace
+  ltrace uftrace perf valgrind heaptrack rr catchsegv memusage sotruss dbus-run-session dbus-launch xvfb-run
+  ssh-agent gpg-agent faketime ccache sccache distcc icecc make gmake bmake ninja samu cmake ctest meson scons waf bazel bazelisk
+  buck buck2 pants just task rake gradle gradlew mvn mvnw ant sbt lein npm npx pnpm pnpx yarn yarnpkg corepack bunx pip pipx uv
+  uvx poetry pdm hatch tox nox pytest conda mamba gem bundle bundler cargo rustup cpan cpanm composer opam cabal gulp grunt
+  docker podman nerdctl buildah kubectl oc helm vagrant terraform tofu man less more most pager lesspipe sensible-editor
+  sensible-pager sensible-browser xdg-open open xterm tclkit socat ncat nc netcat dpkg apt apt-get rpm
+  watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit`;
+
+function rows(names: string, kind: ProgramKind): readonly (readonly [string, ProgramKind])[] {
+  return names.split(/\s+/).map((name) => [name.toLowerCase(), kind]);
+}
+
+export const PROGRAM_KINDS: ReadonlyMap<string, ProgramKind> = new Map([
+  ...rows(LAUNCHERS, 'launcher'),
+  ...rows(LANGUAGES, 'interpreter'),
+  ...rows(SHELLS, 'shell'),
+]);
+
+/** The dynamic linker, which runs any program that is its argument, executable or not. */
+export const LINKER_NAME =
+  /^(?:ld-linux.*|ld-musl.*|ld-uclibc.*|ld64|ld|ld-\d[\d.]*|dyld)(?:\.so)(?:\.\d+)*$|^dyld$/i;
+
+/** Where the dynamic linker lives, beside the search path. */
+export const LINKER_DIRECTORIES = ['/lib64', '/lib', '/lib32', '/libx32', '/usr/lib'] as const;
+
+/** Files that are many programs in one: the name they are called by says which. */
+export const MULTI_CALL: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils']);
+
+const COMPILER = [
+  '-wrapper',
+  '-fplugin',
+  '-fpass-plugin',
+  '-specs',
+  '--specs',
+  '-fuse-ld',
+  '--ld-path',
+  /^-B/,
+  /^-Wl,.*plugin/,
+];
+
+/**
+ * Options with which an otherwise plain program starts another one or loads code. A long option counts from its third
+ * character on, since most programs take any beginning; a letter counts anywhere in a bundle of letters; a pattern is
+ * held against the word and the next one, with a NUL between them.
+ */
+export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
+  find: ['-exec', '-execdir', '-ok', '-okdir'],
+  fd: ['--exec', '--exec-batch', '-x', '-X'],
+  fdfind: ['--exec', '--exec-batch', '-x', '-X'],
+  rg: ['--pre', '--hostname-bin', '--search-zip', '-z'],
+  git: [
+    // `git -c core.pager=…`, and not `git switch -c name`.
+    /^-c\0[a-z][a-z0-9-]*\./i,
+    /^-x\0[^-]/,
+    '--config-env',
+    '--exec-path',
+    '--exec',
+    '--extcmd',
+    '--ext-diff',
+    '--upload-pack',
+    '--receive-pack',
+    '--open-files-in-pager',
+  ],
+  tar: [
+    '--checkpoint-action',
+    '--to-command',
+    '--use-compress-program',
+    '--rsh-command',
+    '--rmt-command',
+    '--info-script',
+    '--new-volume-script',
+    '-I',
+    '-F',
+  ],
+  bsdtar: ['--use-compress-program'],
+  cpio: ['--rsh-command'],
+  zip: ['-TT', '--unzip-command'],
+  rsync: ['--rsh', '--rsync-path', '--daemon', '-e'],
+  scp: ['-S', '-o', '-F', '-D'],
+  sftp: ['-S', '-o', '-F', '-D'],
+  sort: ['--compress-program'],
+  split: ['--filter'],
+  gcc: COMPILER,
+  'g++': COMPILER,
+  cpp: COMPILER,
+  cc: COMPILER,
+  'c++': COMPILER,
+  clang: [...COMPILER, '-Xclang', '-load', '--config'],
+  'clang++': [...COMPILER, '-Xclang', '-load', '--config'],
+  ld: ['-plugin', '--plugin'],
+  nm: ['--plugin'],
+  ar: ['--plugin'],
+  objdump: ['--plugin'],
+  curl: ['--config', '--engine', '-K'],
+  wget: ['--use-askpass', '--execute', '-e'],
+  openssl: ['-engine', '-provider'],
+  patch: ['-e', '--ed'],
+  tcpdump: ['-z'],
+  ip: ['netns', 'vrf', '-batch'],
+  install: ['--strip-program'],
+  hg: ['--config'],
+  svn: ['--editor-cmd', '--diff-cmd', '--diff3-cmd', '--config-option'],
+  ctags: ['--options'],
+};

@@ -1,0 +1,157 @@
+import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
+import { normalize } from 'node:path';
+import { RunnerProblem } from './problem.ts';
+import { DEVICES } from './system.table.ts';
+
+/*
+ * Where a path leads. The kernel's realpath gives nothing for a path whose end does not exist yet, and such a path is
+ * just what a command is told to create; so links are followed here, one part at a time, dangling ones included.
+ */
+
+export type Resolution = {
+  /** Without links, `.` and `..`, as far as it could be seen. */
+  readonly path: string;
+  readonly exists: boolean;
+  readonly throughLink: boolean;
+  /** False where a directory could not be looked into or links go in circles: nobody knows where this leads. */
+  readonly isKnown: boolean;
+};
+
+type Seen =
+  | { readonly kind: 'link'; readonly target: string }
+  | { readonly kind: 'there' | 'missing' | 'unknown' };
+type Walk = {
+  /** The parts of the canonical path that is reached, none for the root. */
+  at: string[];
+  /** The parts to come, the next one last. */
+  left: string[];
+  links: number;
+  /** How many parts of `at` are below the last one that exists. */
+  missing: number;
+  isKnown: boolean;
+};
+
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+/** Far more than an honest command line names; a hostile one would hold the gateway with lookups. */
+const MAX_LOOKUPS = 50_000;
+/** Parts below something missing are only counted, which is cheaper than a look. */
+const PARTS_PER_LOOKUP = 16;
+/** Of one part of a path, on every file system in use; what is longer does not exist. */
+const LONGEST_NAME = 255;
+
+/** Looks at the file system on behalf of one call: each place once, and not without end. */
+export class Lookups {
+  readonly #seen = new Map<string, Seen>();
+  readonly #names = new Map<string, readonly string[]>();
+  #left = MAX_LOOKUPS;
+
+  /** What stands at a path, its last part not followed. */
+  at(path: string): Seen {
+    const known = this.#seen.get(path);
+    if (known !== undefined) return known;
+    this.spend(1);
+    const seen = lookAt(path);
+    this.#seen.set(path, seen);
+    return seen;
+  }
+
+  /** The names in a directory; none where it cannot be listed. */
+  namesIn(directory: string): readonly string[] {
+    const known = this.#names.get(directory);
+    if (known !== undefined) return known;
+    const names: string[] = [];
+    for (const name of entriesOf(directory)) {
+      this.spend(1);
+      names.push(name);
+    }
+    this.#names.set(directory, names);
+    return names;
+  }
+
+  spend(lookups: number): void {
+    this.#left -= lookups;
+    // Boundary: the work that one call can cause before anybody has allowed it is bounded.
+    if (this.#left >= 0) return;
+    throw new RunnerProblem(
+      'runner/outside-workspace',
+      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} places, expected fewer`,
+    );
+  }
+}
+
+function* entriesOf(directory: string): Generator<string> {
+  let listing: ReturnType<typeof opendirSync>;
+  try {
+    listing = opendirSync(directory);
+  } catch {
+    // What cannot be listed by us cannot be expanded by a command with fewer rights.
+    return;
+  }
+  try {
+    for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) yield entry.name;
+  } finally {
+    listing.closeSync();
+  }
+}
+
+function lookAt(path: string): Seen {
+  try {
+    if (path.length - path.lastIndexOf('/') - 1 > LONGEST_NAME) return { kind: 'missing' };
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return { kind: 'missing' };
+    if (!stats.isSymbolicLink()) return { kind: 'there' };
+    return { kind: 'link', target: readlinkSync(path) };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';
+    return { kind: isMissing ? 'missing' : 'unknown' };
+  }
+}
+
+/** Resolves a path from a canonical directory, as the kernel would if all of its parts existed. */
+export function resolvePath(path: string, from: string, lookups = new Lookups()): Resolution {
+  const walk: Walk = { at: partsOf(from), left: [], links: 0, missing: 0, isKnown: true };
+  follow(walk, path, lookups);
+  while (walk.left.length > 0) step(walk, walk.left.pop() ?? '', lookups);
+  const { at, missing, links, isKnown } = walk;
+  return { path: `/${at.join('/')}`, exists: missing === 0, throughLink: links > 0, isKnown };
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '' && part !== '.');
+}
+
+/** Goes on with this path from where the walk is. */
+function follow(walk: Walk, path: string, lookups: Lookups): void {
+  // What a device name leads to depends on the process that opens it; ours would be the wrong one.
+  const isDevice = path.startsWith('/dev/') && walk.left.length === 0 && DEVICES.has(normalize(path));
+  const parts = partsOf(path);
+  lookups.spend(Math.ceil(parts.length / PARTS_PER_LOOKUP));
+  if (path.startsWith('/')) {
+    walk.missing = 0;
+    walk.at = isDevice ? partsOf(normalize(path)) : [];
+  }
+  if (isDevice) return;
+  // One at a time: a hostile path has thousands of parts, too many for the arguments of a call.
+  for (const part of parts.reverse()) walk.left.push(part);
+}
+
+function step(walk: Walk, part: string, lookups: Lookups): void {
+  if (part === '..') {
+    walk.at.pop();
+    walk.missing = Math.max(0, walk.missing - 1);
+    return;
+  }
+  walk.at.push(part);
+  const seen: Seen = walk.missing > 0 ? { kind: 'missing' } : lookups.at(`/${walk.at.join('/')}`);
+  if (seen.kind === 'link' && walk.links < MAX_LINKS) {
+    walk.links += 1;
+    walk.at.pop();
+    follow(walk, seen.target, lookups);
+    return;
+  }
+  if (seen.kind === 'there') return;
+  walk.missing += 1;
+  if (seen.kind !== 'missing') walk.isKnown = false;
+}

@@ -1,0 +1,43 @@
+import type { Config } from '../config/config.ts';
+import { DEFAULT_SETTINGS, type RunnerSettings } from './settings.ts';
+
+const EVERY_PROGRAM = '*';
+
+/** The settings that a configuration gives; `cwd` is where palisade was started, null where that says nothing. */
+export function settingsOf({ process, ceilings }: Config, cwd: string | null): RunnerSettings {
+  const here = cwd === null ? [] : [cwd];
+  const roots = process.workspaces.length > 0 ? process.workspaces : here;
+  const { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles } = process;
+  const defaults = { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles };
+  const highest = {
+    ...DEFAULT_SETTINGS.ceilings,
+    wallMs: ceilings.wallMs,
+    cpuMs: ceilings.cpuMs,
+    memoryBytes: ceilings.memoryBytes,
+    outputBytes: ceilings.outputBytes,
+    fileBytes: Math.max(DEFAULT_SETTINGS.ceilings.fileBytes, fileBytes),
+    processes: Math.max(DEFAULT_SETTINGS.ceilings.processes, processes),
+    openFiles: Math.max(DEFAULT_SETTINGS.ceilings.openFiles, openFiles),
+  };
+  return {
+    ...DEFAULT_SETTINGS,
+    workspaceRoots: roots,
+    defaultWorkspace: cwd ?? roots[0] ?? null,
+    allowedExecutables: process.executables.includes(EVERY_PROGRAM) ? 'any' : process.executables,
+    searchPath: process.searchPath,
+    envAllow: process.env,
+    readOnly: process.readOnly,
+    protectedPaths: process.protected,
+    defaults: {
+      ...defaults,
+      // A default never passes a ceiling that the operator lowered.
+      wallMs: Math.min(wallMs, highest.wallMs),
+      cpuMs: Math.min(cpuMs, highest.cpuMs),
+      memoryBytes: Math.min(memoryBytes, highest.memoryBytes),
+      outputBytes: Math.min(outputBytes, highest.outputBytes),
+    },
+    ceilings: highest,
+    egressHosts: process.egressHosts,
+    loosestEgress: process.egress,
+  };
+}

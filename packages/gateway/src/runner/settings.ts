@@ -1,0 +1,84 @@
+import type { EgressMode, ProcessLimits } from '../core/process.ts';
+
+/** What configuration says about commands. Paths are absolute. */
+export type RunnerSettings = {
+  /** A call's workspace is one of these or below one; none: nothing can run. */
+  readonly workspaceRoots: readonly string[];
+  /** The workspace of a call that names none. */
+  readonly defaultWorkspace: string | null;
+  /** Absolute paths, or names that are looked up on the search path. */
+  readonly allowedExecutables: 'any' | readonly string[];
+  /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never asked. */
+  readonly searchPath: readonly string[];
+  /** Names of variables that a caller may set; `*` stands for any characters. The never-list holds all the same. */
+  readonly envAllow: readonly string[];
+  /** Paths, beside the system's own, that a run may read and that arguments may name. */
+  readonly readOnly: readonly string[];
+  /** Paths in the workspace, relative to it, that a run must not change. */
+  readonly protectedPaths: readonly string[];
+  readonly defaults: ProcessLimits;
+  readonly ceilings: ProcessLimits;
+  /** Hosts, or `*.example.com`, that the network goes to where it goes at all. */
+  readonly egressHosts: readonly string[];
+  /** The loosest way of holding the network that a call may ask for. */
+  readonly loosestEgress: EgressMode;
+  /** HOME of the run; null: its workspace, so that no configuration of the host's user is read or written. */
+  readonly home: string | null;
+  readonly tmpDir: string;
+};
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+/** Enough for a compiler and a test run; not enough to trouble the machine. */
+const DEFAULT_PROCESS_LIMITS: ProcessLimits = {
+  wallMs: 60_000,
+  cpuMs: 60_000,
+  memoryBytes: GIB,
+  outputBytes: MIB,
+  fileBytes: 256 * MIB,
+  processes: 128,
+  openFiles: 1024,
+};
+
+const PROCESS_LIMIT_CEILINGS: ProcessLimits = {
+  wallMs: 15 * 60_000,
+  cpuMs: 15 * 60_000,
+  memoryBytes: 8 * GIB,
+  outputBytes: 64 * MIB,
+  fileBytes: 8 * GIB,
+  processes: 1024,
+  openFiles: 65_536,
+};
+
+/** Lets git, gcc, make and python work in a workspace once the operator names one. */
+export const DEFAULT_SETTINGS: RunnerSettings = {
+  workspaceRoots: [],
+  defaultWorkspace: null,
+  allowedExecutables: 'any',
+  searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
+  envAllow: [
+    'LANG',
+    'LANGUAGE',
+    'LC_*',
+    'TZ',
+    'TERM',
+    'COLORTERM',
+    'COLUMNS',
+    'LINES',
+    'NO_COLOR',
+    'FORCE_COLOR',
+    'CLICOLOR',
+    'CLICOLOR_FORCE',
+    'CI',
+    'SOURCE_DATE_EPOCH',
+  ],
+  readOnly: [],
+  protectedPaths: [],
+  defaults: DEFAULT_PROCESS_LIMITS,
+  ceilings: PROCESS_LIMIT_CEILINGS,
+  egressHosts: [],
+  loosestEgress: 'strict',
+  home: null,
+  tmpDir: '/tmp',
+};

@@ -1,0 +1,190 @@
+import type { Digest } from '../core/digest.ts';
+import type { EgressMode, ProcessTerms } from '../core/process.ts';
+import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
+import { type ClassifyDeps, classify, type Format } from './classify.ts';
+import { environmentOf } from './environment.ts';
+import { type FileFacts, isSameDirectory, isSameFile } from './file-facts.ts';
+import { hostsIn, isListedHost } from './hosts.ts';
+import type { ProcessInput } from './input.ts';
+import type { ProgramKind } from './interpreters.table.ts';
+import { meetLimits } from './meet-limits.ts';
+import type { Place } from './place.ts';
+import { quote, type RunnerCode, RunnerProblem } from './problem.ts';
+import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
+import { resolvePath } from './resolve-path.ts';
+import type { RunnerSettings } from './settings.ts';
+import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
+
+/*
+ * From what a caller asks to what would run. In comes a parsed input, all of it hostile, and the operator's settings,
+ * which are trusted; out go terms in which every path is canonical, every limit a number and every variable allowed, and
+ * the facts that policies judge. Nothing is started here and nothing is written.
+ *
+ * This room refuses what no policy could allow: a path outside the workspace, a variable of the loader, a limit that is
+ * none. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
+ *
+ * The look at the files is older than the run. `findChange` looks again, as late as the tier can call it; the tier opens
+ * the workspace by descriptor and compares it with the facts. In Tier B a swap after that still wins; in Tier C what lies
+ * outside is not mounted.
+ */
+
+export type RunnerDeps = ClassifyDeps & { readonly keepsakes: Keepsakes };
+
+/** What the policies are told about a command, beside its input. */
+export type ProcessFacts = {
+  readonly tier: 'b' | 'c';
+  readonly kind: ProgramKind;
+  readonly format: Format;
+  /** What reads the script that the executable is; null for a binary. */
+  readonly interpreter: string | null;
+  readonly executable: string;
+  readonly executableSha256: Digest;
+  readonly executablePlace: Place;
+  readonly args: readonly string[];
+  readonly workspace: string;
+  readonly cwd: string;
+  /** Every path that an argument can mean, resolved, each once. */
+  readonly paths: readonly string[];
+  readonly hosts: readonly string[];
+  /** The names of the variables that the caller sets. */
+  readonly variables: readonly string[];
+  readonly egress: EgressMode;
+  readonly seen: Seen;
+};
+
+/** What was looked at, for a second look. */
+export type Seen = {
+  readonly workspace: FileFacts;
+  readonly cwd: FileFacts;
+  readonly executable: FileFacts;
+  readonly args: readonly string[];
+  readonly paths: readonly string[];
+  readonly scope: ArgumentScope;
+};
+
+export type TermsResult =
+  | { readonly ok: true; readonly terms: ProcessTerms; readonly facts: ProcessFacts }
+  | { readonly ok: false; readonly code: RunnerCode; readonly message: string; readonly remedy?: string };
+
+const EGRESS_BY_LOOSENESS: readonly EgressMode[] = ['strict', 'preflight', 'none'];
+
+/** The terms of a command and the facts about it, or why it is refused. */
+export function termsOf(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): TermsResult {
+  try {
+    return { ok: true, ...draw(input, settings, deps) };
+  } catch (error) {
+    if (!(error instanceof RunnerProblem)) throw error;
+    const { code, message, remedy } = error;
+    return { ok: false, code, message, ...(remedy === undefined ? {} : { remedy }) };
+  }
+}
+
+type Drawn = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+
+function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): Drawn {
+  const limits = meetLimits(input.limits, settings);
+  const egress = chooseEgress(input.egress, settings.loosestEgress);
+  const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
+  const cwd = findCwd(input.cwd, workspace);
+  const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
+  const readOnly = settings.readOnly.map((path) => resolvePath(path, '/').path);
+  const scope = { ...settings, readOnly, cwd: cwd.path, workspace: workspace.path };
+  const executable = resolveExecutable(input.command, scope, deps.digests);
+  const argumentScope = argumentScopeOf(scope, env);
+  const found = pathsIn(input.args, argumentScope);
+  demandInside(found, 'argument');
+  demandInside(pathsIn(Object.values(input.env), argumentScope), 'value');
+  const paths = [...new Set(found.map(({ resolved }) => resolved))];
+  const hosts = hostsIn(input.args, executable.argv0);
+  if (egress === 'preflight') demandListed(hosts, settings.egressHosts);
+  const terms: ProcessTerms = {
+    executable: executable.path,
+    executableSha256: executable.sha256,
+    argv: [executable.argv0, ...input.args],
+    workspace: workspace.path,
+    cwd: cwd.path,
+    env,
+    stdin: input.stdin,
+    limits,
+    egress,
+    readOnly,
+    protectedPaths: settings.protectedPaths,
+  };
+  const { facts } = executable;
+  const seen: Seen = { workspace, cwd, executable: facts, args: input.args, paths, scope: argumentScope };
+  return { terms, facts: { ...factsOf(input, executable, scope, deps), egress, paths, hosts, seen } };
+}
+
+function factsOf(
+  { tier, args, env }: ProcessInput,
+  executable: Executable,
+  scope: ExecutableScope,
+  deps: ClassifyDeps,
+): Omit<ProcessFacts, 'egress' | 'hosts' | 'seen' | 'paths'> {
+  return {
+    tier: tier ?? 'c',
+    ...classify(executable, args, scope, deps),
+    executable: executable.path,
+    executableSha256: executable.sha256,
+    executablePlace: executable.place,
+    args,
+    workspace: scope.workspace,
+    cwd: scope.cwd,
+    variables: Object.keys(env),
+  };
+}
+
+function argumentScopeOf(
+  { cwd, workspace, readOnly }: ExecutableScope,
+  env: Readonly<Record<string, string>>,
+): ArgumentScope {
+  const home = resolvePath(env.HOME ?? workspace, '/').path;
+  return { cwd, workspace, readOnly, home, variables: env };
+}
+
+/** Boundary: one meaning of one argument that leads outside refuses the command. */
+function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'): void {
+  const outside = paths.find(({ place }) => place === 'outside');
+  if (outside === undefined) return;
+  const { argument, meaning, resolved } = outside;
+  const how = meaning === argument ? '' : `, read as ${quote(meaning)},`;
+  throw new RunnerProblem(
+    'runner/outside-workspace',
+    `Cannot run the command: the ${what} ${quote(argument)}${how} leads to ${quote(resolved)}, expected a path in the workspace or the system`,
+    'Name a path inside the workspace, or have the operator list the path as read-only.',
+  );
+}
+
+/** Boundary: a call asks for a network held as tightly as configured, or tighter. */
+function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode {
+  const egress = asked ?? 'strict';
+  if (EGRESS_BY_LOOSENESS.indexOf(egress) <= EGRESS_BY_LOOSENESS.indexOf(loosest)) return egress;
+  throw new RunnerProblem(
+    'runner/egress-denied',
+    `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
+    'Ask for a tighter mode, or have the operator loosen it.',
+  );
+}
+
+function demandListed(hosts: readonly string[], egressHosts: readonly string[]): void {
+  const unlisted = hosts.find((host) => !isListedHost(host, egressHosts));
+  if (unlisted === undefined) return;
+  throw new RunnerProblem(
+    'runner/egress-denied',
+    `Cannot run the command: its arguments name the host ${quote(unlisted)}, expected one of the allow-list`,
+    'Have the operator add the host to the egress allow-list.',
+  );
+}
+
+/** What is no longer as it was when the terms were drawn, in words; null when all of it is. */
+export function findChange({ seen }: Pick<ProcessFacts, 'seen'>): string | null {
+  const { workspace, cwd, executable, args, paths, scope } = seen;
+  if (!isSameDirectory(workspace)) return `the workspace ${quote(workspace.path)} is another directory`;
+  if (!isSameDirectory(cwd)) return `the working directory ${quote(cwd.path)} is another directory`;
+  if (!isSameFile(executable)) return `the program ${quote(executable.path)} is another file`;
+  // A link that points elsewhere now, or stands where none was, gives other paths for the same words.
+  const before = new Set(paths);
+  const moved = pathsIn(args, scope).find(({ resolved }) => !before.has(resolved));
+  if (moved === undefined) return null;
+  return `the argument ${quote(moved.argument)} leads to ${quote(moved.resolved)} now`;
+}

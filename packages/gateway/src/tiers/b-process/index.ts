@@ -1,0 +1,44 @@
+import { arch } from 'node:os';
+import type { CommandPlan, CommandTier } from '../process/command-plan.ts';
+import { missingFact, sharedNamespace } from '../process/command-plan.ts';
+import { seccompProgram } from '../seccomp/filter.ts';
+import { filterWishB, planB } from './plan.ts';
+
+/*
+ * Tier B: a native command under limits. Resource control, not confinement, and the receipt says so: without namespaces
+ * the command reads what its user may read.
+ */
+
+/** What the probe found. */
+export type ProcessFindings = {
+  readonly launcher: string;
+  readonly launcherSha256: string;
+  readonly hasNamespaces: boolean;
+  readonly hasLandlock: boolean;
+  /** Our own namespaces, by name: a run must not be in them where it has new ones. */
+  readonly ownNamespaces: Readonly<Record<string, string>>;
+  readonly ownThreads: () => number;
+};
+
+export function processTier(found: ProcessFindings): CommandTier {
+  const { launcher, launcherSha256, hasNamespaces, hasLandlock } = found;
+  return {
+    name: 'b',
+    executor: `palisade-launcher@${launcherSha256}`,
+    about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
+    plan: (terms, { cgroups, asRoot }) => {
+      const plan = planB(terms, {
+        ...{ launcher, hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot },
+        seccomp: seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', filterWishB(terms)),
+        ownThreads: hasNamespaces ? 0 : found.ownThreads(),
+      });
+      if (!plan.ok) return plan;
+      const { file, launcherWords: argv, env, cwd, descriptors, expected } = plan;
+      const missing: CommandPlan['missing'] = (facts) =>
+        missingFact(facts, expected.equal) ??
+        sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
+        (expected.landlock && facts.landlock === '0' ? 'Landlock is off, expected it on' : null);
+      return { ok: true, file, argv, args: [], env, cwd, descriptors, missing };
+    },
+  };
+}

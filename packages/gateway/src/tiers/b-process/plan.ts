@@ -1,0 +1,156 @@
+/**
+ * Tier B as data: a native command under limits. The command comes with every word checked and may be hostile once it
+ * runs. The launcher sets the limits, takes away privileges and system calls, and ends the whole tree; this is resource
+ * control and says so: without more help from the kernel the command reads what its user may read. What this machine
+ * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ */
+import type { ProcessTerms } from '../../core/process.ts';
+import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
+import { type AsRoot, identityWords, limitFacts, limitWords } from '../plan/launcher-words.ts';
+import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
+
+/** What the probe found on this machine. */
+export type ProcessHost = {
+  /** The launcher's absolute path. */
+  readonly launcher: string;
+  /** User, PID, mount and IPC namespaces can be made by the user that the run gets. */
+  readonly hasNamespaces: boolean;
+  readonly hasLandlock: boolean;
+  /** The filter of `filterWishB` for these terms. */
+  readonly seccomp: Uint8Array;
+  /** How many groups the run joins. */
+  readonly cgroupDescriptors: number;
+  readonly asRoot: AsRoot | null;
+  /** Threads that the user of the run has now; the kernel counts them all when there are no namespaces. */
+  readonly ownThreads: number;
+};
+
+/** What a descriptor is for; their numbers are 3, 4, … in the order of the list. */
+export type ProcessDescriptor =
+  | { readonly role: 'status' }
+  | { readonly role: 'control' }
+  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
+  | { readonly role: 'workspace' }
+  | { readonly role: 'cgroup'; readonly index: number };
+
+/** What the launcher must report, or the run does not count as held. Names are without "fact.". */
+export type ProcessExpectation = {
+  readonly equal: Readonly<Record<string, string>>;
+  /** Namespaces that must differ from the gateway's own. */
+  readonly newNamespaces: readonly string[];
+  readonly landlock: boolean;
+};
+
+export type ProcessPlan = {
+  readonly ok: true;
+  readonly file: string;
+  /** The launcher's words, its own name first. */
+  readonly launcherWords: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly descriptors: readonly ProcessDescriptor[];
+  readonly expected: ProcessExpectation;
+};
+
+const FIRST_DESCRIPTOR = 3;
+/** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
+const REAPERS = 1;
+
+/** Which sockets the filter leaves; with no network at all nothing else in this tier would stop them. */
+export function filterWishB(terms: ProcessTerms): { readonly unixSockets: boolean; readonly inet: boolean } {
+  return { unixSockets: false, inet: terms.egress !== 'strict' };
+}
+
+/** Turns checked terms into the words of the launcher, or refuses; what it returns holds every limit of the terms. */
+export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | PlanRefusal {
+  const refusal =
+    checkTerms(terms) ?? checkIdentity(host.asRoot) ?? checkFilter(host.seccomp) ?? checkProtection(terms);
+  if (refusal !== null) return refusal;
+
+  const descriptors = listDescriptors(host);
+  const processes = processLimit(terms, host);
+  const words = [
+    'palisade-launcher',
+    'mode=run',
+    ...limitWords(terms.limits, processes),
+    ...descriptorWords(descriptors),
+    ...placeWords(terms, host, descriptors),
+    ...confinementWords(terms, host),
+    'facts=1',
+    '--',
+    terms.executable,
+    ...terms.argv,
+  ];
+  return {
+    ok: true,
+    file: host.launcher,
+    launcherWords: words,
+    env: terms.env,
+    // A run that changes its user enters its workspace through the launcher, which can always reach it.
+    cwd: host.asRoot === null ? terms.cwd : '/',
+    descriptors,
+    expected: expectation(terms, host, processes),
+  };
+}
+
+function checkProtection(terms: ProcessTerms): PlanRefusal | null {
+  const [first] = terms.protectedPaths;
+  if (first === undefined) return null;
+  return unenforceable(
+    `Cannot protect "${first}": tier B lets a run write to all of its workspace, expected no protected paths`,
+    'Run the command in tier C, or leave the protection to the list of changes after the run.',
+  );
+}
+
+function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
+  const cgroups = Array.from(
+    { length: host.cgroupDescriptors },
+    (_, index) => ({ role: 'cgroup', index }) as const,
+  );
+  const workspace = host.asRoot === null ? [] : [{ role: 'workspace' } as const];
+  const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
+  return [{ role: 'status' }, { role: 'control' }, seccomp, ...workspace, ...cgroups];
+}
+
+function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
+  return descriptors.flatMap(({ role }, index) =>
+    role === 'workspace' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
+  );
+}
+
+function placeWords(
+  terms: ProcessTerms,
+  { asRoot }: ProcessHost,
+  descriptors: readonly ProcessDescriptor[],
+): readonly string[] {
+  if (asRoot === null) return [];
+  const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
+  // The descriptor leads to the workspace even where the run's user cannot walk to it.
+  const enter = terms.cwd === terms.workspace ? 'chdir=1' : `cwd=${terms.cwd}`;
+  return [...identityWords(asRoot, workspaceFd), enter];
+}
+
+function confinementWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {
+  if (host.hasNamespaces) return ['ns=1'];
+  return usesLandlock(terms, host) ? ['ro=/', 'rw=/dev', 'rw=/tmp', `rw=${terms.workspace}`] : [];
+}
+
+/** Landlock takes TCP away as well, so it can only stand in where the run was to have no network. */
+function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
+  return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict';
+}
+
+function processLimit({ limits }: ProcessTerms, host: ProcessHost): number {
+  // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
+  return limits.processes + (host.hasNamespaces ? REAPERS : host.ownThreads);
+}
+
+function expectation(terms: ProcessTerms, host: ProcessHost, processes: number): ProcessExpectation {
+  const { asRoot } = host;
+  const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
+  return {
+    equal: { ...ids, nnp: '1', seccomp: '2', ...limitFacts(terms.limits, processes) },
+    newNamespaces: host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : [],
+    landlock: usesLandlock(terms, host),
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
+ * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
+ * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
+ * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
+ * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ */
+import type { ProcessTerms } from '../../core/process.ts';
+import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
+import { type AsRoot, identityWords, limitWords } from '../plan/launcher-words.ts';
+import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
+import { expectation, type JailExpectation } from './expectation.ts';
+import * as mounts from './mounts.ts';
+import { checkExecutable, checkReadOnly, moveInside, placeWorkspace, type WorkspacePlace } from './places.ts';
+import { JAIL_HOME, JAIL_HOST, JAIL_ID, JAIL_LAUNCHER, JAIL_PATH, JAIL_TMP } from './root.table.ts';
+import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
+
+/** What the probe found on this machine. */
+export type JailHost = {
+  /** Bubblewrap's absolute path. */
+  readonly bwrap: string;
+  readonly bwrapVersion: BwrapVersion;
+  /** The options that its help lists. */
+  readonly bwrapOptions: readonly string[];
+  /** The launcher's absolute path. */
+  readonly launcher: string;
+  /** The filter of FILTER_WISH_C. */
+  readonly seccomp: Uint8Array;
+  /** How many groups the run joins. */
+  readonly cgroupDescriptors: number;
+  /** Null only when the gateway is not root. */
+  readonly asRoot: AsRoot | null;
+  /** Which of SYSTEM_ROOTS exist. */
+  readonly systemRoots: readonly mounts.HostPath[];
+  /** Which of ETC_BINDS exist. */
+  readonly etc: readonly mounts.HostPath[];
+};
+
+export type JailPlan = {
+  readonly ok: true;
+  /** Bubblewrap, or the launcher before it when a user is to be changed or a group to be joined. */
+  readonly file: string;
+  /** The command line, its own name first; it names nothing of the host but the command. */
+  readonly argv: readonly string[];
+  /** What the `args` descriptor carries: each with a NUL after it. */
+  readonly args: readonly string[];
+  /** Empty: bubblewrap's own environment would be seen inside. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly descriptors: readonly mounts.JailDescriptor[];
+  /** Where the workspace is inside. */
+  readonly workspace: string;
+  readonly expected: JailExpectation;
+};
+
+/** Network sockets stay, as programs talk to themselves; where they lead is the network namespace's matter. */
+export const FILTER_WISH_C = { unixSockets: false, inet: true } as const;
+
+const FIRST_DESCRIPTOR = 3;
+/** Bubblewrap takes 9,000 words at most, on its command line and from descriptors together. */
+const MOST_WORDS = 9_000;
+/** The launcher is the first process of the jail and counts as one of the run. */
+const REAPERS = 1;
+
+/** Turns checked terms into a jail, or refuses; what it returns holds every term. */
+export function planC(terms: ProcessTerms, host: JailHost): JailPlan | PlanRefusal {
+  const refusal =
+    checkTerms(terms) ?? checkHost(host) ?? checkProtection(terms, host) ?? checkExecutable(terms);
+  if (refusal !== null) return refusal;
+  const place = placeWorkspace(terms.workspace);
+  const plan = layOut(terms, host, place);
+  return checkReadOnly(terms, place.inside) ?? checkLength(plan) ?? plan;
+}
+
+function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): JailPlan {
+  const descriptors: mounts.JailDescriptor[] = [];
+  const allot: mounts.Allot = (descriptor) => FIRST_DESCRIPTOR - 1 + descriptors.push(descriptor);
+  const argsFd = allot({ role: 'args' });
+  const args = [
+    ...namespaceOptions(terms, host),
+    ...environmentOptions(terms.env),
+    ...['--seccomp', String(allot({ role: 'seccomp', bytes: host.seccomp }))],
+    ...['--json-status-fd', String(allot({ role: 'json-status' }))],
+    ...mounts.systemOptions(host.systemRoots),
+    ...mounts.etcOptions(host.etc, terms.egress !== 'strict', allot),
+    ...mounts.memoryOptions(terms.limits.memoryBytes),
+    ...mounts.launcherOptions(allot),
+    ...mounts.bindOptions(terms, place, allot),
+    ...['--remount-ro', '/'],
+    ...['--chdir', moveInside(terms.cwd, terms.workspace, place.inside)],
+  ];
+  const processes = terms.limits.processes + REAPERS;
+  const jail = [
+    ...['bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, 'mode=run'],
+    ...limitWords(terms.limits, processes),
+    ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`, 'facts=1', '--'],
+    ...[moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
+  ];
+  const outer = outerWords(host, descriptors, allot);
+  return {
+    ok: true,
+    file: outer.length > 0 ? host.launcher : host.bwrap,
+    argv: [...outer, ...jail],
+    args,
+    env: {},
+    cwd: '/',
+    descriptors,
+    workspace: place.inside,
+    expected: expectation(terms, place.inside, processes),
+  };
+}
+
+function namespaceOptions(terms: ProcessTerms, host: JailHost): readonly string[] {
+  return [
+    ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
+    ...(terms.egress === 'strict' ? ['--unshare-net'] : []),
+    ...(host.bwrapOptions.includes('--disable-userns') ? ['--disable-userns'] : []),
+    ...['--uid', String(JAIL_ID), '--gid', String(JAIL_ID), '--hostname', JAIL_HOST],
+    ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--as-pid-1'],
+  ];
+}
+
+function environmentOptions(env: ProcessTerms['env']): readonly string[] {
+  const inside: Readonly<Record<string, string>> = {
+    PATH: JAIL_PATH,
+    ...env,
+    HOME: JAIL_HOME,
+    TMPDIR: JAIL_TMP,
+  };
+  const names = Object.keys(inside).sort();
+  return ['--clearenv', ...names.flatMap((name) => ['--setenv', name, inside[name] ?? ''])];
+}
+
+/** The stage before bubblewrap, where there is something to do that it cannot: ids, groups, idmapped workspace. */
+function outerWords(
+  host: JailHost,
+  descriptors: readonly mounts.JailDescriptor[],
+  allot: mounts.Allot,
+): readonly string[] {
+  if (host.asRoot === null && host.cgroupDescriptors === 0) return [];
+  const keep = descriptors.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
+  const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
+  const identity = host.asRoot === null ? [] : identityWords(host.asRoot, workspaceFd);
+  const indices = Array.from({ length: host.cgroupDescriptors }, (_, index) => index);
+  const groups = indices.map((index) => `cgroup=${allot({ role: 'cgroup', index })}`);
+  return ['palisade-launcher', 'mode=exec', ...identity, ...groups, ...keep, '--', host.bwrap];
+}
+
+function checkHost(host: JailHost): PlanRefusal | null {
+  const missing = REQUIRED_OPTIONS.find((option) => !host.bwrapOptions.includes(option));
+  if (missing !== undefined) {
+    return unenforceable(
+      `Cannot build a jail: bubblewrap ${host.bwrapVersion.join('.')} has no ${missing}, expected one that has`,
+      'Install bubblewrap 0.12 or newer, or the security update of your distribution.',
+    );
+  }
+  return checkIdentity(host.asRoot) ?? checkFilter(host.seccomp);
+}
+
+function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | null {
+  const [first] = terms.protectedPaths;
+  // Boundary: older versions follow links of the workspace to the host when they make a mount point below it.
+  const isSafe = isAtLeast(host.bwrapVersion, NESTED_MOUNTS_SINCE);
+  const canBind = host.bwrapOptions.includes('--ro-bind-fd');
+  if (first === undefined || (isSafe && canBind)) return null;
+  return unenforceable(
+    `Cannot protect "${first}" in the workspace: bubblewrap is ${host.bwrapVersion.join('.')}, expected ${NESTED_MOUNTS_SINCE.join('.')} or newer`,
+    'Install bubblewrap 0.12 or newer, or leave the protection to the list of changes after the run.',
+  );
+}
+
+function checkLength({ argv, args }: JailPlan): PlanRefusal | null {
+  const words = argv.length + args.length;
+  if (words <= MOST_WORDS) return null;
+  return unenforceable(
+    `Cannot build the jail: it takes ${words} words, expected at most ${MOST_WORDS}`,
+    'Name fewer read-only paths, variables or arguments.',
+  );
+}

@@ -1,0 +1,168 @@
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GroupLimits } from './controllers.table.ts';
+import { type GroupFiles, tryRemove } from './group-files.ts';
+import { kindOf, makePart, type Part, type Place, processesIn, readUsage, treeOf } from './part.ts';
+
+export type GroupUsage = {
+  readonly peakMemoryBytes: number | null;
+  readonly cpuUs: number | null;
+  readonly oomKills: number;
+  readonly pidsRefused: number;
+};
+
+/** A killed process is gone within milliseconds, unless it waits for a device. */
+const KILL_AT_MOST_MS = 5_000;
+const REMOVE_AT_MOST_MS = 3_000;
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 50;
+
+/** Makes the group of one run in every tree, or none at all and throws. */
+export function makeRunGroup(
+  files: GroupFiles,
+  places: readonly Place[],
+  name: string,
+  limits: GroupLimits,
+): RunGroup {
+  const parts: Part[] = [];
+  try {
+    for (const place of places) parts.push(makePart(files, place, name, limits));
+  } catch (error) {
+    for (const { descriptor, directory } of parts) {
+      files.close(descriptor);
+      tryRemove(files, directory);
+    }
+    throw error;
+  }
+  return new RunGroup(files, parts);
+}
+
+/** The groups that hold all processes of one run, one in each tree that is used. */
+export class RunGroup {
+  readonly #files: GroupFiles;
+  readonly #parts: readonly (Place | Part)[];
+  /** What is counted before the end is brought about, and the last that the kernel said before the group went. */
+  #refusedBeforeKill: number | null = null;
+  #last: GroupUsage | null = null;
+  #removal: Promise<void> | null = null;
+
+  /** Of parts that were just made, or of those that a process which is gone has left. */
+  constructor(files: GroupFiles, parts: readonly (Place | Part)[]) {
+    this.#files = files;
+    this.#parts = parts;
+  }
+
+  /** Whoever writes "0" to each of them, before it starts anything, is in the group with all its descendants. */
+  get descriptors(): readonly number[] {
+    // Boundary: a number that was closed may be another file by now, and would be handed to a command.
+    if (this.#last !== null) return [];
+    return this.#parts.flatMap((part) => ('descriptor' in part ? [part.descriptor] : []));
+  }
+
+  /** What was achieved, for the receipt: the trees, and the limits as the kernel read them back. */
+  facts(): Record<string, string | number> {
+    const facts: Record<string, string | number> = { cgroup_kind: kindOf(this.#parts) };
+    for (const part of this.#parts) {
+      const tree = part.version === 2 ? 'v2' : part.controllers.join(',');
+      facts[`cgroup_path_${tree}`] = `/${relative(part.mount, part.directory)}`;
+      if ('limits' in part) Object.assign(facts, part.limits);
+    }
+    return facts;
+  }
+
+  /** What the run has used so far; after `remove` what it used at last. */
+  usage(): GroupUsage {
+    const read = (usage: keyof GroupUsage) => readUsage(this.#files, this.#parts, usage);
+    return (
+      this.#last ?? {
+        peakMemoryBytes: read('peakMemoryBytes'),
+        cpuUs: read('cpuUs'),
+        oomKills: read('oomKills') ?? 0,
+        pidsRefused: this.#refusedBeforeKill ?? read('pidsRefused') ?? 0,
+      }
+    );
+  }
+
+  /** Kills every process in the group, whatever session or parent it has; true when none is left. */
+  async kill(): Promise<boolean> {
+    return this.#until(KILL_AT_MOST_MS, () => {
+      if (this.#processes().length > 0) this.#killOnce();
+      return this.#processes().length === 0;
+    });
+  }
+
+  /** Kills what is left, removes the group and closes its descriptors; throws when the kernel still holds it. */
+  remove(): Promise<void> {
+    this.#removal ??= this.#remove();
+    return this.#removal;
+  }
+
+  async #remove(): Promise<void> {
+    await this.kill();
+    const { descriptors } = this;
+    this.#last = this.usage();
+    for (const descriptor of descriptors) this.#files.close(descriptor);
+    let reason = '';
+    const gone = await this.#until(REMOVE_AT_MOST_MS, () => {
+      reason =
+        this.#parts.map(({ directory }) => this.#removeTree(directory)).find((each) => each !== '') ?? '';
+      // Who joined in the last moment.
+      if (reason !== '' && this.#processes().length > 0) this.#killOnce();
+      return reason === '';
+    });
+    if (gone) return;
+    throw new Error(`Cannot remove control group: ${reason}, expected no process in it`);
+  }
+
+  /** Why the tree is still there; empty when it is not. A group is busy until its zombies are reaped. */
+  #removeTree(directory: string): string {
+    const errnos = treeOf(this.#files, directory).map((each) => tryRemove(this.#files, each));
+    const errno = errnos.find((each) => each !== null && each !== 'ENOENT');
+    return errno === undefined ? '' : `"${directory}" gives ${errno}`;
+  }
+
+  #processes(): number[] {
+    return this.#parts.flatMap(({ directory }) => processesIn(this.#files, directory));
+  }
+
+  #killOnce(): void {
+    const rest = this.#parts.filter(({ directory }) => !tryWrite(this.#files, directory, 'cgroup.kill', '1'));
+    if (rest.length === this.#parts.length) this.#stopForks();
+    for (const { directory } of rest) processesIn(this.#files, directory).forEach(killProcess);
+  }
+
+  /** A storm of forks could outrun a loop that kills one by one. */
+  #stopForks(): void {
+    this.#refusedBeforeKill ??= readUsage(this.#files, this.#parts, 'pidsRefused');
+    for (const { directory } of this.#parts) tryWrite(this.#files, directory, 'pids.max', '0');
+  }
+
+  async #until(atMostMs: number, isDone: () => boolean): Promise<boolean> {
+    let pauseMs = FIRST_PAUSE_MS;
+    for (let waitedMs = 0; !isDone(); waitedMs += pauseMs) {
+      if (waitedMs >= atMostMs) return false;
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await sleep(pauseMs);
+    }
+    return true;
+  }
+}
+
+function tryWrite(files: GroupFiles, directory: string, file: string, text: string): boolean {
+  try {
+    files.write(join(directory, file), text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function killProcess(pid: number): void {
+  // Boundary: 0 stands for a process of another PID namespace, and kill(0) would hit every process of our own group.
+  if (pid <= 0 || pid === process.pid) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended meanwhile, or it is not ours to kill: then the group stays, and `kill` says so.
+  }
+}

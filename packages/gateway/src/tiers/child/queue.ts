@@ -1,0 +1,86 @@
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+
+export type QueueTerms = {
+  readonly signal: AbortSignal;
+  /** The time of the monotonic clock until which it is worth while to wait for a place. */
+  readonly deadlineMs: number;
+};
+
+/** A longer timer would fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/**
+ * Lets so many works run at once and no more: more launches than cores only make each of them slower. The others wait in
+ * the order in which they came; nobody overtakes, and who is cancelled or too late leaves without having started.
+ */
+export class LaunchQueue {
+  readonly #clock: Clock;
+  /** In the order in which they came; calling one lets it in. */
+  readonly #waiting = new Set<() => void>();
+  /** Above zero only while nobody waits. */
+  #free: number;
+
+  constructor({ width, clock }: { readonly width: number; readonly clock: Clock }) {
+    if (!Number.isSafeInteger(width) || width < 1) {
+      throw new RangeError(`Cannot make queue: its width is ${width}, expected a whole number from 1`);
+    }
+    this.#free = width;
+    this.#clock = clock;
+  }
+
+  /** Runs the work once there is a place for it; the place is free again when the work has settled. */
+  async run<T>(work: () => Promise<T>, { signal, deadlineMs }: QueueTerms): Promise<T> {
+    if (signal.aborted) throw cancelled();
+    const leftMs = deadlineMs - this.#clock.monotonicMs();
+    // Boundary: a deadline that is no number is no reason to wait for ever.
+    if (!(leftMs > 0)) throw tooLate();
+    if (this.#free > 0) this.#free -= 1;
+    else await this.#wait(signal, leftMs);
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  #wait(signal: AbortSignal, leftMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stopWaiting = () => {
+        this.#waiting.delete(enter);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+      };
+      const enter = () => {
+        stopWaiting();
+        resolve();
+      };
+      const giveUp = (why: CodedError) => {
+        stopWaiting();
+        reject(why);
+      };
+      const onAbort = () => giveUp(cancelled());
+      const timer = setTimeout(() => giveUp(tooLate()), Math.min(leftMs, MAX_TIMER_MS));
+      signal.addEventListener('abort', onAbort);
+      this.#waiting.add(enter);
+    });
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}
+
+function cancelled(): CodedError {
+  return new CodedError('tier/cancelled', 'Cannot start command: the caller cancelled it while it waited');
+}
+
+function tooLate(): CodedError {
+  return new CodedError(
+    'tier/timed-out',
+    'Cannot start command: no place came free before its deadline, expected one in time',
+    { remedy: 'Call again later, or ask the operator to let more commands run at once.' },
+  );
+}

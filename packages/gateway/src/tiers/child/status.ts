@@ -1,0 +1,173 @@
+/*
+ * Reads what the launcher said on its status descriptor. The command does not have that descriptor, but it can kill the
+ * launcher in the middle of a line and much of what is said (mount points, cgroup names) has its words in it. So the
+ * grammar is closed: a key that is not known, is said twice or has a value of another form makes all of it worthless, and
+ * what has no end of line was not said.
+ */
+
+export type LauncherUsage = {
+  readonly userUs: number;
+  readonly systemUs: number;
+  readonly maxRssKb: number;
+  readonly readBlocks: number;
+  readonly writeBlocks: number;
+  readonly wallUs: number;
+};
+
+export type LauncherStatus = {
+  /** By their names after `fact.`; bytes that are not printable stay as the launcher writes them, \xNN. */
+  readonly facts: Readonly<Record<string, string>>;
+  readonly pid: number | null;
+  readonly exit: number | null;
+  readonly signal: number | null;
+  readonly limit: 'cpu' | 'wall' | 'output' | null;
+  readonly cancelled: boolean;
+  /** The command could not be executed. */
+  readonly execError: { readonly errno: number; readonly name: string } | null;
+  /** The launcher could not set up what it was asked; nothing was executed. */
+  readonly failed: { readonly step: string; readonly errno: number; readonly name: string } | null;
+  /** Of the whole tree; null unless all of it was said. */
+  readonly usage: LauncherUsage | null;
+  readonly outputBytes: number | null;
+  /** How many processes were killed after the command had ended. */
+  readonly left: number | null;
+  /** The launcher said all it had to say. */
+  readonly done: boolean;
+};
+
+export type ParsedStatus =
+  | { readonly ok: true; readonly value: LauncherStatus }
+  | { readonly ok: false; readonly message: string };
+
+/** More than any machine has mounts for. */
+export const MAX_STATUS_BYTES = 262_144;
+const MAX_LINES = 256;
+
+const COUNT = /^(?:0|[1-9][0-9]{0,14})$/;
+const YES = /^1$/;
+
+/** Every key but the facts, and what its value looks like. */
+const GRAMMAR: Readonly<Record<string, RegExp>> = {
+  launcher: YES,
+  pid: /^[1-9][0-9]{0,9}$/,
+  execerror: /^(?<errno>[1-9][0-9]{0,3}) (?<name>[A-Z][A-Z0-9_]{1,31})$/,
+  failed: /^(?<step>[!-~]{1,64}) errno=(?<errno>0|[1-9][0-9]{0,3}) (?<name>[A-Z][A-Z0-9_]{1,31})$/,
+  limit: /^(?:cpu|wall|output)$/,
+  cancelled: YES,
+  exit: /^(?:[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$/,
+  signal: /^(?:[1-9]|[1-5][0-9]|6[0-4])$/,
+  utime_us: COUNT,
+  stime_us: COUNT,
+  maxrss_kb: COUNT,
+  inblock: COUNT,
+  oublock: COUNT,
+  wall_us: COUNT,
+  output_bytes: COUNT,
+  left: COUNT,
+  done: YES,
+};
+
+const FACT_KEY = /^fact\.[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/;
+/** Printable, and a backslash only where it begins an escape. */
+const FACT_VALUE = /^(?:[ -[\]-~]|\\x[0-9a-fA-F]{2})*$/;
+
+/** Reads the whole lines of a status. It never throws; whatever it accepts was said once and in full. */
+export function parseStatus(bytes: Uint8Array): ParsedStatus {
+  // Boundary: the amount is bounded before anything is looked at.
+  if (bytes.length > MAX_STATUS_BYTES) {
+    return refuse(`it has ${bytes.length} bytes, expected at most ${MAX_STATUS_BYTES}`);
+  }
+  const lines = wholeLines(bytes);
+  if (lines.length > MAX_LINES) return refuse(`it has ${lines.length} lines, expected at most ${MAX_LINES}`);
+  const said = new Map<string, string>();
+  for (const [index, line] of lines.entries()) {
+    const wrong = addLine(said, line);
+    if (wrong !== null) return refuse(`line ${index + 1} ${wrong}`);
+  }
+  return { ok: true, value: statusOf(said) };
+}
+
+function refuse(what: string): ParsedStatus {
+  return { ok: false, message: `Cannot read the status of the launcher: ${what}` };
+}
+
+/** A last line that was cut off could pass for another value, so it does not count. */
+function wholeLines(bytes: Uint8Array): string[] {
+  const { buffer, byteOffset } = bytes;
+  const end = bytes.lastIndexOf(0x0a);
+  if (end === -1) return [];
+  // One character for each byte: what is not ASCII fits no form below.
+  return Buffer.from(buffer, byteOffset, end).toString('latin1').split('\n');
+}
+
+/** Adds what a line says; gives what is wrong with it otherwise. */
+function addLine(said: Map<string, string>, line: string): string | null {
+  const [, key = '', value = ''] = /^([^=]{1,64})=(.*)$/s.exec(line) ?? [];
+  const form = FACT_KEY.test(key) ? FACT_VALUE : Object.hasOwn(GRAMMAR, key) ? GRAMMAR[key] : undefined;
+  if (form === undefined) return 'has no key that is known';
+  if (!form.test(value)) return `has a value of another form than that of "${key}"`;
+  // Boundary: what the launcher said cannot be said anew by anybody who comes later.
+  if (said.has(key)) return `has the key "${key}" again, expected it once`;
+  // What fails at the very beginning fails before the launcher says who it is.
+  if (said.size === 0 && key !== 'launcher' && key !== 'failed') {
+    return `has the key "${key}", expected "launcher" first`;
+  }
+  if (said.has('done')) return `has the key "${key}", expected nothing after "done"`;
+  const hasEnd = said.has('exit') || said.has('signal');
+  if (hasEnd && (key === 'exit' || key === 'signal')) return `has the key "${key}", expected one end alone`;
+  if (key === 'done' && !hasEnd && !said.has('failed'))
+    return 'has the key "done", expected an end before it';
+  said.set(key, value);
+  return null;
+}
+
+function statusOf(said: ReadonlyMap<string, string>): LauncherStatus {
+  const count = (key: string) => (said.has(key) ? Number(said.get(key)) : null);
+  return {
+    facts: factsOf(said),
+    pid: count('pid'),
+    exit: count('exit'),
+    signal: count('signal'),
+    limit: (said.get('limit') ?? null) as LauncherStatus['limit'],
+    cancelled: said.has('cancelled'),
+    execError: groupsOf(said, 'execerror', ({ errno = '', name = '' }) => ({ errno: Number(errno), name })),
+    failed: groupsOf(said, 'failed', ({ step = '', errno = '', name = '' }) => ({
+      step,
+      errno: Number(errno),
+      name,
+    })),
+    usage: usageOf(count),
+    outputBytes: count('output_bytes'),
+    left: count('left'),
+    done: said.has('done'),
+  };
+}
+
+function factsOf(said: ReadonlyMap<string, string>): Record<string, string> {
+  const facts: Record<string, string> = Object.create(null);
+  for (const [key, value] of said) {
+    if (key.startsWith('fact.')) facts[key.slice('fact.'.length)] = value;
+  }
+  return facts;
+}
+
+function groupsOf<T>(
+  said: ReadonlyMap<string, string>,
+  key: string,
+  make: (groups: Readonly<Record<string, string>>) => T,
+): T | null {
+  const groups = GRAMMAR[key]?.exec(said.get(key) ?? '')?.groups;
+  return groups === undefined ? null : make(groups);
+}
+
+function usageOf(count: (key: string) => number | null): LauncherUsage | null {
+  const userUs = count('utime_us');
+  const systemUs = count('stime_us');
+  const maxRssKb = count('maxrss_kb');
+  const readBlocks = count('inblock');
+  const writeBlocks = count('oublock');
+  const wallUs = count('wall_us');
+  if (userUs === null || systemUs === null || maxRssKb === null) return null;
+  if (readBlocks === null || writeBlocks === null || wallUs === null) return null;
+  return { userUs, systemUs, maxRssKb, readBlocks, writeBlocks, wallUs };
+}

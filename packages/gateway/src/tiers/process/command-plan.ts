@@ -1,0 +1,65 @@
+import type { ProcessTerms } from '../../core/process.ts';
+import type { AsRoot } from '../plan/launcher-words.ts';
+import type { PlanRefusal } from '../plan/unenforceable.ts';
+
+/** What a descriptor of a plan is for; the kinds of all tiers together. */
+export type Role =
+  | { readonly role: 'args' | 'json-status' | 'status' | 'control' | 'launcher' | 'workspace' }
+  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
+  | { readonly role: 'bytes'; readonly path: string; readonly text: string }
+  | { readonly role: 'pinned' | 'protected'; readonly path: string }
+  | { readonly role: 'cgroup'; readonly index: number };
+
+/** A command with its sandbox, ready to be started. */
+export type CommandPlan = {
+  readonly ok: true;
+  readonly file: string;
+  /** The command line, its own name first. */
+  readonly argv: readonly string[];
+  /** Options that go through a descriptor. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly descriptors: readonly Role[];
+  /** Says what the reported facts lack of what the plan holds; null when they prove it. */
+  readonly missing: (facts: Readonly<Record<string, string>>) => string | null;
+};
+
+/** What is known only when the run begins. */
+export type RunPlace = { readonly cgroups: number; readonly asRoot: AsRoot | null };
+
+/** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
+export type CommandTier = {
+  readonly name: 'b' | 'c';
+  readonly executor: string;
+  /** Facts of the machine and the programs that hold the sandbox. */
+  readonly about: Readonly<Record<string, string | number | boolean>>;
+  readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
+};
+
+/** Which facts are not as they were expected, as words; null when all are. */
+export function missingFact(
+  facts: Readonly<Record<string, string>>,
+  equal: Readonly<Record<string, string>>,
+): string | null {
+  for (const [name, expected] of Object.entries(equal)) {
+    const is = facts[name];
+    if (is !== expected) return `${name} is ${is ?? 'not reported'}, expected ${expected}`;
+  }
+  return null;
+}
+
+/** Which namespace is the gateway's own although the plan has a new one; null when none is. */
+export function sharedNamespace(
+  facts: Readonly<Record<string, string>>,
+  names: readonly string[],
+  own: Readonly<Record<string, string>>,
+): string | null {
+  for (const name of names) {
+    const is = facts[`ns.${name}`];
+    // Boundary: a namespace that nobody reported counts as shared.
+    if (is === undefined || is === own[name])
+      return `the ${name} namespace is the gateway's, expected a new one`;
+  }
+  return null;
+}

@@ -1,0 +1,90 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Descriptor } from '../child/child-plan.ts';
+import { MAX_STATUS_BYTES } from '../child/status.ts';
+import type { Role } from './command-plan.ts';
+
+/** What the roles of a plan are filled with. */
+export type Sources = {
+  readonly args: readonly string[];
+  readonly workspaceFd: number;
+  readonly launcher: string;
+  readonly cgroupFds: readonly number[];
+};
+
+export type OpenDescriptors = {
+  readonly descriptors: readonly Descriptor[];
+  /** Which of the descriptors that are read is the launcher's. */
+  readonly statusIndex: number;
+  readonly close: () => void;
+};
+
+const MAX_JSON_BYTES = 65_536;
+
+/** Opens what the roles need, or refuses and leaves nothing open. */
+export function openDescriptors(roles: readonly Role[], sources: Sources): OpenDescriptors {
+  const opened: number[] = [];
+  const open = (path: string, flags: number) => {
+    const fd = openSync(path, flags);
+    opened.push(fd);
+    return { kind: 'open', fd } as const;
+  };
+  const close = () => {
+    for (const fd of opened.splice(0)) closeSync(fd);
+  };
+  try {
+    const descriptors = roles.map((role) => descriptorOf(role, sources, open));
+    const read = roles.filter(({ role }) => role === 'status' || role === 'json-status');
+    return { descriptors, statusIndex: read.findIndex(({ role }) => role === 'status'), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function descriptorOf(
+  role: Role,
+  sources: Sources,
+  open: (path: string, flags: number) => Descriptor,
+): Descriptor {
+  switch (role.role) {
+    case 'args':
+      return { kind: 'bytes', bytes: Buffer.from(sources.args.map((word) => `${word}\0`).join('')) };
+    case 'seccomp':
+      return { kind: 'bytes', bytes: role.bytes };
+    case 'bytes':
+      return { kind: 'bytes', bytes: Buffer.from(role.text) };
+    case 'status':
+      return { kind: 'read', maxBytes: MAX_STATUS_BYTES };
+    case 'json-status':
+      return { kind: 'read', maxBytes: MAX_JSON_BYTES };
+    case 'control':
+      return { kind: 'hold' };
+    case 'workspace':
+      return { kind: 'open', fd: sources.workspaceFd };
+    case 'launcher':
+      return open(sources.launcher, constants.O_RDONLY | constants.O_NOFOLLOW);
+    case 'cgroup':
+      return { kind: 'open', fd: groupFd(sources, role.index) };
+    case 'pinned':
+    case 'protected':
+      return open(insideOf(sources.workspaceFd, role.path), constants.O_RDONLY | constants.O_NOFOLLOW);
+  }
+}
+
+/** Below the held directory; a link on the way is the run's to have planted, so there must be none. */
+function insideOf(workspaceFd: number, path: string): string {
+  const parts = path.split('/');
+  // Boundary: only the last part is opened without following, so a path of several parts is not taken on trust.
+  if (parts.length === 1) return `/proc/self/fd/${workspaceFd}/${path}`;
+  throw new CodedError(
+    'tier/unenforceable',
+    `Cannot protect "${path}": it is nested, expected a name at the top of the workspace`,
+  );
+}
+
+function groupFd({ cgroupFds }: Sources, index: number): number {
+  const fd = cgroupFds[index];
+  if (fd === undefined) throw new TypeError(`Cannot join group ${index}: there are ${cgroupFds.length}`);
+  return fd;
+}

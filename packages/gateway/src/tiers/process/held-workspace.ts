@@ -1,0 +1,34 @@
+/** The workspace of a run, held open from its check to its end: what happens to its path meanwhile has no effect. */
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { CodedError } from '../../core/coded-error.ts';
+
+export type HeldWorkspace = {
+  readonly fd: number;
+  readonly owner: { readonly uid: number; readonly gid: number };
+  readonly close: () => void;
+};
+
+/** Opens the very directory that was judged, or refuses; `path` is canonical. */
+export function holdWorkspace(path: string): HeldWorkspace {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    throw gone(path, error instanceof Error && 'code' in error ? String(error.code) : 'an error');
+  }
+  try {
+    // Boundary: a link that was put in the place of a directory on the way leads elsewhere, and this says where.
+    const reached = readlinkSync(`/proc/self/fd/${fd}`);
+    if (reached !== path) throw gone(path, 'another directory');
+    const { uid, gid } = fstatSync(fd);
+    return { fd, owner: { uid, gid }, close: () => closeSync(fd) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function gone(path: string, what: string): CodedError {
+  const message = `Cannot open the workspace: "${path}" gives ${what}, expected the directory that was judged`;
+  return new CodedError('runner/invalid-workspace', message);
+}

@@ -1,0 +1,188 @@
+/**
+ * Runs one command in a tier: the grant is spent, the workspace is held, a group is made, the plan becomes a process,
+ * and what came of it is read back from the launcher and the kernel. The command is hostile from its first instruction;
+ * the terms were checked. Whatever happens, the group, the descriptors and the processes are gone when this returns.
+ */
+import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { type Limits, NO_USAGE } from '../../core/limits.ts';
+import type { FailedCode } from '../../core/outcome.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
+import type { LaunchQueue } from '../child/queue.ts';
+import { runChild } from '../child/start-child.ts';
+import { type LauncherStatus, parseStatus } from '../child/status.ts';
+import type { RunResult, Ties } from '../tier.ts';
+import type { CommandPlan, CommandTier } from './command-plan.ts';
+import { type OpenDescriptors, openDescriptors } from './descriptors.ts';
+import { cpuMsOf, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
+import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
+import { type Before, lookAfter, lookBefore } from './hygiene.ts';
+
+/** What all runs of a gateway share. */
+export type CommandKit = {
+  readonly clock: Clock;
+  readonly queue: LaunchQueue;
+  /** The launcher's file. */
+  readonly launcher: string;
+  /** A group for a run, or null where this machine gives none. */
+  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
+  /** The user of runs where the gateway is root; null where it is not. */
+  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+};
+
+/** The launcher holds the limits itself; ours stands behind it, a little later. */
+const BEHIND_MS = 2_000;
+const GRACE_MS = 500;
+
+/** Runs the command of a granted call to its end. */
+export async function runCommand(
+  kit: CommandKit,
+  tier: CommandTier,
+  call: { readonly checked: CheckedCall; readonly limits: Limits },
+  ties: Ties,
+): Promise<RunResult> {
+  const terms = termsWithin(call.checked, call.limits);
+  const startedMs = kit.clock.monotonicMs();
+  const deadlineMs = startedMs + terms.limits.wallMs;
+  try {
+    return await kit.queue.run(() => runHere(kit, tier, { terms, id: call.checked.call.id }, ties), {
+      signal: ties.signal,
+      deadlineMs,
+    });
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    const wallMs = Math.ceil(kit.clock.monotonicMs() - startedMs);
+    return unstarted(tier, error, wallMs);
+  }
+}
+
+/** The terms with what is left of each limit after budgets and policies: never more than was asked. */
+function termsWithin({ process, tool }: CheckedCall, limits: Limits): ProcessTerms {
+  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is no command`);
+  const { terms } = process;
+  const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
+  return {
+    ...terms,
+    limits: {
+      ...terms.limits,
+      wallMs: Math.min(wallMs, limits.wallMs),
+      cpuMs: Math.min(cpuMs, limits.cpuMs),
+      memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
+      outputBytes: Math.min(outputBytes, limits.outputBytes),
+    },
+  };
+}
+
+type Job = { readonly terms: ProcessTerms; readonly id: string };
+
+async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties): Promise<RunResult> {
+  const { terms } = job;
+  const held = holdWorkspace(terms.workspace);
+  let group: RunGroup | null = null;
+  let open: OpenDescriptors | null = null;
+  try {
+    const before = await lookBefore(terms.workspace);
+    group = kit.makeGroup(job.id, terms);
+    const cgroupFds = group?.descriptors ?? [];
+    const plan = demandPlan(tier, terms, { kit, held, cgroups: cgroupFds.length });
+    const sources = { args: plan.args, workspaceFd: held.fd, launcher: kit.launcher, cgroupFds };
+    open = openDescriptors(plan.descriptors, sources);
+    const ran = await start(kit, { plan, terms, open }, ties);
+    return await resultOf(tier, { ...ran, plan, terms, group, before });
+  } finally {
+    open?.close();
+    held.close();
+    await group?.remove().catch(() => undefined);
+  }
+}
+
+function demandPlan(
+  tier: CommandTier,
+  terms: ProcessTerms,
+  { kit, held, cgroups }: { kit: CommandKit; held: HeldWorkspace; cgroups: number },
+): CommandPlan {
+  const asRoot = kit.runAs === null ? null : { ...kit.runAs, owner: held.owner };
+  const plan = tier.plan(terms, { cgroups, asRoot });
+  if (plan.ok) return plan;
+  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
+}
+
+type Started = {
+  readonly end: Awaited<ReturnType<typeof runChild>>;
+  readonly status: LauncherStatus | null;
+};
+
+async function start(
+  { clock }: CommandKit,
+  { plan, terms, open }: { plan: CommandPlan; terms: ProcessTerms; open: OpenDescriptors },
+  { signal, onOutput }: Ties,
+): Promise<Started> {
+  const { file, argv: args, env, cwd } = plan;
+  const { wallMs, outputBytes } = terms.limits;
+  const end = await runChild(
+    {
+      ...{ file, args, env, cwd, descriptors: open.descriptors },
+      stdin: terms.stdin === null ? null : Buffer.from(terms.stdin),
+      outputBytes,
+      wallMs: wallMs + BEHIND_MS,
+      graceMs: GRACE_MS,
+    },
+    { signal, clock, ...(onOutput === undefined ? {} : { onOutput }) },
+  );
+  const parsed = parseStatus(end.read[open.statusIndex] ?? new Uint8Array(0));
+  return { end, status: parsed.ok ? parsed.value : null };
+}
+
+type Finished = Started & {
+  readonly plan: CommandPlan;
+  readonly terms: ProcessTerms;
+  readonly group: RunGroup | null;
+  readonly before: Before;
+};
+
+async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
+  const { end, status, terms, group, before } = finished;
+  const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
+  const after = await lookAfter(terms.workspace, before);
+  const verdict = proven(finished) ?? verdictOf(ran);
+  const limit = verdict.kind === 'ok' ? null : verdict.limit;
+  const output = { ...outputOfRun(ran, limit), ...after };
+  const isolation = { ...tier.about, ...group?.facts(), ...status?.facts };
+  const cpuMs = cpuMsOf(ran) ?? 0;
+  return {
+    ending:
+      verdict.kind === 'ok'
+        ? { status: 'ok', output }
+        : {
+            status: 'failed',
+            code: verdict.code,
+            message: verdict.message,
+            output,
+            truncated: end.truncated || status?.limit === 'output',
+          },
+    usage: { ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs, outputBytes: end.outputBytes },
+    execution: { tier: tier.name, executor: tier.executor, isolation },
+  };
+}
+
+/** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
+function proven({ status, plan }: Finished): Verdict | null {
+  if (status === null || status.pid === null) return null;
+  const missing = plan.missing(status.facts);
+  if (missing === null) return null;
+  const message = `Cannot vouch for the sandbox: ${missing}`;
+  return { kind: 'failed', code: 'tier/unproven', message, limit: null };
+}
+
+/** It never began: the queue was too long, or the machine no longer gives what was planned. */
+function unstarted(tier: CommandTier, error: CodedError, wallMs: number): RunResult {
+  const isKnown = error.code === 'tier/cancelled' || error.code === 'tier/timed-out';
+  const code: FailedCode = isKnown ? (error.code as FailedCode) : 'tier/not-started';
+  return {
+    ending: { status: 'failed', code, message: error.message, output: null, truncated: false },
+    usage: { ...NO_USAGE, calls: 1, wallMs },
+    execution: { tier: tier.name, executor: tier.executor, isolation: { boundary: 'never started' } },
+  };
+}

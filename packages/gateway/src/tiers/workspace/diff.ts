@@ -1,0 +1,98 @@
+/** What is different between two snapshots. Pure: the file system is not asked again. */
+import type { Entry, EntryKind, Snapshot } from './entry.ts';
+import { isSameFile } from './held-directory.ts';
+import { parentOf } from './names.ts';
+
+/**
+ * One name that is not as it was. `mode`: its mode or owner is another, and nothing else that can be seen (which does
+ * not prove that the content is the same). A rename is a removal and an addition.
+ */
+export type Change = {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed' | 'mode' | 'type';
+  /** What it is now, or was before it was removed. */
+  readonly kind: EntryKind;
+  /** The bytes of a regular file; null for everything else. */
+  readonly sizeBefore: number | null;
+  readonly sizeAfter: number | null;
+  /** How many names the file has, in the workspace or elsewhere; 1 for a directory. */
+  readonly names: number;
+  /** Whether another file or directory stands in its place, rather than the same one changed. */
+  readonly replaced: boolean;
+  /** False when it may have been there before, in a part that the first snapshot did not see. */
+  readonly certain: boolean;
+};
+
+/** Names everything that differs, in the order of the paths. What a gap hides is never called removed. */
+export function diffSnapshots(before: Snapshot, after: Snapshot): Change[] {
+  const changes: Change[] = [];
+  const wasUnseen = unseenIn(before);
+  const isUnseen = unseenIn(after);
+  for (const [path, now] of after.entries) {
+    const then = before.entries.get(path);
+    if (then === undefined) changes.push(changeOf('added', null, now, !wasUnseen(path)));
+    else {
+      const change = compare(then, now);
+      if (change !== null) changes.push(changeOf(change, then, now));
+    }
+  }
+  for (const [path, then] of before.entries) {
+    if (!after.entries.has(path) && !isUnseen(path)) changes.push(changeOf('removed', then, null));
+  }
+  return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The first of them, and how many more there are. */
+export function firstOf<T>(items: readonly T[], cap: number): { readonly items: readonly T[]; more: number } {
+  return { items: items.slice(0, cap), more: Math.max(0, items.length - cap) };
+}
+
+function compare(then: Entry, now: Entry): Change['change'] | null {
+  if (then.kind !== now.kind) return 'type';
+  if (!isSameFile(then, now)) return 'changed';
+  const reowned = then.mode !== now.mode || then.uid !== now.uid || then.gid !== now.gid;
+  // The times of a directory tell of its names, and those are compared themselves.
+  if (now.kind === 'directory') return reowned ? 'mode' : null;
+  const rewritten = then.mtimeNs !== now.mtimeNs || then.size !== now.size || then.target !== now.target;
+  if (rewritten) return 'changed';
+  if (reowned) return 'mode';
+  // Boundary: who sets the mtime back after a write cannot set the ctime back.
+  return then.ctimeNs === now.ctimeNs ? null : 'changed';
+}
+
+function changeOf(
+  change: Change['change'],
+  before: Entry | null,
+  after: Entry | null,
+  certain = true,
+): Change {
+  const { path, kind, nlink } = (after ?? before) as Entry;
+  return {
+    path,
+    change,
+    kind,
+    sizeBefore: before?.kind === 'file' ? before.size : null,
+    sizeAfter: after?.kind === 'file' ? after.size : null,
+    names: kind === 'directory' ? 1 : nlink,
+    replaced: before !== null && after !== null && !isSameFile(before, after),
+    certain,
+  };
+}
+
+/** Whether a path that is not in the snapshot lies in a part that it did not see. */
+function unseenIn({ gaps }: Snapshot): (path: string) => boolean {
+  const unseen = new Map(gaps.map(({ path }) => [path, true]));
+  const isUnseen = (path: string): boolean => {
+    // Up to the nearest directory that is known, then down again, so that no directory is asked twice.
+    const asked: string[] = [];
+    let at = path;
+    while (at !== '' && !unseen.has(at)) {
+      asked.push(at);
+      at = parentOf(at);
+    }
+    const answer = unseen.get(at === '' ? '.' : at) ?? false;
+    for (const each of asked) unseen.set(each, answer);
+    return answer;
+  };
+  return gaps.length === 0 ? () => false : isUnseen;
+}

@@ -1,0 +1,99 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  type Dir,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readlinkSync,
+} from 'node:fs';
+import { CodedError } from '../../core/coded-error.ts';
+
+const { O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const SLASH = Buffer.from('/');
+
+/**
+ * A directory that is held open, and the only way in which this room reaches into a workspace: one name at a time,
+ * below the open directory and not below its path. Whoever swaps an ancestor for a link moves nothing of ours.
+ * (Outside Linux a directory has no name by its descriptor; there its path stands in, and callers compare what they
+ * opened with what they had seen.)
+ */
+export class HeldDirectory {
+  readonly fd: number;
+  readonly #at: Buffer;
+
+  private constructor(path: Buffer) {
+    // Boundary: the last name is no link and is a directory, or nothing is opened.
+    this.fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
+    this.#at = process.platform === 'linux' ? Buffer.from(`/proc/self/fd/${this.fd}`) : path;
+  }
+
+  /** Opens the workspace; refuses when its path leads anywhere but to itself. */
+  static open(workspace: string): HeldDirectory {
+    let held: HeldDirectory | undefined;
+    try {
+      held = new HeldDirectory(Buffer.from(workspace));
+      // Boundary: an ancestor that was replaced by a link since the workspace was made canonical.
+      const real = process.platform === 'linux' ? readlinkSync(`/proc/self/fd/${held.fd}`) : workspace;
+      if (real === workspace) return held;
+      throw new Error(`it leads to "${real}"`);
+    } catch (error) {
+      held?.close();
+      const what = error instanceof Error ? error.message : String(error);
+      throw new CodedError(
+        'tier/unenforceable',
+        `Cannot look at the workspace "${workspace}": ${what}, expected a directory that is reached without links`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Opens a directory in this one; never through a link. */
+  child(name: Buffer): HeldDirectory {
+    return new HeldDirectory(this.#pathOf(name));
+  }
+
+  /** Opens the directory that this one is in now. */
+  parent(): HeldDirectory {
+    return new HeldDirectory(this.#pathOf(Buffer.from('..')));
+  }
+
+  stat(): BigIntStats {
+    return fstatSync(this.fd, { bigint: true });
+  }
+
+  /** The facts of a name, of a link its own; undefined when there is none. */
+  lstat(name: Buffer): BigIntStats | undefined {
+    return lstatSync(this.#pathOf(name), { bigint: true, throwIfNoEntry: false });
+  }
+
+  readlink(name: Buffer): Buffer {
+    return readlinkSync(this.#pathOf(name), 'buffer');
+  }
+
+  /** The names, a batch at a time, so that a directory of millions never fills the memory. */
+  list(): Dir {
+    return opendirSync(this.#at, { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 });
+  }
+
+  /** Opens a file for reading. Without a link, and at once: a pipe or a terminal cannot hold us. */
+  openFile(name: Buffer): number {
+    // Boundary: O_NOFOLLOW against links, O_NONBLOCK against pipes, O_NOCTTY against terminals.
+    return openSync(this.#pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+
+  #pathOf(name: Buffer): Buffer {
+    return Buffer.concat([this.#at, SLASH, name]);
+  }
+}
+
+/** Whether both are one file. */
+export function isSameFile(a: { dev: bigint; ino: bigint }, b: { dev: bigint; ino: bigint }): boolean {
+  return a.dev === b.dev && a.ino === b.ino;
+}

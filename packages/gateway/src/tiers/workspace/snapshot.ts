@@ -1,0 +1,206 @@
+/**
+ * What is in a workspace, without touching any of it. What comes in is a directory that hostile code has written to
+ * and may still be writing to; nothing in it is trusted, neither names nor kinds nor that anything stays where it is.
+ * The walk reads names and the facts of lstat, opens directories only, each below the open one that it is in, and
+ * leaves mounts alone. It never opens a file, follows a link or throws for what it finds: what it could not see is
+ * a gap, and a snapshot with a gap says that it is not complete.
+ */
+import type { BigIntStats } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Entry, EntryKind, Gap, GapReason, Snapshot } from './entry.ts';
+import { HeldDirectory, isSameFile } from './held-directory.ts';
+import { nameText, pathIn } from './names.ts';
+
+export type SnapshotBounds = { readonly maxEntries: number };
+
+/** For tests: called before a directory is opened, where a race would happen. */
+export type WalkWatch = { readonly beforeEntering: (path: string) => void };
+
+/** Linux opens no longer path (PATH_MAX). */
+const MAX_PATH_CHARS = 4096;
+
+/** How much text an entry may bring on average; the paths of node_modules have about 90 characters. */
+const MEAN_TEXT_CHARS = 256;
+
+/** How many directories on the way down stay open; the others are found again by their `..`. */
+const MAX_HELD = 64;
+
+/** After so many entries others get their turn: about 2 ms. */
+const ENTRIES_PER_TURN = 256;
+
+const NO_WATCH: WalkWatch = { beforeEntering: () => undefined };
+
+type Pending = { readonly name: Buffer; readonly path: string; readonly facts: BigIntStats };
+type Frame = {
+  held: HeldDirectory | null;
+  readonly path: string;
+  readonly facts: BigIntStats;
+  readonly pending: Pending[];
+};
+type Walk = {
+  readonly entries: Map<string, Entry>;
+  readonly gaps: Gap[];
+  readonly maxEntries: number;
+  readonly stack: Frame[];
+  readonly watch: WalkWatch;
+  seen: number;
+  charsLeft: number;
+  full: boolean;
+};
+
+/** Looks at every name in the workspace; throws only when the workspace itself cannot be opened. */
+export async function takeSnapshot(
+  workspace: string,
+  bounds: SnapshotBounds,
+  watch: WalkWatch = NO_WATCH,
+): Promise<Snapshot> {
+  const root = HeldDirectory.open(workspace);
+  const facts = root.stat();
+  const { maxEntries } = bounds;
+  const charsLeft = 16 * MAX_PATH_CHARS + maxEntries * MEAN_TEXT_CHARS;
+  const entries = new Map([['.', entryOf('.', facts, null)]]);
+  const stack: Frame[] = [{ held: root, path: '', facts, pending: [] }];
+  const walk: Walk = { entries, gaps: [], maxEntries, stack, watch, seen: 0, charsLeft, full: false };
+  try {
+    await listNames(walk, stack[0] as Frame);
+    await descend(walk);
+  } finally {
+    for (const { held } of stack) held?.close();
+  }
+  return { entries, gaps: walk.gaps, complete: walk.gaps.length === 0 };
+}
+
+async function descend(walk: Walk): Promise<void> {
+  const { stack } = walk;
+  for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+    const next = frame.pending.pop();
+    if (next === undefined) {
+      leave(walk);
+      continue;
+    }
+    const held = walk.full ? noteGap(walk, next.path, 'too-large') : enter(walk, frame, next);
+    if (held === null) continue;
+    const { path, facts } = next;
+    stack.push({ held, path, facts, pending: [] });
+    const distant = stack.at(-1 - MAX_HELD);
+    distant?.held?.close();
+    if (distant !== undefined) distant.held = null;
+    await listNames(walk, stack.at(-1) as Frame);
+  }
+}
+
+function enter(walk: Walk, frame: Frame, { name, path, facts }: Pending): HeldDirectory | null {
+  const root = walk.stack[0]?.facts;
+  // Boundary: what is mounted in the workspace is not the workspace's.
+  if (facts.dev !== root?.dev) return noteGap(walk, path, 'another-device');
+  if (path.length > MAX_PATH_CHARS) return noteGap(walk, path, 'too-deep');
+  if (frame.held === null) return noteGap(walk, path, 'moved');
+  walk.watch.beforeEntering(path);
+  try {
+    const held = frame.held.child(name);
+    // Boundary: a directory that took the place of the one we saw is not read under its name.
+    if (isSameFile(held.stat(), facts)) return held;
+    held.close();
+    return noteGap(walk, path, 'moved');
+  } catch (error) {
+    return noteGap(walk, path, reasonOf(error));
+  }
+}
+
+/** Goes back to the directory above, which may have to be found again. */
+function leave({ stack }: Walk): void {
+  const left = stack.pop();
+  const above = stack.at(-1);
+  if (above !== undefined && above.held === null) above.held = findAgain(left?.held ?? null, above.facts);
+  left?.held?.close();
+}
+
+function findAgain(below: HeldDirectory | null, facts: BigIntStats): HeldDirectory | null {
+  try {
+    const held = below?.parent() ?? null;
+    // Boundary: a directory that was moved meanwhile has another one above it, perhaps outside.
+    if (held === null || isSameFile(held.stat(), facts)) return held;
+    held.close();
+  } catch {
+    // It is gone; what was still to be seen in it becomes gaps.
+  }
+  return null;
+}
+
+/** Notes every name in a directory, and which of them are directories to look into. */
+async function listNames(walk: Walk, frame: Frame): Promise<void> {
+  const { held, path } = frame;
+  if (held === null) return;
+  try {
+    const names = held.list();
+    try {
+      for (let next = names.readSync(); next !== null && !walk.full; next = names.readSync()) {
+        noteName(walk, held, frame, next.name as unknown as Buffer);
+        if (walk.seen % ENTRIES_PER_TURN === 0) await nextTurn();
+      }
+    } finally {
+      names.closeSync();
+    }
+    if (walk.full) noteGap(walk, path === '' ? '.' : path, 'too-large');
+  } catch (error) {
+    noteGap(walk, path === '' ? '.' : path, reasonOf(error));
+  }
+}
+
+function noteName(walk: Walk, held: HeldDirectory, frame: Frame, name: Buffer): void {
+  const path = pathIn(frame.path, nameText(name));
+  walk.seen += 1;
+  walk.charsLeft -= path.length;
+  // Boundary: neither many names nor long ones fill the gateway's memory.
+  walk.full = walk.seen > walk.maxEntries || walk.charsLeft < 0;
+  if (walk.full) return;
+  try {
+    const facts = held.lstat(name);
+    if (facts === undefined) return;
+    const target = facts.isSymbolicLink() ? nameText(held.readlink(name)) : null;
+    walk.charsLeft -= target?.length ?? 0;
+    walk.entries.set(path, entryOf(path, facts, target));
+    if (facts.isDirectory()) frame.pending.push({ name, path, facts });
+  } catch (error) {
+    noteGap(walk, path, reasonOf(error));
+  }
+}
+
+function noteGap(walk: Walk, path: string, why: GapReason): null {
+  walk.gaps.push({ path, why });
+  return null;
+}
+
+function reasonOf(error: unknown): GapReason {
+  const { code } = error as { code?: string };
+  const moved = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL', 'ESTALE'];
+  return code !== undefined && moved.includes(code) ? 'moved' : 'unreadable';
+}
+
+function entryOf(path: string, facts: BigIntStats, target: string | null): Entry {
+  return {
+    path,
+    kind: kindOf(facts),
+    mode: Number(facts.mode & 0o7777n),
+    uid: Number(facts.uid),
+    gid: Number(facts.gid),
+    size: Number(facts.size),
+    mtimeNs: facts.mtimeNs,
+    ctimeNs: facts.ctimeNs,
+    dev: facts.dev,
+    ino: facts.ino,
+    nlink: Number(facts.nlink),
+    target,
+  };
+}
+
+/** What lstat says it is; the same words for whoever reads a file later. */
+export function kindOf(facts: BigIntStats): EntryKind {
+  if (facts.isFile()) return 'file';
+  if (facts.isDirectory()) return 'directory';
+  if (facts.isSymbolicLink()) return 'symlink';
+  if (facts.isFIFO()) return 'fifo';
+  if (facts.isSocket()) return 'socket';
+  if (facts.isBlockDevice()) return 'block-device';
+  return facts.isCharacterDevice() ? 'character-device' : 'unknown';
+}

@@ -1,0 +1,74 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ProcessTerms } from '../../src/core/process.ts';
+import { FileDigests } from '../../src/runner/file-digests.ts';
+import type { ProcessInput } from '../../src/runner/input.ts';
+import { KnownPrograms } from '../../src/runner/known-programs.ts';
+import { DEFAULT_SETTINGS, type RunnerSettings } from '../../src/runner/settings.ts';
+import { type ProcessFacts, type RunnerDeps, type TermsResult, termsOf } from '../../src/runner/terms.ts';
+import { tempDir } from '../fixture/temp-dir.ts';
+
+export const CANARY = 'the canary sings';
+
+/** A host with one workspace, a canary and a state directory beside it. */
+export type Host = {
+  readonly root: string;
+  readonly workspace: string;
+  readonly outside: string;
+  readonly canary: string;
+  readonly settings: RunnerSettings;
+  readonly deps: RunnerDeps;
+};
+
+export function makeHost(changes: Partial<RunnerSettings> = {}): Host {
+  const root = realpathSync(tempDir());
+  const [workspace, outside, stateDir, home] = ['workspace', 'outside', 'state', 'home'].map((name) => {
+    const path = join(root, name);
+    mkdirSync(path);
+    return path;
+  }) as [string, string, string, string];
+  const canary = join(outside, 'canary.txt');
+  writeFileSync(canary, CANARY);
+  const settings: RunnerSettings = {
+    ...DEFAULT_SETTINGS,
+    workspaceRoots: [workspace],
+    defaultWorkspace: workspace,
+    ...changes,
+  };
+  return { root, workspace, outside, canary, settings, deps: makeDeps(settings, stateDir, home) };
+}
+
+export function makeDeps(settings: RunnerSettings, stateDir: string, home: string): RunnerDeps {
+  const digests = new FileDigests({ nowMs: () => Date.now() });
+  return { digests, known: new KnownPrograms(settings.searchPath, digests), keepsakes: { stateDir, home } };
+}
+
+export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
+  args: [],
+  cwd: null,
+  env: {},
+  stdin: null,
+  workspace: null,
+  egress: null,
+  tier: null,
+  limits: {},
+};
+
+export function ask(host: Host, input: Partial<ProcessInput>, settings = host.settings): TermsResult {
+  return termsOf({ command: 'cat', ...ASKS_NOTHING, ...input }, settings, host.deps);
+}
+
+/** The terms and facts of a command that must be accepted. */
+export function accept(
+  host: Host,
+  input: Partial<ProcessInput>,
+): { readonly terms: ProcessTerms; readonly facts: ProcessFacts } {
+  const result = ask(host, input);
+  if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
+  return result;
+}
+
+/** `ok`, or the code of the refusal. */
+export function verdict(result: TermsResult): string {
+  return result.ok ? 'ok' : result.code;
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import type { ProcessTerms } from '../../../src/core/process.ts';
+import { filterWishB, type ProcessHost, planB } from '../../../src/tiers/b-process/plan.ts';
+import { sampleTerms } from '../terms.ts';
+
+const AS_ROOT = { uid: 60001, gid: 60001, owner: { uid: 1000, gid: 1000 } };
+
+function sampleHost(changes: Partial<ProcessHost> = {}): ProcessHost {
+  return {
+    launcher: '/opt/palisade/palisade-launcher',
+    hasNamespaces: true,
+    hasLandlock: true,
+    seccomp: new Uint8Array(8),
+    cgroupDescriptors: 0,
+    asRoot: null,
+    ownThreads: 120,
+    ...changes,
+  };
+}
+
+function planned(terms: Partial<ProcessTerms> = {}, host: Partial<ProcessHost> = {}) {
+  const plan = planB(sampleTerms(terms), sampleHost(host));
+  if (!plan.ok) throw new Error(plan.message);
+  return plan;
+}
+
+function showPlan(plan: ReturnType<typeof planned>): string {
+  const roles = plan.descriptors.map(({ role }, index) => `${index + 3} ${role}`);
+  const env = Object.entries(plan.env).map(([name, value]) => `${name}=${value}`);
+  return [
+    `# file\n${plan.file}`,
+    `# words\n${plan.launcherWords.join('\n')}`,
+    `# environment\n${env.join('\n')}`,
+    `# working directory\n${plan.cwd}`,
+    `# descriptors\n${roles.join('\n')}`,
+    `# expected\n${JSON.stringify(plan.expected, null, 2)}\n`,
+  ].join('\n\n');
+}
+
+describe('planB() lists words that a reviewer can read', () => {
+  test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>]>([
+    ['namespaces', {}, {}],
+    ['landlock', {}, { hasNamespaces: false }],
+    ['bare', { egress: 'none' }, { hasNamespaces: false, hasLandlock: false }],
+    ['root-with-groups', {}, { asRoot: AS_ROOT, cgroupDescriptors: 3 }],
+  ])('%s', async (name, terms, host) => {
+    await expect(showPlan(planned(terms, host))).toMatchFileSnapshot(`golden/${name}.txt`);
+  });
+});
+
+describe('planB()', () => {
+  test('numbers descriptors as it lists them', () => {
+    const { descriptors, launcherWords } = planned({}, { asRoot: AS_ROOT, cgroupDescriptors: 2 });
+    const words = descriptors.map(({ role }, index) => `${role}=${index + 3}`);
+    expect(launcherWords).toEqual(expect.arrayContaining(words));
+    expect(new Set(words).size).toBe(6);
+  });
+
+  test('counts its own reaper in a namespace, and the threads of the user without one', () => {
+    expect(planned().launcherWords).toContain('nproc=65');
+    expect(planned({}, { hasNamespaces: false }).launcherWords).toContain('nproc=184');
+  });
+
+  test('never takes the network away with Landlock from a run that was given it', () => {
+    const { launcherWords } = planned({ egress: 'preflight' }, { hasNamespaces: false });
+    expect(launcherWords.filter((word) => /^r[ow]=/.test(word))).toEqual([]);
+  });
+
+  test('asks for a filter without network sockets where nothing else stops them', () => {
+    expect(filterWishB(sampleTerms())).toEqual({ unixSockets: false, inet: false });
+    expect(filterWishB(sampleTerms({ egress: 'none' })).inet).toBe(true);
+  });
+
+  test('enters a directory below the workspace by its path, and the workspace by its descriptor', () => {
+    const asRoot = AS_ROOT;
+    expect(planned({}, { asRoot }).launcherWords).toContain('chdir=1');
+    const below = planned({ cwd: '/home/ada/project/src' }, { asRoot });
+    expect(below.launcherWords).toContain('cwd=/home/ada/project/src');
+    expect(below.launcherWords).not.toContain('chdir=1');
+  });
+
+  test('leaves words after the first -- to the command', () => {
+    const { launcherWords } = planned({ argv: ['git', '--', 'uid=0'] });
+    expect(launcherWords.slice(launcherWords.indexOf('--'))).toEqual([
+      ...['--', '/usr/bin/git', 'git', '--', 'uid=0'],
+    ]);
+  });
+
+  test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>, RegExp]>([
+    ['protected paths', { protectedPaths: ['.git'] }, {}, /tier B lets a run write/],
+    ['to run as root', {}, { asRoot: { ...AS_ROOT, uid: 0 } }, /expected a user and a group other than 0/],
+    ['a user that is no number', {}, { asRoot: { ...AS_ROOT, uid: Number.NaN } }, /NaN:60001/],
+    ['to run without a filter', {}, { seccomp: new Uint8Array() }, /filter has 0 bytes/],
+    ['a torn filter', {}, { seccomp: new Uint8Array(9) }, /filter has 9 bytes/],
+    ['a NUL in an argument', { argv: ['git', 'a\0b'] }, {}, /NUL/],
+    ['a limit of nothing', { limits: { ...sampleTerms().limits, cpuMs: 0 } }, {}, /limit cpuMs: it is 0/],
+  ])('refuses %s', (_, terms, host, message) => {
+    const refusal = planB(sampleTerms(terms), sampleHost(host));
+    expect(refusal).toMatchObject({ ok: false, code: 'tier/unenforceable' });
+    expect(refusal.ok ? '' : refusal.message).toMatch(message);
+  });
+});

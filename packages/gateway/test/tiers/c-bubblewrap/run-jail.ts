@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import type { ProcessTerms } from '../../../src/core/process.ts';
+import type { HostPath, JailDescriptor } from '../../../src/tiers/c-bubblewrap/mounts.ts';
+import { type JailHost, type JailPlan, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
+import { ETC_BINDS, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
+import { sampleTerms } from '../terms.ts';
+import { sampleHost } from './sample-host.ts';
+
+const IS_ROOT = process.getuid?.() === 0;
+const RUN_ID = 60001;
+const ORDINARY = IS_ROOT ? { uid: RUN_ID, gid: RUN_ID } : {};
+
+export type Said = { readonly code: number | null; readonly out: string; readonly errors: string };
+export type JailSaid = Said & { readonly plan: JailPlan; readonly json: string; readonly status: string };
+export type JailRequest = {
+  readonly workspace: string;
+  readonly argv: readonly [string, ...string[]];
+  readonly terms?: Partial<ProcessTerms>;
+  readonly host?: Partial<JailHost>;
+  readonly launcher?: string;
+  /** The environment of bubblewrap, in place of the plan's. */
+  readonly env?: Record<string, string>;
+  /** Takes a guard away, so that a control can show what it stops. */
+  readonly change?: (args: readonly string[]) => readonly string[];
+  /** Happens when everything is opened and nothing started. */
+  readonly meanwhile?: () => void;
+};
+
+/** A directory for the run beside one that holds a secret, both outside /tmp and of the run's user. */
+export function makePlaces(parent = '/var/tmp'): { workspace: string; secret: string; stand: string } {
+  const root = mkdtempSync(`${parent}/palisade-test-`);
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  chmodSync(root, 0o711);
+  const workspace = `${root}/workspace`;
+  const secret = `${root}/secret`;
+  const stand = `${root}/hidden/launcher`;
+  mkdirSync(workspace);
+  mkdirSync(`${root}/hidden`);
+  writeFileSync(secret, 'hunter2\n');
+  // It does what the launcher does last: it becomes the command.
+  writeFileSync(stand, '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nf=$2\nshift 3\nexec "$f" "$@"\n');
+  chmodSync(`${root}/hidden`, 0o700);
+  if (IS_ROOT) for (const path of [workspace, secret]) chownSync(path, RUN_ID, RUN_ID);
+  return { workspace, secret, stand };
+}
+
+/** Runs a command as the same ordinary user outside of any jail: the positive control. */
+export async function runOutside(argv: readonly [string, ...string[]], cwd = '/'): Promise<Said> {
+  const [file, ...args] = argv;
+  const child = spawn(file, args, { ...ORDINARY, cwd, env: { PATH: '/usr/bin:/bin' }, stdio: 'pipe' });
+  return say(child);
+}
+
+/** Runs a command in the jail that the plan describes, with nothing of the plan left out. */
+export async function runJail(request: JailRequest): Promise<JailSaid> {
+  const { workspace, argv, terms = {}, host = {}, launcher = '/bin/true' } = request;
+  const planned = planC(
+    sampleTerms({ workspace, executable: argv[0], argv, env: {}, ...terms }),
+    sampleHost({ systemRoots: present(SYSTEM_ROOTS), etc: present(ETC_BINDS), ...host }),
+  );
+  if (!planned.ok) throw new Error(planned.message);
+  const plan = { ...planned, args: request.change?.(planned.args) ?? planned.args };
+  const opened = plan.descriptors.map((descriptor) => open(descriptor, workspace, launcher));
+  request.meanwhile?.();
+  const child = spawn(plan.file, plan.argv.slice(1), {
+    ...ORDINARY,
+    argv0: plan.argv[0] ?? '',
+    cwd: plan.cwd,
+    env: request.env ?? plan.env,
+    stdio: ['ignore', 'pipe', 'pipe', ...opened],
+  });
+  for (const fd of opened) if (typeof fd === 'number') closeSync(fd);
+  const pipe = (role: string) =>
+    child.stdio[3 + plan.descriptors.findIndex((d) => d.role === role)] as Duplex;
+  feed(child, plan);
+  const [said, json, status] = await Promise.all([
+    say(child),
+    text(pipe('json-status')),
+    text(pipe('status')),
+  ]);
+  return { ...said, plan, json, status };
+}
+
+/** Leaves words that stand one after the other out of options. */
+export function without(...words: readonly string[]): (args: readonly string[]) => readonly string[] {
+  return (args) => {
+    const at = args.findIndex((_, start) => words.every((word, index) => args[start + index] === word));
+    if (at < 0) throw new Error(`Cannot leave ${words.join(' ')} out: the options do not have it`);
+    return args.toSpliced(at, words.length);
+  };
+}
+
+/** Runs a line of shell in the jail with the stand-in for the launcher. */
+export function shell(
+  line: string,
+  places: { workspace: string; stand: string },
+  more: Partial<JailRequest> = {},
+) {
+  return runJail({
+    workspace: places.workspace,
+    launcher: places.stand,
+    argv: ['/bin/sh', '-c', line],
+    ...more,
+  });
+}
+
+function present(rows: readonly { readonly path: string }[]): HostPath[] {
+  const there = rows.filter(({ path }) => existsSync(path));
+  return there.map(({ path }) => ({
+    path,
+    linkTo: lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null,
+  }));
+}
+
+function open(descriptor: JailDescriptor, workspace: string, launcher: string): number | 'pipe' {
+  if (descriptor.role === 'workspace') return openSync(workspace, 'r');
+  if (descriptor.role === 'launcher') return openSync(launcher, 'r');
+  if (descriptor.role === 'pinned' || descriptor.role === 'protected') {
+    return openSync(`${workspace}/${descriptor.path}`, 'r');
+  }
+  return 'pipe';
+}
+
+function feed(child: ChildProcess, plan: JailPlan): void {
+  plan.descriptors.forEach((descriptor, index) => {
+    const pipe = child.stdio[3 + index];
+    if (!(pipe instanceof Duplex)) return;
+    // A jail that cannot be built reads nothing more; its own message says why.
+    pipe.on('error', () => {});
+    if (descriptor.role === 'args') pipe.end(plan.args.map((word) => `${word}\0`).join(''));
+    if (descriptor.role === 'seccomp') pipe.end(descriptor.bytes);
+    if (descriptor.role === 'bytes') pipe.end(descriptor.text);
+  });
+}
+
+async function say(child: ChildProcess): Promise<Said> {
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  const [out, errors] = await Promise.all([text(child.stdout as Duplex), text(child.stderr as Duplex)]);
+  return { code: await ended, out, errors };
+}

@@ -1,0 +1,58 @@
+import type { JailHost, JailPlan } from '../../../src/tiers/c-bubblewrap/plan.ts';
+import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/version.ts';
+import type { PlanRefusal } from '../../../src/tiers/plan/unenforceable.ts';
+
+/** One instruction: let every call pass. */
+export const ALLOW_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0xff, 0x7f);
+
+/** A machine as Debian 12 sets it up. */
+export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
+  return {
+    bwrap: '/usr/bin/bwrap',
+    bwrapVersion: [0, 8, 0],
+    bwrapOptions: [...REQUIRED_OPTIONS, '--ro-bind-fd', '--disable-userns'],
+    launcher: '/opt/palisade/palisade-launcher',
+    seccomp: ALLOW_ALL,
+    cgroupDescriptors: 0,
+    asRoot: null,
+    systemRoots: [
+      { path: '/usr', linkTo: null },
+      { path: '/bin', linkTo: 'usr/bin' },
+      { path: '/sbin', linkTo: 'usr/sbin' },
+      { path: '/lib', linkTo: 'usr/lib' },
+      { path: '/lib64', linkTo: 'usr/lib64' },
+    ],
+    etc: [
+      { path: '/etc/ld.so.cache', linkTo: null },
+      { path: '/etc/alternatives', linkTo: null },
+      { path: '/etc/localtime', linkTo: '/usr/share/zoneinfo/Etc/UTC' },
+      { path: '/etc/ssl/certs', linkTo: null },
+      { path: '/etc/resolv.conf', linkTo: '../run/systemd/resolve/stub-resolv.conf' },
+    ],
+    ...changes,
+  };
+}
+
+/** The plan as a reviewer reads it: an option to a line. */
+export function showPlan(plan: JailPlan | PlanRefusal): string {
+  if (!plan.ok) return `refused ${plan.code}\n${plan.message}\n${plan.remedy}\n`;
+  const options = plan.args
+    .join('\0')
+    .replaceAll(/\0(?=--)/g, '\n')
+    .replaceAll('\0', ' ');
+  const roles = plan.descriptors.map((descriptor, index) => {
+    const about =
+      'path' in descriptor ? ` ${descriptor.path}` : 'index' in descriptor ? ` ${descriptor.index}` : '';
+    return `${index + 3} ${descriptor.role}${about}`;
+  });
+  const equal = Object.entries(plan.expected.equal).map(([name, value]) => `${name} = ${value}`);
+  const { newNamespaces, mountsRw } = plan.expected;
+  return [
+    `# file\n${plan.file}`,
+    `# command line\n${plan.argv.join(' ')}`,
+    `# options\n${options}`,
+    `# descriptors\n${roles.join('\n')}`,
+    `# expected facts\n${equal.join('\n')}\nnew namespaces = ${newNamespaces.join(' ')}`,
+    `# expected writable mounts\n${mountsRw.join('\n')}\n`,
+  ].join('\n\n');
+}

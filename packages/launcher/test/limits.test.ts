@@ -1,0 +1,251 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  buildBoth,
+  endAll,
+  hasNamespaces,
+  identity,
+  isRoot,
+  living,
+  makeFolder,
+  removeFolder,
+  runScript,
+  sanitizerEnv,
+  shipped,
+  start,
+} from './launch.ts';
+
+const folder = makeFolder();
+const built = { shipped, sanitized: '' };
+const user = identity(60_111);
+/** All byte values, and no two places alike for long. */
+const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 31 + (at >> 8)) & 0xff));
+const file = join(folder, 'bytes');
+
+beforeAll(() => {
+  Object.assign(built, buildBoth(folder));
+  writeFileSync(file, bytes);
+});
+afterAll(() => removeFolder(folder));
+
+/** What the kernel calls each limit, and what prlimit(1) does. */
+const LIMITS = [
+  ['cpu', 77, 'Max cpu time', '--cpu'],
+  ['data', 123_456_789, 'Max data size', '--data'],
+  ['fsize', 1_234_567, 'Max file size', '--fsize'],
+  ['nofile', 44, 'Max open files', '--nofile'],
+  ['nproc', 4000, 'Max processes', '--nproc'],
+  ['stack', 4_000_000, 'Max stack size', '--stack'],
+] as const;
+
+describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+  const run = (words: readonly string[], script: string) =>
+    runScript(built[kind], [...user, ...words], script);
+  // The memory that AddressSanitizer reserves is above any useful limit of data.
+  const limits = LIMITS.filter(([key]) => kind === 'shipped' || key !== 'data');
+
+  test.each(limits)(
+    'sets %s to %i, soft and hard, and it cannot be raised',
+    async (key, value, name, option) => {
+      for (const mode of ['mode=run', 'mode=exec']) {
+        const script = `prlimit --pid $$ ${option}=${value + 1}:${value + 1}; exec cat /proc/self/limits`;
+        const end = await run([mode, `${key}=${value}`], script);
+        expect(end.stdout.toString()).toMatch(new RegExp(`^${name} +${value} +${value} `, 'm'));
+        expect(end.stdout.toString()).toMatch(/^Max core file size +0 +0 /m);
+        expect(end.stderr.toString()).toContain('Operation not permitted');
+      }
+    },
+  );
+
+  test('lets a command lower its limits, so that a refusal to raise them says something', async () => {
+    const end = await run(['nofile=44'], 'prlimit --pid $$ --nofile=43:43; exec cat /proc/self/limits');
+    expect(end.stdout.toString()).toMatch(/^Max open files +43 +43 /m);
+  });
+
+  test('refuses a limit above its own, and lowers only that of open files', async () => {
+    const lower = ['/bin/sh', '-c', 'ulimit -n 100; ulimit -f 1000; exec "$0" "$@"', built[kind]];
+    const outer = (words: readonly string[]) => [
+      ...lower,
+      ...words,
+      '--',
+      '/bin/sh',
+      'sh',
+      '-c',
+      'ulimit -n',
+    ];
+    const files = await shell(outer([...user, 'nofile=5000']));
+    expect([files.code, files.stdout]).toEqual([0, '100\n']);
+    const size = await shell(outer([...user, 'fsize=999999999999']));
+    expect([size.code, size.stdout]).toEqual([125, '']);
+    expect(size.stderr).toContain('above the hard limit');
+  });
+
+  test('ends a tree of spinning processes when all of it has used its processor time', async () => {
+    const spin = 'while :; do :; done';
+    for (const words of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
+      const end = await run(
+        ['cpums=300', 'wallms=50000', ...words],
+        `(${spin}) & (${spin}) & (${spin} &) ; wait`,
+      );
+      expect([end.status.get('limit'), end.status.get('signal'), end.code]).toEqual(['cpu', '9', 137]);
+      const used = Number(end.status.get('utime_us')) + Number(end.status.get('stime_us'));
+      expect(used).toBeGreaterThanOrEqual(300_000);
+      expect(end.status.get('left')).toBe('3');
+    }
+  });
+
+  test('counts the processor time of children that a living process has waited for', async () => {
+    const burn = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done';
+    const end = await run(['cpums=400', 'wallms=50000'], `while :; do (${burn}); done`);
+    expect(end.status.get('limit')).toBe('cpu');
+  });
+
+  test('does not end a command that sleeps for using the processor', async () => {
+    const end = await run(['cpums=60'], 'sleep 0.3; exit 4');
+    expect([end.status.get('limit'), end.code]).toEqual([undefined, 4]);
+  });
+
+  test('says that the kernel ended a command for its processor time', async () => {
+    const end = await run(['cpu=1'], 'while :; do :; done');
+    expect([end.status.get('limit'), end.status.get('signal')]).toEqual(['cpu', '9']);
+  });
+
+  test('ends a command that only waits when its time is over', async () => {
+    const end = await run(['wallms=150'], 'echo begun; sleep 1000');
+    expect([end.status.get('limit'), end.code]).toEqual(['wall', 137]);
+    expect(end.stdout.toString()).toBe('begun\n');
+  });
+
+  test('bounds a fork bomb and leaves nothing of it', async () => {
+    const mark = `bomb-${kind}-${process.pid}`;
+    // Without a user of its own the limit would count everything that the user runs.
+    const own = isRoot ? user : ['ns=1'];
+    const bombWords = ['/usr/bin/perl', '-e', 'fork while 1', mark];
+    const { end } = start(built[kind], [...own, 'nproc=40', 'wallms=1000'], bombWords);
+    let peak = 0;
+    const look = setInterval(() => {
+      peak = Math.max(peak, living(mark).length);
+    }, 20);
+    const bomb = await end;
+    clearInterval(look);
+    expect(living(mark)).toEqual([]);
+    const started = isRoot || hasNamespaces;
+    expect(bomb.status.get(started ? 'limit' : 'failed')).toMatch(started ? /^wall$/ : /errno=/);
+    expect(peak).toBeLessThanOrEqual(42);
+    expect(peak > 20).toBe(started);
+  });
+
+  describe('with a quota of output', () => {
+    test('moves both streams unchanged when it is not passed', async () => {
+      const end = await run([`output=${2 * bytes.length}`], `cat ${file}; cat ${file} >&2`);
+      expect(end.stdout.equals(bytes)).toBe(true);
+      expect(end.stderr.equals(bytes)).toBe(true);
+      expect(end.status.get('output_bytes')).toBe(String(2 * bytes.length));
+      expect([end.status.get('limit'), end.code]).toEqual([undefined, 0]);
+    });
+
+    test('stops at exactly that many bytes of both streams together', async () => {
+      const end = await run(['output=100000'], `cat ${file}; cat ${file} >&2; sleep 1000`);
+      expect(end.stdout.length + end.stderr.length).toBe(100_000);
+      expect(bytes.subarray(0, end.stdout.length).equals(end.stdout)).toBe(true);
+      expect(bytes.subarray(0, end.stderr.length).equals(end.stderr)).toBe(true);
+      expect([end.status.get('limit'), end.status.get('output_bytes')]).toEqual(['output', '100000']);
+    });
+
+    test('ends an endless flood on both streams', async () => {
+      const end = await run(['output=1000000'], 'cat /dev/zero >&2 & cat /dev/zero');
+      expect(end.stdout.length + end.stderr.length).toBe(1_000_000);
+      expect(end.status.get('limit')).toBe('output');
+    });
+
+    test('forwards min(written, quota) bytes whatever both are', async () => {
+      const sizes = fc.record({
+        out: fc.nat(70_000),
+        err: fc.nat(70_000),
+        quota: fc.integer({ min: 1, max: 150_000 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(sizes, async ({ out, err, quota }) => {
+          const end = await run([`output=${quota}`], `head -c ${out} ${file}; head -c ${err} ${file} >&2`);
+          expect(end.stdout.length + end.stderr.length).toBe(Math.min(out + err, quota));
+          expect(end.status.get('limit')).toBe(out + err > quota ? 'output' : undefined);
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    test.each([
+      ['a pipe', '"$@" | cat'],
+      ['a file', '"$@" > "$OUT"; cat "$OUT"'],
+    ])('does the same when its own output is %s', async (_, script) => {
+      const out = join(folder, `out-${kind}`);
+      for (const quota of [bytes.length, 50_000]) {
+        const words = [built[kind], ...user, `output=${quota}`, '--', '/bin/cat', 'cat', file];
+        const end = await shell(['/bin/sh', '-c', `OUT=${out}; ${script}`, 'sh', ...words]);
+        expect(Buffer.from(end.stdout, 'latin1').equals(bytes.subarray(0, quota))).toBe(true);
+      }
+    });
+
+    test('is not held by a process that keeps the streams and outlives the command', async () => {
+      const mark = `4242.${process.pid}${kind.length}`;
+      const end = await run(['output=1000'], `setsid sleep ${mark} & echo begun`);
+      expect(end.stdout.toString()).toBe('begun\n');
+      expect([end.code, end.status.get('left')]).toEqual([0, '1']);
+      expect(endAll(mark)).toBe(0);
+    });
+
+    test('lets the command open its output by name', async () => {
+      for (const words of [[], ...(hasNamespaces ? [['ns=1']] : [])]) {
+        const end = await run(['output=1000', ...words], 'echo x > /dev/stdout; echo y > /dev/stderr');
+        expect([end.stdout.toString(), end.stderr.toString()]).toEqual(['x\n', 'y\n']);
+      }
+      const bare = await run([], 'echo x > /dev/stdout');
+      expect(bare.stderr.toString()).toMatch(/No such device|cannot create/);
+    });
+
+    test('ends the writer when nobody reads any more', async () => {
+      const started = start(built[kind], [...user, 'output=9000000000'], ['/bin/cat', '/dev/zero']);
+      started.child.stdout?.once('data', () => started.child.stdout?.destroy());
+      const end = await started.end;
+      expect(end.status.get('signal')).toBe('13');
+    });
+
+    test('keeps its clocks when the reader does not read', async () => {
+      const started = start(
+        built[kind],
+        [...user, 'output=9000000000', 'wallms=300', 'control=4'],
+        ['/bin/cat', '/dev/zero'],
+        ['pipe'],
+      );
+      started.child.stdout?.pause();
+      started.child.stdio[4]?.on('error', () => {});
+      await new Promise((wake) => setTimeout(wake, 600));
+      expect(living('/dev/zero').filter((pid) => parentOf(pid) === started.child.pid)).toEqual([]);
+      started.child.stdout?.resume();
+      expect((await started.end).status.get('limit')).toBe('wall');
+    });
+  });
+});
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
+}
+
+/** Runs words as they are, without a launcher before them. */
+function shell(words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(words[0] ?? '', words.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: '/usr/bin:/bin', ...sanitizerEnv },
+  });
+  const text = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('latin1').on('data', (chunk) => {
+    text.stdout += chunk;
+  });
+  child.stderr.setEncoding('latin1').on('data', (chunk) => {
+    text.stderr += chunk;
+  });
+  return new Promise((done) => child.once('close', (code) => done({ code, ...text })));
+}

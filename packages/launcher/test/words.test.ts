@@ -1,0 +1,168 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildBoth, identity, makeFolder, REPORT, removeFolder, sanitizerEnv, shipped } from './launch.ts';
+
+const folder = makeFolder();
+const built = { shipped, sanitized: '' };
+const user = identity(60_141);
+const command = ['--', '/bin/echo', 'echo', 'started'];
+const sinks = [openSync('/dev/null', 'r+'), openSync('/dev/null', 'r+')];
+
+beforeAll(() => void Object.assign(built, buildBoth(folder)));
+afterAll(() => {
+  for (const each of sinks) closeSync(each);
+  removeFolder(folder);
+});
+
+function call(launcher: string, words: readonly string[]) {
+  return spawnSync(launcher, words, {
+    encoding: 'latin1',
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+    env: sanitizerEnv,
+    stdio: ['ignore', 'pipe', 'pipe', ...sinks],
+  });
+}
+
+const refused: readonly (readonly [words: readonly string[], why: RegExp])[] = [
+  [[], /missing/],
+  [['--'], /missing/],
+  [['--', '/bin/echo'], /missing/],
+  [['--', 'echo', 'echo'], /no absolute path/],
+  [['--', '', 'echo'], /no absolute path/],
+  [['cpu=1', 'cpu=1', ...command], /given twice/],
+  [['mode=run', 'mode=run', ...command], /given twice/],
+  [['cwd=/', 'cwd=/', ...command], /given twice/],
+  [['status=3', 'status=3', ...command], /given twice/],
+  [['mode=', ...command], /no mode/],
+  [['mode=RUN', ...command], /no mode/],
+  [['nothing=1', ...command], /no key/],
+  [['a-key-that-is-too-long=1', ...command], /KEY=VALUE/],
+  [['cpu', ...command], /KEY=VALUE/],
+  [['=1', ...command], /KEY=VALUE/],
+  [['', ...command], /KEY=VALUE/],
+  [['cwd=', ...command], /empty/],
+  [['ro=usr', ...command], /no absolute path/],
+  [['rw=', ...command], /no absolute path/],
+  [['ns=0', ...command], /whole number from 1 to 1/],
+  [['ns=5', ...command], /whole number from 1 to 1/],
+  [['status=2', ...command], /whole number from 3/],
+  [['status=77', ...command], /not open/],
+  [['status=3', 'control=3', ...command], /two uses/],
+  [['keep=3', 'keep=3', ...command], /two uses/],
+  [['keep=3', 'status=3', ...command], /two uses/],
+  [['uid=0', 'gid=1', ...command], /whole number from 1/],
+  [['uid=1', 'gid=0', ...command], /whole number from 1/],
+  [['uid=4294967295', 'gid=1', ...command], /whole number from 1 to 4294967294/],
+  [['uid=1', ...command], /both or none/],
+  [['gid=1', ...command], /both or none/],
+  [['workspace=3', ...command], /both or none/],
+  [['owner=1:1', ...command], /both or none/],
+  [['workspace=3', 'owner=1:1', ...command], /without uid/],
+  [['workspace=3', 'owner=1', ...command], /uid and a gid/],
+  [['workspace=3', 'owner=1:', ...command], /uid and a gid/],
+  [['workspace=3', 'owner=:1', ...command], /uid and a gid/],
+  [['workspace=3', 'owner=1:1:1', ...command], /uid and a gid/],
+  [['chdir=1', ...command], /no directory/],
+  [['mode=exec', 'wallms=5', ...command], /supervises nothing/],
+  [['mode=exec', 'ns=1', ...command], /supervises nothing/],
+  [['mode=exec', 'control=3', ...command], /supervises nothing/],
+  ...[
+    '0',
+    '-1',
+    '+1',
+    ' 1',
+    '1 ',
+    '01',
+    '1e3',
+    '0x1',
+    '1.5',
+    '',
+    'NaN',
+    'unlimited',
+    '9'.repeat(400),
+  ].flatMap((value) =>
+    ['cpu', 'wallms', 'output', 'nproc'].map(
+      (key) => [[`${key}=${value}`, ...command], /whole number/] as const,
+    ),
+  ),
+];
+
+describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
+  test.each(refused)('refuses %j and starts nothing', (words, why) => {
+    const end = call(built[kind], words);
+    expect(end.stderr).toMatch(why);
+    expect(end.stderr).toMatch(/^Cannot start the command: .*, expected .*\n$/);
+    expect([end.status, end.stdout]).toEqual([125, '']);
+  });
+
+  test('starts with sound words, so that the refusals say something', () => {
+    const end = call(built[kind], [
+      ...user,
+      'cpu=5',
+      'wallms=5000',
+      'output=100',
+      'keep=4',
+      'status=3',
+      ...command,
+    ]);
+    expect([end.status, end.stdout]).toEqual([0, 'started\n']);
+  });
+
+  test('keeps the bytes of a wrong word from the terminal of whoever reads the message', () => {
+    const end = call(built[kind], ['\u001b[2J\nevil', ...command]);
+    expect(end.stderr).toContain('"\\x1b[2J\\x0aevil"');
+  });
+
+  test('takes no more descriptors and rules than it has room for', () => {
+    const many = Array.from({ length: 65 }, (_, at) => `keep=${at + 3}`);
+    expect(call(built[kind], [...many, ...command]).stderr).toContain('one too many');
+    const rules = Array.from({ length: 1025 }, () => 'ro=/usr');
+    expect(call(built[kind], [...rules, ...command]).stderr).toContain('one rule too many');
+  });
+});
+
+const keys =
+  'mode cpu data fsize nofile nproc stack cpums wallms output status control seccomp cgroup ns uid gid workspace owner chdir cwd keep ro rw facts x'.split(
+    ' ',
+  );
+const number = fc.oneof(
+  fc.constantFrom('0', '1', '3', '4', '5', '60141', '4294967295', '9007199254740993', '18446744073709551616'),
+  fc.bigInt({ min: -10n, max: 2n ** 70n }).map(String),
+);
+const text = fc.oneof(
+  number,
+  fc.constantFrom('run', 'exec', '/', '/usr', '/tmp', '/dev/null', '1:1', '0:0', ':', '='),
+  fc.string({ unit: 'binary' }).map((each) => each.replaceAll('\0', '')),
+);
+const word = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...keys), text).map(([key, value]) => `${key}=${value}`) },
+  { weight: 1, arbitrary: text },
+);
+const wordList = fc.tuple(
+  fc.array(word, { maxLength: 8 }),
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant(['--', '/bin/true', 'true']) },
+    { weight: 1, arbitrary: fc.array(text, { maxLength: 3 }) },
+  ),
+  fc.boolean(),
+);
+
+test('the sanitized launcher answers any words with a refusal or a proper run', () => {
+  const seen = { refused: 0, run: 0 };
+  fc.assert(
+    fc.property(wordList, ([words, tail, hasUser]) => {
+      const end = call(built.sanitized, [...(hasUser ? user : []), ...words, ...tail]);
+      expect(end.stderr).not.toMatch(REPORT);
+      expect(end.signal).toBeNull();
+      if (end.status === 125) expect(end.stderr).toMatch(/^Cannot start the command: /);
+      else expect([0, 126, 127, 137]).toContain(end.status);
+      seen[end.status === 125 ? 'refused' : 'run'] += 1;
+    }),
+    { numRuns: 500 },
+  );
+  expect(seen.refused).toBeGreaterThan(10);
+  expect(seen.run).toBeGreaterThan(0);
+});

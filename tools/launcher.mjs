@@ -1,0 +1,114 @@
+/**
+ * Builds the launcher, the C program that starts native commands: with the machine's compiler, or, where there is none,
+ * from the file that a published package brings along. It is made beside its place and then takes it, and is made again
+ * only when its source or the way of making it has changed. Elsewhere than on Linux there is nothing to build.
+ */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { projectRoot } from './check.mjs';
+import { run } from './command.mjs';
+import { readStamp } from './stamp.mjs';
+
+const SOURCE = 'packages/launcher/launcher.c';
+const STAMP = 'packages/launcher/dist/.sources';
+const COMPILERS = ['cc', 'gcc', 'clang'];
+const STRICT = ['-Wall', '-Wextra', '-Werror', '-Wshadow', '-Wconversion'];
+const FIX = 'install one (apt-get install gcc libc6-dev) and run the set-up again';
+
+/** Where the launcher lies, below the root of the clone. */
+export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
+
+/** The words every compiler is given, besides the names of the files. */
+export const COMPILER_WORDS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', ...STRICT];
+
+/** Says whether the launcher is there and made from the source as it is; true where none is needed. */
+export function isLauncherCurrent(root, machine = thisMachine()) {
+  if (machine.platform !== 'linux') return true;
+  const stamp = readStamp(join(root, STAMP));
+  if (stamp === undefined || !existsSync(join(root, LAUNCHER))) return false;
+  return waysToMake(root, machine).some((way) => way.stamp === stamp);
+}
+
+/** Makes the launcher unless it is current; throws when no way leads to one. */
+export async function buildLauncher(root, { say, machine = thisMachine() }) {
+  if (isLauncherCurrent(root, machine)) return;
+  const failures = [];
+  for (const way of waysToMake(root, machine)) {
+    const failure = await make(root, way);
+    if (failure === undefined) {
+      say(`launcher (${way.name})`);
+      return;
+    }
+    failures.push(failure);
+  }
+  const what = failures.length > 0 ? failures.join('\n') : 'there is no C compiler and no prebuilt file';
+  throw new Error(`Cannot build the launcher: ${what}, expected a C compiler that links statically: ${FIX}`);
+}
+
+function thisMachine() {
+  return { platform: process.platform, arch: process.arch, path: process.env.PATH ?? '' };
+}
+
+/** The compiler first, because it makes what the source says; each way with the stamp that it leaves. */
+function waysToMake(root, { platform, arch, path }) {
+  const source = digest(readFileSync(join(root, SOURCE)));
+  const folders = path.split(delimiter).filter((folder) => folder.startsWith('/'));
+  const compiler = COMPILERS.find((name) => folders.some((folder) => existsSync(join(folder, name))));
+  const prebuilt = join(root, `packages/launcher/prebuilt/${platform}-${arch}/palisade-launcher`);
+  const ways = [];
+  if (compiler !== undefined) {
+    const compile = (out) => run(compiler, [...COMPILER_WORDS, '-o', out, SOURCE], { cwd: root });
+    const stamp = digest(`${source} ${arch} ${compiler} ${COMPILER_WORDS.join(' ')}`);
+    ways.push({ name: compiler, stamp, into: compile });
+  }
+  if (existsSync(prebuilt)) {
+    const copy = async (out) => {
+      copyFileSync(prebuilt, out);
+      return { ok: true, output: '' };
+    };
+    const stamp = digest(`${source} ${arch} prebuilt ${digest(readFileSync(prebuilt))}`);
+    ways.push({ name: 'prebuilt', stamp, into: copy });
+  }
+  return ways;
+}
+
+async function make(root, way) {
+  const place = join(root, LAUNCHER);
+  // Two builds at once make two files; whichever is renamed last is whole, and so is the other.
+  const fresh = `${place}.${process.pid}.new`;
+  mkdirSync(join(place, '..'), { recursive: true });
+  try {
+    const { ok, output } = await way.into(fresh);
+    if (!ok) return `${way.name} failed\n${output.trim()}`;
+    chmodSync(fresh, 0o755);
+    renameSync(fresh, place);
+    writeFileSync(join(root, STAMP), `${way.stamp}\n`);
+    return undefined;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+function digest(content) {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === import.meta.filename) {
+  try {
+    await buildLauncher(projectRoot, { say: (what) => console.log(`build: ${what}`) });
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Programs of the system that the tests start for real: a sandbox that was never started has proved nothing. What is
+ * missing is installed where that is possible without a question; otherwise it is named with the command that installs it.
+ */
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './command.mjs';
+
+/** The program, and the Debian package that has it. */
+export const PROGRAMS = [
+  ['bwrap', 'bubblewrap'],
+  ['cc', 'gcc'],
+  ['make', 'make'],
+  ['git', 'git'],
+  ['python3', 'python3'],
+  ['perl', 'perl'],
+  ['awk', 'mawk'],
+  ['tar', 'tar'],
+  ['curl', 'curl'],
+  ['rg', 'ripgrep'],
+  ['sqlite3', 'sqlite3'],
+];
+
+const PLACES = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** The packages of the programs that are not there; `has` tells whether a path can be executed. */
+export function missingPackages(has = canExecute) {
+  return PROGRAMS.filter(([name]) => !PLACES.some((place) => has(join(place, name)))).map(([, name]) => name);
+}
+
+/** Installs what is missing, as root on Debian and its relatives; anywhere else it throws with what to type. */
+export async function ensurePrograms(say) {
+  if (process.platform !== 'linux') return;
+  const missing = missingPackages();
+  if (missing.length === 0) return;
+  const words = ['install', '-y', '--no-install-recommends', ...missing];
+  const asRoot = process.getuid?.() === 0 && canExecute('/usr/bin/apt-get');
+  if (!asRoot)
+    throw new Error(`Cannot test here: ${missing.join(', ')} missing. Run: sudo apt-get ${words.join(' ')}`);
+  say(`installing ${missing.join(', ')} (apt-get)`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const first = await run('/usr/bin/apt-get', words, { env });
+  if (first.ok) return;
+  // The lists of packages may never have been read on this machine.
+  await run('/usr/bin/apt-get', ['update'], { env });
+  const { ok, output } = await run('/usr/bin/apt-get', words, { env });
+  if (!ok) throw new Error(`Cannot install ${missing.join(', ')}:\n${output}`);
+}
+
+function canExecute(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
