@@ -24,6 +24,7 @@ const BENCHES = [
   'wasm-rewrite',
   'wasm-crossing',
   'wasm-pool',
+  'commands',
 ];
 const results = join(root, 'bench/results');
 

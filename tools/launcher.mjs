@@ -64,13 +64,14 @@ function thisMachine() {
 function waysToMake(root, { platform, arch, path }) {
   const source = digest(readFileSync(join(root, SOURCE)));
   const folders = path.split(delimiter).filter((folder) => folder.startsWith('/'));
-  const compiler = COMPILERS.find((name) => folders.some((folder) => existsSync(join(folder, name))));
+  const names = COMPILERS.flatMap((name) => folders.map((folder) => ({ name, file: join(folder, name) })));
+  const compiler = names.find(({ file }) => existsSync(file));
   const prebuilt = join(root, `packages/launcher/prebuilt/${platform}-${arch}/palisade-launcher`);
   const ways = [];
   if (compiler !== undefined) {
-    const compile = (out) => run(compiler, [...COMPILER_WORDS, '-o', out, SOURCE], { cwd: root });
-    const stamp = digest(`${source} ${arch} ${compiler} ${COMPILER_WORDS.join(' ')}`);
-    ways.push({ name: compiler, stamp, into: compile });
+    const compile = (out) => run(compiler.file, [...COMPILER_WORDS, '-o', out, SOURCE], { cwd: root });
+    const stamp = digest(`${source} ${arch} ${compiler.name} ${COMPILER_WORDS.join(' ')}`);
+    ways.push({ name: compiler.name, stamp, into: compile });
   }
   if (existsSync(prebuilt)) {
     const copy = async (out) => {

@@ -135,8 +135,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
 
   describe('with a workspace', () => {
     const owner = 60_777;
-    const script =
-      'pwd; cat own; echo more >> own; cat other; echo new > new; mkdir dir; stat -c %u own new dir';
+    const script = 'cat own; echo more >> own; cat other; echo new > new; mkdir dir; stat -c %u own new dir';
 
     test.each(['mode=run', 'mode=exec', 'ns=1'])(
       'shows its owner as the run in %s, and others as nobody',
@@ -150,7 +149,7 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
         const words = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'chdir=1', word];
         const end = await start(built[kind], words, ['/bin/sh', '-c', script], [directory]).end;
         closeSync(directory);
-        const inside = `${path}\nown\n${uid}\n${uid}\n${uid}\n`;
+        const inside = `own\n${uid}\n${uid}\n${uid}\n`;
         expect(end.stdout.toString()).toBe(isRoot ? inside : '');
         expect(end.code).toBe(isRoot ? 0 : 125);
         expect(end.stderr.toString()).toMatch(isRoot ? /^cat: other: Permission denied\n$/ : /by root alone/);
@@ -160,8 +159,34 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       },
     );
 
+    test.each([
+      ['mode=run', 'keeps its own path'],
+      ['mode=exec', 'has a path that the next stage can walk to'],
+    ])('in %s %s, below a directory that is closed to the run', async (word) => {
+      const parent = join(folder, `${kind}-parent-${word}`);
+      const path = join(parent, 'workspace');
+      mkdirSync(path, { recursive: true });
+      writeFileSync(join(path, 'own'), 'own\n', { mode: 0o600 });
+      if (isRoot) for (const each of [path, join(path, 'own')]) chownSync(each, owner, owner);
+      chmodSync(parent, 0o700);
+      const directory = openSync(path, 'r');
+      const words = [`uid=${uid}`, `gid=${uid}`, 'workspace=4', `owner=${owner}:${owner}`, 'keep=4', word];
+      const argv = [
+        '/bin/sh',
+        '-c',
+        'cat /proc/self/fd/4/own; p=$(readlink /proc/self/fd/4); cat "$p/own"; echo "$p"',
+      ];
+      const end = await start(built[kind], words, argv, [directory]).end;
+      closeSync(directory);
+      const [held, ...walked] = end.stdout.toString().trim().split('\n');
+      expect(held).toBe(isRoot ? 'own' : '');
+      const expected = word === 'mode=run' ? [path] : ['own', expect.any(String)];
+      expect(walked).toEqual(isRoot ? expected : []);
+      expect(end.code).toBe(isRoot ? 0 : 125);
+    });
+
     test('is closed to the run without the map', async () => {
-      const path = join(folder, `${kind}-closed`);
+      const path = join(folder, `${kind}-unmapped`);
       mkdirSync(path, { mode: 0o700 });
       if (isRoot) chownSync(path, owner, owner);
       const end = await run([], `cd ${path} && echo in`);
