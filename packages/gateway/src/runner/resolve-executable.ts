@@ -50,7 +50,7 @@ export function searchFor(
   for (const directory of searchPath) {
     // Boundary: an empty or relative entry means the working directory, which the caller chose and filled.
     const real = isAbsolute(directory) ? realPathOf(directory) : null;
-    if (real === null) continue;
+    if (real === null || isWithin(workspace, real)) continue;
     const candidate = join(real, name);
     if (isProgram(candidate)) return candidate;
   }
