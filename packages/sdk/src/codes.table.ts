@@ -164,8 +164,8 @@ export const CODES = {
   ),
   'runner/invalid-limits': refused(
     422,
-    'A limit of the command is no whole number above zero, or above the ceiling.',
-    'Ask for a whole number from 1 to the ceiling that the message names.',
+    'A limit of the command is no whole number above zero.',
+    'Ask for a whole number above zero.',
   ),
   'runner/egress-denied': refused(
     403,
