@@ -151,10 +151,14 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     firstUid: config.process.firstUid,
     owner: { house: stateDir, process: presence.id },
     isGone: (process) => presence.isGone(process),
+    limits: settingsOf(config, null).defaults,
   });
+  // Nobody waits for it: what cannot be ended now is tried again by the next start.
+  commands.sweep().catch(() => undefined);
   const tiers = { builtin: builtinTier(clock, version), ...commands.tiers };
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
-  return { ...records, policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
+  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
+  return { ...records, ...rooms, inspectTiers: commands.inspect };
 }
 
 function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {

@@ -13,10 +13,11 @@ function onSignal(): void {
 }
 process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
+/** A reader that went away (a pager, head) has seen enough. */
+const unread: { act: () => void } = { act: () => process.exit(0) };
 process.stdout.on('error', (error: Error & { code?: string }) => {
-  // A reader that went away (a pager, head) has seen enough.
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
+  unread.act();
 });
 
 const daemon = () => import('./daemon.ts');
@@ -32,6 +33,9 @@ process.exitCode = await runCommandLine({
   stdout: process.stdout,
   stderr: process.stderr,
   signal: cancel.signal,
+  whenUnread: (act) => {
+    unread.act = act;
+  },
   openRecords: async (options) => (await daemon()).openRecords(options),
   openGateway: async (options) => (await daemon()).openGateway(options),
 });

@@ -53,6 +53,11 @@ export type ProcessFacts = {
 };
 
 /** A command that is ready to be judged and then run, as it was judged. */
-export type PreparedProcess = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+export type PreparedProcess = {
+  readonly terms: ProcessTerms;
+  readonly facts: ProcessFacts;
+  /** Looks again, as late as the start: what is no longer as it was judged, in words; null when all of it is. */
+  readonly stillHolds: () => string | null;
+};
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';

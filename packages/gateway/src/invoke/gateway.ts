@@ -9,6 +9,7 @@ import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
+import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
 
 /** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
@@ -31,4 +32,6 @@ export type Gateway = Records & {
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
+  /** Tries the tiers that run commands and says what holds on this machine. */
+  readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };

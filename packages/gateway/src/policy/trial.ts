@@ -55,6 +55,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     protectedPaths: [],
   },
   facts: { kind: 'plain', tier: 'c', paths: ['trial'], hosts: ['trial.example'] },
+  stillHolds: () => null,
 };
 
 /** Asks the set every kind of question: each action, each type of input, with and without an approval. */

@@ -4,7 +4,7 @@ import { refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
 import { INPUT_SCHEMA, parseInput } from '../runner/input.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
-import { type RunnerDeps, termsOf } from '../runner/terms.ts';
+import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
 const TEXT = { type: 'string' };
 const COUNT_OR_NULL = { type: ['integer', 'null'] };
@@ -52,7 +52,8 @@ function prepareWith(settings: () => RunnerSettings, deps: () => RunnerDeps): Pr
   return async (input) => {
     const drawn = termsOf(parseInput(input), settings(), deps());
     if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
-    const { kind, tier, paths, hosts } = drawn.facts;
-    return { terms: drawn.terms, facts: { kind, tier, paths, hosts } };
+    const { terms, facts } = drawn;
+    const { kind, tier, paths, hosts } = facts;
+    return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
   };
 }

@@ -184,7 +184,20 @@ export function findChange({ seen }: Pick<ProcessFacts, 'seen'>): string | null 
   if (!isSameFile(executable)) return `the program ${quote(executable.path)} is another file`;
   // A link that points elsewhere now, or stands where none was, gives other paths for the same words.
   const before = new Set(paths);
-  const moved = pathsIn(args, scope).find(({ resolved }) => !before.has(resolved));
+  const moved = readAgain(args, scope).find(({ resolved }) => !before.has(resolved));
   if (moved === undefined) return null;
   return `the argument ${quote(moved.argument)} leads to ${quote(moved.resolved)} now`;
+}
+
+/** Boundary: what was planted meanwhile can make the reading of the arguments too long, and then they lead nowhere known. */
+function readAgain(
+  args: readonly string[],
+  scope: ArgumentScope,
+): readonly Pick<ArgumentPath, 'argument' | 'resolved'>[] {
+  try {
+    return pathsIn(args, scope);
+  } catch (error) {
+    if (!(error instanceof RunnerProblem)) throw error;
+    return [{ argument: args.join(' '), resolved: 'too many places' }];
+  }
 }

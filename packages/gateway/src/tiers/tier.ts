@@ -2,6 +2,7 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import type { Json } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
 import type { FailedCode, Refused } from '../core/outcome.ts';
+import type { ProcessLimits } from '../core/process.ts';
 import type { Grant } from '../policy/grant.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
@@ -29,9 +30,22 @@ export type Ties = {
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
 };
 
+/** How a command would be started, for people to read; groups of the kernel join it only when it runs. */
+export type PlannedCommand = {
+  readonly executor: string;
+  /** What it may use, with every ceiling applied. */
+  readonly limits: ProcessLimits;
+  readonly file: string;
+  readonly argv: readonly string[];
+  /** Options that go through a descriptor, where no other process can read them. */
+  readonly args: readonly string[];
+};
+
 /** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
 export type Tier = {
   /** Why a call cannot run here, asked before anything is recorded as begun; a tier without it takes every call. */
   readonly refusal?: (checked: CheckedCall) => Promise<Refused | null>;
+  /** What would be started for a call; nothing is. Null where this tier starts nothing for it, or cannot. */
+  readonly describe?: (checked: CheckedCall) => Promise<PlannedCommand | null>;
   readonly run: (grant: Grant, limits: Limits, ties: Ties) => Promise<RunResult>;
 };

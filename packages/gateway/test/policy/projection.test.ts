@@ -38,7 +38,11 @@ const TERMS: ProcessTerms = {
 };
 const CHECKED = {
   ...checkedCall(TOOL, { text: 'x' }),
-  process: { terms: TERMS, facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] } },
+  process: {
+    terms: TERMS,
+    facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] },
+    stillHolds: () => null,
+  },
 } as const;
 const processOf = (kind: string) =>
   `{executable: "/usr/bin/git", executableSha256: "${TERMS.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict"}`;

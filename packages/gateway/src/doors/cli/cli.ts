@@ -1,6 +1,6 @@
 import { chooseStateDir } from '../../config/state-dir.ts';
 import { printHelp, printOverview } from './help.ts';
-import { type Parsed, parseCommandLine } from './parse.ts';
+import { type Parsed, parseCommandLine, wordsBeforeEnd } from './parse.ts';
 import { printError } from './print-error.ts';
 import { Printer } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
@@ -12,8 +12,9 @@ import type { Edge, Invocation } from './verb.ts';
 
 /** Runs one command line; never throws. */
 export async function runCommandLine(edge: Edge): Promise<number> {
-  const json = edge.argv.includes('--json');
-  const colour = edge.stdout.isTTY === true && !edge.env.noColor && !edge.argv.includes('--no-color');
+  const words = wordsBeforeEnd(edge.argv);
+  const json = words.includes('--json');
+  const colour = edge.stdout.isTTY === true && !edge.env.noColor && !words.includes('--no-color');
   const print = new Printer({ out: edge.stdout, err: edge.stderr, json, colour });
   // A reader of the notes that went away changes nothing about what happened.
   edge.stderr.on('error', () => undefined);
@@ -34,12 +35,13 @@ export async function runCommandLine(edge: Edge): Promise<number> {
   }
 }
 
-function invocationOf(edge: Edge, { args, flags }: Parsed, print: Printer): Invocation {
+function invocationOf(edge: Edge, { args, rest, flags }: Parsed, print: Printer): Invocation {
   const flag = typeof flags.state === 'string' ? flags.state : undefined;
   const stateDir = chooseStateDir({ flag, env: edge.env, cwd: edge.cwd });
   const options = { stateDir: stateDir.path, env: edge.env, version: edge.version, cwd: edge.cwd };
   return {
     args,
+    rest,
     flags,
     print,
     edge,

@@ -17,7 +17,11 @@ function bashScript(): string {
   return `# palisade completion
 _palisade() {
   local common="${flagNames([])}" words="" current="\${COMP_WORDS[COMP_CWORD]}"
-  local first="" second=""
+  local first="" second="" i
+  # After -- stand the words of a command, which are completed as files.
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if [ "\${COMP_WORDS[i]}" = -- ]; then COMPREPLY=(); return; fi
+  done
   [ "$COMP_CWORD" -gt 1 ] && first="\${COMP_WORDS[1]}"
   [ "$COMP_CWORD" -gt 2 ] && case "\${COMP_WORDS[2]}" in -*) ;; *) second=" \${COMP_WORDS[2]}" ;; esac
   case "$first$second" in

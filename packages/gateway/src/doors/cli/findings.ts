@@ -3,6 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import { readHead } from '../../journal/head.ts';
+import { type TierRow, TRIAL_ROW } from '../../tiers/process/inspect.ts';
 import type { Invocation, Opened } from './verb.ts';
 
 /** One thing that doctor looked at, and what to do about it. */
@@ -32,9 +33,8 @@ export function recordFindings(records: Opened<Records>, { stateDir, edge }: Inv
   ];
 }
 
-/** What the policies and the tiers are like. */
-export function gatewayFindings(gateway: Opened<Gateway>): Finding[] {
-  const { policy, tiers, budgets } = gateway;
+/** What the policies and the budgets are like. */
+export function gatewayFindings({ policy, budgets }: Opened<Gateway>): Finding[] {
   const findings: Finding[] = [];
   const remedy = 'Run `palisade policy check` and correct the files.';
   const count = policy.problems.length;
@@ -57,8 +57,26 @@ export function gatewayFindings(gateway: Opened<Gateway>): Finding[] {
       remedy,
     });
   findings.push(ok('budgets', budgets.map(({ name }) => name).join(', ')));
-  findings.push(ok('tiers', `${Object.keys(tiers).join(', ')} can run here`));
   return findings;
+}
+
+/**
+ * Which tiers can be used, and what of them holds. What is missing is a warning: a call that needs it is refused, and
+ * all others run.
+ */
+export function tierFindings({ tiers }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
+  const unheld = rows.filter(({ name, holds }) => name === TRIAL_ROW && !holds).map(({ tier }) => tier);
+  const usable = Object.keys(tiers).filter((name) => !unheld.some((tier) => tier === name));
+  return [ok('tiers', `${usable.join(', ')} can run here`), ...rows.map(rowFinding)];
+}
+
+function rowFinding({ tier, name, holds, detail, fix }: TierRow): Finding {
+  return {
+    name: tier === null ? 'tiers b, c' : `tier ${tier}`,
+    state: holds ? 'ok' : 'warning',
+    detail: `${name} ${detail}`,
+    remedy: fix,
+  };
 }
 
 function clockFinding(nowMs: number, lastMs: number, maxBehindMs: number): Finding {

@@ -25,7 +25,7 @@ export function printHelp(print: Printer, verb: Verb): void {
   if (print.json) print.document(describe(verb));
   print.line(verb.sentence);
   print.line();
-  print.line(`Usage: palisade ${usageOf(verb)}${verb.flags.length > 0 ? ' [FLAGS]' : ''}`);
+  print.line(`Usage: palisade ${usageOf(verb, verb.flags.length > 0)}`);
   print.line();
   if (verb.flags.length > 0) {
     printFlags(print, 'Flags:', verb.flags);
@@ -45,10 +45,11 @@ function printFlags(print: Printer, title: string, flags: readonly Flag[]): void
     print.line(`  ${(spelled[i] ?? '').padEnd(width)}  ${sentence}`);
 }
 
-function describe({ words, args, flags, sentence, examples }: Verb) {
-  return { words, args, flags, sentence, examples };
+function describe({ words, args, rest, flags, sentence, examples }: Verb) {
+  return { words, args, ...(rest === undefined ? {} : { rest }), flags, sentence, examples };
 }
 
-function usageOf({ words, args }: Verb): string {
-  return [words, ...args].join(' ');
+function usageOf({ words, args, rest }: Verb, hasFlags = false): string {
+  const after = rest === undefined ? [] : ['--', rest];
+  return [words, ...args, ...(hasFlags ? ['[FLAGS]'] : []), ...after].join(' ');
 }

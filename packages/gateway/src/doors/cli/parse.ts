@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CodedError } from '../../core/coded-error.ts';
-import type { Verb } from './verb.ts';
+import type { Flag, FlagValues, Verb } from './verb.ts';
 import { VERBS } from './verbs.table.ts';
 
 export const COMMON_FLAGS = [
@@ -22,23 +22,36 @@ export type Parsed = {
   /** The words that name a group of verbs, when help for it is wanted. */
   readonly words: readonly string[];
   readonly args: readonly string[];
-  readonly flags: Readonly<Record<string, string | boolean | undefined>>;
+  /** The words after `--`, unread, where the verb takes them. */
+  readonly rest: readonly string[];
+  readonly flags: FlagValues;
 };
+
+const END_OF_FLAGS = '--';
+
+/** The words that are ours to read: what stands after `--` never is a flag. */
+export function wordsBeforeEnd(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf(END_OF_FLAGS);
+  return end === -1 ? argv : argv.slice(0, end);
+}
 
 /** Reads the command line against the table of verbs; anything unknown is wrong usage. */
 export function parseCommandLine(argv: readonly string[]): Parsed {
   const leading = leadingWords(argv);
   const verb = findVerb(leading);
   const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
-  const { values, positionals } = readFlags(argv, flags);
+  // Boundary: the words of a command are not read as flags, whatever they look like.
+  const own = verb?.rest === undefined ? argv : wordsBeforeEnd(argv);
+  const { values, positionals } = readFlags(own, flags);
   if (verb === null) {
     if (leading.length > 0 && !(values.help === true && isGroup(leading))) throw unknownVerb(leading);
     if (positionals.length > leading.length) throw misplacedFlags(positionals);
-    return { verb: null, words: leading, args: [], flags: values };
+    return { verb: null, words: leading, args: [], rest: [], flags: values };
   }
   const args = positionals.slice(verb.words.split(' ').length);
-  if (values.help !== true) checkCount(verb, args);
-  return { verb, words: leading, args, flags: values };
+  const rest = argv.slice(own.length + 1);
+  if (values.help !== true) checkCount(verb, args, rest);
+  return { verb, words: leading, args, rest, flags: values };
 }
 
 /** A flag and its value cannot be told from words before the verb is known, so flags come after the verb. */
@@ -52,14 +65,13 @@ function findVerb(words: readonly string[]): Verb | null {
   return two ?? VERBS.find((verb) => verb.words === words[0]) ?? null;
 }
 
-type Flags = readonly { readonly name: string; readonly value: string | null }[];
-
-function readFlags(argv: readonly string[], flags: Flags) {
+function readFlags(argv: readonly string[], flags: readonly Flag[]) {
   const options = Object.fromEntries(
-    flags.map(({ name, value }) => [
+    flags.map(({ name, value, repeats = false }) => [
       name,
       {
         type: value === null ? ('boolean' as const) : ('string' as const),
+        multiple: repeats,
         ...(SHORT[name] === undefined ? {} : { short: SHORT[name] }),
       },
     ]),
@@ -74,24 +86,33 @@ function readFlags(argv: readonly string[], flags: Flags) {
     });
     const seen = new Set<string>();
     for (const token of tokens) {
-      if (token.kind !== 'option') continue;
+      if (token.kind !== 'option' || options[token.name]?.multiple === true) continue;
       if (seen.has(token.name)) throw new TypeError(`The flag --${token.name} is given twice`);
       seen.add(token.name);
     }
-    return { values: values as Parsed['flags'], positionals };
+    return { values: values as FlagValues, positionals };
   } catch (error) {
     const [why = ''] = (error as Error).message.split(/\.\s/);
     throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`);
   }
 }
 
-function checkCount({ words, args: wanted }: Verb, given: readonly string[]): void {
+function checkCount(verb: Verb, given: readonly string[], rest: readonly string[]): void {
+  const { words, args: wanted } = verb;
+  if (verb.rest !== undefined && rest.length === 0) throw restMissing(words, verb.rest);
   const least = wanted.filter((arg) => !arg.startsWith('[')).length;
   if (given.length >= least && given.length <= wanted.length) return;
   const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
   const found = given.length === 0 ? 'none is given' : `${given.length} are given`;
   throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
     remedy: `Run \`palisade ${words} --help\`.`,
+  });
+}
+
+function restMissing(words: string, rest: string): CodedError {
+  const message = `Cannot run "palisade ${words}": nothing stands after --, expected ${rest}`;
+  return new CodedError('door/wrong-usage', message, {
+    remedy: `Write \`palisade ${words} [FLAGS] -- ${rest}\`.`,
   });
 }
 

@@ -5,13 +5,23 @@ import type { Clock, Random } from '../../core/clock.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import type { Printer } from './printer.ts';
 
-/** A flag; without a value it is a switch. */
-export type Flag = { readonly name: string; readonly value: string | null; readonly sentence: string };
+/** A flag; without a value it is a switch. One that repeats may be given more than once. */
+export type Flag = {
+  readonly name: string;
+  readonly value: string | null;
+  readonly sentence: string;
+  readonly repeats?: true;
+};
+
+/** What the flags of a command line say; one that repeats has a list. */
+export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** One row of the table of verbs. An argument in brackets may be left out. */
 export type Verb = {
   readonly words: string;
   readonly args: readonly string[];
+  /** What stands after `--`, for a verb that hands it on as it is; any other has no such part. */
+  readonly rest?: string;
   readonly flags: readonly Flag[];
   readonly sentence: string;
   readonly examples: readonly string[];
@@ -21,7 +31,9 @@ export type Verb = {
 /** What a verb is handed: its words, the places to print, and the ways to open what it needs, and only that. */
 export type Invocation = {
   readonly args: readonly string[];
-  readonly flags: Readonly<Record<string, string | boolean | undefined>>;
+  /** The words after `--`, unread. */
+  readonly rest: readonly string[];
+  readonly flags: FlagValues;
   readonly print: Printer;
   readonly edge: Edge;
   readonly stateDir: StateDir;
@@ -53,6 +65,8 @@ export type Edge = {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream;
   readonly signal: AbortSignal;
+  /** Says what to do when nobody reads standard output any more; without a word the program ends. */
+  readonly whenUnread: (act: () => void) => void;
   readonly openRecords: (options: OpenOptions) => Promise<Opened<Records>>;
   readonly openGateway: (options: OpenOptions) => Promise<Opened<Gateway>>;
 };

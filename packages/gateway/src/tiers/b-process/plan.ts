@@ -6,7 +6,7 @@
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, identityWords, limitFacts, limitWords } from '../plan/launcher-words.ts';
+import { type AsRoot, behindGroup, identityWords, limitFacts, limitWords } from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 
 /** What the probe found on this machine. */
@@ -125,9 +125,9 @@ function placeWords(
 ): readonly string[] {
   if (asRoot === null) return [];
   const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
-  // The descriptor leads to the workspace even where the run's user cannot walk to it.
-  const enter = terms.cwd === terms.workspace ? 'chdir=1' : `cwd=${terms.cwd}`;
-  return [...identityWords(asRoot, workspaceFd), enter];
+  // The descriptor leads to the workspace even where the run's user cannot walk to it; the rest is relative to it.
+  const below = terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
+  return [...identityWords(asRoot, workspaceFd), 'chdir=1', ...below];
 }
 
 function confinementWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {
@@ -142,7 +142,8 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
 
 function processLimit({ limits }: ProcessTerms, host: ProcessHost): number {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
-  return limits.processes + (host.hasNamespaces ? REAPERS : host.ownThreads);
+  const others = host.hasNamespaces ? REAPERS : host.ownThreads;
+  return limits.processes + others + behindGroup(host.cgroupDescriptors);
 }
 
 function expectation(terms: ProcessTerms, host: ProcessHost, processes: number): ProcessExpectation {

@@ -14,7 +14,13 @@ export type Swept = {
 export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
   const removed: string[] = [];
   const left: string[] = [];
-  const gone = cgroups.list().filter(({ process }) => isGone(process));
+  const asked = new Map<string, boolean>();
+  const isGoneOnce = (owner: string) => {
+    const answer = asked.get(owner) ?? isGone(owner);
+    asked.set(owner, answer);
+    return answer;
+  };
+  const gone = cgroups.list().filter(({ process }) => isGoneOnce(process));
   await Promise.all(
     gone.map(async ({ name, group }) => {
       try {

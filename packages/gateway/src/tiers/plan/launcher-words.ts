@@ -13,6 +13,17 @@ const STACK_BYTES = 8 * 1024 * 1024;
 /** The kernel's own CPU limit is per process and in whole seconds: it stands behind the exact one, a second later. */
 const CPU_SLACK_S = 1;
 
+/** How far RLIMIT_NPROC stands behind the limit of a group. */
+const BEHIND_GROUP = 16;
+
+/**
+ * What is added to RLIMIT_NPROC where the run is in a group: the group counts exactly and says that its limit was met,
+ * so it has to be met first.
+ */
+export function behindGroup(groups: number): number {
+  return groups > 0 ? BEHIND_GROUP : 0;
+}
+
 /** The launcher's words for limits; `processes` is what RLIMIT_NPROC must say so that the command's tree has its number. */
 export function limitWords(limits: ProcessLimits, processes: number): readonly string[] {
   return [

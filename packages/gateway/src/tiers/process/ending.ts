@@ -27,15 +27,18 @@ export type Verdict =
 
 const SIGXCPU = 24;
 const SIGXFSZ = 25;
-const SIGKILL = 9;
 
 /** What ended the run. A limit comes before the signal that it was enforced with. */
 export function verdictOf(ran: Ran): Verdict {
-  const { end, status } = ran;
+  const { end } = ran;
   const started = notStarted(ran);
   if (started !== null) return started;
-  if (end.stopped === 'cancelled' || status?.cancelled === true)
-    return failed('tier/cancelled', 'Cannot finish command: the caller cancelled it');
+  // The launcher cannot tell a caller who goes away from our own clock, or from anybody who ends its parent.
+  if (end.stopped === 'cancelled') {
+    return isOutOfCpu(ran)
+      ? outOfCpu(ran)
+      : failed('tier/cancelled', 'Cannot finish command: the caller cancelled it');
+  }
   return overLimit(ran) ?? exited(ran);
 }
 
@@ -52,16 +55,24 @@ function notStarted({ end, status }: Ran): Verdict | null {
   return null;
 }
 
-function overLimit({ end, status, group, limits }: Ran): Verdict | null {
+/** Who was ended by our look at its group has used up its time, whether or not the launcher could see it. */
+function isOutOfCpu({ group, limits }: Ran): boolean {
+  return (group?.cpuUs ?? 0) >= limits.cpuMs * 1000;
+}
+
+function outOfCpu({ limits }: Ran): Verdict {
+  return failed('tier/out-of-cpu', `Cannot finish command: it used ${limits.cpuMs} ms of CPU time`, 'cpu');
+}
+
+function overLimit(ran: Ran): Verdict | null {
+  const { end, status, group, limits } = ran;
   if (end.stopped === 'timed-out' || status?.limit === 'wall')
     return failed('tier/timed-out', `Cannot finish command: it passed ${limits.wallMs} ms`, 'wall');
   if (end.stopped === 'output' || status?.limit === 'output') {
     const message = `Cannot return output: the command wrote more than ${limits.outputBytes} bytes`;
     return failed('tier/output-exceeded', message, 'output');
   }
-  if (status?.limit === 'cpu' || status?.signal === SIGXCPU) {
-    return failed('tier/out-of-cpu', `Cannot finish command: it used ${limits.cpuMs} ms of CPU time`, 'cpu');
-  }
+  if (status?.limit === 'cpu' || status?.signal === SIGXCPU) return outOfCpu(ran);
   // A child that ran out of memory is the command's affair unless the command fails with it.
   if ((group?.oomKills ?? 0) > 0 && status?.exit !== 0) {
     const message = `Cannot finish command: it needs more than ${limits.memoryBytes} bytes of memory`;
@@ -71,19 +82,29 @@ function overLimit({ end, status, group, limits }: Ran): Verdict | null {
 }
 
 function exited({ end, status, group, limits }: Ran): Verdict {
-  const signal = status?.signal ?? null;
-  const exit = status?.exit ?? null;
-  if (exit === 0 && end.signal === null) return { kind: 'ok' };
+  // Boundary: who garbles the report of the launcher, or silences it, never has a command that ended well.
+  if (status === null) {
+    return failed('tier/unproven', 'Cannot vouch for the sandbox: the report of its launcher makes no sense');
+  }
+  const { exit, signal, cancelled } = status;
+  if (cancelled || end.signal !== null || (exit === null && signal === null)) return brokenOff(end, status);
+  if (exit === 0) return { kind: 'ok' };
   if (signal === SIGXFSZ) {
     const message = `Cannot finish command: it wrote a file of more than ${limits.fileBytes} bytes`;
     return failed('tier/exited', message, 'file_size');
   }
   const limit = (group?.pidsRefused ?? 0) > 0 ? 'processes' : null;
-  if (exit !== null) return failed('tier/exited', `Cannot call it done: the command gave ${exit}`, limit);
-  // Boundary: a sandbox that died before it could speak is never taken for a command that ended well.
-  const name = signalName(signal ?? SIGKILL);
-  const who = signal === null ? 'its sandbox was ended' : 'the command was ended';
-  return failed('tier/exited', `Cannot call it done: ${who} by ${name}`, limit);
+  const how = signal === null ? `gave ${exit}` : `was ended by ${signalName(signal)}`;
+  return failed('tier/exited', `Cannot call it done: the command ${how}`, limit);
+}
+
+/** Somebody has ended the sandbox, or it gave up by itself. */
+function brokenOff({ signal, exitCode }: ChildEnd, { pid, cancelled }: LauncherStatus): Verdict {
+  const died = signal === null ? null : `was ended by ${signal}`;
+  const how = died ?? (cancelled ? 'was told to end' : `gave ${exitCode}`);
+  return pid === null
+    ? failed('tier/not-started', `Cannot start command: its sandbox ${how} before it began`)
+    : failed('tier/exited', `Cannot call it done: its sandbox ${how}`);
 }
 
 function failed(code: FailedCode, message: string, limit: LimitName | null = null): Verdict {
@@ -94,12 +115,15 @@ function failed(code: FailedCode, message: string, limit: LimitName | null = nul
 export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key: string]: Json } {
   const { end, status, group } = ran;
   const signal = status?.signal ?? null;
+  const truncated = isTruncated(ran);
+  // Whoever did not end by itself may have been stopped within a character.
+  const isCut = truncated || status?.exit == null;
   return {
     exitCode: status?.exit ?? null,
     signal: signal === null ? null : signalName(signal),
-    ...streamOf('stdout', end.stdout, end.truncated),
-    ...streamOf('stderr', end.stderr, end.truncated),
-    truncated: end.truncated || status?.limit === 'output',
+    ...streamOf('stdout', end.stdout, isCut),
+    ...streamOf('stderr', end.stderr, isCut),
+    truncated,
     limit,
     usage: {
       wallMs: Math.ceil(end.wallMs),
@@ -113,11 +137,22 @@ export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key:
   };
 }
 
+/** There was more output than is returned: the launcher held it back, or we did. */
+export function isTruncated({ end, status }: Pick<Ran, 'end' | 'status'>): boolean {
+  return end.truncated || status?.limit === 'output';
+}
+
 /** The CPU time of the whole tree: as the group counted it, or else as the launcher did. */
 export function cpuMsOf({ status, group }: Ran): number | null {
   if (group?.cpuUs != null) return Math.ceil(group.cpuUs / 1000);
   if (!status?.usage) return null;
   return Math.ceil((status.usage.userUs + status.usage.systemUs) / 1000);
+}
+
+/** What a budget pays: a command that silenced its launcher, so that nobody counted, has not run for nothing. */
+export function cpuMsCharged(ran: Ran): number {
+  const hasRun = ran.end.spawnError === null && (ran.status === null || ran.status.pid !== null);
+  return cpuMsOf(ran) ?? (hasRun ? ran.limits.cpuMs : 0);
 }
 
 function streamOf(name: 'stdout' | 'stderr', bytes: Uint8Array, isCut: boolean): Record<string, string> {

@@ -1,10 +1,12 @@
 /** The workspace of a run, held open from its check to its end: what happens to its path meanwhile has no effect. */
-import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
 
 export type HeldWorkspace = {
   readonly fd: number;
   readonly owner: { readonly uid: number; readonly gid: number };
+  /** The path leads to the held directory. */
+  readonly isInPlace: () => boolean;
   readonly close: () => void;
 };
 
@@ -20,8 +22,12 @@ export function holdWorkspace(path: string): HeldWorkspace {
     // Boundary: a link that was put in the place of a directory on the way leads elsewhere, and this says where.
     const reached = readlinkSync(`/proc/self/fd/${fd}`);
     if (reached !== path) throw gone(path, 'another directory');
-    const { uid, gid } = fstatSync(fd);
-    return { fd, owner: { uid, gid }, close: () => closeSync(fd) };
+    const { uid, gid, dev, ino } = fstatSync(fd, { bigint: true });
+    const isInPlace = () => {
+      const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      return now?.dev === dev && now.ino === ino;
+    };
+    return { fd, owner: { uid: Number(uid), gid: Number(gid) }, isInPlace, close: () => closeSync(fd) };
   } catch (error) {
     closeSync(fd);
     throw error;

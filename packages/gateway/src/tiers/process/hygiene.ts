@@ -2,6 +2,7 @@
 import type { Json } from '../../core/json.ts';
 import { diffSnapshots, firstOf } from '../workspace/diff.ts';
 import type { Snapshot } from '../workspace/entry.ts';
+import { isSameFile } from '../workspace/held-directory.ts';
 import { findingsIn } from '../workspace/hygiene.ts';
 import { takeSnapshot } from '../workspace/snapshot.ts';
 
@@ -19,7 +20,9 @@ export function lookBefore(workspace: string): Promise<Before> {
 /** The part of a result that speaks of the workspace. A look that was not whole says so. */
 export async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
   const after = await takeSnapshot(workspace, BOUNDS).catch(() => null);
-  if (before === null || after === null) return { changes: [], findings: [], workspaceSeen: 'not at all' };
+  if (before === null || after === null || !isOneWorkspace(before, after)) {
+    return { changes: [], findings: [], workspaceSeen: 'not at all' };
+  }
   const all = diffSnapshots(before, after);
   const changes = firstOf(all, MOST_CHANGES);
   const findings = firstOf(findingsIn(all, after, workspace), MOST_FINDINGS);
@@ -31,4 +34,10 @@ export async function lookAfter(workspace: string, before: Before): Promise<Reco
     ...(findings.more > 0 ? { moreFindings: findings.more } : {}),
     workspaceSeen: isWhole ? 'whole' : 'in part',
   };
+}
+
+/** Boundary: what was put in the place of the workspace meanwhile is not what the run has changed. */
+function isOneWorkspace(before: Snapshot, after: Snapshot): boolean {
+  const [was, is] = [before.entries.get('.'), after.entries.get('.')];
+  return was !== undefined && is !== undefined && isSameFile(was, is);
 }

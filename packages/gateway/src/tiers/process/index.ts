@@ -1,41 +1,50 @@
-/** Tiers B and C as the line sees them: probed once, when the first call needs them. */
+/** Tiers B and C as the line sees them: probed when the first call needs them, tried when a run could not be set up. */
 import type { CheckedCall } from '../../core/checked-call.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
+import type { ProcessTerms } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
-import type { Tier } from '../tier.ts';
-import { type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
-import { type CommandKit, runCommand } from './run-command.ts';
+import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
+import { holdWorkspace } from './held-workspace.ts';
+import { type Found, type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
+import { type CommandKit, runCommand, termsWithin } from './run-command.ts';
+import { Standing } from './standing.ts';
+import { type TrialKit, tryTier } from './trial.ts';
+
+/** What both tiers run and are tried with. */
+export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
 
 /** Both tiers of commands. */
-export function commandTiers(
-  kit: Omit<CommandKit, 'launcher'>,
-  options: ProbeOptions,
-): { readonly b: Tier; readonly c: Tier } {
+export function commandTiers(kit: TiersKit, options: ProbeOptions): { readonly b: Tier; readonly c: Tier } {
   return { b: tierOf(kit, () => probeB(options)), c: tierOf(kit, () => probeC(options)) };
 }
 
-function tierOf(kit: Omit<CommandKit, 'launcher'>, probe: () => Promise<Probed>): Tier {
-  let probed: Promise<Probed> | null = null;
-  const look = () => {
-    probed ??= probe();
-    return probed;
-  };
+function tierOf(kit: TiersKit, probe: () => Promise<Probed>): Tier {
+  const standing = new Standing({ clock: kit.clock, probe, tryTier: (found) => tryTier(found, kit) });
   return {
     refusal: async (checked) => {
-      const found = await look();
+      const found = await standing.look();
       return found.ok ? planRefusal(found.tier.plan, checked, kit) : lackOf(checked, found);
+    },
+    describe: async (checked) => {
+      const found = await standing.look();
+      if (!found.ok || checked.process === null) return null;
+      return describe(found.tier, termsWithin(checked.process.terms, checked.limits), kit);
     },
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
-      const found = await look();
-      if (!found.ok) throw new TypeError(`Cannot run ${checked.tool.id}: ${found.why}`);
-      const whole: CommandKit = { ...kit, launcher: found.launcher };
-      return runCommand(whole, found.tier, { checked, limits }, ties);
+      const { tier, launcher } = standing.found;
+      const result = await runCommand({ ...kit, launcher }, tier, { checked, limits }, ties);
+      if (isUnheld(result)) standing.doubt();
+      return result;
     },
   };
 }
 
-type Found = Extract<Probed, { ok: true }>;
+/** The sandbox was not set up, or stood without a wall: the machine may not be what it was. */
+function isUnheld({ ending }: RunResult): boolean {
+  if (ending.status === 'ok') return false;
+  return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
+}
 
 /** Boundary: what the tier cannot hold is refused before anything is recorded as begun. */
 function planRefusal(
@@ -47,6 +56,23 @@ function planRefusal(
   const asRoot = runAs === null ? null : { ...runAs, owner: { uid: 0, gid: 0 } };
   const planned = plan(process.terms, { cgroups: 0, asRoot });
   return planned.ok ? null : refuse(planned.code, planned.message, planned.remedy);
+}
+
+/** The plan of a run, without the groups that are made for it. */
+function describe(
+  { executor, plan }: Found['tier'],
+  terms: ProcessTerms,
+  { runAs }: Pick<CommandKit, 'runAs'>,
+): PlannedCommand | null {
+  const held = holdWorkspace(terms.workspace);
+  held.close();
+  const planned = plan(terms, {
+    cgroups: 0,
+    asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
+  });
+  if (!planned.ok) return null;
+  const { file, argv, args } = planned;
+  return { executor, limits: terms.limits, file, argv, args };
 }
 
 function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {

@@ -1,14 +1,21 @@
 /** What this machine has for commands: programs, namespaces, system directories. Looked at once, read-only. */
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
 
 /** Something that is missing, and what to do about it. */
 export type Lack = { readonly ok: false; readonly why: string; readonly fix: string };
 export type Program = { readonly ok: true; readonly path: string; readonly sha256: string };
 
+/** A command that does nothing and that every system has. */
+export const HARMLESS = { file: '/bin/sh', argv: ['sh', '-c', ':'] } as const;
+
 const NAMESPACES = ['user', 'pid', 'mnt', 'net', 'ipc', 'uts', 'cgroup'];
+const EXECUTABLE = 0o111;
 const SHARED_WRITE = 0o022;
+const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
 
 /** Our own namespaces by name, as the numbers that the kernel gives them. */
 export function ownNamespaces(): Readonly<Record<string, string>> {
@@ -19,23 +26,48 @@ export function ownNamespaces(): Readonly<Record<string, string>> {
   return Object.fromEntries(entries);
 }
 
-/** The first of the paths that holds a program which nobody but its owner can change. */
+/** The first of the paths that holds a program which nobody but its owner can change. No search path is asked. */
 export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>): Program | Lack {
   for (const raw of paths) {
     const path = realPath(raw);
     if (path === null) continue;
-    const { mode, uid } = statSync(path);
-    // Boundary: a sandbox that another user can replace holds nobody.
-    const isOurs = uid === 0 || uid === process.getuid?.();
-    if (!isOurs || (mode & SHARED_WRITE) !== 0)
-      return {
-        ok: false,
-        why: `"${path}" can be changed by others`,
-        fix: `chown root ${path}; chmod 755 ${path}`,
-      };
-    return { ok: true, path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+    return (
+      weakness(path) ?? {
+        ok: true,
+        path,
+        sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
+      }
+    );
   }
   return { ok: false, ...missing };
+}
+
+/** Why a file cannot be trusted to hold a sandbox; null when it can. */
+function weakness(path: string): Lack | null {
+  const stats = statSync(path);
+  if (!stats.isFile() || (stats.mode & EXECUTABLE) === 0)
+    return { ok: false, why: `"${path}" is no program`, fix: 'Put the program in its place again.' };
+  const isOurs = stats.uid === 0 || stats.uid === process.getuid?.();
+  // Boundary: a sandbox that another user can replace holds nobody.
+  if (!isOurs || (stats.mode & SHARED_WRITE) !== 0)
+    return {
+      ok: false,
+      why: `"${path}" can be changed by others`,
+      fix: `chown root ${path}; chmod 755 ${path}`,
+    };
+  const open = directoriesAbove(path).find((directory) => isOpenToAll(statSync(directory).mode));
+  // Boundary: whoever can write to a directory can put another file in the place of one in it.
+  if (open === undefined) return null;
+  return { ok: false, why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` };
+}
+
+function isOpenToAll(mode: number): boolean {
+  return (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0;
+}
+
+function directoriesAbove(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...directoriesAbove(above)];
 }
 
 function realPath(path: string): string | null {
@@ -72,4 +104,13 @@ export function threadsOf(uid: number): number {
     }
   }
   return threads;
+}
+
+/** The text of a small file; null where there is none. */
+export function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
 }

@@ -1,13 +1,15 @@
 /** Makes ready what commands need of this machine; nothing is started and no group is made before the first call. */
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import type { ProcessLimits } from '../../core/process.ts';
 import { type Cgroups, openCgroups } from '../cgroup/cgroups.ts';
-import { sweepCgroups } from '../cgroup/sweep.ts';
+import { type Swept, sweepCgroups } from '../cgroup/sweep.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import type { Tier } from '../tier.ts';
 import { commandTiers } from './index.ts';
+import { inspectTiers, type TierRow } from './inspect.ts';
+import { textOf } from './machine.ts';
 import type { ProbeOptions } from './probe.ts';
 
 export type CommandOptions = {
@@ -18,18 +20,25 @@ export type CommandOptions = {
   /** Tells the groups of this state directory and process from those of others. */
   readonly owner: { readonly house: string; readonly process: string };
   readonly isGone: (process: string) => boolean;
+  /** The limits of runs that ask for none. */
+  readonly limits: ProcessLimits;
 };
 
 export type Commands = {
   readonly tiers: { readonly b: Tier; readonly c: Tier };
   readonly cgroups: Cgroups;
   readonly probeOptions: ProbeOptions;
+  /** Tries both tiers and says what holds on this machine. */
+  readonly inspect: () => Promise<readonly TierRow[]>;
+  /** Ends what gateways that were killed have left of their runs. Where there is nothing, it looks and is done. */
+  readonly sweep: () => Promise<Swept>;
 };
 
 /** More launches at once than this only wait for each other. */
 const PER_CORE = 2;
 
-export function openCommands({ clock, launchers, firstUid, owner, isGone }: CommandOptions): Commands {
+export function openCommands(options: CommandOptions): Commands {
+  const { clock, launchers, firstUid, owner, isGone, limits } = options;
   const cgroups = openCgroups({
     mountinfo: textOf('/proc/self/mountinfo'),
     selfCgroup: textOf('/proc/self/cgroup'),
@@ -39,10 +48,7 @@ export function openCommands({ clock, launchers, firstUid, owner, isGone }: Comm
   const runAs = process.getuid?.() === 0 ? { uid: firstUid, gid: firstUid } : null;
   const queue = new LaunchQueue({ width: PER_CORE * availableParallelism(), clock });
   const probeOptions = { clock, launchers, runAs };
-  let swept: Promise<unknown> | null = null;
   const makeGroup = (id: string, limits: { readonly memoryBytes: number; readonly processes: number }) => {
-    // What a process that was killed has left is ended before anything new is begun.
-    swept ??= sweepCgroups(cgroups, isGone).catch(() => undefined);
     try {
       return cgroups.make(id, limits);
     } catch (error) {
@@ -55,19 +61,14 @@ export function openCommands({ clock, launchers, firstUid, owner, isGone }: Comm
     clock,
     queue,
     runAs,
+    limits,
     makeGroup: (id: string, { limits }: { limits: { memoryBytes: number; processes: number } }) =>
       makeGroup(id, { memoryBytes: limits.memoryBytes, processes: limits.processes + HELPERS }),
   };
-  return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions };
+  const sweep = () => sweepCgroups(cgroups, isGone);
+  const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
+  return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions, inspect, sweep };
 }
 
-/** The launcher, bubblewrap and their first children are in the group as well. */
-const HELPERS = 8;
-
-function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
+/** In the group as well: the launcher or bubblewrap outside, and the first process of the namespaces. */
+const HELPERS = 2;

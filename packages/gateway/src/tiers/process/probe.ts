@@ -1,20 +1,35 @@
-/** Finds out what tiers B and C can hold on this machine, by starting them. */
-import { existsSync } from 'node:fs';
+/** Finds out what tiers B and C can hold on this machine: which programs there are, and what the kernel gives us. */
 import type { Clock } from '../../core/clock.ts';
 import { type ProcessFindings, processTier } from '../b-process/index.ts';
 import { type JailFindings, jailTier } from '../c-bubblewrap/index.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from '../c-bubblewrap/root.table.ts';
 import { parseOptions, parseVersion } from '../c-bubblewrap/version.ts';
 import { runChild } from '../child/start-child.ts';
+import { MAX_STATUS_BYTES } from '../child/status.ts';
+import { type Attempt, attemptOf } from './attempt.ts';
 import type { CommandTier } from './command-plan.ts';
-import { findProgram, hostPaths, type Lack, ownNamespaces, type Program, threadsOf } from './machine.ts';
+import {
+  findProgram,
+  HARMLESS,
+  hostPaths,
+  type Lack,
+  ownNamespaces,
+  type Program,
+  threadsOf,
+} from './machine.ts';
 
-export type Probed = { readonly ok: true; readonly tier: CommandTier; readonly launcher: string } | Lack;
+/** A tier that can be planned here; whether its walls stand, every run reports anew. */
+export type Found = { readonly ok: true; readonly tier: CommandTier; readonly launcher: string };
+export type Probed = Found | Lack;
+export type ProbedB = (Found & { readonly namespaces: Attempt }) | Lack;
+export type ProbedC = (Found & { readonly jail: JailFindings }) | Lack;
 
 export type ProbeOptions = {
   readonly clock: Clock;
   /** Where the launcher may be, the best place first. */
   readonly launchers: readonly string[];
+  /** Where bubblewrap may be, the best place first. */
+  readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
 };
 
@@ -27,31 +42,38 @@ const NO_LAUNCHER = {
   why: 'the launcher is not built',
   fix: 'Run `npm run setup` in the project; it needs a C compiler: apt-get install gcc libc6-dev.',
 };
-const NO_LINUX = { ok: false, why: 'this is not Linux', fix: 'Run palisade on Linux.' } as const;
+const NO_LINUX = {
+  ok: false,
+  why: 'this is not Linux',
+  fix: 'Run palisade on Linux, or in a virtual machine with it.',
+} as const;
 const SAID_BYTES = 65_536;
 const PATIENCE_MS = 5_000;
+const STATUS_FD = 3;
 
 /** Tier B, if this machine can hold it. */
-export async function probeB(options: ProbeOptions): Promise<Probed> {
+export async function probeB(options: ProbeOptions): Promise<ProbedB> {
   const launcher = findLauncher(options);
   if (!launcher.ok) return launcher;
-  const hasNamespaces = await canMakeNamespaces(launcher, options);
+  const namespaces = await tryLauncher(launcher.path, options, ['ns=1']);
+  // It only stands in for namespaces, so the first call does not wait for it where there are some.
+  const hasLandlock = !namespaces.ok && (await tryLandlock(launcher.path, options)).ok;
   const found: ProcessFindings = {
     launcher: launcher.path,
     launcherSha256: launcher.sha256,
-    hasNamespaces,
-    hasLandlock: existsSync('/sys/kernel/security/landlock') || !hasNamespaces,
+    hasNamespaces: namespaces.ok,
+    hasLandlock,
     ownNamespaces: ownNamespaces(),
     ownThreads: () => threadsOf(options.runAs?.uid ?? process.getuid?.() ?? 0),
   };
-  return { ok: true, tier: processTier(found), launcher: launcher.path };
+  return { ok: true, tier: processTier(found), launcher: launcher.path, namespaces };
 }
 
 /** Tier C, if this machine can hold it. */
-export async function probeC(options: ProbeOptions): Promise<Probed> {
+export async function probeC(options: ProbeOptions): Promise<ProbedC> {
   const launcher = findLauncher(options);
   if (!launcher.ok) return launcher;
-  const bwrap = findProgram(BWRAPS, NO_BWRAP);
+  const bwrap = findProgram(options.bwraps ?? BWRAPS, NO_BWRAP);
   if (!bwrap.ok) return bwrap;
   const [version, help] = await Promise.all(
     ['--version', '--help'].map((word) => say(options.clock, bwrap.path, ['bwrap', word])),
@@ -59,7 +81,7 @@ export async function probeC(options: ProbeOptions): Promise<Probed> {
   const bwrapVersion = parseVersion(version ?? '');
   if (bwrapVersion === null)
     return { ok: false, why: `"${bwrap.path}" does not say its version`, fix: NO_BWRAP.fix };
-  const found: JailFindings = {
+  const jail: JailFindings = {
     bwrap: bwrap.path,
     bwrapSha256: bwrap.sha256,
     bwrapVersion,
@@ -70,7 +92,7 @@ export async function probeC(options: ProbeOptions): Promise<Probed> {
     etc: hostPaths(ETC_BINDS.map(({ path }) => path)),
     ownNamespaces: ownNamespaces(),
   };
-  return { ok: true, tier: jailTier(found), launcher: launcher.path };
+  return { ok: true, tier: jailTier(jail), launcher: launcher.path, jail };
 }
 
 function findLauncher({ launchers }: ProbeOptions): Program | Lack {
@@ -78,11 +100,21 @@ function findLauncher({ launchers }: ProbeOptions): Program | Lack {
   return findProgram(launchers, NO_LAUNCHER);
 }
 
-async function canMakeNamespaces(launcher: Program, { clock, runAs }: ProbeOptions): Promise<boolean> {
+/** Whether the kernel has Landlock; the facts say which ABI. */
+export function tryLandlock(launcher: string, options: ProbeOptions): Promise<Attempt> {
+  return tryLauncher(launcher, options, ['ro=/']);
+}
+
+/** Starts a command that does nothing under the given words, and nothing else, of the launcher. */
+async function tryLauncher(
+  launcher: string,
+  { clock, runAs }: ProbeOptions,
+  wish: readonly string[],
+): Promise<Attempt> {
   const ids = runAs === null ? [] : [`uid=${runAs.uid}`, `gid=${runAs.gid}`];
-  const words = ['palisade-launcher', ...ids, 'ns=1', '--', '/bin/true', 'true'];
-  const { exitCode } = await run(clock, launcher.path, words);
-  return exitCode === 0;
+  const words = [...ids, ...wish, `status=${STATUS_FD}`, 'facts=1', '--', HARMLESS.file, ...HARMLESS.argv];
+  const end = await run(clock, launcher, ['palisade-launcher', ...words]);
+  return attemptOf(end, end.read[0]);
 }
 
 async function say(clock: Clock, file: string, args: readonly string[]): Promise<string> {
@@ -91,7 +123,8 @@ async function say(clock: Clock, file: string, args: readonly string[]): Promise
 
 function run(clock: Clock, file: string, args: readonly string[]) {
   const plan = {
-    ...{ file, args, env: {}, cwd: '/', descriptors: [], stdin: null },
+    ...{ file, args, env: {}, cwd: '/', stdin: null },
+    descriptors: [{ kind: 'read', maxBytes: MAX_STATUS_BYTES } as const],
     outputBytes: SAID_BYTES,
     wallMs: PATIENCE_MS,
     graceMs: PATIENCE_MS,

@@ -8,15 +8,16 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
-import type { ProcessTerms } from '../../core/process.ts';
+import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { runChild } from '../child/start-child.ts';
 import { type LauncherStatus, parseStatus } from '../child/status.ts';
 import type { RunResult, Ties } from '../tier.ts';
 import type { CommandPlan, CommandTier } from './command-plan.ts';
+import { CpuWatch } from './cpu-watch.ts';
 import { type OpenDescriptors, openDescriptors } from './descriptors.ts';
-import { cpuMsOf, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
+import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
 import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
 import { type Before, lookAfter, lookBefore } from './hygiene.ts';
 
@@ -43,14 +44,13 @@ export async function runCommand(
   call: { readonly checked: CheckedCall; readonly limits: Limits },
   ties: Ties,
 ): Promise<RunResult> {
-  const terms = termsWithin(call.checked, call.limits);
+  const process = processOf(call.checked);
+  const terms = termsWithin(process.terms, call.limits);
   const startedMs = kit.clock.monotonicMs();
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
-    return await kit.queue.run(() => runHere(kit, tier, { terms, id: call.checked.call.id }, ties), {
-      signal: ties.signal,
-      deadlineMs,
-    });
+    const job = { terms, id: call.checked.call.id, stillHolds: process.stillHolds };
+    return await kit.queue.run(() => runHere(kit, tier, job, ties), { signal: ties.signal, deadlineMs });
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     const wallMs = Math.ceil(kit.clock.monotonicMs() - startedMs);
@@ -58,10 +58,13 @@ export async function runCommand(
   }
 }
 
-/** The terms with what is left of each limit after budgets and policies: never more than was asked. */
-function termsWithin({ process, tool }: CheckedCall, limits: Limits): ProcessTerms {
+function processOf({ process, tool }: CheckedCall): PreparedProcess {
   if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is no command`);
-  const { terms } = process;
+  return process;
+}
+
+/** The terms with what is left of each limit after budgets and policies: never more than was asked. */
+export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
   const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
   return {
     ...terms,
@@ -75,13 +78,14 @@ function termsWithin({ process, tool }: CheckedCall, limits: Limits): ProcessTer
   };
 }
 
-type Job = { readonly terms: ProcessTerms; readonly id: string };
+type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & { readonly id: string };
 
 async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties): Promise<RunResult> {
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let group: RunGroup | null = null;
   let open: OpenDescriptors | null = null;
+  let watch: CpuWatch | null = null;
   try {
     const before = await lookBefore(terms.workspace);
     group = kit.makeGroup(job.id, terms);
@@ -89,13 +93,27 @@ async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties)
     const plan = demandPlan(tier, terms, { kit, held, cgroups: cgroupFds.length });
     const sources = { args: plan.args, workspaceFd: held.fd, launcher: kit.launcher, cgroupFds };
     open = openDescriptors(plan.descriptors, sources);
-    const ran = await start(kit, { plan, terms, open }, ties);
+    watch = new CpuWatch(group, terms.limits.cpuMs);
+    demandUnchanged(job, held);
+    const signal = AbortSignal.any([ties.signal, watch.signal]);
+    const ran = await start(kit, { plan, terms, open }, { ...ties, signal });
     return await resultOf(tier, { ...ran, plan, terms, group, before });
   } finally {
+    watch?.close();
     open?.close();
     held.close();
     await group?.remove().catch(() => undefined);
   }
+}
+
+/** Boundary: what was judged can have been swapped since; whoever does it after this has the time of one fork for it. */
+function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
+  const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
+  if (change === null) return;
+  throw new CodedError(
+    'runner/outside-workspace',
+    `Cannot start command: ${change}, expected all as it was judged`,
+  );
 }
 
 function demandPlan(
@@ -149,8 +167,8 @@ async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResul
   const verdict = proven(finished) ?? verdictOf(ran);
   const limit = verdict.kind === 'ok' ? null : verdict.limit;
   const output = { ...outputOfRun(ran, limit), ...after };
-  const isolation = { ...tier.about, ...group?.facts(), ...status?.facts };
-  const cpuMs = cpuMsOf(ran) ?? 0;
+  const isolation = { ...tier.about, ...(group?.facts() ?? { cgroup_kind: 'none' }), ...status?.facts };
+  const cpuMs = cpuMsCharged(ran);
   return {
     ending:
       verdict.kind === 'ok'
@@ -160,7 +178,7 @@ async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResul
             code: verdict.code,
             message: verdict.message,
             output,
-            truncated: end.truncated || status?.limit === 'output',
+            truncated: isTruncated(ran),
           },
     usage: { ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs, outputBytes: end.outputBytes },
     execution: { tier: tier.name, executor: tier.executor, isolation },

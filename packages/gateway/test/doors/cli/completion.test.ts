@@ -54,6 +54,11 @@ describe('palisade completion bash', () => {
     expect(offered('call', 'palisade.echo', '--in')).toEqual(['--input']);
     expect(offered('approvals', 'deny', 'apr_1', '--no')).toEqual(['--note', '--no-color']);
   });
+
+  test('offers no flag of ours among the words of a command', () => {
+    expect(offered('exec', '--tier', 'b', '--di')).toEqual(['--diff']);
+    expect(offered('exec', '--', 'ls', '--di')).toEqual([]);
+  });
 });
 
 describe('completionScript()', () => {

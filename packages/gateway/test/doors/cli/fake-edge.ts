@@ -19,6 +19,7 @@ export async function runInside(argv: readonly string[], parts: Partial<Edge> = 
     stdout: out,
     stderr: err,
     signal: new AbortController().signal,
+    whenUnread: () => undefined,
     openRecords: () => Promise.reject(new Error('nothing can be opened here')),
     openGateway: () => Promise.reject(new Error('nothing can be opened here')),
     ...parts,

@@ -76,6 +76,26 @@ describe('parseCommandLine()', () => {
     expect(read(argv)).toContain(why);
   });
 
+  test('gives every word after -- as it was written, to a verb that hands them on', () => {
+    fc.assert(
+      fc.property(fc.array(anyWord, { minLength: 1, maxLength: 8 }), (words) => {
+        expect(read(['exec', '--json', '--', ...words])).toMatchObject({
+          args: [],
+          rest: words,
+          flags: { json: true },
+        });
+        expect(Object.keys((read(['exec', '--', ...words]) as Parsed).flags)).toEqual([]);
+      }),
+    );
+  });
+
+  test('gives all values of a flag that repeats, in their order', () => {
+    expect(read(['exec', '--env', 'A=1', '--env=B=2', '--', 'env'])).toMatchObject({
+      flags: { env: ['A=1', 'B=2'] },
+      rest: ['env'],
+    });
+  });
+
   test.each([[[]], [['--help']], [['-h']], [['policy', '--help']]])('takes %j as a wish for help', (argv) => {
     expect(read(argv)).toMatchObject({ verb: null });
   });

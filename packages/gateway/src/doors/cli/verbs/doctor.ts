@@ -1,6 +1,7 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { acceptClock } from '../../../invoke/administer.ts';
-import { type Finding, gatewayFindings, recordFindings } from '../findings.ts';
+import type { TierRow } from '../../../tiers/process/inspect.ts';
+import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../findings.ts';
 import { principalOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -9,6 +10,7 @@ const MARKS = { ok: ['green', '✓ '], warning: ['yellow', '! '], problem: ['red
 export async function run(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const findings: Finding[] = [];
+  const tiers: TierRow[] = [];
   await add(findings, 'state directory', async () => {
     const records = await invocation.openRecords();
     try {
@@ -21,13 +23,14 @@ export async function run(invocation: Invocation): Promise<number> {
   await add(findings, 'gateway', async () => {
     const gateway = await invocation.openGateway();
     try {
-      return gatewayFindings(gateway);
+      tiers.push(...(await gateway.inspectTiers()));
+      return [...gatewayFindings(gateway), ...tierFindings(gateway, tiers)];
     } finally {
       await gateway.close();
     }
   });
   const isSound = findings.every(({ state }) => state !== 'problem');
-  if (print.json) print.document({ ok: isSound, findings });
+  if (print.json) print.document({ ok: isSound, findings, tiers });
   else {
     for (const { name, state, detail, remedy } of findings) {
       const [style, mark] = MARKS[state];

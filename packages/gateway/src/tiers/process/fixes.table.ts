@@ -1,0 +1,84 @@
+/** What a person can do about a start that failed, one row for each cause; the first row that fits is the fix. */
+
+/** Settings of the kernel that forbid user namespaces, and the value that does. */
+export const NAMESPACE_SETTINGS = [
+  {
+    path: '/proc/sys/kernel/unprivileged_userns_clone',
+    forbids: '0',
+    why: 'kernel.unprivileged_userns_clone is 0',
+    fix: 'Allow user namespaces: `sysctl -w kernel.unprivileged_userns_clone=1`, and the same line in /etc/sysctl.d/palisade.conf to keep it.',
+  },
+  {
+    path: '/proc/sys/user/max_user_namespaces',
+    forbids: '0',
+    why: 'user.max_user_namespaces is 0',
+    fix: 'Allow user namespaces: `sysctl -w user.max_user_namespaces=16384`, and the same line in /etc/sysctl.d/palisade.conf to keep it.',
+  },
+  {
+    path: '/proc/sys/kernel/apparmor_restrict_unprivileged_userns',
+    forbids: '1',
+    why: 'AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1)',
+    fix: 'Write an AppArmor profile with the line `userns,` for bubblewrap and for the launcher (the text is in docs/sandbox.md) and load it with `apparmor_parser -r`.',
+  },
+] as const;
+
+/** Steps at which the start fails where user namespaces cannot be made or give no rights. */
+export const NAMESPACE_STEPS = ['namespaces', 'user-namespace', 'user-map', 'private-mounts', 'sandbox'];
+
+export type FixRow = {
+  readonly steps: readonly string[];
+  readonly errnos: readonly string[];
+  readonly fix: string;
+};
+
+/** No errno in a row: it fits every one. */
+export const FIXES: readonly FixRow[] = [
+  {
+    steps: NAMESPACE_STEPS,
+    errnos: ['ENOSPC'],
+    fix: 'This is inside a sandbox that allows no further user namespaces: start palisade outside of it.',
+  },
+  {
+    steps: NAMESPACE_STEPS,
+    errnos: ['EPERM', 'EACCES'],
+    fix: 'In a container its filters forbid namespaces: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or run palisade on the host.',
+  },
+  {
+    steps: ['proc'],
+    errnos: [],
+    fix: 'In a container a masked /proc forbids a new one: start it with `--security-opt systempaths=unconfined`, or run palisade on the host.',
+  },
+  {
+    steps: ['workspace-idmap', 'workspace-clone', 'workspace-map', 'workspace-mount'],
+    errnos: [],
+    fix: 'Put the workspace on a file system with idmapped mounts (ext4, xfs, btrfs; tmpfs from Linux 6.3), or start palisade as an ordinary user.',
+  },
+  {
+    steps: ['landlock', 'landlock-path', 'landlock-rule'],
+    errnos: [],
+    fix: 'Use Linux 5.13 or newer and boot it with `landlock` among the names of `lsm=`.',
+  },
+  {
+    steps: ['seccomp', 'seccomp-read'],
+    errnos: [],
+    fix: 'Use a kernel that is built with CONFIG_SECCOMP_FILTER.',
+  },
+  {
+    steps: ['rlimit'],
+    errnos: [],
+    fix: 'The limits that palisade was started with are lower than those of commands: raise them with `ulimit`, or lower `process.*` in palisade.toml.',
+  },
+  {
+    steps: ['cgroup'],
+    errnos: [],
+    fix: 'The control group cannot be joined: start palisade with `systemd-run --user --scope -p Delegate=yes palisade …`.',
+  },
+  {
+    steps: ['start'],
+    errnos: ['EACCES', 'ENOEXEC', 'ENOENT'],
+    fix: 'The launcher is for another machine or may not be executed: run `npm run setup` again, on a file system without `noexec`.',
+  },
+];
+
+/** Where no row fits. */
+export const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates of your system.';

@@ -1,0 +1,132 @@
+/**
+ * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
+ * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
+ * not, at which step what was said.
+ */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Digest } from '../../core/digest.ts';
+import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
+import { runChild } from '../child/start-child.ts';
+import { type Attempt, attemptOf, type Facts, type Fault, faultWords } from './attempt.ts';
+import type { CommandPlan } from './command-plan.ts';
+import { openDescriptors } from './descriptors.ts';
+import { fixOf, type ReadSetting } from './fix-of.ts';
+import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
+import { HARMLESS, textOf } from './machine.ts';
+import type { Found } from './probe.ts';
+
+/** What a trial needs beside the tier. */
+export type TrialKit = {
+  readonly clock: Clock;
+  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
+  /** The limits of runs that ask for none. */
+  readonly limits: ProcessLimits;
+  /** How settings of the kernel are read when a fix is looked for. */
+  readonly readSetting?: ReadSetting;
+};
+
+export type Trial =
+  | { readonly ok: true; readonly facts: Facts }
+  | {
+      readonly ok: false;
+      readonly why: string;
+      readonly fix: string;
+      /** Null where it came to no start, or to one whose walls are not all up. */
+      readonly fault: Fault | null;
+      /** What was reported from inside; null where nothing was. */
+      readonly facts: Facts | null;
+    };
+
+const PATIENCE_MS = 10_000;
+const GRACE_MS = 500;
+const NOBODY_READ = `sha256:${'0'.repeat(64)}` as Digest;
+const UNPROVEN_FIX =
+  'Do not run commands in this tier here: install the updates of your system, then run `palisade doctor` again.';
+
+/** Tries a tier once. Nothing of it is left when this returns. */
+export async function tryTier({ tier, launcher }: Found, kit: TrialKit): Promise<Trial> {
+  let workspace: string | null = null;
+  let held: HeldWorkspace | null = null;
+  let group: RunGroup | null = null;
+  try {
+    workspace = makeWorkspace();
+    held = holdWorkspace(workspace);
+    const terms = trialTerms(workspace, kit.limits);
+    group = kit.makeGroup(`trial-${tier.name}`, terms);
+    const cgroupFds = group?.descriptors ?? [];
+    const asRoot = kit.runAs === null ? null : { ...kit.runAs, owner: held.owner };
+    const plan = tier.plan(terms, { cgroups: cgroupFds.length, asRoot });
+    if (!plan.ok) return { ok: false, why: plan.message, fix: plan.remedy, fault: null, facts: null };
+    const sources = { args: plan.args, workspaceFd: held.fd, launcher, cgroupFds };
+    return judge(plan, await start(plan, sources, kit), kit.readSetting ?? textOf);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return { ok: false, why: error.message, fix: error.remedy, fault: null, facts: null };
+  } finally {
+    held?.close();
+    await group?.remove().catch(() => undefined);
+    if (workspace !== null) rmSync(workspace, { recursive: true, force: true });
+  }
+}
+
+function makeWorkspace(): string {
+  try {
+    return realpathSync.native(mkdtempSync(join(tmpdir(), 'palisade-trial-')));
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
+    throw new CodedError(
+      'tier/unenforceable',
+      `a directory in "${tmpdir()}" gives ${reason}, expected one for the trial`,
+      { remedy: 'Set TMPDIR to a directory that palisade can write to.' },
+    );
+  }
+}
+
+function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
+  return {
+    executable: realpathSync.native(HARMLESS.file),
+    executableSha256: NOBODY_READ,
+    argv: HARMLESS.argv,
+    ...{ workspace, cwd: workspace, env: {}, stdin: null },
+    limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
+    ...{ egress: 'strict', readOnly: [], protectedPaths: [] },
+  };
+}
+
+async function start(
+  plan: CommandPlan,
+  sources: Parameters<typeof openDescriptors>[1],
+  { clock, limits }: TrialKit,
+): Promise<Attempt> {
+  const { file, argv: args, env, cwd } = plan;
+  const open = openDescriptors(plan.descriptors, sources);
+  try {
+    const end = await runChild(
+      {
+        ...{ file, args, env, cwd, descriptors: open.descriptors, stdin: null },
+        ...{ outputBytes: limits.outputBytes, wallMs: PATIENCE_MS, graceMs: GRACE_MS },
+      },
+      { signal: new AbortController().signal, clock },
+    );
+    return attemptOf(end, end.read[open.statusIndex]);
+  } finally {
+    open.close();
+  }
+}
+
+function judge(plan: CommandPlan, attempt: Attempt, read: ReadSetting): Trial {
+  if (!attempt.ok) {
+    const { fault } = attempt;
+    return { ok: false, why: faultWords(fault), fix: fixOf(fault, read), fault, facts: null };
+  }
+  const { facts } = attempt;
+  const missing = plan.missing(facts);
+  if (missing === null) return { ok: true, facts };
+  return { ok: false, why: missing, fix: UNPROVEN_FIX, fault: null, facts };
+}

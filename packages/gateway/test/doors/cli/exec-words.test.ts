@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CodedError } from '../../../src/core/coded-error.ts';
+import { readLimits, readTime } from '../../../src/doors/cli/exec/quantities.ts';
+import { runInside } from './fake-edge.ts';
+
+/** What was read, or the message of the refusal; anything else that is thrown fails the test. */
+function orMessage<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CodedError && error.code === 'door/wrong-usage') return error.message;
+    throw error;
+  }
+}
+
+describe('readLimits()', () => {
+  test.each([
+    ['cpu_time_ms=500', { cpu_time_ms: 500 }],
+    ['cpu_time_ms=500ms', { cpu_time_ms: 500 }],
+    ['cpu_time_ms=10s', { cpu_time_ms: 10_000 }],
+    ['wall_ms=2m', { wall_ms: 120_000 }],
+    ['memory_bytes=512m', { memory_bytes: 536_870_912 }],
+    ['output_bytes=64k', { output_bytes: 65_536 }],
+    ['file_size_bytes=2g', { file_size_bytes: 2_147_483_648 }],
+    ['processes=7', { processes: 7 }],
+    ['open_files=32', { open_files: 32 }],
+  ])('reads %s', (word, limits) => {
+    expect(readLimits([word])).toEqual(limits);
+  });
+
+  test('reads several, each once', () => {
+    expect(readLimits(['processes=1', 'wall_ms=1s'])).toEqual({ processes: 1, wall_ms: 1_000 });
+    expect(orMessage(() => readLimits(['processes=1', 'processes=2']))).toContain('processes is given twice');
+  });
+
+  test.each(['', '=', 'memory=1', 'memory_bytes', '__proto__=1', 'constructor=1', 'Memory_bytes=1'])(
+    'refuses the key of "%s" with the list of all keys and their units',
+    (word) => {
+      const message = orMessage(() => readLimits([word]));
+      for (const key of ['cpu_time_ms (milliseconds, or 500ms', 'memory_bytes (bytes, or 64k', 'open_files'])
+        expect(message).toContain(key);
+    },
+  );
+
+  test.each([
+    ['nothing', 'wall_ms='],
+    ['zero', 'wall_ms=0'],
+    ['zero with a unit', 'memory_bytes=0g'],
+    ['a negative', 'wall_ms=-1'],
+    ['a fraction', 'memory_bytes=1.5g'],
+    ['an exponent', 'wall_ms=1e3'],
+    ['a hexadecimal', 'wall_ms=0x10'],
+    ['a space', 'wall_ms= 1'],
+    ['infinity', 'wall_ms=Infinity'],
+    ['more than a number holds', 'memory_bytes=9007199254740992'],
+    ['more than a number holds, by its unit', 'memory_bytes=9007199254740991k'],
+    ['the unit of another measure', 'memory_bytes=10s'],
+    ['a unit for a count', 'processes=1k'],
+    ['a unit of an object', 'memory_bytes=1constructor'],
+    ['a capital unit', 'memory_bytes=1G'],
+    ['a second line', 'wall_ms=1\n2'],
+  ])('refuses %s', (_, word) => {
+    expect(orMessage(() => readLimits([word]))).toMatch(/^Cannot use --limit .*expected /s);
+  });
+
+  test('gives whole numbers from 1 that a double holds, or refuses, whatever it is given', () => {
+    const keys = fc.constantFrom('cpu_time_ms', 'memory_bytes', 'output_bytes', 'wall_ms', 'processes', 'x');
+    const digits = fc.stringMatching(/^[0-9]{0,18}$/);
+    const unit = fc.constantFrom('', 'k', 'm', 'g', 's', 'ms', 'K', '-', '.5');
+    const word = fc.oneof(
+      fc.tuple(keys, digits, unit).map(([key, number, each]) => `${key}=${number}${each}`),
+      fc.string({ unit: 'binary' }),
+    );
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 3 }), (words) => {
+        const read = orMessage(() => readLimits(words));
+        if (typeof read === 'string') return read.startsWith('Cannot use --limit ');
+        return Object.values(read).every((value) => Number.isSafeInteger(value) && value >= 1);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('readTime()', () => {
+  test('takes a day at most', () => {
+    expect(readTime('timeout', '1440m')).toBe(86_400_000);
+    expect(orMessage(() => readTime('timeout', '1441m'))).toContain('Cannot use --timeout "1441m"');
+  });
+});
+
+describe('palisade exec', () => {
+  test.each([
+    ['no command', ['exec'], 'nothing stands after --, expected COMMAND'],
+    ['a command before --', ['exec', 'ls'], 'nothing stands after --, expected COMMAND'],
+    ['words on both sides of --', ['exec', 'ls', '--', 'ls'], 'it takes no argument, 1 are given'],
+    ['an unknown flag', ['exec', '--root', '--', 'ls'], "Unknown option '--root'"],
+    ['a flag that lost its value to --', ['exec', '--env', '--', 'ls'], '--env'],
+    ['a tier that is none', ['exec', '--tier', 'a', '--', 'ls'], 'expected one of b, c'],
+    ['an egress that is none', ['exec', '--egress', 'open', '--', 'ls'], 'one of strict, preflight, none'],
+    ['a variable without a value', ['exec', '--env', 'LANG', '--', 'ls'], 'expected NAME=VALUE'],
+    ['a variable without a name', ['exec', '--env', '=x', '--', 'ls'], 'expected NAME=VALUE'],
+    ['a variable twice', ['exec', '--env', 'A=1', '--env', 'A=2', '--', 'ls'], 'A is given twice'],
+    ['a limit that is none', ['exec', '--limit', 'disk=1', '--', 'ls'], 'open_files (a whole number)'],
+    ['a time that is none', ['exec', '--timeout', '1h', '--', 'ls'], 'expected milliseconds, or 500ms'],
+    ['a tier twice', ['exec', '--tier', 'b', '--tier', 'c', '--', 'ls'], '--tier is given twice'],
+    ['a receipt that cannot be written', ['exec', '--receipt', '/no/such/x', '--', 'ls'], 'Cannot write'],
+  ])('refuses %s before it opens anything', async (_, argv, why) => {
+    const { status, out, err } = await runInside(argv);
+    expect(err).toContain(why);
+    expect(out).toBe('');
+    expect(status).toBe(64);
+  });
+});

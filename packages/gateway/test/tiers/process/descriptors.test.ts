@@ -1,0 +1,112 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Role } from '../../../src/tiers/process/command-plan.ts';
+import { openDescriptors, type Sources } from '../../../src/tiers/process/descriptors.ts';
+import { tempDir } from '../../fixture/temp-dir.ts';
+
+/** A launcher's file and an open workspace, with the given sources in their place. */
+function sources(changes: Partial<Sources> = {}): Sources & { readonly directory: string } {
+  const directory = tempDir();
+  const [launcher, workspace] = [join(directory, 'launcher'), join(directory, 'work')];
+  writeFileSync(launcher, 'launcher');
+  mkdirSync(workspace);
+  const workspaceFd = openSync(workspace, 'r');
+  onTestFinished(() => closeSync(workspaceFd));
+  return { args: [], launcher, workspaceFd, cgroupFds: [], ...changes, directory };
+}
+
+/** What this process has open below a directory: others of its descriptors come and go. */
+function openBelow(directory: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(directory) ? [path] : [];
+    } catch {
+      // The one that lists them.
+      return [];
+    }
+  });
+}
+
+test('openDescriptors() turns each role into what the child finds there, in the order of the plan', () => {
+  const given = sources({ args: ['--bind', 'a b', ''], cgroupFds: [70, 71] });
+  const filter = Uint8Array.of(1, 2, 3);
+  const roles: Role[] = [
+    { role: 'args' },
+    { role: 'seccomp', bytes: filter },
+    { role: 'bytes', path: '/etc/hosts', text: 'é' },
+    { role: 'control' },
+    { role: 'workspace' },
+    { role: 'cgroup', index: 1 },
+  ];
+  const { descriptors, close } = openDescriptors(roles, given);
+  onTestFinished(close);
+  expect(descriptors).toEqual([
+    { kind: 'bytes', bytes: Buffer.from('--bind\0a b\0\0') },
+    { kind: 'bytes', bytes: filter },
+    { kind: 'bytes', bytes: Buffer.from('é') },
+    { kind: 'hold' },
+    { kind: 'open', fd: given.workspaceFd },
+    { kind: 'open', fd: 71 },
+  ]);
+});
+
+test.each<[Role['role'][], number]>([
+  [['status'], 0],
+  [['json-status', 'control', 'status'], 1],
+  [['status', 'json-status'], 0],
+  [['json-status'], -1],
+])('openDescriptors() tells which of those that are read is the launcher’s: %j', (names, index) => {
+  const roles = names.map((role) => ({ role }) as Role);
+  expect(openDescriptors(roles, sources()).statusIndex).toBe(index);
+});
+
+test('openDescriptors() opens the launcher anew for each run, and close() closes what it opened and nothing else', () => {
+  const given = sources();
+  const roles: Role[] = [{ role: 'launcher' }, { role: 'workspace' }];
+  const [one, other] = [openDescriptors(roles, given), openDescriptors(roles, given)];
+  expect(one.descriptors[0]).not.toEqual(other.descriptors[0]);
+  expect(openBelow(given.directory).filter((path) => path === given.launcher)).toHaveLength(2);
+  one.close();
+  other.close();
+  one.close();
+  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
+});
+
+test.each<[string, Role, RegExp]>([
+  ['a protected file that is not there', { role: 'protected', path: 'gone' }, /ENOENT/],
+  ['a protected name that is a link', { role: 'protected', path: 'link' }, /ELOOP/],
+  ['a pinned directory that is a link', { role: 'pinned', path: 'link' }, /ELOOP/],
+  ['a nested path, on whose way a link could be', { role: 'protected', path: 'a/b' }, /it is nested/],
+  ['a group that was not made', { role: 'cgroup', index: 2 }, /there are 0/],
+])('openDescriptors() leaves nothing open when it refuses %s', (_, role, words) => {
+  const given = sources();
+  symlinkSync('/etc', join(given.directory, 'work/link'));
+  const roles: Role[] = [{ role: 'launcher' }, { role: 'launcher' }, role];
+  expect(() => openDescriptors(roles, given)).toThrow(words);
+  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
+});
+
+test('openDescriptors() refuses a launcher that was replaced by a link', () => {
+  const given = sources();
+  const link = join(given.directory, 'link');
+  symlinkSync(given.launcher, link);
+  expect(() => openDescriptors([{ role: 'launcher' }], { ...given, launcher: link })).toThrow(/ELOOP/);
+});
+
+test('openDescriptors() opens a protected name below the held directory, wherever its path leads by now', () => {
+  const given = sources();
+  writeFileSync(join(given.directory, 'work/kept'), 'kept');
+  const open = openDescriptors([{ role: 'protected', path: 'kept' }], given);
+  expect(openBelow(given.directory)).toContain(join(given.directory, 'work/kept'));
+  open.close();
+});

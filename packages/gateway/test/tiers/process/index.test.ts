@@ -1,0 +1,61 @@
+import { realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { CheckedCall } from '../../../src/core/checked-call.ts';
+import { DEFAULT_LIMITS } from '../../../src/core/limits.ts';
+import { authorize } from '../../../src/policy/authorize.ts';
+import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
+import { commandTiers } from '../../../src/tiers/process/index.ts';
+import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
+import { sampleTerms } from '../terms.ts';
+import { fakeBwrap, machine, openDirectory, trialKit } from './machine-sample.ts';
+
+const SECOND_MS = 1_000;
+
+function commandCall(workspace: string): CheckedCall {
+  const executable = realpathSync('/bin/sh');
+  const terms = sampleTerms({ workspace, executable, argv: ['sh', '-c', 'exit 0'], env: {} });
+  const facts = { kind: 'shell', tier: 'c', paths: [], hosts: [] } as const;
+  const process = { terms, facts, stillHolds: () => null };
+  return { ...checkedCall(COUNT, { text: '' }), tier: 'c', process };
+}
+
+test('a tier whose sandbox breaks while the gateway runs is refused with the step, until it is mended', async () => {
+  const time = { addedMs: 0 };
+  const clock = { nowMs: () => 0, monotonicMs: () => performance.now() + time.addedMs };
+  const broken = join(openDirectory(), 'broken');
+  const bwrap = fakeBwrap('bubblewrap 0.8.0', [
+    `[ -e ${broken} ] && echo "bwrap: No permissions to create new namespace" >&2 && exit 1`,
+    'exec /usr/bin/bwrap "$@"',
+  ]);
+  const kit = {
+    ...trialKit({ readSetting: () => null }),
+    clock,
+    queue: new LaunchQueue({ width: 1, clock }),
+  };
+  const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
+  const call = commandCall(openDirectory());
+  const engine = engineWith(PERMIT_ALL);
+  const run = () => {
+    const decision = authorize(engine, call, FACTS);
+    if (decision.verdict !== 'allow') throw new Error(decision.verdict);
+    return c.run(decision.grant, DEFAULT_LIMITS, { signal: new AbortController().signal });
+  };
+
+  expect(await c.refusal?.(call)).toBeNull();
+  expect((await run()).ending).toMatchObject({ status: 'ok' });
+
+  writeFileSync(broken, '');
+  expect(await c.refusal?.(call)).toBeNull();
+  expect((await run()).ending).toMatchObject({ status: 'failed', code: 'tier/not-started' });
+  expect(await c.refusal?.(call)).toMatchObject({
+    code: 'tier/unenforceable',
+    message: expect.stringContaining('it failed at "sandbox" with bwrap: No permissions'),
+    remedy: expect.stringContaining('seccomp=unconfined'),
+  });
+
+  rmSync(broken);
+  time.addedMs += 10 * SECOND_MS;
+  expect(await c.refusal?.(call)).toBeNull();
+  expect((await run()).ending).toMatchObject({ status: 'ok' });
+});

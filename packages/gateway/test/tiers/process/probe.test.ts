@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { probeB, probeC, tryLandlock } from '../../../src/tiers/process/probe.ts';
+import {
+  fakeBwrap,
+  fakeLauncher,
+  LAUNCHER,
+  launcherWithoutNamespaces,
+  machine,
+  script,
+  setVariable,
+} from './machine-sample.ts';
+
+describe('probeB() and probeC()', () => {
+  test('find the launcher and bubblewrap of this machine, with their digests', async () => {
+    const [b, c] = await Promise.all([probeB(machine()), probeC(machine())]);
+    expect(b).toMatchObject({ ok: true, launcher: LAUNCHER, namespaces: { ok: true } });
+    expect(c).toMatchObject({ ok: true, launcher: LAUNCHER, jail: { bwrap: '/usr/bin/bwrap' } });
+    if (b.ok) expect(b.tier.about.boundary).toBe('process in a pid namespace');
+    if (c.ok) expect(c.tier.about.bwrapSha256).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('refuse without a launcher, with the words that build it', async () => {
+    for (const probe of [probeB, probeC]) {
+      expect(await probe(machine({ launchers: [] }))).toEqual({
+        ok: false,
+        why: 'the launcher is not built',
+        fix: expect.stringContaining('npm run setup'),
+      });
+    }
+  });
+});
+
+describe('probeC()', () => {
+  test('refuses without bubblewrap, with the words that install it', async () => {
+    expect(await probeC(machine({ bwraps: ['/nowhere/bwrap'] }))).toEqual({
+      ok: false,
+      why: 'bubblewrap is not installed',
+      fix: expect.stringContaining('apt-get install bubblewrap'),
+    });
+  });
+
+  test.each([
+    ['that its group can write', 0o775, 'can be changed by others'],
+    ['that all can write', 0o757, 'can be changed by others'],
+    ['that nobody can execute', 0o644, 'is no program'],
+  ])('refuses a bubblewrap %s', async (_, mode, why) => {
+    const planted = script(['exec /usr/bin/bwrap "$@"'], mode);
+    expect(await probeC(machine({ bwraps: [planted] }))).toMatchObject({
+      ok: false,
+      why: `"${planted}" ${why}`,
+    });
+    // The control: the same file, as its owner's alone.
+    const sound = script(['exec /usr/bin/bwrap "$@"']);
+    expect(await probeC(machine({ bwraps: [sound] }))).toMatchObject({ ok: true, jail: { bwrap: sound } });
+  });
+
+  test('asks no search path: a bubblewrap that was planted there is not seen', async () => {
+    const planted = fakeBwrap('bubblewrap 99.0.0');
+    const directory = dirname(planted);
+    renameSync(planted, join(directory, 'bwrap'));
+    setVariable('PATH', `${directory}:${process.env.PATH}`);
+    expect(execFileSync('bwrap', ['--version']).toString()).toContain('99.0.0');
+    expect(await probeC(machine())).toMatchObject({ ok: true, jail: { bwrap: '/usr/bin/bwrap' } });
+  });
+
+  test.each([['something else 1.0'], ['bubblewrap'], ['bubblewrap 0.8.0\nbubblewrap 99.0.0']])(
+    'refuses a program that says "%s" for its version',
+    async (said) => {
+      const bwrap = fakeBwrap(said);
+      expect(await probeC(machine({ bwraps: [bwrap] }))).toMatchObject({
+        ok: false,
+        why: `"${bwrap}" does not say its version`,
+      });
+    },
+  );
+});
+
+describe('probeB()', () => {
+  test('falls back to Landlock where user namespaces are off, and says where they failed', async () => {
+    const options = machine({ launchers: [launcherWithoutNamespaces()], runAs: null });
+    const b = await probeB(options);
+    expect(b).toMatchObject({
+      ok: true,
+      namespaces: { ok: false, fault: { step: 'namespaces', errno: 'ENOSPC' } },
+    });
+    if (b.ok) expect(b.tier.about.boundary).toBe('process');
+    const landlock = await tryLandlock(options.launchers[0] ?? '', options);
+    expect(landlock).toMatchObject({ ok: true, facts: { landlock: expect.stringMatching(/^[1-9]/) } });
+  });
+
+  test('takes a launcher that ends without a word for one that gives nothing', async () => {
+    const b = await probeB(machine({ launchers: [fakeLauncher([], 0)] }));
+    expect(b).toMatchObject({ ok: true, namespaces: { ok: false } });
+    if (b.ok) expect(b.tier.about.boundary).toBe('process');
+  });
+});

@@ -1,0 +1,107 @@
+import { copyFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Found, probeB, probeC } from '../../../src/tiers/process/probe.ts';
+import { tryTier } from '../../../src/tiers/process/trial.ts';
+import {
+  fakeBwrap,
+  fakeLauncher,
+  LAUNCHER,
+  machine,
+  openDirectory,
+  script,
+  setVariable,
+  trialKit,
+} from './machine-sample.ts';
+
+async function found(probed: Promise<Found | { ok: false; why: string }>): Promise<Found> {
+  const value = await probed;
+  if (!value.ok) throw new Error(value.why);
+  return value;
+}
+
+describe('tryTier()', () => {
+  test.each([
+    ['b', probeB],
+    ['c', probeC],
+  ])('proves tier %s on this machine and leaves nothing behind', async (_, probe) => {
+    const temporary = openDirectory();
+    setVariable('TMPDIR', temporary);
+    const trial = await tryTier(await found(probe(machine())), trialKit());
+    expect(trial).toMatchObject({ ok: true, facts: { seccomp: '2', nnp: '1' } });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('says so where no directory can be made for it', async () => {
+    const b = await found(probeB(machine()));
+    setVariable('TMPDIR', '/nowhere/at/all');
+    expect(await tryTier(b, trialKit())).toMatchObject({
+      ok: false,
+      why: expect.stringContaining('"/nowhere/at/all" gives ENOENT'),
+      fix: expect.stringContaining('TMPDIR'),
+    });
+  });
+
+  test('finds out a bubblewrap that builds no jail', async () => {
+    const copy = join(openDirectory(), 'launcher');
+    copyFileSync(LAUNCHER, copy);
+    // Everything is as it should be, but the launcher runs on the host.
+    const lines = ['while [ "$1" != -- ]; do shift; done', 'shift 2', `exec ${copy} "$@"`];
+    const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.12.0', lines)] })));
+    const trial = await tryTier(c, trialKit());
+    expect(trial).toMatchObject({ ok: false, why: expect.stringContaining(', expected '), fault: null });
+    expect(trial.facts).toMatchObject({ seccomp: '0' });
+  });
+
+  test.each([
+    ['says why', 'echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1', 'EPERM'],
+    ['says nothing', 'exit 1', null],
+    ['ends well at once', 'exit 0', null],
+    ['is killed', 'kill -9 $$', null],
+  ])('names the step of a bubblewrap that %s half-way', async (_, line, errno) => {
+    const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.8.0', [line])] })));
+    const trial = await tryTier(c, trialKit({ readSetting: () => null }));
+    expect(trial).toMatchObject({ ok: false, fault: { step: 'sandbox', errno }, facts: null });
+    if (!trial.ok) expect(trial.why).toContain('it failed at "sandbox" with ');
+  });
+
+  test('passes on what bubblewrap said, without signs that steer a terminal', async () => {
+    const line = 'printf "bwrap: \\033[2Jgone\\n" >&2; exit 1';
+    const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.8.0', [line])] })));
+    const trial = await tryTier(c, trialKit());
+    expect(trial).toMatchObject({ why: 'it failed at "sandbox" with bwrap: ?[2Jgone' });
+  });
+
+  test('refuses an old bubblewrap without a start, by the option that it lacks', async () => {
+    // Its help lists little, and whoever starts it as a jail is told so by the exit status.
+    const old = script(['[ "$1" = --version ] && echo "bubblewrap 0.4.0" && exit 0', 'echo "    --args FD"']);
+    const c = await found(probeC(machine({ bwraps: [old] })));
+    expect(await tryTier(c, trialKit())).toMatchObject({
+      ok: false,
+      why: expect.stringMatching(/bubblewrap 0\.4\.0 has no --/),
+      fix: expect.stringContaining('Install bubblewrap'),
+    });
+  });
+
+  test.each([
+    ['namespaces', 'EPERM', 'seccomp=unconfined'],
+    ['workspace-idmap', 'EINVAL', 'idmapped mounts'],
+    ['rlimit', 'EPERM', 'ulimit'],
+    ['proc', 'EPERM', 'systempaths=unconfined'],
+  ])('names the step %s and its errno as the launcher reports them', async (step, errno, fix) => {
+    const launcher = fakeLauncher(['launcher=1', `failed=${step} errno=1 ${errno}`], 125);
+    const b = await found(probeB(machine({ launchers: [launcher] })));
+    const trial = await tryTier(b, trialKit({ readSetting: () => null }));
+    expect(trial).toMatchObject({
+      ok: false,
+      why: `it failed at "${step}" with ${errno}`,
+      fix: expect.stringContaining(fix),
+    });
+  });
+
+  test('does not take a report that makes no sense for a proof', async () => {
+    const launcher = fakeLauncher(['launcher=1', 'fact.seccomp=2', 'fact.seccomp=2', 'exit=0', 'done=1'], 0);
+    const b = await found(probeB(machine({ launchers: [launcher] })));
+    expect(await tryTier(b, trialKit())).toMatchObject({ ok: false, fault: { step: 'report' } });
+  });
+});

@@ -1,0 +1,51 @@
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { standingGateway } from '../fixtures/commands/index.ts';
+import { printedBy, proberOf, runBare } from '../fixtures/commands/probe.ts';
+
+/* A command looks for descriptors that it was not given, and takes all it can have. */
+
+const gateway = standingGateway();
+const probe = proberOf(gateway);
+const LIST = `
+import json, os
+def listed():
+    for fd in range(0, 4096):
+        try: yield fd, os.readlink(f'/proc/self/fd/{fd}')
+        except OSError: pass
+print(json.dumps({'fds': [[fd, to.split(':')[0]] for fd, to in listed()]}))
+`;
+
+test('a command has its three streams and nothing else of what the gateway has open', async () => {
+  const secret = join(gateway.stateDir, 'canary');
+  writeFileSync(secret, 'a secret');
+  const fd = openSync(secret, 'r');
+  onTestFinished(() => closeSync(fd));
+  const given = [
+    [0, '/dev/null'],
+    [1, 'pipe'],
+    [2, 'pipe'],
+  ];
+  expect(printedBy(await probe(LIST))).toEqual({ fds: given });
+  const { fds } = printedBy(await probe(LIST, { stdin: 'some text' })) as { fds: [number, string][] };
+  expect(fds.map(([number]) => number)).toEqual([0, 1, 2]);
+});
+
+test('a command that takes every descriptor is stopped at its own limit and harms no other run', async () => {
+  const take = `
+import errno, json, os, sys
+taken = []
+try:
+    while len(taken) < 500: taken.append(os.open('/dev/null', os.O_RDONLY))
+except OSError as e: error = e.errno
+else: error = None
+os.close(taken.pop())
+print(json.dumps({'highest': taken[-1], 'error': error}))
+`;
+  const limits = { open_files: 64 };
+  const [greedy, other] = await Promise.all([probe(take, { limits }), probe(LIST, { limits })]);
+  expect(printedBy(greedy)).toEqual({ highest: 62, error: 24 });
+  expect(other.code).toBe('ok');
+  expect(JSON.parse(runBare(take)).error).toBe(null);
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { standingGateway } from '../fixtures/commands/index.ts';
+import { proberOf, processesWith } from '../fixtures/commands/probe.ts';
+
+/* A command that uses no processor time and never ends: only the wall clock holds it, and what it said comes back. */
+
+const gateway = standingGateway();
+const probe = proberOf(gateway);
+const IGNORE_ALL = `
+import os, signal, sys, time
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+`;
+
+test.each([
+  ['sleeps', 'time.sleep(600)'],
+  ['stops itself', 'os.kill(os.getpid(), signal.SIGSTOP)'],
+  ['stops its whole group', 'os.killpg(0, signal.SIGSTOP)'],
+  ['waits for a child that sleeps', 'os.fork() or time.sleep(600); os.wait()'],
+  ['waits for input that never comes', 'r, w = os.pipe(); os.read(r, 1)'],
+  ['has closed all it was given', 'os.closerange(0, 1024); time.sleep(600)'],
+])('a command that %s with all signals ignored ends at its wall limit', async (_, hang) => {
+  const program = `${IGNORE_ALL}
+print('so far', flush=True); print('and so on', file=sys.stderr, flush=True)
+${hang}`;
+  const end = await probe(program, { limits: { wall_ms: 1_500 } });
+  expect(end).toMatchObject({
+    code: 'tier/timed-out',
+    output: { limit: 'wall', stdout: 'so far\n', stderr: 'and so on\n', exitCode: null, signal: 'SIGKILL' },
+  });
+  expect(end.usage.wallMs).toBeGreaterThanOrEqual(1_500);
+  expect(end.execution).toMatchObject({ tier: 'b', isolation: { seccomp: '2' } });
+  expect(processesWith(gateway.workspace)).toEqual([]);
+});
+
+test('a command that sleeps for less than its limit ends well', async () => {
+  const program = `${IGNORE_ALL}
+time.sleep(1); print('done')`;
+  const end = await probe(program, { limits: { wall_ms: 60_000 } });
+  expect(end).toMatchObject({ code: 'ok', output: { stdout: 'done\n', limit: null } });
+});

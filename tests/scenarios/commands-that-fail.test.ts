@@ -1,0 +1,297 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CODES } from '@palisade/sdk';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
+import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
+import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
+import { leftovers, NO_TRACES, type Traces, traces } from '../fixtures/commands/leftovers.ts';
+
+const MIB = 1024 * 1024;
+const gateway = standingGateway();
+const { workspace, stateDir } = gateway;
+
+/** More than the sandboxes themselves need, and soon used up. */
+const LITTLE_MEMORY = 96 * MIB;
+
+const FILES: Readonly<Record<string, string>> = {
+  'bad.c': '#include <stdio.h>\nint main(void) { return undeclared; }\n',
+  // Shared pages are in no process's data segment: only the group counts them.
+  'hog.py': `import mmap
+print("begun", flush=True)
+kept = []
+while True:
+    part = mmap.mmap(-1, ${4 * MIB})
+    part.write(b"x" * ${4 * MIB})
+    kept.append(part)
+`,
+  'bomb.py': `import os, sys, time
+print("begun", flush=True)
+try:
+    while True:
+        if os.fork() == 0: time.sleep(600)
+except OSError as error:
+    sys.exit(error.strerror)
+`,
+  'plain.txt': 'no program\n',
+  'no-interpreter': '#!/nowhere/sh\n',
+  'no-format': 'neither a script nor a binary\n',
+};
+
+/** Tells of a sleeper, leaves a daemon behind that has a session of its own, and waits. */
+const WITH_DAEMON = 'echo begun; (setsid sleep 641 &) ; sleep 642';
+
+const TIERS = ['b', 'c'] as const;
+let before: Traces = NO_TRACES;
+
+beforeAll(() => {
+  // Where the gateway is root, commands of tier B are another user, and walk to their workspace as every user does.
+  chmodSync(dirname(workspace), 0o711);
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(workspace, name), text);
+  for (const name of ['no-interpreter', 'no-format']) chmodSync(join(workspace, name), 0o755);
+  mkdirSync(join(workspace, 'directory'));
+});
+
+beforeEach(() => {
+  before = traces(stateDir);
+});
+
+afterEach(async () => {
+  expect(await leftovers(stateDir, before)).toEqual(NO_TRACES);
+});
+
+/** What callers were told, for a comparison with the journal at the end. */
+const told: string[] = [];
+
+/** Runs a command and keeps what the caller is told; every failure has a remedy in the table. */
+async function run(input: object, signal?: AbortSignal): Promise<CommandEnd> {
+  const end = await gateway.run(input, signal);
+  told.push(end.code);
+  if (end.code !== 'ok') expect(CODES).toHaveProperty([end.code, 'remedy'], expect.stringMatching(/\.$/));
+  return end;
+}
+
+describe.each(TIERS)('in tier %s', (tier) => {
+  test.each<[string, object, object, RegExp, RegExp]>([
+    [
+      'a compiler that finds an error',
+      { command: 'gcc', args: ['-c', 'bad.c'] },
+      { code: 'tier/exited', output: { exitCode: 1, signal: null, limit: null, truncated: false } },
+      /^$/,
+      /bad\.c:2:25: error: .undeclared. undeclared/,
+    ],
+    [
+      'a command that takes too long',
+      { command: 'sh', args: ['-c', WITH_DAEMON], limits: { wall_ms: 800 } },
+      { code: 'tier/timed-out', output: { exitCode: null, signal: 'SIGKILL', limit: 'wall' } },
+      /^begun\n$/,
+      /^$/,
+    ],
+    [
+      'a command that computes too long',
+      { command: 'sh', args: ['-c', 'echo begun; while :; do :; done'], limits: { cpu_time_ms: 200 } },
+      { code: 'tier/out-of-cpu', output: { exitCode: null, signal: 'SIGKILL', limit: 'cpu' } },
+      /^begun\n$/,
+      /^$/,
+    ],
+    [
+      'a flood of output',
+      { command: 'yes', args: ['žluť'], limits: { output_bytes: 9997 } },
+      { code: 'tier/output-exceeded', output: { exitCode: null, limit: 'output', truncated: true } },
+      /^(žluť\n){1428}$/,
+      /^$/,
+    ],
+    [
+      'a command that runs out of memory',
+      { command: 'python3', args: ['hog.py'], limits: { memory_bytes: LITTLE_MEMORY } },
+      { code: 'tier/out-of-memory', output: { exitCode: null, signal: 'SIGKILL', limit: 'memory' } },
+      /^begun\n$/,
+      /^$/,
+    ],
+    [
+      'a fork bomb',
+      { command: 'python3', args: ['bomb.py'], limits: { processes: 20 } },
+      { code: 'tier/exited', output: { exitCode: 1, limit: 'processes', processesKilledAtEnd: 19 } },
+      /^begun\n$/,
+      /^Resource temporarily unavailable\n$/,
+    ],
+    [
+      'a file that grows too large',
+      { command: 'sh', args: ['-c', 'echo begun; exec yes > big'], limits: { file_size_bytes: 4096 } },
+      { code: 'tier/exited', output: { exitCode: null, signal: 'SIGXFSZ', limit: 'file_size' } },
+      /^begun\n$/,
+      /^$/,
+    ],
+    [
+      'a signal of its own',
+      { command: 'sh', args: ['-c', 'echo begun; kill -SEGV $$'] },
+      { code: 'tier/exited', output: { exitCode: null, signal: 'SIGSEGV', limit: null } },
+      /^begun\n$/,
+      /^$/,
+    ],
+  ])('%s ends with its output, its limit and its code', async (_, input, expected, stdout, stderr) => {
+    const end = await run({ ...input, tier });
+    expect(end).toMatchObject(expected);
+    expect(end.output?.stdout).toMatch(stdout);
+    expect(end.output?.stderr).toMatch(stderr);
+    expect(end.execution?.tier).toBe(tier);
+  });
+
+  test.each<[string, object, string, RegExp]>([
+    ['a program that is not there', { command: 'no-such-program' }, 'runner/not-found', /in none of/],
+    ['a path that is not there', { command: './gone' }, 'runner/not-found', /no such file/],
+    ['a file without execute bit', { command: './plain.txt' }, 'runner/not-found', /may not be executed/],
+    ['a directory', { command: './directory' }, 'runner/not-found', /expected a regular file/],
+    [
+      'a working directory that is not there',
+      { command: 'true', cwd: 'gone' },
+      'runner/outside-workspace',
+      /ENOENT/,
+    ],
+  ])('%s is refused, and says why', async (_, input, code, words) => {
+    const end = await run({ ...input, tier });
+    expect(end).toMatchObject({ code, output: null });
+    expect(end.message).toMatch(words);
+  });
+
+  test('a script whose interpreter is missing, or that has none, does not start', async () => {
+    const end = await run({ command: './no-format', tier });
+    expect(end.code).toBe('tier/not-started');
+    expect(end.message).toMatch(/executing it gives ENOEXEC/);
+    const missing = await run({ command: './no-interpreter', tier });
+    expect(missing.code).toMatch(/^(tier\/not-started|runner\/not-found)$/);
+  });
+
+  test('a caller that goes away takes everything with it', async () => {
+    const caller = new AbortController();
+    const running = run({ command: 'sh', args: ['-c', WITH_DAEMON], tier }, caller.signal);
+    await until(() => sleepers().length === 2);
+    caller.abort();
+    const end = await running;
+    expect(end).toMatchObject({ code: 'tier/cancelled', output: { stdout: 'begun\n', exitCode: null } });
+    expect(sleepers()).toEqual([]);
+  });
+
+  test('a sandbox that is killed from outside takes everything with it, and the caller is told', async () => {
+    const running = run({ command: 'sh', args: ['-c', WITH_DAEMON], tier });
+    await until(() => sleepers().length === 2);
+    const [outermost] = ownChildren();
+    process.kill(Number(outermost), 'SIGKILL');
+    const end = await running;
+    expect(end).toMatchObject({ code: 'tier/exited', output: { stdout: 'begun\n', exitCode: null } });
+    expect(end.message).toContain('its sandbox was ended by SIGKILL');
+    await until(() => sleepers().length === 0);
+  });
+
+  test('a working directory that vanishes while the command waits for its turn', async () => {
+    mkdirSync(join(workspace, 'short-lived'), { recursive: true });
+    const end = await afterItWaits({ command: 'true', cwd: 'short-lived', tier }, () =>
+      rmSync(join(workspace, 'short-lived'), { recursive: true }),
+    );
+    expect(end.code).toBe('tier/not-started');
+  });
+
+  test('a workspace that is another while the command waits for its turn', async () => {
+    const aside = `${workspace}-aside`;
+    const end = await afterItWaits({ command: 'sh', args: ['-c', 'echo x > seen'], tier }, () => {
+      renameSync(workspace, aside);
+      symlinkSync('/etc', workspace);
+    }).finally(() => {
+      rmSync(workspace);
+      renameSync(aside, workspace);
+    });
+    expect(end.code).toBe('tier/not-started');
+    expect(end.message).toMatch(/expected the directory that was judged/);
+    expect(readdirSync(workspace)).not.toContain('seen');
+  });
+
+  test('a workspace that is replaced while the command runs', async () => {
+    const [aside, other] = [`${workspace}-aside`, `${workspace}-other`];
+    mkdirSync(other);
+    writeFileSync(join(other, 'secret-name'), '');
+    const script = 'echo begun > begun; while ! [ -e go ]; do sleep 0.02; done; echo x > written; ls';
+    const running = run({ command: 'sh', args: ['-c', script], tier });
+    await until(() => readdirSync(workspace).includes('begun'));
+    renameSync(workspace, aside);
+    renameSync(other, workspace);
+    writeFileSync(join(aside, 'go'), '');
+    const end = await running;
+    const replaced = readdirSync(workspace);
+    renameSync(workspace, other);
+    renameSync(aside, workspace);
+    expect(end.code).toBe('ok');
+    expect(end.output?.stdout).toContain('written\n');
+    expect(replaced).toEqual(['secret-name']);
+    // The other directory is none of the run's: neither what is in it nor what is missing from it is told.
+    expect(end.output).toMatchObject({ changes: [], findings: [], workspaceSeen: 'not at all' });
+    expect(readFileSync(join(workspace, 'written'), 'utf8')).toBe('x\n');
+    for (const name of ['begun', 'go', 'written']) rmSync(join(workspace, name));
+    rmSync(other, { recursive: true });
+  });
+});
+
+test('all of it is in the journal, as the callers were told', async () => {
+  const records = await openRecords({ stateDir, env: readEnvironment({}), version: '0.0.0' });
+  const rows = [...recordsFrom(records.segments, 1)].filter(({ call }) => call !== null);
+  const codes = rows.flatMap(({ line }) => {
+    const { code } = (JSON.parse(line) as { body: { code?: string } }).body;
+    return code === undefined ? [] : [code];
+  });
+  records.release();
+  expect(codes.sort()).toEqual(told.sort());
+});
+
+/** Lets a command wait behind others until something has happened to it. */
+async function afterItWaits(input: object, happens: () => void): Promise<CommandEnd> {
+  const callers = new AbortController();
+  const places = 2 * availableParallelism();
+  const others = Array.from({ length: places }, () =>
+    run({ command: 'sleep', args: ['643'], tier: 'b' }, callers.signal),
+  );
+  await until(() => ownChildren().length === places);
+  const waiting = run(input);
+  // Judged, and in the queue.
+  await sleep(500);
+  happens();
+  callers.abort();
+  const end = await waiting;
+  await Promise.all(others);
+  return end;
+}
+
+function sleepers(): string[] {
+  return traces(stateDir).processes.filter((line) => /^\d+ sleep 64\d$/.test(line));
+}
+
+/** The processes that this one has started for runs. */
+function ownChildren(): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const [state, parent] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return state !== 'Z' && Number(parent) === process.pid && /launcher|bwrap/.test(words);
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let attempt = 0; !isSo(); attempt++) {
+    if (attempt === 1000) throw new Error(`Cannot go on: ${isSo} is not so`);
+    await sleep(20);
+  }
+}
