@@ -37,7 +37,14 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
   const workspace = join(mkdtempSync(join(scratch, 'commands-')), 'work');
   mkdirSync(workspace);
   const queue = new LaunchQueue({ width: 64, clock });
-  const kit: CommandKit = { clock, queue, launcher: b.launcher, makeGroup: () => null, runAs };
+  const kit: CommandKit = {
+    clock,
+    queue,
+    runs: new LaunchQueue({ width: 64, clock }),
+    launcher: b.launcher,
+    makeGroup: () => null,
+    runAs,
+  };
   const bed = { kit, workspace };
   const rounds = quick ? 30 : 150;
   const tierB = await compare(rounds, 1, () => runOnce(bed, b.tier, TRUE), bareSpawn);

@@ -1343,7 +1343,7 @@ static bool take_signals(void)
     struct signalfd_siginfo signal;
     bool is_ordered = false;
     while (read(run.signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
-        if (signal.ssi_signo != SIGCHLD && (plan.ns == 0 || signal.ssi_pid == 0)) is_ordered = true;
+        if (signal.ssi_signo != SIGCHLD && (getpid() != 1 || signal.ssi_pid == 0)) is_ordered = true;
     return is_ordered;
 }
 

@@ -19,6 +19,7 @@ const users = [
 ];
 
 describe.each(users)('a command of a gateway that $who started with open descriptors', ({ ids }) => {
+  const program = heldGateway();
   const place = makePlace('');
   const base = mkdtempSync('/var/tmp/palisade-descriptors-');
   const secret = join(base, 'secret');
@@ -36,7 +37,7 @@ describe.each(users)('a command of a gateway that $who started with open descrip
       copyFileSync(join(FIXTURES, name), join(place.workspace, name));
     if (ids.uid !== undefined) handOver(place, ids.uid);
     const input = { command: '/usr/bin/python3', args: ['-B', PROGRAM], tier: 'c' };
-    const gateway = await heldGateway();
+    const gateway = await program();
     const words = [process.execPath, gateway, place.stateDir, place.workspace, JSON.stringify(input)];
     const held = start(words);
     const [outcome] = outcomesIn(held.stdout);

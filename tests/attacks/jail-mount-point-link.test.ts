@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openCommandGateway, standingGateway } from '../fixtures/commands/index.ts';
@@ -75,6 +84,7 @@ test('5,000 read-only paths are refused, and 1,000 are all there: none is left o
   const base = mkdtempSync('/var/tmp/palisade-many-');
   const paths = Array.from({ length: 5_000 }, (_, number) => join(base, `d${number}`));
   for (const path of paths) mkdirSync(path);
+  chmodSync(base, 0o755);
   for (const [index, path] of paths.entries()) writeFileSync(join(path, 'number'), String(index));
   const configOf = (list: readonly string[]) => `[process]\nread_only = ${JSON.stringify(list)}\n`;
   const many = await openCommandGateway(configOf(paths));

@@ -35,13 +35,14 @@ const users = [
 ];
 
 describe.each(users)('a jail with daemons whose gateway, run by $who, is killed', ({ ids }) => {
+  const made = heldGateway();
   const place = makePlace('');
   const marker = `palisade-marker-${randomInt(2 ** 40)}`;
   const beats = join(place.workspace, 'beats');
   let during: { readonly processes: readonly number[]; readonly groups: readonly string[] };
   beforeAll(async () => {
     if (ids.uid !== undefined) handOver(place, ids.uid);
-    const program = await heldGateway();
+    const program = await made();
     const input = { command: '/usr/bin/python3', args: ['-c', DAEMONS, marker], tier: 'c' };
     const words = [program, place.stateDir, place.workspace, JSON.stringify(input)];
     const gateway = spawn(process.execPath, words, {

@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { makePlace, openCommandGateway } from '../fixtures/commands/index.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type CommandEnd, makePlace, openCommandGateway } from '../fixtures/commands/index.ts';
 
 /** Exchanges two names for ever, in one step each, until its input ends. */
 const EXCHANGER = `
@@ -23,65 +25,86 @@ while not select.select([0], [], [], 0)[0]:
 `;
 const ROUNDS = 12;
 
-async function swappedGateway() {
-  const gateway = await openCommandGateway();
-  const base = dirname(gateway.workspace);
-  const secret = join(base, 'secret');
-  mkdirSync(secret, { mode: 0o777 });
+/** A gateway for the projects below one root, with a secret beside that root. */
+async function gatewayWithRoots(config: (base: string) => string) {
+  const base = mkdtempSync('/var/tmp/palisade-swapped-');
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const [workspace, secret] = [join(base, 'root/project'), join(base, 'secret')];
+  mkdirSync(workspace, { recursive: true });
+  mkdirSync(secret);
+  for (const path of [base, secret]) chmodSync(path, 0o777);
   writeFileSync(join(secret, 'canary'), 'a secret', { mode: 0o666 });
-  writeFileSync(join(gateway.workspace, 'mine'), 'mine');
-  return { ...gateway, base, secret };
+  const { run } = await openCommandGateway(`[process]\n${config(base)}\n`);
+  const sh = (script: string, place: string) =>
+    run({ command: 'sh', args: ['-c', script], workspace: place, tier: 'c' });
+  return { base, workspace, secret, run, sh };
 }
+
+const oneRoot = (base: string) => `workspaces = ["${base}/root"]`;
 
 describe('a workspace that becomes a link to a secret directory', () => {
   test('is refused, or is the directory that was judged, however often it changes meanwhile', async () => {
-    const { workspace, base, secret, run } = await swappedGateway();
+    const { workspace, base, secret, sh } = await gatewayWithRoots(oneRoot);
     const link = join(base, 'link');
     symlinkSync(secret, link);
-    const exchanger = spawn('/usr/bin/python3', ['-c', EXCHANGER, workspace, link], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+    const words = ['-c', EXCHANGER, workspace, link];
+    const exchanger = spawn('/usr/bin/python3', words, { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(exchanger.stdout, 'data');
-    const ends = [];
+    const ends: CommandEnd[] = [];
     const listed = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {
-      const command = {
-        command: 'sh',
-        args: ['-c', 'ls; cat canary; echo harmed > canary; echo made > made'],
-        tier: 'c',
-      };
-      ends.push(await run({ ...command, workspace }));
+      ends.push(await sh('ls; cat canary; echo harmed > canary; echo made > made', workspace));
       // The control: who goes by the path sees the one and the other.
       for (let look = 0; look < 200; look++)
         listed.add(readdirSync(workspace).includes('canary') ? 'secret' : 'own');
     }
     exchanger.stdin.end();
     await once(exchanger, 'exit');
-    for (const { output, code, message } of ends) {
-      expect(output?.stdout ?? '', `${code} ${message}`).not.toContain('secret');
-      expect(output?.changes ?? []).not.toContainEqual(
-        expect.objectContaining({ path: 'canary', change: 'changed' }),
-      );
-    }
+    for (const { output, message } of ends) expect(output?.stdout ?? '', message).not.toContain('a secret');
     expect(readdirSync(secret)).toEqual(['canary']);
     expect(readFileSync(join(secret, 'canary'), 'utf8')).toBe('a secret');
     expect([...listed].sort()).toEqual(['own', 'secret']);
   });
 
-  test('is refused when it is one from the beginning and leads out of the roots', async () => {
-    const { workspace, base, secret, run } = await swappedGateway();
-    symlinkSync(secret, join(workspace, 'link'));
-    const end = await run({ command: 'true', workspace: join(workspace, 'link'), tier: 'c' });
-    expect(end).toMatchObject({ code: 'runner/invalid-workspace', output: null });
-    renameSync(workspace, join(base, 'elsewhere'));
-    symlinkSync(secret, workspace);
-    expect(await run({ command: 'cat', args: ['canary'], tier: 'c' })).toMatchObject({ output: null });
+  test('is refused when a run before has made it one', async () => {
+    const { workspace, base, secret, sh } = await gatewayWithRoots(oneRoot);
+    const planted = await sh(`mkdir p; rmdir p; ln -s ${secret} p`, workspace);
+    expect(planted, planted.message).toMatchObject({ code: 'ok' });
+    expect(await sh('cat canary', join(workspace, 'p'))).toMatchObject({
+      code: 'runner/invalid-workspace',
+      output: null,
+    });
+    expect(readFileSync(join(workspace, 'p/canary'), 'utf8')).toBe('a secret');
+    expect(await sh('true', join(base, 'root'))).toMatchObject({ code: 'ok' });
+  });
+
+  test('is refused when it is a root itself, in a workspace around it', async () => {
+    const { workspace, secret, base, sh } = await gatewayWithRoots(
+      (place) => `workspaces = ["${place}/root", "${place}/root/project"]`,
+    );
+    await sh(`mv project away; ln -s ${secret} project`, join(base, 'root'));
+    const end = await sh('cat canary; echo harmed > canary', workspace);
+    expect(end.output?.stdout ?? '').not.toContain('a secret');
+    expect(readFileSync(join(secret, 'canary'), 'utf8')).toBe('a secret');
+  });
+
+  test('is not shown to later runs through a read-only path that leads over it', async () => {
+    const { workspace, secret, sh } = await gatewayWithRoots((base) => {
+      mkdirSync(join(base, 'library'));
+      symlinkSync(join(base, 'library'), join(base, 'root/project/library'));
+      return `${oneRoot(base)}\nread_only = ["${base}/root/project/library"]`;
+    });
+    const planted = await sh(`rm library; ln -s ${secret} library`, workspace);
+    expect(planted, planted.message).toMatchObject({ code: 'ok' });
+    const end = await sh(`cat ${secret}/canary`, workspace);
+    expect(end.output?.stdout ?? '').not.toContain('a secret');
   });
 
   test.each(['the state directory', 'a directory around it', 'a link to it'])(
     'is refused as %s',
     async (what) => {
       const place = makePlace('');
+      onTestFinished(() => rmSync(dirname(place.stateDir), { recursive: true, force: true }));
       const { run, stateDir, workspace } = await openCommandGateway(`[process]\nworkspaces = ["/var/tmp"]\n`);
       const link = join(workspace, 'to-state');
       symlinkSync(stateDir, link);

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { userGateway } from '../fixtures/commands/as-user.ts';
 import { standingGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf, runBare } from '../fixtures/commands/probe.ts';
 
@@ -8,6 +10,7 @@ import { printedBy, proberOf, runBare } from '../fixtures/commands/probe.ts';
 
 const gateway = standingGateway();
 const probe = proberOf(gateway);
+const inheriting = userGateway();
 const LIST = `
 import json, os
 def listed():
@@ -48,4 +51,23 @@ print(json.dumps({'highest': taken[-1], 'error': error}))
   expect(printedBy(greedy)).toEqual({ highest: 62, error: 24 });
   expect(other.code).toBe('ok');
   expect(JSON.parse(runBare(take)).error).toBe(null);
+});
+
+test('a descriptor that the gateway inherited itself, and does not know of, is not passed on', async () => {
+  for (const shape of ['b', 'c', 'b-landlock'] as const) {
+    writeFileSync(join(inheriting.workspace, 'list.py'), LIST, { mode: 0o644 });
+    const tier = shape === 'c' ? 'c' : 'b';
+    const [end] = await inheriting.run({
+      shape,
+      input: { command: '/usr/bin/python3', args: ['list.py'], tier },
+    });
+    if (end === undefined) throw new Error('Cannot judge: nothing ran');
+    expect((printedBy(end) as { fds: [number, string][] }).fds.map(([fd]) => fd)).toEqual([0, 1, 2]);
+  }
+  // A Node that starts the same program itself does pass it on.
+  const start =
+    'process.stdout.write(require("child_process").execFileSync("/usr/bin/python3", ["-c", process.argv[1]]))';
+  const words = ['-c', 'exec 200</etc/hosts; exec "$@"', 'bash', process.execPath, '-e', start, LIST];
+  const { stdout } = spawnSync('/bin/bash', words, { encoding: 'utf8' });
+  expect(JSON.parse(stdout).fds).toContainEqual([200, '/etc/hosts']);
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pruneApprovals } from './approval/prune.ts';
@@ -149,7 +150,7 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     clock,
     launchers: LAUNCHERS,
     firstUid: config.process.firstUid,
-    owner: { house: stateDir, process: presence.id },
+    owner: { house: realpathSync(stateDir), process: presence.id },
     isGone: (process) => presence.isGone(process),
     limits: settingsOf(config, null).defaults,
   });

@@ -1,9 +1,13 @@
 import type { Config } from '../config/config.ts';
+import { resolvePath } from './resolve-path.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from './settings.ts';
 
 const EVERY_PROGRAM = '*';
 
-/** The settings that a configuration gives; `cwd` is where palisade was started, null where that says nothing. */
+/**
+ * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null where that says
+ * nothing.
+ */
 export function settingsOf({ process, ceilings }: Config, cwd: string | null): RunnerSettings {
   const here = cwd === null ? [] : [cwd];
   const roots = process.workspaces.length > 0 ? process.workspaces : here;
@@ -21,12 +25,12 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
   };
   return {
     ...DEFAULT_SETTINGS,
-    workspaceRoots: roots,
+    workspaceRoots: roots.map(settle),
     defaultWorkspace: cwd ?? roots[0] ?? null,
     allowedExecutables: process.executables.includes(EVERY_PROGRAM) ? 'any' : process.executables,
     searchPath: process.searchPath,
     envAllow: process.env,
-    readOnly: process.readOnly,
+    readOnly: process.readOnly.map(settle),
     protectedPaths: process.protected,
     defaults: {
       ...defaults,
@@ -40,4 +44,9 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
     egressHosts: process.egressHosts,
     loosestEgress: process.egress,
   };
+}
+
+/** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */
+function settle(path: string): string {
+  return resolvePath(path, '/').path;
 }

@@ -1,6 +1,6 @@
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
 
-/** What configuration says about commands. Paths are absolute. */
+/** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
   /** A call's workspace is one of these or below one; none: nothing can run. */
   readonly workspaceRoots: readonly string[];

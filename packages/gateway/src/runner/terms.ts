@@ -87,8 +87,8 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
-  const readOnly = settings.readOnly.map((path) => resolvePath(path, '/').path);
-  const scope = { ...settings, readOnly, cwd: cwd.path, workspace: workspace.path };
+  const { readOnly } = settings;
+  const scope = { ...settings, cwd: cwd.path, workspace: workspace.path };
   const executable = resolveExecutable(input.command, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
   const found = pathsIn(input.args, argumentScope);

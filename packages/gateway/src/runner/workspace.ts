@@ -28,9 +28,9 @@ export function findWorkspace(
   if (!isAbsolute(raw)) throw badWorkspace(`${quote(raw)} is relative, expected an absolute path`);
   const facts = directoryAt(raw, 'runner/invalid-workspace', 'workspace');
   const { path } = facts;
-  const roots = workspaceRoots.filter(isAbsolute).map((root) => resolvePath(root, '/').path);
-  // Boundary: both sides have their links resolved, so that a link in a root leads nowhere new.
-  if (!roots.some((root) => isWithin(root, path))) {
+  // Boundary: the links of both sides are resolved, those of the roots when palisade was started: a run that has since
+  // put a link in the place of a root leads nowhere new.
+  if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(root, path))) {
     throw badWorkspace(`${quote(path)} is below none of the workspace roots, expected one that is`);
   }
   const reason = reasonAgainst(path, keepsakes);

@@ -18,6 +18,8 @@ export type ProcessFindings = {
   /** Our own namespaces, by name: a run must not be in them where it has new ones. */
   readonly ownNamespaces: Readonly<Record<string, string>>;
   readonly ownThreads: () => number;
+  /** Whether every user can walk to a path. */
+  readonly isReachable: (path: string) => boolean;
 };
 
 export function processTier(found: ProcessFindings): CommandTier {
@@ -31,6 +33,7 @@ export function processTier(found: ProcessFindings): CommandTier {
         ...{ launcher, hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot },
         seccomp: seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', filterWishB(terms)),
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
+        isReachable: asRoot === null || found.isReachable(terms.workspace),
       });
       if (!plan.ok) return plan;
       const { file, launcherWords: argv, env, cwd, descriptors, expected } = plan;

@@ -6,7 +6,7 @@
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, behindGroup, identityWords, limitFacts, limitWords } from '../plan/launcher-words.ts';
+import { type AsRoot, identityWords, limitFacts, limitWords, type Standing } from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 
 /** What the probe found on this machine. */
@@ -21,6 +21,8 @@ export type ProcessHost = {
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
   readonly asRoot: AsRoot | null;
+  /** Whether the user of commands can walk to the workspace; only asked where that is another user. */
+  readonly isReachable: boolean;
   /** Threads that the user of the run has now; the kernel counts them all when there are no namespaces. */
   readonly ownThreads: number;
 };
@@ -64,15 +66,19 @@ export function filterWishB(terms: ProcessTerms): { readonly unixSockets: boolea
 /** Turns checked terms into the words of the launcher, or refuses; what it returns holds every limit of the terms. */
 export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | PlanRefusal {
   const refusal =
-    checkTerms(terms) ?? checkIdentity(host.asRoot) ?? checkFilter(host.seccomp) ?? checkProtection(terms);
+    checkTerms(terms) ??
+    checkIdentity(host.asRoot) ??
+    checkFilter(host.seccomp) ??
+    checkProtection(terms) ??
+    checkWalls(terms, host);
   if (refusal !== null) return refusal;
 
   const descriptors = listDescriptors(host);
-  const processes = processLimit(terms, host);
+  const standing = standingOf(host);
   const words = [
     'palisade-launcher',
     'mode=run',
-    ...limitWords(terms.limits, processes),
+    ...limitWords(terms.limits, standing),
     ...descriptorWords(descriptors),
     ...placeWords(terms, host, descriptors),
     ...confinementWords(terms, host),
@@ -89,7 +95,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     // A run that changes its user enters its workspace through the launcher, which can always reach it.
     cwd: host.asRoot === null ? terms.cwd : '/',
     descriptors,
-    expected: expectation(terms, host, processes),
+    expected: expectation(terms, host, standing),
   };
 }
 
@@ -99,6 +105,21 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
   return unenforceable(
     `Cannot protect "${first}": tier B lets a run write to all of its workspace, expected no protected paths`,
     'Run the command in tier C, or leave the protection to the list of changes after the run.',
+  );
+}
+
+/** Boundary: as the gateway's own user and without a wall the command could read and signal the gateway itself. */
+function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
+  if (host.asRoot !== null && !host.isReachable) {
+    return unenforceable(
+      `Cannot enter "${terms.workspace}": the user of commands cannot walk to it, expected directories that others may enter`,
+      'Run the command in tier C, or put the workspace below directories of mode 0711 or wider.',
+    );
+  }
+  if (host.asRoot !== null || host.hasNamespaces || usesLandlock(terms, host)) return null;
+  return unenforceable(
+    'Cannot run in tier B: there are no user namespaces here and Landlock would take the network, expected one of them to keep the command from the gateway',
+    'Ask for egress "strict", allow user namespaces, or run the gateway as root.',
   );
 }
 
@@ -140,17 +161,17 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
   return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict';
 }
 
-function processLimit({ limits }: ProcessTerms, host: ProcessHost): number {
+function standingOf(host: ProcessHost): Standing {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
   const others = host.hasNamespaces ? REAPERS : host.ownThreads;
-  return limits.processes + others + behindGroup(host.cgroupDescriptors);
+  return { others, hasGroup: host.cgroupDescriptors > 0 };
 }
 
-function expectation(terms: ProcessTerms, host: ProcessHost, processes: number): ProcessExpectation {
+function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing): ProcessExpectation {
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {
-    equal: { ...ids, nnp: '1', seccomp: '2', ...limitFacts(terms.limits, processes) },
+    equal: { ...ids, nnp: '1', seccomp: '2', ...limitFacts(terms.limits, standing) },
     newNamespaces: host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : [],
     landlock: usesLandlock(terms, host),
   };

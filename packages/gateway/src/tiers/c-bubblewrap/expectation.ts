@@ -1,5 +1,5 @@
 import type { ProcessTerms } from '../../core/process.ts';
-import { limitFacts } from '../plan/launcher-words.ts';
+import { limitFacts, type Standing } from '../plan/launcher-words.ts';
 import { listPinned } from './mounts.ts';
 import { DEVICE_MOUNTS, JAIL_HOME, JAIL_ID, JAIL_SHM, JAIL_TMP } from './root.table.ts';
 
@@ -19,7 +19,7 @@ const NO_CAPABILITIES = '0000000000000000';
 const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
 
 /** The facts that prove the plan of these terms. */
-export function expectation(terms: ProcessTerms, inside: string, processes: number): JailExpectation {
+export function expectation(terms: ProcessTerms, inside: string, standing: Standing): JailExpectation {
   const isStrict = terms.egress === 'strict';
   const id = String(JAIL_ID);
   const network = isStrict ? { interfaces: 'lo' } : {};
@@ -30,7 +30,7 @@ export function expectation(terms: ProcessTerms, inside: string, processes: numb
       ...{ uid: id, gid: id, nnp: '1', seccomp: '2' },
       ...Object.fromEntries(CAPABILITY_SETS.map((set) => [set, NO_CAPABILITIES])),
       ...network,
-      ...limitFacts(terms.limits, processes),
+      ...limitFacts(terms.limits, standing),
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
     mountsRw: writable.map(mountFact).sort(),

@@ -7,7 +7,7 @@
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, behindGroup, identityWords, limitWords } from '../plan/launcher-words.ts';
+import { type AsRoot, identityWords, limitWords } from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 import { expectation, type JailExpectation } from './expectation.ts';
 import * as mounts from './mounts.ts';
@@ -89,10 +89,10 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...['--remount-ro', '/'],
     ...['--chdir', moveInside(terms.cwd, terms.workspace, place.inside)],
   ];
-  const processes = terms.limits.processes + REAPERS + behindGroup(host.cgroupDescriptors);
+  const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
   const jail = [
     ...['bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, 'mode=run'],
-    ...limitWords(terms.limits, processes),
+    ...limitWords(terms.limits, standing),
     ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`, 'facts=1', '--'],
     ...[moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
@@ -106,7 +106,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     cwd: '/',
     descriptors,
     workspace: place.inside,
-    expected: expectation(terms, place.inside, processes),
+    expected: expectation(terms, place.inside, standing),
   };
 }
 

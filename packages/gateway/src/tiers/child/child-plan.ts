@@ -35,6 +35,8 @@ export type ChildWatch = {
   readonly signal: AbortSignal;
   /** Told of each piece of output within the quota as it comes. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
+  /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */
+  readonly onRead?: (index: number) => void;
   readonly clock: Clock;
 };
 

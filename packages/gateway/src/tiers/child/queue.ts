@@ -29,18 +29,23 @@ export class LaunchQueue {
     this.#clock = clock;
   }
 
-  /** Runs the work once there is a place for it; the place is free again when the work has settled. */
-  async run<T>(work: () => Promise<T>, { signal, deadlineMs }: QueueTerms): Promise<T> {
+  /** Runs the work once there is a place for it; the place is free again when the work says so, or has settled. */
+  async run<T>(work: (leave: () => void) => Promise<T>, { signal, deadlineMs }: QueueTerms): Promise<T> {
     if (signal.aborted) throw cancelled();
     const leftMs = deadlineMs - this.#clock.monotonicMs();
     // Boundary: a deadline that is no number is no reason to wait for ever.
     if (!(leftMs > 0)) throw tooLate();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal, leftMs);
+    let isInside = true;
+    const leave = () => {
+      if (isInside) this.#leave();
+      isInside = false;
+    };
     try {
-      return await work();
+      return await work(leave);
     } finally {
-      this.#leave();
+      leave();
     }
   }
 

@@ -76,9 +76,12 @@ export class RunningChild {
 
   #collect(socket: Duplex | null, maxBytes: number): void {
     const store = new ByteStore();
-    this.#read.push(store);
+    const index = this.#read.push(store) - 1;
     // Boundary: what is too much is dropped and still read, so that neither we grow nor the launcher blocks.
-    this.#readAll(socket, (chunk) => store.append(chunk.subarray(0, maxBytes - store.length)));
+    this.#readAll(socket, (chunk) => {
+      store.append(chunk.subarray(0, maxBytes - store.length));
+      this.#watch.onRead?.(index);
+    });
   }
 
   #readAll(socket: Duplex | null, take: (chunk: Uint8Array) => void): void {

@@ -13,21 +13,26 @@ const STACK_BYTES = 8 * 1024 * 1024;
 /** The kernel's own CPU limit is per process and in whole seconds: it stands behind the exact one, a second later. */
 const CPU_SLACK_S = 1;
 
-/** How far RLIMIT_NPROC stands behind the limit of a group. */
-const BEHIND_GROUP = 16;
-
 /**
- * What is added to RLIMIT_NPROC where the run is in a group: the group counts exactly and says that its limit was met,
- * so it has to be met first.
+ * How the limits of each process stand to those of the tree. Where the run is in a group, that counts exactly and says
+ * which limit was met, so it has to be met first; without one the limits of a process are all there is.
  */
-export function behindGroup(groups: number): number {
-  return groups > 0 ? BEHIND_GROUP : 0;
-}
+export type Standing = {
+  /** Processes of ours that count among the run's, or threads of its user that are there already. */
+  readonly others: number;
+  readonly hasGroup: boolean;
+};
 
-/** The launcher's words for limits; `processes` is what RLIMIT_NPROC must say so that the command's tree has its number. */
-export function limitWords(limits: ProcessLimits, processes: number): readonly string[] {
+/** How far RLIMIT_NPROC stands behind the limit of a group. */
+const PROCESSES_BEHIND = 16;
+
+/** How many times the memory of a group RLIMIT_DATA is: programs reserve much more than they use. */
+const DATA_BEHIND = 4;
+
+/** The launcher's words for limits. */
+export function limitWords(limits: ProcessLimits, standing: Standing): readonly string[] {
   return [
-    ...Object.entries(rlimits(limits, processes)).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries(rlimits(limits, standing)).map(([name, value]) => `${name}=${value}`),
     `stack=${STACK_BYTES}`,
     `cpums=${limits.cpuMs}`,
     `wallms=${limits.wallMs}`,
@@ -36,8 +41,8 @@ export function limitWords(limits: ProcessLimits, processes: number): readonly s
 }
 
 /** What the launcher must report of the limits it set; open files are left out, as a lower hard limit may narrow them. */
-export function limitFacts(limits: ProcessLimits, processes: number): Readonly<Record<string, string>> {
-  const { nofile: _, ...exact } = rlimits(limits, processes);
+export function limitFacts(limits: ProcessLimits, standing: Standing): Readonly<Record<string, string>> {
+  const { nofile: _, ...exact } = rlimits(limits, standing);
   const facts = Object.entries(exact).map(([name, value]) => [`rlimit.${name}`, String(value)]);
   return { ...Object.fromEntries(facts), 'rlimit.core': '0' };
 }
@@ -48,12 +53,12 @@ export function identityWords(asRoot: AsRoot, workspaceFd: number): readonly str
   return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `owner=${owner.uid}:${owner.gid}`];
 }
 
-function rlimits(limits: ProcessLimits, processes: number): Readonly<Record<string, number>> {
+function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {
   return {
     cpu: Math.ceil(limits.cpuMs / 1000) + CPU_SLACK_S,
-    data: limits.memoryBytes,
+    data: limits.memoryBytes * (hasGroup ? DATA_BEHIND : 1),
     fsize: limits.fileBytes,
     nofile: limits.openFiles,
-    nproc: processes,
+    nproc: limits.processes + others + (hasGroup ? PROCESSES_BEHIND : 0),
   };
 }

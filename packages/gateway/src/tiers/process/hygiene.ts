@@ -2,6 +2,7 @@
 import type { Json } from '../../core/json.ts';
 import { diffSnapshots, firstOf } from '../workspace/diff.ts';
 import type { Snapshot } from '../workspace/entry.ts';
+import { FINDINGS } from '../workspace/findings.table.ts';
 import { isSameFile } from '../workspace/held-directory.ts';
 import { findingsIn } from '../workspace/hygiene.ts';
 import { takeSnapshot } from '../workspace/snapshot.ts';
@@ -12,6 +13,8 @@ export type Before = Snapshot | null;
 const BOUNDS = { maxEntries: 50_000 };
 const MOST_CHANGES = 200;
 const MOST_FINDINGS = 100;
+/** Boundary: who closes the workspace behind him is not taken for one who left nothing in it. */
+const UNSEEN = { path: '.', why: 'unseen', ...FINDINGS.unseen };
 
 export function lookBefore(workspace: string): Promise<Before> {
   return takeSnapshot(workspace, BOUNDS).catch(() => null);
@@ -21,7 +24,7 @@ export function lookBefore(workspace: string): Promise<Before> {
 export async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
   const after = await takeSnapshot(workspace, BOUNDS).catch(() => null);
   if (before === null || after === null || !isOneWorkspace(before, after)) {
-    return { changes: [], findings: [], workspaceSeen: 'not at all' };
+    return { changes: [], findings: [UNSEEN], workspaceSeen: 'not at all' };
   }
   const all = diffSnapshots(before, after);
   const changes = firstOf(all, MOST_CHANGES);

@@ -92,6 +92,18 @@ export function hostPaths(paths: readonly string[]): readonly HostPath[] {
   });
 }
 
+const OTHERS_ENTER = 0o001;
+
+/** Whether a user who owns nothing on the way can walk to this directory. */
+export function isInReachOfAll(path: string): boolean {
+  try {
+    return directoriesAbove(path).every((directory) => (statSync(directory).mode & OTHERS_ENTER) !== 0);
+  } catch {
+    // What is gone cannot be walked to.
+    return false;
+  }
+}
+
 /** How many threads a user has now; the kernel counts them all against a limit on processes. */
 export function threadsOf(uid: number): number {
   let threads = 0;

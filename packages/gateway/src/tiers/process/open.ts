@@ -37,6 +37,9 @@ export type Commands = {
 /** More launches at once than this only wait for each other. */
 const PER_CORE = 2;
 
+/** Commands that run at once; the others wait for as long as their own time limit. */
+const AT_ONCE = 64;
+
 export function openCommands(options: CommandOptions): Commands {
   const { clock, launchers, firstUid, owner, isGone, limits } = options;
   const cgroups = openCgroups({
@@ -47,6 +50,7 @@ export function openCommands(options: CommandOptions): Commands {
   });
   const runAs = process.getuid?.() === 0 ? { uid: firstUid, gid: firstUid } : null;
   const queue = new LaunchQueue({ width: PER_CORE * availableParallelism(), clock });
+  const runs = new LaunchQueue({ width: AT_ONCE, clock });
   const probeOptions = { clock, launchers, runAs };
   const makeGroup = (id: string, limits: { readonly memoryBytes: number; readonly processes: number }) => {
     try {
@@ -60,6 +64,7 @@ export function openCommands(options: CommandOptions): Commands {
   const kit = {
     clock,
     queue,
+    runs,
     runAs,
     limits,
     makeGroup: (id: string, { limits }: { limits: { memoryBytes: number; processes: number } }) =>

@@ -12,6 +12,7 @@ import {
   findProgram,
   HARMLESS,
   hostPaths,
+  isInReachOfAll,
   type Lack,
   ownNamespaces,
   type Program,
@@ -65,6 +66,7 @@ export async function probeB(options: ProbeOptions): Promise<ProbedB> {
     hasLandlock,
     ownNamespaces: ownNamespaces(),
     ownThreads: () => threadsOf(options.runAs?.uid ?? process.getuid?.() ?? 0),
+    isReachable: isInReachOfAll,
   };
   return { ok: true, tier: processTier(found), launcher: launcher.path, namespaces };
 }

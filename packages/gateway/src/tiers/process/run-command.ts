@@ -24,7 +24,10 @@ import { type Before, lookAfter, lookBefore } from './hygiene.ts';
 /** What all runs of a gateway share. */
 export type CommandKit = {
   readonly clock: Clock;
+  /** Holds a place while a sandbox is built: more at once only wait for each other. */
   readonly queue: LaunchQueue;
+  /** Holds a place for as long as a command runs. */
+  readonly runs: LaunchQueue;
   /** The launcher's file. */
   readonly launcher: string;
   /** A group for a run, or null where this machine gives none. */
@@ -49,8 +52,11 @@ export async function runCommand(
   const startedMs = kit.clock.monotonicMs();
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
-    const job = { terms, id: call.checked.call.id, stillHolds: process.stillHolds };
-    return await kit.queue.run(() => runHere(kit, tier, job, ties), { signal: ties.signal, deadlineMs });
+    const job = { terms, id: call.checked.call.id, deadlineMs, stillHolds: process.stillHolds };
+    const patience = { signal: ties.signal, deadlineMs };
+    const launch = () =>
+      kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, ties), patience);
+    return await kit.runs.run(launch, patience);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     const wallMs = Math.ceil(kit.clock.monotonicMs() - startedMs);
@@ -78,9 +84,15 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
   };
 }
 
-type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & { readonly id: string };
+type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
+  readonly id: string;
+  readonly deadlineMs: number;
+  /** Told when the launcher has said something: its sandbox stands, or does not. */
+  readonly onBegun: () => void;
+};
 
-async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties): Promise<RunResult> {
+async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Ties): Promise<RunResult> {
+  const job = { ...asked, terms: withTimeLeft(asked, kit.clock) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let group: RunGroup | null = null;
@@ -96,7 +108,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties)
     watch = new CpuWatch(group, terms.limits.cpuMs);
     demandUnchanged(job, held);
     const signal = AbortSignal.any([ties.signal, watch.signal]);
-    const ran = await start(kit, { plan, terms, open }, { ...ties, signal });
+    const ran = await start(kit, { plan, job, open }, { ...ties, signal });
     return await resultOf(tier, { ...ran, plan, terms, group, before });
   } finally {
     watch?.close();
@@ -104,6 +116,12 @@ async function runHere(kit: CommandKit, tier: CommandTier, job: Job, ties: Ties)
     held.close();
     await group?.remove().catch(() => undefined);
   }
+}
+
+/** The wait for a place is a part of the call's time. */
+function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
+  const wallMs = Math.max(1, Math.ceil(deadlineMs - clock.monotonicMs()));
+  return { ...terms, limits: { ...terms.limits, wallMs: Math.min(wallMs, terms.limits.wallMs) } };
 }
 
 /** Boundary: what was judged can have been swapped since; whoever does it after this has the time of one fork for it. */
@@ -134,11 +152,15 @@ type Started = {
 
 async function start(
   { clock }: CommandKit,
-  { plan, terms, open }: { plan: CommandPlan; terms: ProcessTerms; open: OpenDescriptors },
+  { plan, job, open }: { plan: CommandPlan; job: Job; open: OpenDescriptors },
   { signal, onOutput }: Ties,
 ): Promise<Started> {
   const { file, argv: args, env, cwd } = plan;
+  const { terms, onBegun } = job;
   const { wallMs, outputBytes } = terms.limits;
+  const onRead = (index: number) => {
+    if (index === open.statusIndex) onBegun();
+  };
   const end = await runChild(
     {
       ...{ file, args, env, cwd, descriptors: open.descriptors },
@@ -147,7 +169,7 @@ async function start(
       wallMs: wallMs + BEHIND_MS,
       graceMs: GRACE_MS,
     },
-    { signal, clock, ...(onOutput === undefined ? {} : { onOutput }) },
+    { signal, clock, onRead, ...(onOutput === undefined ? {} : { onOutput }) },
   );
   const parsed = parseStatus(end.read[open.statusIndex] ?? new Uint8Array(0));
   return { end, status: parsed.ok ? parsed.value : null };

@@ -13,6 +13,7 @@ function sampleHost(changes: Partial<ProcessHost> = {}): ProcessHost {
     seccomp: new Uint8Array(8),
     cgroupDescriptors: 0,
     asRoot: null,
+    isReachable: true,
     ownThreads: 120,
     ...changes,
   };
@@ -41,7 +42,6 @@ describe('planB() lists words that a reviewer can read', () => {
   test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>]>([
     ['namespaces', {}, {}],
     ['landlock', {}, { hasNamespaces: false }],
-    ['bare', { egress: 'none' }, { hasNamespaces: false, hasLandlock: false }],
     ['root-with-groups', {}, { asRoot: AS_ROOT, cgroupDescriptors: 3 }],
   ])('%s', async (name, terms, host) => {
     await expect(showPlan(planned(terms, host))).toMatchFileSnapshot(`golden/${name}.txt`);
@@ -65,8 +65,9 @@ describe('planB()', () => {
     expect(planned({}, { cgroupDescriptors: 1 }).launcherWords).toContain('nproc=81');
   });
 
-  test('never takes the network away with Landlock from a run that was given it', () => {
-    const { launcherWords } = planned({ egress: 'preflight' }, { hasNamespaces: false });
+  test('never takes the network away with Landlock from a run of another user that was given it', () => {
+    const host = { hasNamespaces: false, asRoot: AS_ROOT };
+    const { launcherWords } = planned({ egress: 'preflight' }, host);
     expect(launcherWords.filter((word) => /^r[ow]=/.test(word))).toEqual([]);
   });
 
@@ -90,6 +91,13 @@ describe('planB()', () => {
   });
 
   test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>, RegExp]>([
+    [
+      'a run that nothing keeps from the gateway of the same user',
+      { egress: 'preflight' },
+      { hasNamespaces: false },
+      /expected one of them to keep the command from the gateway/,
+    ],
+    ['a workspace out of reach', {}, { asRoot: AS_ROOT, isReachable: false }, /cannot walk to it/],
     ['protected paths', { protectedPaths: ['.git'] }, {}, /tier B lets a run write/],
     ['to run as root', {}, { asRoot: { ...AS_ROOT, uid: 0 } }, /expected a user and a group other than 0/],
     ['a user that is no number', {}, { asRoot: { ...AS_ROOT, uid: Number.NaN } }, /NaN:60001/],

@@ -100,6 +100,13 @@ describe('verdictOf() says what ended a run', () => {
     ],
     ['the tree’s CPU time', { status: { ...KILLED, limit: 'cpu' } }, 'tier/out-of-cpu', 'cpu', /10500 ms/],
     [
+      'the CPU time of the group',
+      { end: { stopped: 'cancelled' }, status: { ...KILLED, cancelled: true }, group: { cpuUs: 10_500_000 } },
+      'tier/out-of-cpu',
+      'cpu',
+      /10500 ms/,
+    ],
+    [
       'the CPU time of one process',
       { status: { ...KILLED, signal: 24 } },
       'tier/out-of-cpu',

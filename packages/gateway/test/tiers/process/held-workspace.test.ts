@@ -47,8 +47,11 @@ test('holdWorkspace() leads to the same directory after its path was given to an
   mkdirSync(path);
   writeFileSync(join(path, 'mine'), '');
   const held = holdWorkspace(path);
+  expect(held.isInPlace()).toBe(true);
   renameSync(path, aside);
+  expect(held.isInPlace()).toBe(false);
   symlinkSync('/etc', path);
+  expect(held.isInPlace()).toBe(false);
   expect(readdirSync(`/proc/self/fd/${held.fd}`)).toEqual(['mine']);
   held.close();
 });

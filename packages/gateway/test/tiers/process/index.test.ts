@@ -32,6 +32,7 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     ...trialKit({ readSetting: () => null }),
     clock,
     queue: new LaunchQueue({ width: 1, clock }),
+    runs: new LaunchQueue({ width: 1, clock }),
   };
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
   const call = commandCall(openDirectory());

@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { standingGateway } from '../fixtures/commands/index.ts';
+
+/* An argument leads out of the workspace. Each spelling is refused, and nothing is started; the readers are real. */
+
+const gateway = standingGateway();
+const { workspace } = gateway;
+const outside = mkdtempSync('/var/tmp/palisade-outside-');
+const canary = join(outside, 'canary.txt');
+const SECRET = 'canary-of-the-outside';
+
+beforeAll(() => {
+  writeFileSync(canary, `${SECRET}\n`, { mode: 0o644 });
+  mkdirSync(join(workspace, 'sub'));
+  writeFileSync(join(workspace, 'plain.txt'), 'inside\n');
+  symlinkSync(canary, join(workspace, 'link.txt'));
+  symlinkSync(outside, join(workspace, 'door'));
+  symlinkSync(join(outside, 'new'), join(workspace, 'dangling'));
+});
+afterAll(() => rmSync(outside, { recursive: true }));
+
+/** Up from the workspace to the root, and down again. */
+const up = `${'../'.repeat(workspace.split('/').length - 1)}${canary.slice(1)}`;
+
+/** Programs that give the canary away when nobody looks at their arguments. */
+const READERS: readonly (readonly [string, string, readonly string[]])[] = [
+  ['an absolute path', 'cat', [canary]],
+  ['a link without a slash', 'cat', ['link.txt']],
+  ['a path through a linked directory', 'cat', ['door/canary.txt']],
+  ['a path that leads up', 'cat', [`sub/../${up}`]],
+  ['key=path', 'dd', ['status=none', `if=${canary}`]],
+  ['a path behind a letter', 'date', [`-f${canary}`]],
+  ['a link behind a letter', 'date', ['-flink.txt']],
+  ['an option with a path', 'sort', [`--files0-from=${canary}`]],
+  ['a file of options', 'cc', [`@${canary}`]],
+  ['a URL of a file', 'curl', ['-s', `file://${canary}`]],
+];
+
+test.each(READERS)('%s starts nothing', async (_, command, args) => {
+  const end = await gateway.run({ command, args, tier: 'b' });
+  expect(end).toMatchObject({ code: 'runner/outside-workspace', output: null });
+  // The control: the program itself gives away what it reads, in its output or in its complaint.
+  const { stdout, stderr } = spawnSync(command, args, {
+    cwd: workspace,
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  });
+  expect(stdout + stderr).toContain(SECRET);
+});
+
+/** Spellings that are judged by where they lead, whatever program would read them. */
+const SPELLINGS = [
+  ...[
+    '--out=/etc/x',
+    '-I/etc',
+    '@/etc/passwd',
+    'file:///etc/passwd',
+    'FILE:/etc/passwd',
+    'file:%2Fetc%2Fpasswd',
+  ],
+  ...[
+    '~root',
+    '~root/.ssh',
+    '$HOME/../../../etc/passwd',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what a shell would expand.
+    '${HOME}/../../x',
+    '$UNSET/etc/shadow',
+    'door/*',
+    '/etc/*',
+  ],
+  ...[
+    'sub/../../x',
+    '..',
+    'dangling',
+    '--opt=key=/etc/x',
+    'x:/etc/passwd',
+    'a,b,/etc/x',
+    '-Wl,-T,/etc/x',
+    '/proc/self/environ',
+  ],
+  ...[
+    '/dev/mem',
+    '/sys/kernel',
+    'link.txt',
+    '--file=link.txt',
+    'k=link.txt',
+    '@link.txt',
+    '-xflink.txt',
+    'door',
+    './door/.',
+  ],
+];
+
+test.each(SPELLINGS)('the argument %j starts nothing', async (arg) => {
+  const end = await gateway.run({ command: 'true', args: ['first', arg], tier: 'b' });
+  expect(end).toMatchObject({ code: 'runner/outside-workspace', output: null });
+});
+
+test.each(['cwd', 'workspace'])('a %s outside starts nothing', async (key) => {
+  for (const path of ['/etc', '/', outside, join(workspace, 'door'), `${workspace}/..`]) {
+    const end = await gateway.run({ command: 'true', tier: 'b', [key]: path });
+    expect(end.code).toMatch(/^runner\/(outside-workspace|invalid-workspace)$/);
+  }
+});
+
+test('no shell reads the words, and what stays inside runs', async () => {
+  const args = ['$(id)', '`id`', '; id', '| id', '&& id', '-n', '--', 'plain*', '\n', ''];
+  const end = await gateway.run({ command: 'printf', args: ['%s|', ...args], tier: 'b' });
+  expect(end).toMatchObject({ code: 'ok', output: { stdout: `${args.join('|')}|` } });
+  expect(await gateway.run({ command: 'cat', args: ['sub/../plain.txt'], tier: 'b' })).toMatchObject({
+    output: { stdout: 'inside\n' },
+  });
+});
+
+test('a word with a NUL, or with half a character, starts nothing', async () => {
+  for (const arg of ['a\0b', '\ud800']) {
+    expect(await gateway.run({ command: 'true', args: [arg], tier: 'b' })).toMatchObject({
+      code: 'registry/invalid-input',
+    });
+  }
+});
