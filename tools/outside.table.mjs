@@ -86,9 +86,11 @@ export const OUTSIDE = [
       journal: 'It writes exports and checkpoints.',
       vault: 'It keeps the sealed secrets and their key file.',
       skills: 'It reads archives and keeps the unpacked artifacts.',
-      runner: 'It looks at the program, the workspace and the paths that a command names, and writes nothing.',
+      runner:
+        'It looks at the program, the workspace and the paths that a command names, and writes nothing.',
       'tiers/cgroup': 'The control groups of the kernel are files.',
-      'tiers/process': 'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
+      'tiers/process':
+        'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace': 'It lists what a run changed, without following a link.',
       doors: 'The commands read and write the files their user names.',
       'daemon.ts': 'It makes the folders the rooms live in.',

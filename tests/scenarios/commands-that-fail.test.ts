@@ -8,7 +8,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CODES } from '@palisade/sdk';
@@ -17,6 +16,7 @@ import { readEnvironment } from '../../packages/gateway/src/config/environment.t
 import { openRecords } from '../../packages/gateway/src/daemon.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { openCgroups } from '../../packages/gateway/src/tiers/cgroup/cgroups.ts';
+import { AT_ONCE } from '../../packages/gateway/src/tiers/process/open.ts';
 import { type CommandEnd, standingGateway } from '../fixtures/commands/index.ts';
 import { leftovers, NO_TRACES, type Traces, traces } from '../fixtures/commands/leftovers.ts';
 
@@ -255,7 +255,11 @@ describe.each(TIERS)('in tier %s', (tier) => {
     expect(end.output?.stdout).toContain('written\n');
     expect(replaced).toEqual(['secret-name']);
     // The other directory is none of the run's: neither what is in it nor what is missing from it is told.
-    expect(end.output).toMatchObject({ changes: [], findings: [], workspaceSeen: 'not at all' });
+    expect(end.output).toMatchObject({
+      changes: [],
+      findings: [{ path: '.', why: 'unseen' }],
+      workspaceSeen: 'not at all',
+    });
     expect(readFileSync(join(workspace, 'written'), 'utf8')).toBe('x\n');
     for (const name of ['begun', 'go', 'written']) rmSync(join(workspace, name));
     rmSync(other, { recursive: true });
@@ -280,15 +284,14 @@ function readRecords() {
 /** Lets a command wait behind others until something has happened to it. */
 async function afterItWaits(input: object, happens: () => void): Promise<CommandEnd> {
   const callers = new AbortController();
-  const places = 2 * availableParallelism();
-  const others = Array.from({ length: places }, () =>
+  const others = Array.from({ length: AT_ONCE }, () =>
     run({ command: 'sleep', args: ['643'], tier: 'b' }, callers.signal),
   );
-  await until(() => ownChildren().length === places);
+  await until(() => ownChildren().length === AT_ONCE);
   const waiting = run(input);
   const { journal, store, release } = await readRecords();
   // Judged and written down, and there is no place for it.
-  await until(() => journal.openCalls(store).length === places + 1);
+  await until(() => journal.openCalls(store).length === AT_ONCE + 1);
   release();
   happens();
   callers.abort();

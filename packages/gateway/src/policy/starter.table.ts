@@ -25,6 +25,10 @@ permit (principal is Agent, action == Action::"call", resource == Tool::"palisad
 when { context.tier == "c" && context has process && context.process.egress == "strict" };
 
 // Outside of that jail, or with a network, a command needs a person's approval, whoever calls.
+@id("commands-when-approved")
+permit (principal, action == Action::"call", resource == Tool::"palisade.process.run")
+when { context.approved };
+
 @id("commands-outside-the-jail-need-approval")
 forbid (principal, action == Action::"call", resource == Tool::"palisade.process.run")
 unless { (context.tier == "c" && context has process && context.process.egress == "strict") || context.approved };

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestBytes } from '../../src/core/digest.ts';
-import type { ProcessTerms } from '../../src/core/process.ts';
 import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, loadCedar } from '../../src/policy/cedar.ts';
 import { Decider } from '../../src/policy/decider.ts';
@@ -11,41 +10,23 @@ import { EVERYTHING, type Reads } from '../../src/policy/reads.ts';
 import { approvedQuestion, callQuestion } from '../../src/policy/request.ts';
 import { CALL_ATTRIBUTES, type CallAttribute, callSchemaFor } from '../../src/policy/schema.ts';
 import { callSchemaOf, viewTool } from '../../src/policy/tool-view.ts';
-import { APPROVED, COUNT, checkedCall, FACTS, makeBed, makeTool, PERMIT_ALL, SLEEP } from './sample.ts';
+import {
+  APPROVED,
+  COUNT,
+  checkedCall,
+  FACTS,
+  makeBed,
+  makeTool,
+  PERMIT_ALL,
+  preparedProcess,
+  SLEEP,
+} from './sample.ts';
 
 const TOOL = makeTool({ capabilities: ['net'], hosts: () => ['a.example'], paths: () => ['p'] });
-const LIMITS = {
-  wallMs: 1,
-  cpuMs: 1,
-  memoryBytes: 1,
-  outputBytes: 1,
-  fileBytes: 1,
-  processes: 1,
-  openFiles: 1,
-};
-const TERMS: ProcessTerms = {
-  executable: '/usr/bin/git',
-  executableSha256: digestBytes('git'),
-  argv: ['git', 'status'],
-  workspace: '/w',
-  cwd: '/w',
-  env: {},
-  stdin: null,
-  limits: LIMITS,
-  egress: 'strict',
-  readOnly: [],
-  protectedPaths: [],
-};
-const CHECKED = {
-  ...checkedCall(TOOL, { text: 'x' }),
-  process: {
-    terms: TERMS,
-    facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] },
-    stillHolds: () => null,
-  },
-} as const;
+const PROCESS = preparedProcess();
+const CHECKED = { ...checkedCall(TOOL, { text: 'x' }), process: PROCESS };
 const processOf = (kind: string) =>
-  `{executable: "/usr/bin/git", executableSha256: "${TERMS.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict"}`;
+  `{executable: "/usr/bin/git", executableSha256: "${PROCESS.terms.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict"}`;
 const DIRECTORY = new Directory(new Map());
 
 /** A literal that each attribute equals under the facts, and one of its type that it does not. */

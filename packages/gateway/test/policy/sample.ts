@@ -8,6 +8,7 @@ import { digestBytes } from '../../src/core/digest.ts';
 import type { Json } from '../../src/core/json.ts';
 import { DEFAULT_LIMITS } from '../../src/core/limits.ts';
 import type { Principal } from '../../src/core/principal.ts';
+import type { PreparedProcess, ProcessTerms } from '../../src/core/process.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import type { CallFacts } from '../../src/policy/authorize.ts';
 import {
@@ -79,6 +80,37 @@ export function checkedCall(tool: Tool, input: Json, principal: Principal = ADA)
     process: null,
     artifacts: tool.artifacts,
     limits: DEFAULT_LIMITS,
+  };
+}
+
+/** A command that was found fit, in all that a test does not name. */
+export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProcess {
+  const one = {
+    wallMs: 1,
+    cpuMs: 1,
+    memoryBytes: 1,
+    outputBytes: 1,
+    fileBytes: 1,
+    processes: 1,
+    openFiles: 1,
+  };
+  return {
+    terms: {
+      executable: '/usr/bin/git',
+      executableSha256: digestBytes('git'),
+      argv: ['git', 'status'],
+      workspace: '/w',
+      cwd: '/w',
+      env: {},
+      stdin: null,
+      limits: one,
+      egress: 'strict',
+      readOnly: [],
+      protectedPaths: [],
+      ...terms,
+    },
+    facts: { kind: 'plain', tier: 'c', paths: ['p'], hosts: ['a.example'] },
+    stillHolds: () => null,
   };
 }
 

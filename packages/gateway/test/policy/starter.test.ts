@@ -15,19 +15,22 @@ import {
   FACTS,
   makeBed,
   makeTool,
+  preparedProcess,
   SLEEP,
   TOOLS,
 } from './sample.ts';
 
 const CI: Principal = { kind: 'service', name: 'ci' };
 const MEDIUM = makeTool({ id: 'medium', risk: 'medium' });
+const COMMANDS = makeTool({ id: 'palisade.process.run', category: 'process', risk: 'medium', tier: 'c' });
+const ALL_TOOLS = [...TOOLS, COMMANDS];
 const FETCH = makeTool({ id: 'fetch', hosts: () => ['169.254.169.254'] });
 
 describe('the starter policies', () => {
   const files = Object.entries(STARTER_POLICIES).map(([name, text]) => ({ name, text }));
 
   test('pass the check without a warning and all have an @id', () => {
-    const result = checkPolicies(files, TOOLS, new Workbench(loadCedar));
+    const result = checkPolicies(files, ALL_TOOLS, new Workbench(loadCedar));
     expect(result).toMatchObject({ ok: true, warnings: [] });
     expect(result.ok && result.set.policies.filter(({ id }) => id.includes('#'))).toEqual([]);
   });
@@ -37,7 +40,7 @@ describe('the starter policies', () => {
       name,
       text: text.replace(/^\/\/ (?=@id|permit|forbid|when|unless)/gm, ''),
     }));
-    const result = checkPolicies(on, TOOLS, new Workbench(loadCedar));
+    const result = checkPolicies(on, ALL_TOOLS, new Workbench(loadCedar));
     expect(result).toMatchObject({ ok: true, warnings: [] });
     expect(result.ok && result.set.policies.length).toBeGreaterThan(14);
   });
@@ -69,6 +72,19 @@ describe('the starter policies', () => {
       expect(authorize(engine, checkedCall(tool, input, principal), APPROVED).verdict).toBe('allow');
     },
   );
+
+  test.each([
+    ['c', 'strict', 'allow'],
+    ['b', 'strict', 'ask'],
+    ['c', 'preflight', 'ask'],
+    ['c', 'none', 'ask'],
+  ] as const)('when anybody runs a command in tier %s with egress %s', (tier, egress, expected) => {
+    const engine = makeBed(null).open();
+    for (const principal of [ADA, BOB]) {
+      const call = { ...checkedCall(COMMANDS, text, principal), tier, process: preparedProcess({ egress }) };
+      expect(authorize(engine, call, FACTS).verdict).toBe(expected);
+    }
+  });
 
   test('let users approve, read, administer and install, and agents none of it', () => {
     const engine = makeBed(null).open();

@@ -38,7 +38,7 @@ export type Commands = {
 const PER_CORE = 2;
 
 /** Commands that run at once; the others wait for as long as their own time limit. */
-const AT_ONCE = 64;
+export const AT_ONCE = 64;
 
 export function openCommands(options: CommandOptions): Commands {
   const { clock, launchers, firstUid, owner, isGone, limits } = options;

@@ -109,7 +109,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
     demandUnchanged(job, held);
     const signal = AbortSignal.any([ties.signal, watch.signal]);
     const ran = await start(kit, { plan, job, open }, { ...ties, signal });
-    return await resultOf(tier, { ...ran, plan, terms, group, before });
+    // What is told is the limit that was asked for, not what the wait had left of it.
+    return await resultOf(tier, { ...ran, plan, terms: asked.terms, group, before });
   } finally {
     watch?.close();
     open?.close();

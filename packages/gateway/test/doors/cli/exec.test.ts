@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -27,6 +28,8 @@ when { context has process && ["shell", "interpreter"].contains(context.process.
 
 // Not below /tmp: a jail has its own.
 const base = mkdtempSync('/var/tmp/palisade-exec-');
+// The user of commands, another one where the tests are root, walks through it.
+chmodSync(base, 0o711);
 const stateDir = join(base, 'state');
 const secret = join(base, 'secret');
 let workspace = '';
