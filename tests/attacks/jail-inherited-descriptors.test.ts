@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
 import { makePlace } from '../fixtures/commands/index.ts';
 import { type Answers, answersIn, asNobody } from '../fixtures/jail/index.ts';
@@ -38,7 +39,13 @@ describe.each(users)('a command of a gateway that $who started with open descrip
     if (ids.uid !== undefined) handOver(place, ids.uid);
     const input = { command: '/usr/bin/python3', args: ['-B', PROGRAM], tier: 'c' };
     const gateway = await program();
-    const words = [process.execPath, gateway, place.stateDir, place.workspace, JSON.stringify(input)];
+    const words = [
+      nodeForAll(dirname(gateway)),
+      gateway,
+      place.stateDir,
+      place.workspace,
+      JSON.stringify(input),
+    ];
     const held = start(words);
     const [outcome] = outcomesIn(held.stdout);
     expect(outcome, held.stderr).toMatchObject({ status: 'ok' });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openGateway } from '../../packages/gateway/src/daemon.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
+import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway } from '../fixtures/commands/held.ts';
 import { makePlace } from '../fixtures/commands/index.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
@@ -45,7 +46,7 @@ describe.each(users)('a jail with daemons whose gateway, run by $who, is killed'
     const program = await made();
     const input = { command: '/usr/bin/python3', args: ['-c', DAEMONS, marker], tier: 'c' };
     const words = [program, place.stateDir, place.workspace, JSON.stringify(input)];
-    const gateway = spawn(process.execPath, words, {
+    const gateway = spawn(nodeForAll(dirname(program)), words, {
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: '/',
       ...ids,

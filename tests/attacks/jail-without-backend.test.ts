@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway, outcomesIn } from '../fixtures/commands/held.ts';
 import { makePlace } from '../fixtures/commands/index.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
@@ -38,11 +39,12 @@ describe('a gateway on a machine that cannot hold a jail', () => {
       const ids = asNobody();
       if (ids.uid !== undefined) handOver(place, ids.uid);
       const input = JSON.stringify({ command: 'touch', args: ['ran'], tier: 'c' });
+      const gateway = await program();
       const words = [
         ...around,
         '--',
-        process.execPath,
-        await program(),
+        nodeForAll(dirname(gateway)),
+        gateway,
         place.stateDir,
         place.workspace,
         input,
