@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
@@ -26,7 +26,18 @@ const runAs = process.getuid?.() === 0 ? { uid: 61_000, gid: 61_000 } : null;
 
 type Bed = { readonly kit: CommandKit; readonly workspace: string };
 
-export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
+export async function run({ quick }: BenchOptions): Promise<Figure[]> {
+  // The user of commands, another one where this runs as root, walks to it.
+  const base = mkdtempSync('/var/tmp/palisade-bench-');
+  chmodSync(base, 0o711);
+  try {
+    return await measure(join(base, 'work'), quick);
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+async function measure(workspace: string, quick: boolean): Promise<Figure[]> {
   const options = {
     clock,
     launchers: [join(process.cwd(), 'packages/launcher/dist/palisade-launcher')],
@@ -34,7 +45,6 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
   };
   const [b, c] = await Promise.all([probeB(options), probeC(options)]);
   if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
-  const workspace = join(mkdtempSync(join(scratch, 'commands-')), 'work');
   mkdirSync(workspace);
   const queue = new LaunchQueue({ width: 64, clock });
   const kit: CommandKit = {
@@ -100,7 +110,10 @@ async function runOnce(
 ): Promise<RunResult> {
   const terms = termsOf(bed, executable, args);
   const facts = { kind: 'plain', tier: tier.name, paths: [], hosts: [] } as const;
-  const checked = { call: { id: 'bench' }, process: { terms, facts } } as unknown as CheckedCall;
+  const checked = {
+    call: { id: 'bench' },
+    process: { terms, facts, stillHolds: () => null },
+  } as unknown as CheckedCall;
   const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };
   const result = await runCommand(bed.kit, tier, { checked, limits }, { signal: never() });
   if (result.ending.status === 'ok' || args.length > 0) return result;
@@ -172,7 +185,7 @@ async function rateOf(count: number, width: number, start: () => Promise<unknown
   return (count * 1000) / (performance.now() - startedMs);
 }
 
-const FLOOD_BYTES = 512 * 1024 * 1024;
+const FLOOD_BYTES = 128 * 1024 * 1024;
 
 async function captureRates(bed: Bed, tiers: Tiers, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = [];
