@@ -1596,19 +1596,27 @@ static void tell_end(uint64_t wall_us)
 
 static void fork_command(int outer_proc, int *report)
 {
-    int ends[2], writers[2];
+    int ends[2], gate[2], writers[2];
+    char byte;
     pid_t self = getpid();
     open_streams(writers);
-    must(pipe2(ends, O_CLOEXEC) == 0, "report");
+    must(pipe2(ends, O_CLOEXEC) == 0 && pipe2(gate, O_CLOEXEC) == 0, "report");
     run.command = fork();
     must(run.command >= 0, "fork");
     if (run.command == 0) {
+        /* It keeps its own copy of the words, and goes on when its parent has none any more. */
+        (void)close(gate[1]);
+        while (read(gate[0], &byte, 1) < 0 && errno == EINTR) continue;
+        (void)close(gate[0]);
         exec_report = ends[1];
         for (int i = 0; i < 2; i++)
             if (writers[i] >= 0) must(dup2(writers[i], i + 1) == i + 1, "output");
         become_command(outer_proc, self);
     }
     has_tree = true;
+    wipe_words();
+    (void)close(gate[0]);
+    (void)close(gate[1]);
     (void)close(ends[1]);
     for (int i = 0; i < 2; i++) close_one(&writers[i]);
     *report = ends[0];
@@ -1627,7 +1635,6 @@ static int supervise(int outer_proc)
     uint64_t start = now_us();
     fork_command(outer_proc, &report);
     /* What only the command reads from or holds has to end when the command closes it. */
-    wipe_words();
     (void)close(STDIN_FILENO);
     close_one(&outer_proc);
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
