@@ -1,5 +1,5 @@
 import type { Limits } from '../core/limits.ts';
-import type { EgressMode } from '../core/process.ts';
+import type { EgressMode, ProcessLimits } from '../core/process.ts';
 
 export type BudgetRule = {
   readonly name: string;
@@ -20,7 +20,7 @@ export type BudgetRule = {
 export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
 
 /** What commands may do. */
-export type ProcessConfig = {
+export type ProcessConfig = ProcessLimits & {
   readonly workspaces: readonly string[];
   readonly executables: readonly string[];
   readonly searchPath: readonly string[];
@@ -29,13 +29,6 @@ export type ProcessConfig = {
   readonly protected: readonly string[];
   readonly egress: EgressMode;
   readonly egressHosts: readonly string[];
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly memoryBytes: number;
-  readonly outputBytes: number;
-  readonly fileBytes: number;
-  readonly processes: number;
-  readonly openFiles: number;
   readonly firstUid: number;
 };
 

@@ -56,8 +56,9 @@ export function openCommands(options: CommandOptions): Commands {
     try {
       return cgroups.make(id, limits);
     } catch (error) {
-      // Without a group the limits of each process hold, and the receipt has no line of a group.
-      if (error instanceof CodedError) return null;
+      // Where there are no groups the limits of each process hold, and the receipt says that there was none.
+      // Boundary: where the machine gives groups, a run that gets none does not start.
+      if (error instanceof CodedError && !cgroups.probe().ok) return null;
       throw error;
     }
   };
