@@ -6,11 +6,14 @@ import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
 import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
 import { runChild } from '../packages/gateway/src/tiers/child/start-child.ts';
+import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
+import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
 import type { CommandPlan, CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
 import { openDescriptors } from '../packages/gateway/src/tiers/process/descriptors.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/process/held-workspace.ts';
 import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
 import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
+import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
 import { type BenchOptions, compare, type Figure, spreadOf, timeOf } from './measure.ts';
 
@@ -47,8 +50,12 @@ async function measure(workspace: string, quick: boolean): Promise<Figure[]> {
   if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
   mkdirSync(workspace);
   const queue = new LaunchQueue({ width: 64, clock });
+  const starter = new Starter();
   const kit: CommandKit = {
     clock,
+    start: (launcher, plan) => starter.start(launcher, plan),
+    warm: new WarmBoxes({ size: 0, idleMs: 1 }),
+    closing: new Closings(64),
     queue,
     runs: new LaunchQueue({ width: 64, clock }),
     launcher: b.launcher,
@@ -140,12 +147,18 @@ async function bareJail({ kit, workspace }: Bed, tier: CommandTier): Promise<voi
   const plan = tier.plan(terms, { cgroups: 0, asRoot }) as CommandPlan;
   const sources = { args: plan.args, workspaceFd: held.fd, launcher: kit.launcher, cgroupFds: [] };
   const open = openDescriptors(plan.descriptors, sources);
-  const inner = plan.argv.findIndex((word) => word.endsWith('/.palisade/launcher'));
-  const words = [...plan.argv.slice(0, inner), TRUE];
-  const { file, env, cwd } = plan;
+  const outer = plan.words.slice(0, plan.words.lastIndexOf('--') + 1);
+  // Node cannot hand over a namespace that maps the owner; the launcher makes one itself.
+  const map = held.owner;
+  const words = [
+    ...outer.map((word) => (word.startsWith('map=') ? `owner=${map.uid}:${map.gid}` : word)),
+    TRUE,
+  ];
+  // As the plan's launcher does it, but started by Node and without a launcher inside.
+  const child = { file: kit.launcher, args: ['palisade-launcher', ...words], env: {}, cwd: '/' };
   const bounds = { stdin: null, outputBytes: 2 ** 20, wallMs: 60_000, graceMs: 500 };
   const end = await runChild(
-    { file, args: words, env, cwd, descriptors: open.descriptors, ...bounds },
+    { ...child, descriptors: open.descriptors.filter(({ kind }) => kind !== 'map'), ...bounds },
     { signal: never(), clock },
   );
   open.close();

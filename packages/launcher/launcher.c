@@ -1,7 +1,11 @@
 /*
  * palisade-launcher KEY=VALUE... -- FILE ARGV0 [ARG...]
+ * palisade-launcher words=FD
+ * palisade-launcher mode=serve requests=FD
  *
- * Runs one command under limits that Node cannot set, and ends everything that the command started.
+ * Runs one command under limits that Node cannot set, and ends everything that the command started. The second form
+ * waits for its words on a descriptor. The third one is the starter: it forks a launcher for each request of the gateway,
+ * which is too large a process to be forked itself, and when the requests end, it ends all that it started.
  *
  * What comes in: words from the gateway, which are trusted but checked strictly, because a word that is misread is a
  * limit that is not there. What is hostile: the command, from its execve on. It may have the uid of this process, so the
@@ -10,7 +14,8 @@
  *
  * Three processes at most. The supervisor forks the command, waits, and ends what is left. With ns=1 a third stands
  * outside: the supervisor is then pid 1 of a pid namespace, which no signal from inside reaches and whose end is the end
- * of all in it; the one outside only waits, and its death is that of the supervisor.
+ * of all in it; the one outside only waits, and its death is that of the supervisor. Before all of them may stand the
+ * starter, whose children are the launchers. It alone stays dumpable, because the gateway opens pipes through it.
  *
  * There is no heap and no stdio: buffers are static and bounded, and between fork and exec there are system calls alone.
  * A step that fails ends the start, and never leads to a run with less than was asked for.
@@ -30,6 +35,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -50,6 +56,15 @@ enum { EXIT_SETUP = 125, EXIT_EXEC = 126, EXIT_ABSENT = 127 };
 enum {
     MAX_DESCRIPTORS = 64,
     MAX_DESCRIPTOR = 1048576,
+    /* The standard streams and as many as a run may keep. */
+    MAX_GIVEN = MAX_DESCRIPTORS + 3,
+    MAX_RUNS = 256,
+    MAX_MAPS = 8,
+    MAX_FRAME = 8388608,
+    MAX_WORDS = 262144,
+    MAX_VARIABLES = 4096,
+    /* What a larger request took of memory is given back, for each fork would copy the table of its pages. */
+    FRAME_KEPT_BYTES = 262144,
     MAX_RULES = 1024,
     MAX_FILTER = 4096,
     /* Processes that one look at the tree can hold; more of them are seen by the next look. */
@@ -78,6 +93,7 @@ enum {
     NR_landlock_add_rule = 445,
     NR_landlock_restrict_self = 446,
 };
+enum { MEMFD_NOEXEC_SEAL = 8 };
 enum { OPEN_TREE_CLONE_FLAG = 1, MOVE_MOUNT_FROM_FD = 4, MOVE_MOUNT_TO_FD = 0x40 };
 enum { ATTR_NOSUID = 2, ATTR_NODEV = 4, ATTR_IDMAP = 0x100000 };
 struct kernel_mount_attr {
@@ -115,13 +131,14 @@ struct rule {
     bool writable;
 };
 static struct {
-    uint64_t cpu_ms, wall_ms, output, status, control, seccomp, ns, uid, gid, workspace, chdir, facts;
-    bool has_mode, exec_in_place, has_owner;
+    uint64_t cpu_ms, wall_ms, output, status, control, seccomp, ns, uid, gid, workspace, map, chdir, facts;
+    bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
     const char *cwd;
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
-    size_t cgroup_count, kept_count, rule_count;
+    size_t cgroup_count, kept_count, rule_count, variable_count;
     struct rule rules[MAX_RULES];
+    char *variables[MAX_VARIABLES + 1];
     const char *file;
     char **argv;
 } plan;
@@ -138,6 +155,7 @@ static const struct {
     {"control", &plan.control, 3, MAX_DESCRIPTOR},
     {"seccomp", &plan.seccomp, 3, MAX_DESCRIPTOR},
     {"workspace", &plan.workspace, 3, MAX_DESCRIPTOR},
+    {"map", &plan.map, 3, MAX_DESCRIPTOR},
     {"ns", &plan.ns, 1, 1},
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
@@ -257,6 +275,8 @@ static bool end_tree(void);
 /* Set in the command's process: where it says that it came to no exec, and in the supervisor once there is a tree. */
 static int exec_report = -1;
 static bool has_tree = false;
+/* Set in what the starter forked: its pid. */
+static pid_t starter = 0;
 
 _Noreturn static void refuse(const char *word, const char *is, const char *expected)
 {
@@ -303,13 +323,15 @@ static void must(bool done, const char *step)
 
 /* ---- Reading the words. ---- */
 
+/* Whether the words are those of the command line, which others can read. */
+static bool is_seen = false;
 static int word_count;
 static char **all_words;
 
 /* Boundary: the supervisor's command line, which all can read, does not tell the command where it is on the host. */
 static void wipe_words(void)
 {
-    for (int i = 1; i < word_count; i++) memset(all_words[i], 0, strlen(all_words[i]));
+    for (int i = 1; is_seen && i < word_count; i++) memset(all_words[i], 0, strlen(all_words[i]));
 }
 
 static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
@@ -363,7 +385,19 @@ static void take_owner(const char *word, const char *value)
     refuse(word, "has another value", "a uid and a gid with a colon between them");
 }
 
-static void take_text(const char *word, const char *key, const char *value)
+static void take_variable(char *word)
+{
+    char *variable = word + strlen("set=");
+    size_t length = strcspn(variable, "=");
+    if (length == 0 || variable[length] == '\0') refuse(word, "is no variable", "set=NAME=VALUE");
+    if (plan.variable_count == MAX_VARIABLES) refuse(word, "is one variable too many", "4096 at most");
+    for (size_t i = 0; i < plan.variable_count; i++)
+        if (strncmp(plan.variables[i], variable, length + 1) == 0) refuse(word, "has a name given twice", "it once");
+    plan.variables[plan.variable_count++] = variable;
+    plan.has_own_variables = true;
+}
+
+static void take_text(char *word, const char *key, const char *value)
 {
     if (strcmp(key, "mode") == 0) {
         if (plan.has_mode) refuse(word, "is given twice", "it once");
@@ -375,6 +409,8 @@ static void take_text(const char *word, const char *key, const char *value)
         plan.cwd = value;
     } else if (strcmp(key, "owner") == 0) {
         take_owner(word, value);
+    } else if (strcmp(key, "set") == 0) {
+        take_variable(word);
     } else if (strcmp(key, "cgroup") == 0) {
         take_one_more(word, value, plan.cgroups, &plan.cgroup_count);
     } else if (strcmp(key, "keep") == 0) {
@@ -388,7 +424,7 @@ static void take_text(const char *word, const char *key, const char *value)
     }
 }
 
-static void take_word(const char *word)
+static void take_word(char *word)
 {
     char key[16];
     const char *equals = strchr(word, '=');
@@ -423,10 +459,12 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
         if (others[i] == number) refuse(string_of(&name), "has two uses", "a descriptor of its own for each");
 }
 
+enum { MAX_LISTED = 5 + 2 * MAX_DESCRIPTORS };
+
 /* All that has a use here; the workspace may be kept as well, and is that for a stage that follows. */
 static size_t list_descriptors(uint64_t *list)
 {
-    const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace};
+    const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace, plan.map};
     size_t count = 0;
     for (size_t i = 0; i < COUNT(single); i++)
         if (single[i] != 0) list[count++] = single[i];
@@ -438,13 +476,13 @@ static size_t list_descriptors(uint64_t *list)
 
 static void require_sense(void)
 {
-    uint64_t list[4 + 2 * MAX_DESCRIPTORS];
+    uint64_t list[MAX_LISTED];
     size_t count = list_descriptors(list);
     for (size_t i = 0; i < count; i++) require_descriptor(list[i], list, i);
     if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.ns) != 0)
         refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control or ns");
     if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "is given without gid or gid without it", "both or none");
-    if ((plan.workspace == 0) != !plan.has_owner)
+    if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
         refuse("workspace", "is given without owner or owner without it", "both or none");
     if (plan.workspace != 0 && plan.uid == 0) refuse("workspace", "is given without uid", "uid and gid with it");
     if (plan.chdir != 0 && plan.workspace == 0) refuse("chdir=1", "has no directory", "workspace with it");
@@ -488,7 +526,7 @@ static void close_range_of(uint64_t from, uint64_t to)
 /* Boundary: whatever the gateway inherited or left open is gone before anything else happens. */
 static void close_others(void)
 {
-    uint64_t list[4 + 2 * MAX_DESCRIPTORS], next = 3;
+    uint64_t list[MAX_LISTED], next = 3;
     size_t count = list_descriptors(list);
     for (size_t done = 0; done < count; done++) {
         uint64_t least = UINT32_MAX;
@@ -657,7 +695,7 @@ static void require_no_host_root(void)
 
 /* ---- Namespaces. ---- */
 
-static void write_map(const char *file, uint64_t inside, uint64_t outside)
+static bool put_map(const char *file, uint64_t inside, uint64_t outside)
 {
     TEXT(path, 64);
     TEXT(line, 64);
@@ -667,7 +705,12 @@ static void write_map(const char *file, uint64_t inside, uint64_t outside)
     add_byte(&line, ' ');
     add_number(&line, outside);
     add(&line, " 1");
-    must(write_file(string_of(&path), string_of(&line)), "user-map");
+    return write_file(string_of(&path), string_of(&line));
+}
+
+static void write_map(const char *file, uint64_t inside, uint64_t outside)
+{
+    must(put_map(file, inside, outside), "user-map");
 }
 
 /* Maps one id to itself in the user namespace that this process has just entered. */
@@ -707,15 +750,23 @@ static pid_t fork_into_namespaces(void)
     return child;
 }
 
-/* A user namespace that only maps: on disk `owner`, to the run its own uid and gid, and nobody else at all. */
-static int open_map(void)
+struct map_ids {
+    uint64_t owner_uid, owner_gid, uid, gid;
+};
+
+static void close_both(int ends[2])
 {
-    int ready[2], hold[2];
+    close_one(&ends[0]);
+    close_one(&ends[1]);
+}
+
+/* Forks a process that only holds a new user namespace until `hold` is closed, or gives -1. */
+static pid_t hold_user_namespace(int hold[2])
+{
+    int ready[2];
     char byte;
-    TEXT(path, 64);
-    must(pipe2(ready, O_CLOEXEC) == 0 && pipe2(hold, O_CLOEXEC) == 0, "workspace-map");
+    if (pipe2(ready, O_CLOEXEC) != 0) return -1;
     pid_t child = fork();
-    must(child >= 0, "workspace-map");
     if (child == 0) {
         (void)close(hold[1]);
         if (unshare(CLONE_NEWUSER) == 0) write_all(ready[1], "1", 1);
@@ -723,16 +774,37 @@ static int open_map(void)
         (void)read(hold[0], &byte, 1);
         _exit(0);
     }
-    (void)close(ready[1]);
-    if (read(ready[0], &byte, 1) != 1) fail("workspace-map", EPERM);
-    write_map(path_of(&path, child, "uid_map") + strlen("/proc/"), plan.owner_uid, plan.uid);
-    write_map(path_of(&path, child, "gid_map") + strlen("/proc/"), plan.owner_gid, plan.gid);
-    int map = open(path_of(&path, child, "ns/user"), O_RDONLY | O_CLOEXEC);
+    int error = errno;
+    close_one(&ready[1]);
+    /* Where it could not, the maps that follow are refused. */
+    if (child > 0) (void)read(ready[0], &byte, 1);
+    close_one(&ready[0]);
+    errno = error;
+    return child;
+}
+
+/* A user namespace that only maps: on disk the owner, to the run its own uid and gid, and nobody else at all; or -1. */
+static int make_map(const struct map_ids *ids)
+{
+    int hold[2], map = -1;
+    TEXT(path, 64);
+    if (pipe2(hold, O_CLOEXEC) != 0) return -1;
+    pid_t child = hold_user_namespace(hold);
+    if (child > 0 && put_map(path_of(&path, child, "uid_map") + strlen("/proc/"), ids->owner_uid, ids->uid) &&
+        put_map(path_of(&path, child, "gid_map") + strlen("/proc/"), ids->owner_gid, ids->gid))
+        map = open(path_of(&path, child, "ns/user"), O_RDONLY | O_CLOEXEC);
+    int error = errno;
+    close_both(hold);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    errno = error;
+    return map;
+}
+
+static int open_map(void)
+{
+    const struct map_ids ids = {plan.owner_uid, plan.owner_gid, plan.uid, plan.gid};
+    int map = plan.map != 0 ? (int)plan.map : make_map(&ids);
     must(map >= 0, "workspace-map");
-    (void)close(ready[0]);
-    (void)close(hold[0]);
-    (void)close(hold[1]);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
     return map;
 }
 
@@ -877,7 +949,9 @@ static void reset_signals(void)
 /* The files are opened before Landlock may hide them, and read after: the kernel makes their text when it is read. */
 enum { FACT_STATUS, FACT_UID_MAP, FACT_NET, FACT_MOUNTS, FACT_CGROUP, FACT_FILES };
 static int fact_files[FACT_FILES];
-static char fact_bytes[65536];
+/* All of them go out together: whoever listens is woken for each write. */
+enum { FACT_BYTES = 65536 };
+static char fact_bytes[2 * FACT_BYTES];
 static struct text fact = {fact_bytes, sizeof fact_bytes, 0};
 
 static void open_facts(void)
@@ -892,9 +966,15 @@ static void open_facts(void)
     }
 }
 
+static void tell_all_facts(void)
+{
+    if (plan.status != 0) write_all((int)plan.status, fact.bytes, fact.length);
+    fact.length = 0;
+}
+
 static void begin_fact(const char *name, const char *part)
 {
-    fact.length = 0;
+    if (fact.length > FACT_BYTES) tell_all_facts();
     add(&fact, "fact.");
     add(&fact, name);
     add(&fact, part);
@@ -905,7 +985,7 @@ static void tell_fact_number(const char *name, uint64_t number)
 {
     begin_fact(name, "");
     add_number(&fact, number);
-    tell_status(&fact);
+    add_byte(&fact, '\n');
 }
 
 /* The words of a line with one space between them; one word where all are the same, as the four uids are. */
@@ -941,7 +1021,7 @@ static void tell_status_facts(void)
             if (strcmp(key, KEYS[i].key) != 0) continue;
             begin_fact(KEYS[i].name, "");
             add_words(line, KEYS[i].is_same);
-            tell_status(&fact);
+            add_byte(&fact, '\n');
         }
     }
 }
@@ -959,7 +1039,7 @@ static void tell_namespaces(void)
         const char *inode = strchr(target, '[');
         begin_fact("ns.", NAMES[i]);
         for (inode = inode == NULL ? "" : inode + 1; *inode >= '0' && *inode <= '9'; inode++) add_byte(&fact, *inode);
-        tell_status(&fact);
+        add_byte(&fact, '\n');
     }
 }
 
@@ -971,7 +1051,7 @@ static void tell_lines(const char *name, int file)
         add(&fact, between);
         add_words(line, false);
     }
-    tell_status(&fact);
+    add_byte(&fact, '\n');
 }
 
 static void tell_interfaces(void)
@@ -989,7 +1069,7 @@ static void tell_interfaces(void)
         add_escaped(&fact, next_word(&line), ',');
         between = ",";
     }
-    tell_status(&fact);
+    add_byte(&fact, '\n');
 }
 
 static bool is_read_only(const char *options)
@@ -1015,7 +1095,7 @@ static void tell_mounts(void)
         add_escaped(&fact, point, ',');
         between = ",";
     }
-    tell_status(&fact);
+    add_byte(&fact, '\n');
     tell_fact_number("mounts", count);
 }
 
@@ -1040,7 +1120,7 @@ static void tell_facts(void)
         begin_fact("rlimit.", LIMITS[i].name);
         if (now.rlim_cur == RLIM_INFINITY) add(&fact, "unlimited");
         else add_number(&fact, now.rlim_cur);
-        tell_status(&fact);
+        add_byte(&fact, '\n');
     }
     tell_fact_number("dumpable", (uint64_t)prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
 }
@@ -1050,14 +1130,14 @@ static void tell_facts(void)
 /* The pid in the namespace that the launcher was started in: its /proc says there who "self" is. */
 static void tell_pid(int outer_proc)
 {
-    TEXT(line, 64);
     char name[24];
     ssize_t length = outer_proc < 0 ? -1 : readlinkat(outer_proc, "self", name, sizeof name - 1);
     name[length < 0 ? 0 : length] = '\0';
-    add(&line, "pid=");
-    if (length > 0) add(&line, name);
-    else add_number(&line, (uint64_t)getpid());
-    tell_status(&line);
+    add(&fact, "pid=");
+    if (length > 0) add(&fact, name);
+    else add_number(&fact, (uint64_t)getpid());
+    add_byte(&fact, '\n');
+    tell_all_facts();
 }
 
 /* Never returns: becomes the command, or says why not. The order matters; each step needs what a later one takes away. */
@@ -1083,7 +1163,7 @@ _Noreturn static void become_command(int outer_proc, pid_t parent)
         must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_program, 0, 0) == 0, "seccomp");
     tell_facts();
     tell_pid(outer_proc);
-    (void)execve(plan.file, plan.argv, environ);
+    (void)execve(plan.file, plan.argv, plan.has_own_variables ? plan.variables : environ);
     int error = errno;
     TEXT(line, 256);
     add(&line, "execerror=");
@@ -1216,6 +1296,15 @@ static size_t find_children(pid_t parent, size_t top)
     each_number(directory, has_children_files ? add_children_of_thread : add_if_child, &search);
     (void)close(directory);
     return search.top;
+}
+
+/* Not every kernel has them; without them the tree is found by looking at every process. */
+static void find_children_files(void)
+{
+    int children = open_of(getpid(), (uint64_t)getpid(), "children", O_PATH);
+    has_children_files = children >= 0;
+    close_one(&children);
+    must(has_children_files || access("/proc/self/stat", R_OK) == 0, "proc");
 }
 
 static uint64_t measure_children(pid_t parent, size_t top, int depth)
@@ -1604,9 +1693,9 @@ static void fork_command(int outer_proc, int *report)
     run.command = fork();
     must(run.command >= 0, "fork");
     if (run.command == 0) {
-        /* It keeps its own copy of the words, and goes on when its parent has none any more. */
+        /* It keeps its own copy of the words, and goes on when its parent has none any more that could be seen. */
         (void)close(gate[1]);
-        while (read(gate[0], &byte, 1) < 0 && errno == EINTR) continue;
+        while (is_seen && read(gate[0], &byte, 1) < 0 && errno == EINTR) continue;
         (void)close(gate[0]);
         exec_report = ends[1];
         for (int i = 0; i < 2; i++)
@@ -1627,10 +1716,7 @@ static int supervise(int outer_proc)
 {
     int report;
     char how = '\0';
-    int children = open_of(getpid(), (uint64_t)getpid(), "children", O_PATH);
-    has_children_files = children >= 0;
-    close_one(&children);
-    must(has_children_files || access("/proc/self/stat", R_OK) == 0, "proc");
+    find_children_files();
     must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "subreaper");
     uint64_t start = now_us();
     fork_command(outer_proc, &report);
@@ -1671,13 +1757,26 @@ _Noreturn static void stand_outside(pid_t inner, const sigset_t *signals)
     }
 }
 
+/* Where nobody wants the command any more, nothing is started. */
+static void look_at_control(void)
+{
+    struct pollfd control = {(int)plan.control, POLLIN, 0};
+    TEXT(line, 64);
+    if (plan.control == 0 || poll(&control, 1, 0) == 0) return;
+    add(&line, "cancelled=1");
+    tell_status(&line);
+    refuse("control", "has ended or been written to already", "one that is held");
+}
+
 static int run_supervised(void)
 {
     sigset_t signals;
     int life[2], outer_proc = -1;
+    look_at_control();
     block_signals(&signals);
     /* An order to end rather than SIGKILL: a supervisor that dies at once would leave behind what has left its session. */
     must(prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0, "parent-death");
+    if (starter != 0 && getppid() != starter) _exit(EXIT_SETUP);
     if (plan.ns != 0 && getpid() == 1) plan.ns = 0;
     if (plan.ns != 0) {
         uid_t uid = geteuid();
@@ -1699,15 +1798,75 @@ static int run_supervised(void)
     return supervise(outer_proc);
 }
 
-int main(int count, char **words)
+/* ---- Words that come on a descriptor, and requests. ---- */
+
+/* Requests as they come, or the words of one launch. What is not touched takes no memory, here and after a fork. */
+static _Alignas(4096) char frames[4 + MAX_FRAME];
+static char *listed_words[MAX_WORDS + 2];
+
+static uint32_t number_at(const char *bytes)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Lists strings, each with a NUL after it, as the words of a command line; gives how many there are with its name. */
+static int list_words(char *text, size_t length)
+{
+    static char name[] = "palisade-launcher";
+    int count = 0;
+    listed_words[count++] = name;
+    for (size_t at = 0; at < length; at += strlen(text + at) + 1) {
+        if (count > MAX_WORDS) fail("words", E2BIG);
+        listed_words[count++] = text + at;
+    }
+    listed_words[count] = NULL;
+    return count;
+}
+
+static size_t read_to_end(int descriptor)
+{
+    size_t length = 0;
+    for (;;) {
+        ssize_t count = read(descriptor, frames + length, sizeof frames - length);
+        if (count < 0 && errno == EINTR) continue;
+        must(count >= 0, "words");
+        if (count == 0) return length;
+        length += (size_t)count;
+        if (length == sizeof frames) fail("words", E2BIG);
+    }
+}
+
+/* Waits for the words of a launch, which are then its words as if they had been on the command line. */
+static int wait_for_words(const char *word)
+{
+    uint64_t descriptor;
+    /* Boundary: before it waits, for others of its user may be at work already. */
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
+    if (!read_number(word + strlen("words="), 3, MAX_DESCRIPTOR, &descriptor) || fcntl((int)descriptor, F_GETFD) < 0)
+        refuse(word, "is no descriptor that is open", "the number of one, from 3 on");
+    size_t length = read_to_end((int)descriptor);
+    (void)close((int)descriptor);
+    /* Nobody has a use for this process any more. */
+    if (length == 0) _exit(EXIT_SETUP);
+    /* Boundary: words that were cut off are not the words of a smaller launch. */
+    if (length < 4 || (length > 4 && frames[length - 1] != '\0'))
+        refuse(word, "brought words that are cut off", "all of them");
+    int count = list_words(frames + 4, length - 4);
+    if (number_at(frames) != (uint32_t)count - 1)
+        refuse(word, "brought another number of words than it says", "that number");
+    plan.has_own_variables = true;
+    return count;
+}
+
+static int launch(int count, char **words)
 {
     TEXT(line, 64);
-    if (count == 2 && strcmp(words[1], "--version") == 0) {
-        add(&line, "palisade-launcher " VERSION);
-        tell(&line, STDOUT_FILENO);
-        return 0;
+    if (count == 2 && strncmp(words[1], "words=", strlen("words=")) == 0) {
+        count = wait_for_words(words[1]);
+        words = listed_words;
+        is_seen = false;
     }
-    hold_standard_streams();
     read_words(count, words);
     close_others();
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
@@ -1722,6 +1881,509 @@ int main(int count, char **words)
         (void)close((int)plan.cgroups[i]);
     }
     mount_workspace();
-    if (plan.exec_in_place) become_command(-1, 0);
+    if (plan.exec_in_place) become_command(-1, starter);
     return run_supervised();
+}
+
+/* ---- The starter. ---- */
+
+/* One that was forked: its process until that is waited for, and the gateway's ends until those are taken. */
+struct served {
+    uint64_t id;
+    pid_t process;
+    size_t end_count;
+    int ends[MAX_GIVEN];
+};
+static struct served served[MAX_RUNS];
+
+/* What a request asks for, opened. */
+struct start {
+    uint64_t id;
+    size_t given_count, end_count;
+    int given[MAX_GIVEN], ends[MAX_GIVEN];
+    const char *bytes;
+    size_t byte_count;
+};
+
+static struct {
+    int requests;
+    pid_t gateway;
+    size_t held;
+} service;
+
+_Noreturn static void leave(int status)
+{
+    has_tree = false;
+    _exit(end_tree() ? status : EXIT_SETUP);
+}
+
+/* Boundary: a request that is not understood is never half of one; whoever sends such has lost count, and all ends. */
+static void require_form(bool is_sound)
+{
+    if (!is_sound) leave(EXIT_SETUP);
+}
+
+/* Waits for as long as the gateway lives and does not read, unless it is told to end. */
+static void reply(struct text *line)
+{
+    line->bytes[line->length++] = '\n';
+    for (size_t sent = 0; sent < line->length;) {
+        ssize_t count = send(service.requests, line->bytes + sent, line->length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count >= 0) {
+            sent += (size_t)count;
+        } else if (errno == EAGAIN) {
+            struct pollfd watched[2] = {{service.requests, POLLOUT, 0}, {run.signals, POLLIN, 0}};
+            (void)poll(watched, 2, -1);
+            if (take_signals()) leave(0);
+        } else if (errno != EINTR) {
+            leave(0);
+        }
+    }
+    line->length = 0;
+}
+
+static void begin_reply(struct text *line, const char *what, uint64_t id)
+{
+    add(line, what);
+    add_number(line, id);
+    add_byte(line, ' ');
+}
+
+static struct served *find_served(uint64_t id)
+{
+    for (size_t i = 0; i < MAX_RUNS; i++)
+        if (served[i].id == id) return &served[i];
+    return NULL;
+}
+
+static void forget_if_over(struct served *each)
+{
+    if (each->process == 0 && each->end_count == 0) each->id = 0;
+}
+
+static void take_ends(struct served *each)
+{
+    while (each->end_count > 0) (void)close(each->ends[--each->end_count]);
+    forget_if_over(each);
+}
+
+static void kill_served(const struct served *each)
+{
+    if (each->process == 0) return;
+    (void)kill(-each->process, SIGKILL);
+    /* It may not have come to its own session yet. */
+    (void)kill(each->process, SIGKILL);
+}
+
+/* ---- The starter: what a run is given. Each of these gives -1 and errno when it cannot. ---- */
+
+/* One of the gateway's own, opened anew, so that the run shares neither its position nor its flags. */
+static int open_of_gateway(const char *text, int flags)
+{
+    uint64_t number;
+    TEXT(name, 32);
+    TEXT(path, 64);
+    require_form(read_number(text, 0, MAX_DESCRIPTOR, &number));
+    add(&name, "fd/");
+    add_number(&name, number);
+    /* Never waits for the other end of a pipe that has a name. */
+    int file = open(path_of(&path, service.gateway, string_of(&name)), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int error = errno;
+    /* Boundary: the number was that of the gateway when it was opened, for the gateway is still there. */
+    if (getppid() != service.gateway) leave(0);
+    errno = error;
+    if (file >= 0 && fcntl(file, F_SETFL, 0) != 0) close_one(&file);
+    return file;
+}
+
+/* A file in memory that nobody can write to any more, and a descriptor that could not either. */
+static int open_bytes(const char *bytes, size_t length)
+{
+    TEXT(path, 64);
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int file = memfd_create("palisade", flags | MEMFD_NOEXEC_SEAL), again = -1;
+    /* Before Linux 6.3. */
+    if (file < 0 && errno == EINVAL) file = memfd_create("palisade", flags);
+    if (file < 0) return -1;
+    bool is_whole = true;
+    while (is_whole && length > 0) {
+        ssize_t count = write(file, bytes, length);
+        if (count < 0 && errno == EINTR) continue;
+        is_whole = count > 0;
+        if (is_whole) {
+            bytes += count;
+            length -= (size_t)count;
+        }
+    }
+    if (is_whole && fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0) {
+        add(&path, "/proc/self/fd/");
+        add_number(&path, (uint64_t)file);
+        again = open(string_of(&path), O_RDONLY | O_CLOEXEC);
+    }
+    int error = errno;
+    (void)close(file);
+    errno = error;
+    return again;
+}
+
+static int open_end(struct start *start, bool is_read_by_run)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    start->ends[start->end_count++] = ends[is_read_by_run ? 1 : 0];
+    return ends[is_read_by_run ? 0 : 1];
+}
+
+static struct {
+    struct map_ids ids;
+    int map;
+    uint64_t used;
+} maps[MAX_MAPS];
+
+static bool is_same_map(const struct map_ids *a, const struct map_ids *b)
+{
+    return a->owner_uid == b->owner_uid && a->owner_gid == b->owner_gid && a->uid == b->uid && a->gid == b->gid;
+}
+
+/* A user namespace for these ids, made once; the one that was not asked for the longest makes room. */
+static int open_kept_map(const struct map_ids *ids)
+{
+    static uint64_t clock = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < MAX_MAPS; i++) {
+        if (maps[i].used != 0 && is_same_map(&maps[i].ids, ids)) {
+            at = i;
+            break;
+        }
+        if (maps[i].used < maps[at].used) at = i;
+    }
+    if (maps[at].used == 0 || !is_same_map(&maps[at].ids, ids)) {
+        int map = make_map(ids);
+        if (map < 0) return -1;
+        if (maps[at].used != 0) (void)close(maps[at].map);
+        maps[at].ids = *ids;
+        maps[at].map = map;
+    }
+    maps[at].used = ++clock;
+    return fcntl(maps[at].map, F_DUPFD_CLOEXEC, 3);
+}
+
+static int open_map_of(char *text)
+{
+    uint64_t numbers[4];
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        char *colon = strchr(text, ':');
+        require_form((colon == NULL) == (i + 1 == COUNT(numbers)));
+        if (colon != NULL) *colon = '\0';
+        require_form(read_number(text, 0, UINT32_MAX - 1, &numbers[i]));
+        if (colon != NULL) text = colon + 1;
+    }
+    const struct map_ids ids = {numbers[0], numbers[1], numbers[2], numbers[3]};
+    return open_kept_map(&ids);
+}
+
+static int open_next_bytes(const char *text, struct start *start)
+{
+    uint64_t length;
+    require_form(read_number(text, 0, start->byte_count, &length));
+    const char *bytes = start->bytes;
+    start->bytes += length;
+    start->byte_count -= (size_t)length;
+    return open_bytes(bytes, (size_t)length);
+}
+
+/* Opens what a descriptor's word asks for; `step` is what that is called where it fails. */
+static int open_given(char *word, struct start *start, const char **step)
+{
+    char *colon = strchr(word, ':');
+    char *value = colon == NULL ? NULL : colon + 1;
+    *step = word;
+    if (colon != NULL) *colon = '\0';
+    if (value == NULL && strcmp(word, "null") == 0) return open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (value == NULL && strcmp(word, "out") == 0) return open_end(start, false);
+    if (value == NULL && strcmp(word, "in") == 0) return open_end(start, true);
+    require_form(value != NULL);
+    if (strcmp(word, "read") == 0) return open_of_gateway(value, O_RDONLY);
+    if (strcmp(word, "write") == 0) return open_of_gateway(value, O_WRONLY);
+    if (strcmp(word, "bytes") == 0) return open_next_bytes(value, start);
+    require_form(strcmp(word, "map") == 0);
+    return open_map_of(value);
+}
+
+/* ---- The starter: starting. ---- */
+
+/* The numbers that the run's descriptors have now are all in use when the first one takes its place. */
+static void place_descriptors(struct start *start)
+{
+    int count = (int)start->given_count;
+    for (int i = 0; i < count; i++) {
+        if (start->given[i] >= count) continue;
+        start->given[i] = fcntl(start->given[i], F_DUPFD_CLOEXEC, count);
+        must(start->given[i] >= 0, "descriptors");
+    }
+    for (int i = 0; i < count; i++) must(dup2(start->given[i], i) == i, "descriptors");
+    /* Boundary: neither the requests nor a pipe of another run are within reach of what follows. */
+    close_range_of((uint64_t)count, UINT32_MAX);
+    hold_standard_streams();
+}
+
+/* In the forked process: forgets that it was the starter, and goes on as a launcher with these words. */
+_Noreturn static void become_launcher(struct start *start, char *words, size_t length)
+{
+    static char *no_variables[1];
+    sigset_t none;
+    has_tree = false;
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
+    if (getppid() != starter) _exit(EXIT_SETUP);
+    must(setsid() >= 0, "session");
+    run.signals = -1;
+    place_descriptors(start);
+    must(sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0, "signals");
+    environ = no_variables;
+    plan.has_own_variables = true;
+    int count = list_words(words, length);
+    _exit(launch(count, listed_words));
+}
+
+static void close_given(struct start *start)
+{
+    while (start->given_count > 0) (void)close(start->given[--start->given_count]);
+}
+
+static void give_up(struct start *start, const char *step, int error)
+{
+    TEXT(line, 128);
+    close_given(start);
+    while (start->end_count > 0) (void)close(start->ends[--start->end_count]);
+    begin_reply(&line, "failed ", start->id);
+    add(&line, step);
+    add_byte(&line, ' ');
+    add(&line, name_of_error(error));
+    reply(&line);
+}
+
+static void fork_launcher(struct start *start, char *words, size_t length)
+{
+    struct served *each = find_served(0);
+    if (each == NULL) {
+        give_up(start, "runs", EUSERS);
+        return;
+    }
+    pid_t self = getpid(), process = fork();
+    if (process == 0) {
+        starter = self;
+        become_launcher(start, words, length);
+    }
+    if (process < 0) {
+        give_up(start, "fork", errno);
+        return;
+    }
+    TEXT(line, 1024);
+    close_given(start);
+    *each = (struct served){.id = start->id, .process = process, .end_count = start->end_count};
+    memcpy(each->ends, start->ends, start->end_count * sizeof start->ends[0]);
+    begin_reply(&line, "started ", start->id);
+    add_number(&line, (uint64_t)process);
+    for (size_t i = 0; i < start->end_count; i++) {
+        add_byte(&line, ' ');
+        add_number(&line, (uint64_t)start->ends[i]);
+    }
+    reply(&line);
+}
+
+/* Strings of a request that were not read yet; each has a NUL after it. */
+struct strings {
+    char *at;
+    size_t length;
+};
+
+static char *next_string(struct strings *strings)
+{
+    char *string = strings->at;
+    require_form(strings->length > 0);
+    size_t size = strlen(string) + 1;
+    strings->at += size;
+    strings->length -= size;
+    return string;
+}
+
+static void take_start(struct start *start, struct strings *strings)
+{
+    const char *failed = NULL, *step = NULL;
+    int error = 0;
+    require_form(find_served(start->id) == NULL);
+    for (char *word; strcmp(word = next_string(strings), "--") != 0;) {
+        require_form(start->given_count < MAX_GIVEN);
+        int given = failed != NULL ? -1 : open_given(word, start, &step);
+        if (given >= 0) start->given[start->given_count++] = given;
+        else if (failed == NULL) {
+            failed = step;
+            error = errno;
+        }
+    }
+    if (failed != NULL) {
+        give_up(start, failed, error);
+        return;
+    }
+    require_form(start->byte_count == 0);
+    fork_launcher(start, strings->at, strings->length);
+}
+
+static void take_frame(char *frame, size_t length)
+{
+    struct start start = {0};
+    uint32_t text = number_at(frame);
+    /* Boundary: every string that is read from here on ends inside of the request. */
+    require_form(text > 0 && text <= length - 4 && frame[4 + text - 1] == '\0');
+    struct strings strings = {frame + 4, text};
+    const char *kind = next_string(&strings);
+    require_form(read_number(next_string(&strings), 1, MOST_NUMBER, &start.id));
+    start.bytes = frame + 4 + text;
+    start.byte_count = length - 4 - text;
+    if (strcmp(kind, "start") == 0) {
+        take_start(&start, &strings);
+        return;
+    }
+    require_form(strings.length == 0 && start.byte_count == 0);
+    /* One that has ended since the gateway wrote this is none to wonder at. */
+    struct served *each = find_served(start.id);
+    if (strcmp(kind, "took") == 0) {
+        if (each != NULL) take_ends(each);
+    } else {
+        require_form(strcmp(kind, "kill") == 0);
+        if (each != NULL) kill_served(each);
+    }
+}
+
+/* ---- The starter: its life. ---- */
+
+/* Moves what is left of the requests to the front. Nothing of a run's words stays for those that are forked later. */
+static void drop_frames(size_t done)
+{
+    size_t rest = service.held - done;
+    memmove(frames, frames + done, rest);
+    memset(frames + rest, 0, done);
+    if (service.held > FRAME_KEPT_BYTES && rest <= FRAME_KEPT_BYTES)
+        (void)madvise(frames + FRAME_KEPT_BYTES, sizeof frames - FRAME_KEPT_BYTES, MADV_DONTNEED);
+    service.held = rest;
+}
+
+static void read_requests(void)
+{
+    ssize_t count = recv(service.requests, frames + service.held, sizeof frames - service.held, MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count <= 0) leave(0);
+    service.held += (size_t)count;
+    size_t done = 0;
+    while (service.held - done >= 4) {
+        uint32_t length = number_at(frames + done);
+        require_form(length >= 4 && length <= MAX_FRAME);
+        if (service.held - done - 4 < length) break;
+        take_frame(frames + done + 4, length);
+        done += 4 + (size_t)length;
+    }
+    if (done > 0) drop_frames(done);
+}
+
+static void tell_end_of(struct served *each, int status)
+{
+    TEXT(line, 128);
+    begin_reply(&line, "ended ", each->id);
+    add(&line, WIFSIGNALED(status) ? "signal=" : "exit=");
+    add_number(&line, (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+    each->process = 0;
+    forget_if_over(each);
+    reply(&line);
+}
+
+static struct served *find_process(pid_t process)
+{
+    if (process <= 0) return NULL;
+    for (size_t i = 0; i < MAX_RUNS; i++)
+        if (served[i].process == process) return &served[i];
+    return NULL;
+}
+
+/* Ends what came to the starter because its parent is gone, unless it is in the session of a run that goes on. */
+static void end_strays(void)
+{
+    struct branch root = {getpid(), -1, 0, 0};
+    root.top = find_children(root.process, 0);
+    for (size_t i = 0, end = root.top; i < end; i++)
+        if (find_process(found[i]) == NULL && find_process(getsid(found[i])) == NULL) end_branch(found[i], &root);
+}
+
+/* Waits for all that has ended: launchers, and what came to the starter because its parent is gone. */
+static void reap_served(void)
+{
+    for (;;) {
+        siginfo_t ended = {0};
+        int status;
+        if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == EINTR) continue;
+        pid_t process = ended.si_pid;
+        if (process == 0) return;
+        struct served *each = find_process(process);
+        /* Its number is that of its group and of no other until it is waited for. */
+        if (each != NULL) (void)kill(-process, SIGKILL);
+        if (waitpid(process, &status, __WALL) != process) continue;
+        /* A launcher that was killed leaves to the starter what was its to end, and so does what it leaves. */
+        if (WIFSIGNALED(status)) end_strays();
+        if (each != NULL) tell_end_of(each, status);
+    }
+}
+
+static void open_service(const char *word)
+{
+    sigset_t signals;
+    struct stat status;
+    uint64_t number;
+    if (strncmp(word, "requests=", strlen("requests=")) != 0 ||
+        !read_number(word + strlen("requests="), 3, MAX_DESCRIPTOR, &number) || fstat((int)number, &status) != 0 ||
+        !S_ISSOCK(status.st_mode))
+        refuse(word, "is no socket that is open", "requests=FD with mode=serve");
+    service.requests = (int)number;
+    service.gateway = getppid();
+    close_range_of(3, number - 1);
+    close_range_of(number + 1, UINT32_MAX);
+    must(fcntl(service.requests, F_SETFD, FD_CLOEXEC) == 0, "descriptors");
+    must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGCHLD, SIG_DFL) != SIG_ERR, "signals");
+    block_signals(&signals);
+    run.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    must(run.signals >= 0, "signals");
+    find_children_files();
+    must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "subreaper");
+    has_tree = true;
+}
+
+/* Never returns: starts what is asked for until nobody asks any more, and leaves nothing behind. */
+_Noreturn static void serve_requests(const char *word)
+{
+    open_service(word);
+    struct pollfd watched[2] = {{service.requests, POLLIN, 0}, {run.signals, POLLIN, 0}};
+    for (;;) {
+        reap_served();
+        if (poll(watched, 2, -1) < 0) {
+            if (errno != EINTR) fail("poll", errno);
+            continue;
+        }
+        if (watched[1].revents != 0 && take_signals()) leave(0);
+        /* What a gateway that is gone has asked for last is not started any more. */
+        if ((watched[0].revents & ~POLLIN) != 0) leave(0);
+        if (watched[0].revents != 0) read_requests();
+    }
+}
+
+int main(int count, char **words)
+{
+    TEXT(line, 64);
+    if (count == 2 && strcmp(words[1], "--version") == 0) {
+        add(&line, "palisade-launcher " VERSION);
+        tell(&line, STDOUT_FILENO);
+        return 0;
+    }
+    hold_standard_streams();
+    if (count == 3 && strcmp(words[1], "mode=serve") == 0) serve_requests(words[2]);
+    is_seen = true;
+    return launch(count, words);
 }

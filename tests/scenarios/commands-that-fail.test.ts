@@ -204,16 +204,21 @@ describe.each(TIERS)('in tier %s', (tier) => {
     expect(sleepers()).toEqual([]);
   });
 
-  test('a sandbox that is killed from outside takes everything with it, and the caller is told', async () => {
-    const running = run({ command: 'sh', args: ['-c', WITH_DAEMON], tier });
-    await until(() => sleepers().length === 2);
-    const [outermost] = ownChildren();
-    process.kill(Number(outermost), 'SIGKILL');
-    const end = await running;
-    expect(end).toMatchObject({ code: 'tier/exited', output: { stdout: 'begun\n', exitCode: null } });
-    expect(end.message).toContain('its sandbox was ended by SIGKILL');
-    await until(() => sleepers().length === 0);
-  });
+  test.each([
+    ['sandbox', outermost],
+    ['starter', starters],
+  ])(
+    'a %s that is killed from outside takes everything with it, and the caller is told',
+    async (_, victims) => {
+      const running = run({ command: 'sh', args: ['-c', WITH_DAEMON], tier });
+      await until(() => sleepers().length === 2);
+      process.kill(Number(victims().at(0)), 'SIGKILL');
+      const end = await running;
+      expect(end).toMatchObject({ code: 'tier/exited', output: { stdout: 'begun\n', exitCode: null } });
+      expect(end.message).toContain('its sandbox was ended by SIGKILL');
+      await until(() => sleepers().length === 0);
+    },
+  );
 
   test('a working directory that vanishes while the command waits for its turn', async () => {
     mkdirSync(join(workspace, 'short-lived'), { recursive: true });
@@ -287,7 +292,7 @@ async function afterItWaits(input: object, happens: () => void): Promise<Command
   const others = Array.from({ length: AT_ONCE }, () =>
     run({ command: 'sleep', args: ['643'], tier: 'b' }, callers.signal),
   );
-  await until(() => ownChildren().length === AT_ONCE);
+  await until(() => outermost().length === AT_ONCE);
   const waiting = run(input);
   const { journal, store, release } = await readRecords();
   // Judged and written down, and there is no place for it.
@@ -305,13 +310,23 @@ function sleepers(): string[] {
 }
 
 /** The processes that this one has started for runs. */
-function ownChildren(): string[] {
+/** The processes of ours that start commands. */
+function starters(): string[] {
+  return childrenOf(process.pid);
+}
+
+/** The first process of each command. */
+function outermost(): string[] {
+  return starters().flatMap((pid) => childrenOf(Number(pid)));
+}
+
+function childrenOf(wanted: number): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
       const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const [state, parent] = status.slice(status.lastIndexOf(')') + 2).split(' ');
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      return state !== 'Z' && Number(parent) === process.pid && /launcher|bwrap/.test(words);
+      return state !== 'Z' && Number(parent) === wanted && /launcher|bwrap/.test(words);
     } catch {
       return false;
     }

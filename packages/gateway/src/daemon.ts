@@ -51,6 +51,8 @@ export type OpenOptions = {
   readonly random?: Random;
   /** Where palisade was started: the workspace of commands that name none. */
   readonly cwd?: string;
+  /** It serves many calls, so that it is worth while to have sandboxes stand ready. Such a gateway must be closed. */
+  readonly isLasting?: boolean;
 };
 
 export type Opened<T> = T & {
@@ -153,13 +155,18 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     owner: { house: realpathSync(stateDir), process: presence.id },
     isGone: (process) => presence.isGone(process),
     limits: settingsOf(config, null).defaults,
+    warm: options.isLasting === true ? config.process.warm : 0,
   });
   // Nobody waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
   const tiers = { builtin: builtinTier(clock, version), ...commands.tiers };
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
   const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
-  return { ...records, ...rooms, inspectTiers: commands.inspect };
+  const close = async () => {
+    await commands.close();
+    await records.close();
+  };
+  return { ...records, ...rooms, inspectTiers: commands.inspect, close };
 }
 
 function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {

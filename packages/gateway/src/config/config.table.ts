@@ -236,6 +236,12 @@ export const CONFIG_KEYS = [
     [1000, 4_000_000_000],
     'Where palisade runs as root: the user id of commands.',
   ),
+  integer(
+    'process.warm',
+    2,
+    [0, 16],
+    'Sandboxes of tier C that stand ready for each workspace, in a gateway that serves many calls.',
+  ),
 
   {
     key: 'groups.NAME',

@@ -30,6 +30,7 @@ export type ProcessConfig = ProcessLimits & {
   readonly egress: EgressMode;
   readonly egressHosts: readonly string[];
   readonly firstUid: number;
+  readonly warm: number;
 };
 
 /** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */

@@ -78,6 +78,7 @@ function processOf(
     processes: integer('process.processes'),
     openFiles: integer('process.open_files'),
     firstUid: integer('process.first_uid'),
+    warm: integer('process.warm'),
   };
 }
 

@@ -35,10 +35,12 @@ export type PlannedCommand = {
   readonly executor: string;
   /** What it may use, with every ceiling applied. */
   readonly limits: ProcessLimits;
-  readonly file: string;
-  readonly argv: readonly string[];
-  /** Options that go through a descriptor, where no other process can read them. */
+  /** What the launcher is told. */
+  readonly words: readonly string[];
+  /** Options of the sandbox; they go through a descriptor, where no other process can read them. */
   readonly args: readonly string[];
+  /** What the launcher inside the sandbox is told. */
+  readonly inner: readonly string[];
 };
 
 /** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */

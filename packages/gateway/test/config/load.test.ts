@@ -47,6 +47,7 @@ describe('loadConfig() gives', () => {
         processes: 128,
         openFiles: 1024,
         firstUid: 61_000,
+        warm: 2,
       },
       groups: new Map(),
       budgets: DEFAULT_BUDGETS,

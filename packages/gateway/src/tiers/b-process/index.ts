@@ -2,7 +2,7 @@ import { arch } from 'node:os';
 import type { CommandPlan, CommandTier } from '../process/command-plan.ts';
 import { missingFact, sharedNamespace } from '../process/command-plan.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
-import { filterWishB, planB } from './plan.ts';
+import { FILTERS_B, filterOfB, planB } from './plan.ts';
 
 /*
  * Tier B: a native command under limits. Resource control, not confinement, and the receipt says so: without namespaces
@@ -11,7 +11,6 @@ import { filterWishB, planB } from './plan.ts';
 
 /** What the probe found. */
 export type ProcessFindings = {
-  readonly launcher: string;
   readonly launcherSha256: string;
   readonly hasNamespaces: boolean;
   readonly hasLandlock: boolean;
@@ -23,25 +22,30 @@ export type ProcessFindings = {
 };
 
 export function processTier(found: ProcessFindings): CommandTier {
-  const { launcher, launcherSha256, hasNamespaces, hasLandlock } = found;
+  const { launcherSha256, hasNamespaces, hasLandlock } = found;
+  const machine = arch() === 'arm64' ? 'arm64' : 'x64';
+  const filters = {
+    inet: seccompProgram(machine, FILTERS_B.inet),
+    local: seccompProgram(machine, FILTERS_B.local),
+  };
   return {
     name: 'b',
     executor: `palisade-launcher@${launcherSha256}`,
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
     plan: (terms, { cgroups, asRoot }) => {
       const plan = planB(terms, {
-        ...{ launcher, hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot },
-        seccomp: seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', filterWishB(terms)),
+        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot },
+        seccomp: filters[filterOfB(terms)],
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
         isReachable: asRoot === null || found.isReachable(terms.workspace),
       });
       if (!plan.ok) return plan;
-      const { file, launcherWords: argv, env, cwd, descriptors, expected } = plan;
+      const { words, descriptors, expected } = plan;
       const missing: CommandPlan['missing'] = (facts) =>
         missingFact(facts, expected.equal) ??
         sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
         (expected.landlock && facts.landlock === '0' ? 'Landlock is off, expected it on' : null);
-      return { ok: true, file, argv, args: [], env, cwd, descriptors, missing };
+      return { ok: true, words, args: [], inner: null, descriptors, missing };
     },
   };
 }

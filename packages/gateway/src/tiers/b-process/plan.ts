@@ -6,17 +6,22 @@
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, identityWords, limitFacts, limitWords, type Standing } from '../plan/launcher-words.ts';
+import {
+  type AsRoot,
+  environmentWords,
+  identityWords,
+  limitFacts,
+  limitWords,
+  type Standing,
+} from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 
 /** What the probe found on this machine. */
 export type ProcessHost = {
-  /** The launcher's absolute path. */
-  readonly launcher: string;
   /** User, PID, mount and IPC namespaces can be made by the user that the run gets. */
   readonly hasNamespaces: boolean;
   readonly hasLandlock: boolean;
-  /** The filter of `filterWishB` for these terms. */
+  /** The filter that `filterOfB` names for these terms. */
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
@@ -33,6 +38,7 @@ export type ProcessDescriptor =
   | { readonly role: 'control' }
   | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
   | { readonly role: 'workspace' }
+  | { readonly role: 'map'; readonly asRoot: AsRoot }
   | { readonly role: 'cgroup'; readonly index: number };
 
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
@@ -45,11 +51,8 @@ export type ProcessExpectation = {
 
 export type ProcessPlan = {
   readonly ok: true;
-  readonly file: string;
-  /** The launcher's words, its own name first. */
-  readonly launcherWords: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
+  /** The launcher's words. */
+  readonly words: readonly string[];
   readonly descriptors: readonly ProcessDescriptor[];
   readonly expected: ProcessExpectation;
 };
@@ -58,9 +61,15 @@ const FIRST_DESCRIPTOR = 3;
 /** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
 const REAPERS = 1;
 
-/** Which sockets the filter leaves; with no network at all nothing else in this tier would stop them. */
-export function filterWishB(terms: ProcessTerms): { readonly unixSockets: boolean; readonly inet: boolean } {
-  return { unixSockets: false, inet: terms.egress !== 'strict' };
+/** The filters of this tier, by the sockets that they leave. */
+export const FILTERS_B = {
+  local: { unixSockets: false, inet: false },
+  inet: { unixSockets: false, inet: true },
+} as const;
+
+/** Which filter a run gets; with no network at all nothing else in this tier would stop its sockets. */
+export function filterOfB(terms: ProcessTerms): keyof typeof FILTERS_B {
+  return terms.egress === 'strict' ? 'local' : 'inet';
 }
 
 /** Turns checked terms into the words of the launcher, or refuses; what it returns holds every limit of the terms. */
@@ -76,27 +85,18 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
   const descriptors = listDescriptors(host);
   const standing = standingOf(host);
   const words = [
-    'palisade-launcher',
     'mode=run',
     ...limitWords(terms.limits, standing),
     ...descriptorWords(descriptors),
     ...placeWords(terms, host, descriptors),
     ...confinementWords(terms, host),
+    ...environmentWords(terms.env),
     'facts=1',
     '--',
     terms.executable,
     ...terms.argv,
   ];
-  return {
-    ok: true,
-    file: host.launcher,
-    launcherWords: words,
-    env: terms.env,
-    // A run that changes its user enters its workspace through the launcher, which can always reach it.
-    cwd: host.asRoot === null ? terms.cwd : '/',
-    descriptors,
-    expected: expectation(terms, host, standing),
-  };
+  return { ok: true, words, descriptors, expected: expectation(terms, host, standing) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -128,14 +128,15 @@ function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
     { length: host.cgroupDescriptors },
     (_, index) => ({ role: 'cgroup', index }) as const,
   );
-  const workspace = host.asRoot === null ? [] : [{ role: 'workspace' } as const];
+  const { asRoot } = host;
+  const workspace = asRoot === null ? [] : [{ role: 'workspace' } as const, { role: 'map', asRoot } as const];
   const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
   return [{ role: 'status' }, { role: 'control' }, seccomp, ...workspace, ...cgroups];
 }
 
 function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
   return descriptors.flatMap(({ role }, index) =>
-    role === 'workspace' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
+    role === 'workspace' || role === 'map' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
   );
 }
 
@@ -144,11 +145,13 @@ function placeWords(
   { asRoot }: ProcessHost,
   descriptors: readonly ProcessDescriptor[],
 ): readonly string[] {
-  if (asRoot === null) return [];
-  const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
+  if (asRoot === null) return [`cwd=${terms.cwd}`];
+  const numberOf = (wanted: string) =>
+    FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
+  const numbers = { workspaceFd: numberOf('workspace'), mapFd: numberOf('map') };
   // The descriptor leads to the workspace even where the run's user cannot walk to it; the rest is relative to it.
   const below = terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
-  return [...identityWords(asRoot, workspaceFd), 'chdir=1', ...below];
+  return [...identityWords(asRoot, numbers), 'chdir=1', ...below];
 }
 
 function confinementWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {

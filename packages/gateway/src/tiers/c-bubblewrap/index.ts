@@ -9,7 +9,7 @@ import { FILTER_WISH_C, type JailHost, planC } from './plan.ts';
 /** What the probe found. */
 export type JailFindings = Pick<
   JailHost,
-  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'launcher' | 'systemRoots' | 'etc'
+  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc'
 > & {
   readonly bwrapSha256: string;
   readonly launcherSha256: string;
@@ -19,6 +19,7 @@ export type JailFindings = Pick<
 
 export function jailTier(found: JailFindings): CommandTier {
   const version = found.bwrapVersion.join('.');
+  const seccomp = seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', FILTER_WISH_C);
   return {
     name: 'c',
     executor: `bubblewrap@${version}`,
@@ -29,7 +30,6 @@ export function jailTier(found: JailFindings): CommandTier {
       launcherSha256: found.launcherSha256,
     },
     plan: (terms, { cgroups, asRoot }) => {
-      const seccomp = seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', FILTER_WISH_C);
       const plan = planC(terms, { ...found, seccomp, cgroupDescriptors: cgroups, asRoot });
       if (!plan.ok) return plan;
       const { expected, workspace: _, ...rest } = plan;

@@ -4,6 +4,7 @@
  */
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
+import type { AsRoot } from '../plan/launcher-words.ts';
 import { ancestorsOf, isWithin } from '../plan/within.ts';
 import { ETC_FILES } from './etc-files.ts';
 import { listReadOnly, type WorkspacePlace } from './places.ts';
@@ -17,11 +18,11 @@ export type JailDescriptor =
   /** The options of the plan, a NUL after each. */
   | { readonly role: 'args' }
   | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
-  /** Where bubblewrap reports. */
-  | { readonly role: 'json-status' }
   /** Where the launcher reports. */
   | { readonly role: 'status' }
   | { readonly role: 'control' }
+  /** Where the launcher inside gets its words. */
+  | { readonly role: 'words' }
   /** The launcher's file, opened anew for each run: it is read from the descriptor's offset. */
   | { readonly role: 'launcher' }
   | { readonly role: 'bytes'; readonly path: string; readonly text: string }
@@ -29,7 +30,9 @@ export type JailDescriptor =
   | { readonly role: 'workspace' }
   /** A path in the workspace, opened without following a link, or the run is refused. */
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
-  | { readonly role: 'cgroup'; readonly index: number };
+  | { readonly role: 'cgroup'; readonly index: number }
+  /** A user namespace that maps the owner of the workspace to the user of the run. */
+  | { readonly role: 'map'; readonly asRoot: AsRoot };
 
 /** Takes the next number for a descriptor. */
 export type Allot = (descriptor: JailDescriptor) => number;

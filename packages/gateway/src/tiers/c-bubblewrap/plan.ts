@@ -7,7 +7,7 @@
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, identityWords, limitWords } from '../plan/launcher-words.ts';
+import { type AsRoot, environmentWords, identityWords, limitWords } from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 import { expectation, type JailExpectation } from './expectation.ts';
 import * as mounts from './mounts.ts';
@@ -22,8 +22,6 @@ export type JailHost = {
   readonly bwrapVersion: BwrapVersion;
   /** The options that its help lists. */
   readonly bwrapOptions: readonly string[];
-  /** The launcher's absolute path. */
-  readonly launcher: string;
   /** The filter of FILTER_WISH_C. */
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
@@ -38,15 +36,12 @@ export type JailHost = {
 
 export type JailPlan = {
   readonly ok: true;
-  /** Bubblewrap, or the launcher before it when a user is to be changed or a group to be joined. */
-  readonly file: string;
-  /** The command line, its own name first; it names nothing of the host but the command. */
-  readonly argv: readonly string[];
+  /** The words of the launcher that becomes bubblewrap. */
+  readonly words: readonly string[];
   /** What the `args` descriptor carries: each with a NUL after it. */
   readonly args: readonly string[];
-  /** Empty: bubblewrap's own environment would be seen inside. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
+  /** The words of the launcher inside: all that is the command's and not the jail's. */
+  readonly inner: readonly string[];
   readonly descriptors: readonly mounts.JailDescriptor[];
   /** Where the workspace is inside. */
   readonly workspace: string;
@@ -78,32 +73,35 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
   const argsFd = allot({ role: 'args' });
   const args = [
     ...namespaceOptions(terms, host),
-    ...environmentOptions(terms.env),
+    // Nothing of the jail but its launcher has no variables: the command's come with its words.
+    '--clearenv',
     ...['--seccomp', String(allot({ role: 'seccomp', bytes: host.seccomp }))],
-    ...['--json-status-fd', String(allot({ role: 'json-status' }))],
     ...mounts.systemOptions(host.systemRoots),
     ...mounts.etcOptions(host.etc, terms.egress !== 'strict', allot),
     ...mounts.memoryOptions(terms.limits.memoryBytes),
     ...mounts.launcherOptions(allot),
     ...mounts.bindOptions(terms, place, allot),
     ...['--remount-ro', '/'],
-    ...['--chdir', moveInside(terms.cwd, terms.workspace, place.inside)],
+    ...['--chdir', '/'],
   ];
   const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
-  const jail = [
-    ...['bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, 'mode=run'],
+  const wordsFd = allot({ role: 'words' });
+  const inner = [
+    'mode=run',
     ...limitWords(terms.limits, standing),
-    ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`, 'facts=1', '--'],
-    ...[moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
+    ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`],
+    `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
+    ...environmentWords(insideEnvironment(terms.env)),
+    ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
-  const outer = outerWords(host, descriptors, allot);
   return {
     ok: true,
-    file: outer.length > 0 ? host.launcher : host.bwrap,
-    argv: [...outer, ...jail],
+    words: [
+      ...outerWords(host, descriptors, allot),
+      ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
+    ],
     args,
-    env: {},
-    cwd: '/',
+    inner,
     descriptors,
     workspace: place.inside,
     expected: expectation(terms, place.inside, standing),
@@ -120,30 +118,24 @@ function namespaceOptions(terms: ProcessTerms, host: JailHost): readonly string[
   ];
 }
 
-function environmentOptions(env: ProcessTerms['env']): readonly string[] {
-  const inside: Readonly<Record<string, string>> = {
-    PATH: JAIL_PATH,
-    ...env,
-    HOME: JAIL_HOME,
-    TMPDIR: JAIL_TMP,
-  };
-  const names = Object.keys(inside).sort();
-  return ['--clearenv', ...names.flatMap((name) => ['--setenv', name, inside[name] ?? ''])];
+function insideEnvironment(env: ProcessTerms['env']): ProcessTerms['env'] {
+  return { PATH: JAIL_PATH, ...env, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
 }
 
-/** The stage before bubblewrap, where there is something to do that it cannot: ids, groups, idmapped workspace. */
+/** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace. */
 function outerWords(
   host: JailHost,
   descriptors: readonly mounts.JailDescriptor[],
   allot: mounts.Allot,
 ): readonly string[] {
-  if (host.asRoot === null && host.cgroupDescriptors === 0) return [];
   const keep = descriptors.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
   const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
-  const identity = host.asRoot === null ? [] : identityWords(host.asRoot, workspaceFd);
+  const { asRoot } = host;
+  const identity =
+    asRoot === null ? [] : identityWords(asRoot, { workspaceFd, mapFd: allot({ role: 'map', asRoot }) });
   const indices = Array.from({ length: host.cgroupDescriptors }, (_, index) => index);
   const groups = indices.map((index) => `cgroup=${allot({ role: 'cgroup', index })}`);
-  return ['palisade-launcher', 'mode=exec', ...identity, ...groups, ...keep, '--', host.bwrap];
+  return ['mode=exec', ...identity, ...groups, ...keep];
 }
 
 function checkHost(host: JailHost): PlanRefusal | null {
@@ -169,8 +161,8 @@ function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | nul
   );
 }
 
-function checkLength({ argv, args }: JailPlan): PlanRefusal | null {
-  const words = argv.length + args.length;
+function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
+  const words = outer.length + args.length;
   if (words <= MOST_WORDS) return null;
   return unenforceable(
     `Cannot build the jail: it takes ${words} words, expected at most ${MOST_WORDS}`,

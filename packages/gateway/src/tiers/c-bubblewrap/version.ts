@@ -10,15 +10,7 @@ export const NESTED_MOUNTS_SINCE: BwrapVersion = [0, 12, 0];
 
 /** Every option that a jail cannot do without. */
 export const REQUIRED_OPTIONS = [
-  ...[
-    '--args',
-    '--seccomp',
-    '--json-status-fd',
-    '--as-pid-1',
-    '--new-session',
-    '--die-with-parent',
-    '--cap-drop',
-  ],
+  ...['--args', '--seccomp', '--as-pid-1', '--new-session', '--die-with-parent', '--cap-drop'],
   ...[
     '--unshare-user',
     '--unshare-ipc',

@@ -3,9 +3,9 @@
  * read, and that is all yet: no launcher reports from inside, so nothing proves the walls, and a run that nobody can
  * prove does not count as held. Written from the documentation of the system, not tried on it.
  */
-import type { LimitName } from '../../core/process.ts';
+import type { LimitName, ProcessTerms } from '../../core/process.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
-import type { CommandPlan, CommandTier } from '../process/command-plan.ts';
+import type { CommandPlan, CommandTier, RunPlace } from '../process/command-plan.ts';
 import { findProgram, type Lack, type Program } from '../process/machine.ts';
 import { planSeatbelt, type SeatbeltHost, type SeatbeltPlan } from './plan.ts';
 
@@ -14,6 +14,14 @@ export type SeatbeltFindings = SeatbeltHost & {
   readonly sandboxExecSha256: string;
   /** Limits that the operator has said may go unheld here; any other that cannot be held refuses the run. */
   readonly mayGoUnheld: readonly LimitName[];
+};
+
+/** A command with its sandbox; it has no launcher, so its parts are those of a process. */
+export type SeatbeltCommand = Pick<SeatbeltPlan, 'ok' | 'file' | 'argv' | 'env' | 'cwd'> &
+  Pick<CommandPlan, 'missing'>;
+
+export type SeatbeltTier = Omit<CommandTier, 'plan'> & {
+  readonly plan: (terms: ProcessTerms, place: RunPlace) => SeatbeltCommand | PlanRefusal;
 };
 
 const SANDBOX_EXEC = ['/usr/bin/sandbox-exec'];
@@ -33,7 +41,7 @@ export function findSandboxExec(platform: NodeJS.Platform, paths = SANDBOX_EXEC)
 }
 
 /** The tier that these findings give. It plans; whoever would start the plan is told that nothing proves it. */
-export function seatbeltTier(found: SeatbeltFindings): CommandTier {
+export function seatbeltTier(found: SeatbeltFindings): SeatbeltTier {
   const { sandboxExecSha256 } = found;
   return {
     name: 'c',
@@ -67,7 +75,7 @@ function refuseUnheld({ unheld }: SeatbeltPlan, mayGoUnheld: readonly LimitName[
   );
 }
 
-function commandOf({ file, argv, env, cwd }: SeatbeltPlan): CommandPlan {
+function commandOf({ file, argv, env, cwd }: SeatbeltPlan): SeatbeltCommand {
   const missing = () => 'nobody reports from inside a Seatbelt sandbox, expected the launcher';
-  return { ok: true, file, argv, args: [], env, cwd, descriptors: [], missing };
+  return { ok: true, file, argv, env, cwd, missing };
 }

@@ -17,6 +17,11 @@ export class ByteStore {
     return this.#length;
   }
 
+  /** The last bytes, at most so many. */
+  tail(count: number): Uint8Array {
+    return this.bytes().subarray(Math.max(0, this.#length - count));
+  }
+
   append(chunk: Uint8Array): void {
     let rest = chunk;
     while (rest.length > 0) {

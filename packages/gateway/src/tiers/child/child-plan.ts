@@ -1,26 +1,29 @@
 import { isAbsolute } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
-import type { StreamName } from './capture.ts';
+import type { ByteStore, StreamName } from './capture.ts';
 
 /** What the child finds at a number from 3 on. */
 export type Descriptor =
-  /** A descriptor of ours; it stays ours to close. */
-  | { readonly kind: 'open'; readonly fd: number }
+  /** A descriptor of ours; it stays ours to close. It is for reading, unless it says otherwise. */
+  | { readonly kind: 'open'; readonly fd: number; readonly writes?: true }
   /** We write these and close our end. */
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   /** We read so much of what is written there and drop the rest. */
   | { readonly kind: 'read'; readonly maxBytes: number }
   /** We keep our end open until the child shall end. */
-  | { readonly kind: 'hold' };
+  | { readonly kind: 'hold' }
+  /** A user namespace in which the owner of files is another user; only the starter can make it. */
+  | {
+      readonly kind: 'map';
+      readonly owner: { readonly uid: number; readonly gid: number };
+      readonly uid: number;
+      readonly gid: number;
+    }
+  /** What is written there, and when, is the matter of whoever starts the child. */
+  | { readonly kind: 'later' };
 
-/** All that makes a child: nothing of it is looked up, completed or inherited. */
-export type ChildPlan = {
-  /** Absolute: no search path is asked. */
-  readonly file: string;
-  /** The words of the command, its own name first. */
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
+/** What a child finds, and how far it may go. */
+export type ChildTerms = {
   /** The numbers 3, 4 and so on. */
   readonly descriptors: readonly Descriptor[];
   readonly stdin: Uint8Array | null;
@@ -31,12 +34,30 @@ export type ChildPlan = {
   readonly graceMs: number;
 };
 
+/** All that makes a child: nothing of it is looked up, completed or inherited. */
+export type ChildPlan = ChildTerms & {
+  /** Absolute: no search path is asked. */
+  readonly file: string;
+  /** The words of the command, its own name first. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+};
+
+/** A child that the starter makes: a launcher with these words, without an environment, at the root. */
+export type StartPlan = ChildTerms & { readonly words: readonly string[] };
+
 export type ChildWatch = {
   readonly signal: AbortSignal;
   /** Told of each piece of output within the quota as it comes. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
   /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */
   readonly onRead?: (index: number) => void;
+  /**
+   * Looks at what came on such a descriptor: once the child has said there that all is over, how many bytes of output
+   * belong to it; null before. What the child itself does from then on is nobody's concern.
+   */
+  readonly lastWord?: (index: number, said: ByteStore) => number | null;
   readonly clock: Clock;
 };
 
@@ -64,17 +85,29 @@ export type ChildEnd = {
 
 /** Boundary: a plan with a word that the system would cut short, or a number that holds nothing back, does not start. */
 export function isSound(plan: ChildPlan): boolean {
-  const { file, args, env, cwd, descriptors, outputBytes, wallMs, graceMs } = plan;
+  const { file, args, env, cwd } = plan;
   const names = Object.keys(env);
-  const words = [file, cwd, ...args, ...names, ...Object.values(env)];
-  const counts = [outputBytes, wallMs, graceMs, ...descriptors.map(numberOf)];
   return (
     isAbsolute(file) &&
     args.length > 0 &&
-    words.every((word) => !word.includes('\0')) &&
+    areWords([file, cwd, ...args, ...names, ...Object.values(env)]) &&
     names.every((name) => name !== '' && !name.includes('=')) &&
-    counts.every((count) => Number.isSafeInteger(count) && count >= 0)
+    areSoundTerms(plan)
   );
+}
+
+/** The same of a plan for the starter. */
+export function isSoundStart(plan: StartPlan): boolean {
+  return areWords(plan.words) && areSoundTerms(plan);
+}
+
+function areWords(words: readonly string[]): boolean {
+  return words.every((word) => !word.includes('\0'));
+}
+
+function areSoundTerms({ descriptors, outputBytes, wallMs, graceMs }: ChildTerms): boolean {
+  const counts = [outputBytes, wallMs, graceMs, ...descriptors.map(numberOf)];
+  return counts.every((count) => Number.isSafeInteger(count) && count >= 0);
 }
 
 function numberOf(descriptor: Descriptor): number {
@@ -83,6 +116,8 @@ function numberOf(descriptor: Descriptor): number {
       return descriptor.fd;
     case 'read':
       return descriptor.maxBytes;
+    case 'map':
+      return Math.min(descriptor.owner.uid, descriptor.owner.gid, descriptor.uid, descriptor.gid);
     default:
       return 0;
   }

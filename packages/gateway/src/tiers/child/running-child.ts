@@ -1,19 +1,16 @@
-import type { ChildProcess } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { ByteStore, Capture, type StreamName } from './capture.ts';
-import type { ChildEnd, ChildPlan, ChildWatch, StopReason } from './child-plan.ts';
+import type { ChildEnd, ChildTerms, ChildWatch, StopReason } from './child-plan.ts';
+import { type End, type Exit, endsOf, type LiveChild } from './live-child.ts';
 
 export type Started = {
-  readonly child: ChildProcess;
-  readonly plan: ChildPlan;
+  readonly child: LiveChild;
+  readonly plan: ChildTerms;
   readonly watch: ChildWatch;
   readonly startedMs: number;
 };
 
-type Exit = Pick<ChildEnd, 'exitCode' | 'signal' | 'wallMs' | 'spawnError'>;
-
-/** After standard input, output and error. */
-const FIRST_DESCRIPTOR = 3;
+type Ended = Exit & Pick<ChildEnd, 'wallMs'>;
 
 /** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -21,20 +18,22 @@ const MAX_TIMER_MS = 2_147_483_647;
 /** One child from its start to its end. When `ended` settles, no descriptor, timer or listener of it is left. */
 export class RunningChild {
   readonly ended: Promise<ChildEnd>;
-  readonly #child: ChildProcess;
-  readonly #plan: ChildPlan;
+  readonly #child: LiveChild;
+  readonly #plan: ChildTerms;
   readonly #watch: ChildWatch;
   readonly #startedMs: number;
   readonly #output: Capture;
   readonly #read: ByteStore[] = [];
-  readonly #holds: Duplex[] = [];
+  readonly #holds: End[] = [];
   /** The streams that have not come to their end. */
   readonly #reading = new Set<Duplex>();
-  readonly #cancel = () => this.#stop('cancelled');
+  readonly #cancel = () => this.cancel();
   /** There is one at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
   #timer: NodeJS.Timeout | undefined;
   #stopped: StopReason | null = null;
-  #exit: Exit | null = null;
+  #exit: Ended | null = null;
+  /** How much it wrote in all, once it has said so. */
+  #outputOfAll: number | null = null;
   #broken: { readonly error: unknown } | null = null;
   #settle: { resolve: (end: ChildEnd) => void; reject: (error: unknown) => void } | null = null;
 
@@ -51,13 +50,17 @@ export class RunningChild {
     this.#feed();
   }
 
+  /** Ends it as the signal of the watch would. */
+  cancel(): void {
+    this.#stop('cancelled');
+  }
+
   #listen(): void {
     const { signal } = this.#watch;
-    this.#child.once('exit', (exitCode, name) => this.#onExit({ exitCode, signal: name, spawnError: null }));
-    this.#child.on('error', (error) => this.#onError(error));
-    for (const socket of this.#sockets()) socket.on('error', ignore);
+    void this.#child.exited.then((exit) => this.#onExit(exit));
+    for (const end of endsOf(this.#child)) if (end instanceof Duplex) end.on('error', ignore);
     for (const name of ['stdout', 'stderr'] as const) {
-      this.#readAll(duplexOf(this.#child[name]), (chunk) => this.#take(name, chunk));
+      this.#readAll(this.#child[name], (chunk) => this.#take(name, chunk));
     }
     signal.addEventListener('abort', this.#cancel, { once: true });
     this.#after(this.#plan.wallMs, () => this.#stop('timed-out'));
@@ -67,10 +70,9 @@ export class RunningChild {
   #feed(): void {
     if (this.#plan.stdin !== null) this.#child.stdin?.end(this.#plan.stdin);
     for (const [index, descriptor] of this.#plan.descriptors.entries()) {
-      const socket = duplexOf(this.#child.stdio?.[FIRST_DESCRIPTOR + index]);
-      if (descriptor.kind === 'hold' && socket !== null) this.#holds.push(socket);
-      if (descriptor.kind === 'bytes') socket?.end(descriptor.bytes, () => socket.destroy());
-      if (descriptor.kind === 'read') this.#collect(socket, descriptor.maxBytes);
+      const end = this.#child.ends[index] ?? null;
+      if (descriptor.kind === 'hold' && end !== null) this.#holds.push(end);
+      if (descriptor.kind === 'read') this.#collect(end instanceof Duplex ? end : null, descriptor.maxBytes);
     }
   }
 
@@ -81,6 +83,8 @@ export class RunningChild {
     this.#readAll(socket, (chunk) => {
       store.append(chunk.subarray(0, maxBytes - store.length));
       this.#watch.onRead?.(index);
+      this.#outputOfAll ??= this.#watch.lastWord?.(index, store) ?? null;
+      this.#finishWhenSaid();
     });
   }
 
@@ -97,7 +101,10 @@ export class RunningChild {
   #take(stream: StreamName, chunk: Uint8Array): void {
     const kept = this.#output.take(stream, chunk);
     if (kept.length > 0) this.#tell(stream, kept);
-    if (!this.#output.isPassed) return;
+    if (!this.#output.isPassed) {
+      this.#finishWhenSaid();
+      return;
+    }
     // Boundary: past the quota nothing is read any more, or the child could go on until the kill arrives.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
@@ -126,36 +133,25 @@ export class RunningChild {
 
   #kill(): void {
     clearTimeout(this.#timer);
-    // Boundary: a child that never started has the number 0, and a signal to that reaches our own process group.
-    if (this.#child.pid === undefined) return;
-    this.#killGroup(this.#child.pid);
-    this.#child.kill('SIGKILL');
+    this.#child.kill();
   }
 
-  #killGroup(pid: number): void {
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // Nobody is left in it.
-    }
-  }
-
-  #onExit(exit: Omit<Exit, 'wallMs'>): void {
+  #onExit(exit: Exit): void {
+    if (this.#exit !== null) return;
     const wallMs = Math.ceil(this.#watch.clock.monotonicMs() - this.#startedMs);
     this.#exit = { ...exit, wallMs };
     this.#watch.signal.removeEventListener('abort', this.#cancel);
-    // Now and never later: while one of it lives the number of the group is not given away, afterwards it may be.
-    if (this.#child.pid !== undefined) this.#killGroup(this.#child.pid);
+    if (exit.spawnError !== null) this.#reading.clear();
     // Boundary: whoever left the group and still holds a pipe is waited for so long and no longer.
     this.#after(this.#plan.graceMs, () => this.#finish());
     this.#finishWhenRead();
   }
 
-  #onError(error: Error): void {
-    // A child that runs has errors too (a signal that cannot be sent); they do not end it.
-    if (this.#child.pid !== undefined) return;
-    this.#reading.clear();
-    this.#onExit({ exitCode: null, signal: null, spawnError: errorName(error) });
+  /** It has said that all is over, and all that it wrote is here: its own way out is not waited for. */
+  #finishWhenSaid(): void {
+    if (this.#outputOfAll === null || this.#output.length < this.#outputOfAll) return;
+    if (this.#exit === null) this.#onExit({ exitCode: null, signal: null, spawnError: null });
+    this.#finish();
   }
 
   #finishWhenRead(): void {
@@ -167,12 +163,12 @@ export class RunningChild {
     if (settle === null || this.#exit === null) return;
     this.#settle = null;
     clearTimeout(this.#timer);
-    for (const socket of this.#sockets()) socket.destroy();
+    for (const end of endsOf(this.#child)) end.destroy();
     if (this.#broken === null) settle.resolve(this.#endOf(this.#exit));
     else settle.reject(this.#broken.error);
   }
 
-  #endOf(exit: Exit): ChildEnd {
+  #endOf(exit: Ended): ChildEnd {
     return {
       ...exit,
       stdout: this.#output.bytes('stdout'),
@@ -184,25 +180,10 @@ export class RunningChild {
     };
   }
 
-  #sockets(): Duplex[] {
-    // Where descriptors ran out, Node leaves the list away.
-    return (this.#child.stdio ?? []).map(duplexOf).filter((socket) => socket !== null);
-  }
-
   #after(ms: number, act: () => void): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS));
   }
-}
-
-/** The name that the system gives an error. */
-export function errorName(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^E[A-Z0-9]+$/.test(code) ? code : 'EINVAL';
-}
-
-function duplexOf(stream: unknown): Duplex | null {
-  return stream instanceof Duplex ? stream : null;
 }
 
 function ignore(): void {}

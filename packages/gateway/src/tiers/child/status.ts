@@ -5,6 +5,8 @@
  * what has no end of line was not said.
  */
 
+import type { ByteStore } from './capture.ts';
+
 export type LauncherUsage = {
   readonly userUs: number;
   readonly systemUs: number;
@@ -38,6 +40,16 @@ export type LauncherStatus = {
 export type ParsedStatus =
   | { readonly ok: true; readonly value: LauncherStatus }
   | { readonly ok: false; readonly message: string };
+
+/** The end of a report: how much was written, and that all was said. */
+const LAST_WORD = /\noutput_bytes=(?<bytes>0|[1-9][0-9]{0,14})\nleft=[0-9]{1,15}\ndone=1\n$/;
+const LAST_WORD_BYTES = 128;
+
+/** How many bytes of output a launcher has passed on that has said its last word; null before it did. */
+export function lastWordIn(said: ByteStore): number | null {
+  const bytes = LAST_WORD.exec(Buffer.from(said.tail(LAST_WORD_BYTES)).toString('latin1'))?.groups?.bytes;
+  return bytes === undefined ? null : Number(bytes);
+}
 
 /** More than any machine has mounts for. */
 export const MAX_STATUS_BYTES = 262_144;

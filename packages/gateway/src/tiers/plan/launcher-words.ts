@@ -47,10 +47,18 @@ export function limitFacts(limits: ProcessLimits, standing: Standing): Readonly<
   return { ...Object.fromEntries(facts), 'rlimit.core': '0' };
 }
 
-/** The launcher's words for the ids of the run and the ownership of its workspace. */
-export function identityWords(asRoot: AsRoot, workspaceFd: number): readonly string[] {
-  const { uid, gid, owner } = asRoot;
-  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `owner=${owner.uid}:${owner.gid}`];
+/** The launcher's words for the environment of the command: these variables and no other. */
+export function environmentWords(env: Readonly<Record<string, string>>): readonly string[] {
+  const names = Object.keys(env).sort();
+  return names.map((name) => `set=${name}=${env[name] ?? ''}`);
+}
+
+/** The launcher's words for the ids of the run and the ownership of its workspace, which a user namespace maps. */
+export function identityWords(
+  { uid, gid }: AsRoot,
+  { workspaceFd, mapFd }: { readonly workspaceFd: number; readonly mapFd: number },
+): readonly string[] {
+  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${mapFd}`];
 }
 
 function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {

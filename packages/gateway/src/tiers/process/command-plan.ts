@@ -4,22 +4,25 @@ import type { PlanRefusal } from '../plan/unenforceable.ts';
 
 /** What a descriptor of a plan is for; the kinds of all tiers together. */
 export type Role =
-  | { readonly role: 'args' | 'json-status' | 'status' | 'control' | 'launcher' | 'workspace' }
+  | { readonly role: 'args' | 'status' | 'control' | 'words' | 'launcher' | 'workspace' }
   | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
   | { readonly role: 'bytes'; readonly path: string; readonly text: string }
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
-  | { readonly role: 'cgroup'; readonly index: number };
+  | { readonly role: 'cgroup'; readonly index: number }
+  | { readonly role: 'map'; readonly asRoot: AsRoot };
 
 /** A command with its sandbox, ready to be started. */
 export type CommandPlan = {
   readonly ok: true;
-  readonly file: string;
-  /** The command line, its own name first. */
-  readonly argv: readonly string[];
-  /** Options that go through a descriptor. */
+  /** The words of the launcher that is started. */
+  readonly words: readonly string[];
+  /** Options of bubblewrap, which go through a descriptor. */
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
+  /**
+   * The words of the launcher inside, which waits for them: all that is not the sandbox but the command in it. Null where
+   * one launcher does it all.
+   */
+  readonly inner: readonly string[] | null;
   readonly descriptors: readonly Role[];
   /** Says what the reported facts lack of what the plan holds; null when they prove it. */
   readonly missing: (facts: Readonly<Record<string, string>>) => string | null;

@@ -14,12 +14,10 @@ export type Sources = {
 
 export type OpenDescriptors = {
   readonly descriptors: readonly Descriptor[];
-  /** Which of the descriptors that are read is the launcher's. */
-  readonly statusIndex: number;
+  /** Which of all descriptors takes the words of the launcher inside; -1 where there is none. */
+  readonly wordsIndex: number;
   readonly close: () => void;
 };
-
-const MAX_JSON_BYTES = 65_536;
 
 /** Opens what the roles need, or refuses and leaves nothing open. */
 export function openDescriptors(roles: readonly Role[], sources: Sources): OpenDescriptors {
@@ -34,8 +32,8 @@ export function openDescriptors(roles: readonly Role[], sources: Sources): OpenD
   };
   try {
     const descriptors = roles.map((role) => descriptorOf(role, sources, open));
-    const read = roles.filter(({ role }) => role === 'status' || role === 'json-status');
-    return { descriptors, statusIndex: read.findIndex(({ role }) => role === 'status'), close };
+    const wordsIndex = roles.findIndex(({ role }) => role === 'words');
+    return { descriptors, wordsIndex, close };
   } catch (error) {
     close();
     throw error;
@@ -56,16 +54,20 @@ function descriptorOf(
       return { kind: 'bytes', bytes: Buffer.from(role.text) };
     case 'status':
       return { kind: 'read', maxBytes: MAX_STATUS_BYTES };
-    case 'json-status':
-      return { kind: 'read', maxBytes: MAX_JSON_BYTES };
     case 'control':
       return { kind: 'hold' };
+    case 'words':
+      return { kind: 'later' };
     case 'workspace':
       return { kind: 'open', fd: sources.workspaceFd };
     case 'launcher':
       return open(sources.launcher, constants.O_RDONLY | constants.O_NOFOLLOW);
     case 'cgroup':
-      return { kind: 'open', fd: groupFd(sources, role.index) };
+      return { kind: 'open', fd: groupFd(sources, role.index), writes: true };
+    case 'map': {
+      const { uid, gid, owner } = role.asRoot;
+      return { kind: 'map', owner, uid, gid };
+    }
     case 'pinned':
     case 'protected':
       return open(insideOf(sources.workspaceFd, role.path), constants.O_RDONLY | constants.O_NOFOLLOW);

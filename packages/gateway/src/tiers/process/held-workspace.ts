@@ -4,6 +4,8 @@ import { CodedError } from '../../core/coded-error.ts';
 
 export type HeldWorkspace = {
   readonly fd: number;
+  /** Tells it from every other directory that is there at the same time. */
+  readonly identity: string;
   readonly owner: { readonly uid: number; readonly gid: number };
   /** The path leads to the held directory. */
   readonly isInPlace: () => boolean;
@@ -27,7 +29,13 @@ export function holdWorkspace(path: string): HeldWorkspace {
       const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
       return now?.dev === dev && now.ino === ino;
     };
-    return { fd, owner: { uid: Number(uid), gid: Number(gid) }, isInPlace, close: () => closeSync(fd) };
+    return {
+      fd,
+      identity: `${dev}:${ino}`,
+      owner: { uid: Number(uid), gid: Number(gid) },
+      isInPlace,
+      close: () => closeSync(fd),
+    };
   } catch (error) {
     closeSync(fd);
     throw error;

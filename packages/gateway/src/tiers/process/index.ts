@@ -71,8 +71,8 @@ function describe(
     asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
   });
   if (!planned.ok) return null;
-  const { file, argv, args } = planned;
-  return { executor, limits: terms.limits, file, argv, args };
+  const { words, args, inner } = planned;
+  return { executor, limits: terms.limits, words, args, inner: inner ?? [] };
 }
 
 function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {

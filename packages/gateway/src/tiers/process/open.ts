@@ -5,12 +5,16 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessLimits } from '../../core/process.ts';
 import { type Cgroups, openCgroups } from '../cgroup/cgroups.ts';
 import { type Swept, sweepCgroups } from '../cgroup/sweep.ts';
+import type { StartPlan } from '../child/child-plan.ts';
 import { LaunchQueue } from '../child/queue.ts';
+import { Starter } from '../child/starter.ts';
 import type { Tier } from '../tier.ts';
+import { Closings } from './closings.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers, type TierRow } from './inspect.ts';
 import { textOf } from './machine.ts';
 import type { ProbeOptions } from './probe.ts';
+import { WarmBoxes } from './warm-boxes.ts';
 
 export type CommandOptions = {
   readonly clock: Clock;
@@ -22,6 +26,8 @@ export type CommandOptions = {
   readonly isGone: (process: string) => boolean;
   /** The limits of runs that ask for none. */
   readonly limits: ProcessLimits;
+  /** How many sandboxes stand ready for each workspace. */
+  readonly warm: number;
 };
 
 export type Commands = {
@@ -32,6 +38,8 @@ export type Commands = {
   readonly inspect: () => Promise<readonly TierRow[]>;
   /** Ends what gateways that were killed have left of their runs. Where there is nothing, it looks and is done. */
   readonly sweep: () => Promise<Swept>;
+  /** Lets go of sandboxes that stand ready, and of the process that starts them. */
+  readonly close: () => Promise<void>;
 };
 
 /** More launches at once than this only wait for each other. */
@@ -40,8 +48,14 @@ const PER_CORE = 2;
 /** Commands that run at once; the others wait for as long as their own time limit. */
 export const AT_ONCE = 64;
 
+/** A sandbox that stands ready shows the system as it was when it was made, so it never gets old. */
+const IDLE_MS = 60_000;
+
 export function openCommands(options: CommandOptions): Commands {
   const { clock, launchers, firstUid, owner, isGone, limits } = options;
+  const starter = new Starter();
+  const closing = new Closings(AT_ONCE);
+  const warm = new WarmBoxes({ size: options.warm, idleMs: IDLE_MS });
   const cgroups = openCgroups({
     mountinfo: textOf('/proc/self/mountinfo'),
     selfCgroup: textOf('/proc/self/cgroup'),
@@ -68,12 +82,19 @@ export function openCommands(options: CommandOptions): Commands {
     runs,
     runAs,
     limits,
+    warm,
+    closing,
+    start: (launcher: string, plan: StartPlan) => starter.start(launcher, plan),
     makeGroup: (id: string, { limits }: { limits: { memoryBytes: number; processes: number } }) =>
       makeGroup(id, { memoryBytes: limits.memoryBytes, processes: limits.processes + HELPERS }),
   };
   const sweep = () => sweepCgroups(cgroups, isGone);
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
-  return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions, inspect, sweep };
+  const close = async () => {
+    await Promise.all([warm.close(), closing.finish()]);
+    starter.close();
+  };
+  return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions, inspect, sweep, close };
 }
 
 /** In the group as well: the launcher or bubblewrap outside, and the first process of the namespaces. */

@@ -60,7 +60,6 @@ export async function probeB(options: ProbeOptions): Promise<ProbedB> {
   // It only stands in for namespaces, so the first call does not wait for it where there are some.
   const hasLandlock = !namespaces.ok && (await tryLandlock(launcher.path, options)).ok;
   const found: ProcessFindings = {
-    launcher: launcher.path,
     launcherSha256: launcher.sha256,
     hasNamespaces: namespaces.ok,
     hasLandlock,
@@ -88,7 +87,6 @@ export async function probeC(options: ProbeOptions): Promise<ProbedC> {
     bwrapSha256: bwrap.sha256,
     bwrapVersion,
     bwrapOptions: parseOptions(help ?? ''),
-    launcher: launcher.path,
     launcherSha256: launcher.sha256,
     systemRoots: hostPaths(SYSTEM_ROOTS.map(({ path }) => path)),
     etc: hostPaths(ETC_BINDS.map(({ path }) => path)),

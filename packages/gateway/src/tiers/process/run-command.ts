@@ -9,36 +9,31 @@ import { CodedError } from '../../core/coded-error.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
-import type { RunGroup } from '../cgroup/run-group.ts';
 import type { LaunchQueue } from '../child/queue.ts';
-import { runChild } from '../child/start-child.ts';
+import type { ChildEnd } from '../child/start-child.ts';
 import { type LauncherStatus, parseStatus } from '../child/status.ts';
 import type { RunResult, Ties } from '../tier.ts';
+import { type Box, type BoxKit, demandPlan, identityOf, openBox, runInBox, statusOf } from './box.ts';
+import type { Closings } from './closings.ts';
 import type { CommandPlan, CommandTier } from './command-plan.ts';
 import { CpuWatch } from './cpu-watch.ts';
-import { type OpenDescriptors, openDescriptors } from './descriptors.ts';
 import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
 import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
 import { type Before, lookAfter, lookBefore } from './hygiene.ts';
+import type { WarmBoxes } from './warm-boxes.ts';
 
 /** What all runs of a gateway share. */
-export type CommandKit = {
+export type CommandKit = BoxKit & {
   readonly clock: Clock;
   /** Holds a place while a sandbox is built: more at once only wait for each other. */
   readonly queue: LaunchQueue;
   /** Holds a place for as long as a command runs. */
   readonly runs: LaunchQueue;
-  /** The launcher's file. */
-  readonly launcher: string;
-  /** A group for a run, or null where this machine gives none. */
-  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
-  /** The user of runs where the gateway is root; null where it is not. */
-  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+  /** Sandboxes that stand ready. */
+  readonly warm: WarmBoxes;
+  /** Sandboxes whose commands have ended. */
+  readonly closing: Closings;
 };
-
-/** The launcher holds the limits itself; ours stands behind it, a little later. */
-const BEHIND_MS = 2_000;
-const GRACE_MS = 500;
 
 /** Runs the command of a granted call to its end. */
 export async function runCommand(
@@ -95,27 +90,62 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
   const job = { ...asked, terms: withTimeLeft(asked, kit.clock) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
-  let group: RunGroup | null = null;
-  let open: OpenDescriptors | null = null;
-  let watch: CpuWatch | null = null;
+  let ready: Ready | null = null;
   try {
     const before = await lookBefore(terms.workspace);
-    group = kit.makeGroup(job.id, terms);
-    const cgroupFds = group?.descriptors ?? [];
-    const plan = demandPlan(tier, terms, { kit, held, cgroups: cgroupFds.length });
-    const sources = { args: plan.args, workspaceFd: held.fd, launcher: kit.launcher, cgroupFds };
-    open = openDescriptors(plan.descriptors, sources);
-    watch = new CpuWatch(group, terms.limits.cpuMs);
     demandUnchanged(job, held);
-    const signal = AbortSignal.any([ties.signal, watch.signal]);
-    const ran = await start(kit, { plan, job, open }, { ...ties, signal });
+    const wish = { id: job.id, terms, held };
+    ready = await readyBox(kit, tier, wish);
+    // Once more where the command has not begun: a sandbox takes its time to stand.
+    if (ready.plan.inner !== null) demandUnchanged(job, held);
+    let ran = await start(kit, { ready, job }, ties);
+    if (ready.isWarm && hasNotBegun(ran)) {
+      await kit.closing.add(ready.box.close());
+      ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
+      ran = await start(kit, { ready, job }, ties);
+    }
     // What is told is the limit that was asked for, not what the wait had left of it.
-    return await resultOf(tier, { ...ran, plan, terms: asked.terms, group, before });
+    return await resultOf(tier, { ...ran, ready, terms: asked.terms, before });
   } finally {
-    watch?.close();
-    open?.close();
     held.close();
-    await group?.remove().catch(() => undefined);
+    if (ready !== null) await kit.closing.add(ready.box.close());
+  }
+}
+
+/** A box for the command with its plan, and whether it stood there already. */
+type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
+type Wish = Parameters<typeof openBox>[2];
+
+async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
+  const { terms, held } = wish;
+  const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
+  for (let box = kit.warm.take(key); box !== null; box = kit.warm.take(key)) {
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
+    // Boundary: a box for other terms, however little they differ, is none for these.
+    if (terms.stdin === null && box.identity === identityOf(plan, terms)) {
+      kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+      return { box, plan, isWarm: true };
+    }
+    await box.close();
+  }
+  const opened = await openBox(kit, tier, wish);
+  if (opened.plan.inner !== null)
+    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+  return { ...opened, isWarm: false };
+}
+
+/** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
+async function spareBox(kit: CommandKit, tier: CommandTier, { id, terms, held }: Wish): Promise<Box | null> {
+  const again = holdWorkspace(terms.workspace);
+  try {
+    if (again.identity !== held.identity) return null;
+    const wish = { id, terms: { ...terms, stdin: null }, held: again };
+    const { box } = await openBox(kit, tier, wish);
+    if (!('error' in box.child)) return box;
+    await box.close();
+    return null;
+  } finally {
+    again.close();
   }
 }
 
@@ -135,62 +165,45 @@ function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   );
 }
 
-function demandPlan(
-  tier: CommandTier,
-  terms: ProcessTerms,
-  { kit, held, cgroups }: { kit: CommandKit; held: HeldWorkspace; cgroups: number },
-): CommandPlan {
-  const asRoot = kit.runAs === null ? null : { ...kit.runAs, owner: held.owner };
-  const plan = tier.plan(terms, { cgroups, asRoot });
-  if (plan.ok) return plan;
-  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
-}
-
-type Started = {
-  readonly end: Awaited<ReturnType<typeof runChild>>;
-  readonly status: LauncherStatus | null;
-};
+type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
 
 async function start(
   { clock }: CommandKit,
-  { plan, job, open }: { plan: CommandPlan; job: Job; open: OpenDescriptors },
-  { signal, onOutput }: Ties,
+  { ready, job }: { readonly ready: Ready; readonly job: Job },
+  ties: Ties,
 ): Promise<Started> {
-  const { file, argv: args, env, cwd } = plan;
-  const { terms, onBegun } = job;
-  const { wallMs, outputBytes } = terms.limits;
-  const onRead = (index: number) => {
-    if (index === open.statusIndex) onBegun();
-  };
-  const end = await runChild(
-    {
-      ...{ file, args, env, cwd, descriptors: open.descriptors },
-      stdin: terms.stdin === null ? null : Buffer.from(terms.stdin),
-      outputBytes,
-      wallMs: wallMs + BEHIND_MS,
-      graceMs: GRACE_MS,
-    },
-    { signal, clock, onRead, ...(onOutput === undefined ? {} : { onOutput }) },
+  const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
+  const signal = AbortSignal.any([ties.signal, cpu.signal]);
+  const watch = { ...ties, signal, clock, onRead: job.onBegun };
+  const end = await runInBox(ready.box, { plan: ready.plan, terms: job.terms }, watch).finally(() =>
+    cpu.close(),
   );
-  const parsed = parseStatus(end.read[open.statusIndex] ?? new Uint8Array(0));
+  const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
 }
 
-type Finished = Started & {
-  readonly plan: CommandPlan;
-  readonly terms: ProcessTerms;
-  readonly group: RunGroup | null;
-  readonly before: Before;
-};
+/** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
+function hasNotBegun({ end, status }: Started): boolean {
+  return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
+}
+
+type Finished = Started & { readonly ready: Ready; readonly terms: ProcessTerms; readonly before: Before };
 
 async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
-  const { end, status, terms, group, before } = finished;
+  const { end, status, terms, before } = finished;
+  const { box, plan, isWarm } = finished.ready;
+  const { group } = box;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const after = await lookAfter(terms.workspace, before);
   const verdict = proven(finished) ?? verdictOf(ran);
   const limit = verdict.kind === 'ok' ? null : verdict.limit;
   const output = { ...outputOfRun(ran, limit), ...after };
-  const isolation = { ...tier.about, ...(group?.facts() ?? { cgroup_kind: 'none' }), ...status?.facts };
+  const isolation = {
+    ...tier.about,
+    ...(plan.inner === null ? {} : { started: isWarm ? 'warm' : 'cold' }),
+    ...(group?.facts() ?? { cgroup_kind: 'none' }),
+    ...status?.facts,
+  };
   const cpuMs = cpuMsCharged(ran);
   return {
     ending:
@@ -209,9 +222,9 @@ async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResul
 }
 
 /** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
-function proven({ status, plan }: Finished): Verdict | null {
+function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
-  const missing = plan.missing(status.facts);
+  const missing = ready.plan.missing(status.facts);
   if (missing === null) return null;
   const message = `Cannot vouch for the sandbox: ${missing}`;
   return { kind: 'failed', code: 'tier/unproven', message, limit: null };

@@ -10,21 +10,17 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
-import type { RunGroup } from '../cgroup/run-group.ts';
-import { runChild } from '../child/start-child.ts';
 import { type Attempt, attemptOf, type Facts, type Fault, faultWords } from './attempt.ts';
+import { type Box, type BoxKit, openBox, runInBox, statusOf } from './box.ts';
 import type { CommandPlan } from './command-plan.ts';
-import { openDescriptors } from './descriptors.ts';
 import { fixOf, type ReadSetting } from './fix-of.ts';
 import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
 import { HARMLESS, textOf } from './machine.ts';
 import type { Found } from './probe.ts';
 
 /** What a trial needs beside the tier. */
-export type TrialKit = {
+export type TrialKit = Omit<BoxKit, 'launcher'> & {
   readonly clock: Clock;
-  readonly runAs: { readonly uid: number; readonly gid: number } | null;
-  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
   /** The limits of runs that ask for none. */
   readonly limits: ProcessLimits;
   /** How settings of the kernel are read when a fix is looked for. */
@@ -44,7 +40,6 @@ export type Trial =
     };
 
 const PATIENCE_MS = 10_000;
-const GRACE_MS = 500;
 const NOBODY_READ = `sha256:${'0'.repeat(64)}` as Digest;
 const UNPROVEN_FIX =
   'Do not run commands in this tier here: install the updates of your system, then run `palisade doctor` again.';
@@ -53,24 +48,22 @@ const UNPROVEN_FIX =
 export async function tryTier({ tier, launcher }: Found, kit: TrialKit): Promise<Trial> {
   let workspace: string | null = null;
   let held: HeldWorkspace | null = null;
-  let group: RunGroup | null = null;
+  let box: Box | null = null;
   try {
     workspace = makeWorkspace();
     held = holdWorkspace(workspace);
     const terms = trialTerms(workspace, kit.limits);
-    group = kit.makeGroup(`trial-${tier.name}`, terms);
-    const cgroupFds = group?.descriptors ?? [];
-    const asRoot = kit.runAs === null ? null : { ...kit.runAs, owner: held.owner };
-    const plan = tier.plan(terms, { cgroups: cgroupFds.length, asRoot });
-    if (!plan.ok) return { ok: false, why: plan.message, fix: plan.remedy, fault: null, facts: null };
-    const sources = { args: plan.args, workspaceFd: held.fd, launcher, cgroupFds };
-    return judge(plan, await start(plan, sources, kit), kit.readSetting ?? textOf);
+    const opened = await openBox({ ...kit, launcher }, tier, { id: `trial-${tier.name}`, terms, held });
+    box = opened.box;
+    const signal = new AbortController().signal;
+    const end = await runInBox(box, { plan: opened.plan, terms }, { signal, clock: kit.clock });
+    return judge(opened.plan, attemptOf(end, statusOf(end)), kit.readSetting ?? textOf);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     return { ok: false, why: error.message, fix: error.remedy, fault: null, facts: null };
   } finally {
     held?.close();
-    await group?.remove().catch(() => undefined);
+    await box?.close();
     if (workspace !== null) rmSync(workspace, { recursive: true, force: true });
   }
 }
@@ -97,27 +90,6 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
     limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
     ...{ egress: 'strict', readOnly: [], protectedPaths: [] },
   };
-}
-
-async function start(
-  plan: CommandPlan,
-  sources: Parameters<typeof openDescriptors>[1],
-  { clock, limits }: TrialKit,
-): Promise<Attempt> {
-  const { file, argv: args, env, cwd } = plan;
-  const open = openDescriptors(plan.descriptors, sources);
-  try {
-    const end = await runChild(
-      {
-        ...{ file, args, env, cwd, descriptors: open.descriptors, stdin: null },
-        ...{ outputBytes: limits.outputBytes, wallMs: PATIENCE_MS, graceMs: GRACE_MS },
-      },
-      { signal: new AbortController().signal, clock },
-    );
-    return attemptOf(end, end.read[open.statusIndex]);
-  } finally {
-    open.close();
-  }
 }
 
 function judge(plan: CommandPlan, attempt: Attempt, read: ReadSetting): Trial {

@@ -19,6 +19,7 @@ import type { ProcessTerms } from '../../../src/core/process.ts';
 import type { HostPath, JailDescriptor } from '../../../src/tiers/c-bubblewrap/mounts.ts';
 import { type JailHost, type JailPlan, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
+import { wordsBytes } from '../../../src/tiers/child/starter-frames.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost } from './sample-host.ts';
 
@@ -27,7 +28,7 @@ const RUN_ID = 60001;
 const ORDINARY = IS_ROOT ? { uid: RUN_ID, gid: RUN_ID } : {};
 
 export type Said = { readonly code: number | null; readonly out: string; readonly errors: string };
-export type JailSaid = Said & { readonly plan: JailPlan; readonly json: string; readonly status: string };
+export type JailSaid = Said & { readonly plan: JailPlan; readonly status: string };
 export type JailRequest = {
   readonly workspace: string;
   readonly argv: readonly [string, ...string[]];
@@ -42,6 +43,17 @@ export type JailRequest = {
   readonly meanwhile?: () => void;
 };
 
+/** Takes its words as the launcher does, and becomes the command. */
+const STAND = `#!/usr/bin/python3
+import os, sys
+words = open(int(sys.argv[1].removeprefix('words=')), 'rb').read()[4:].split(b'\\0')[:-1]
+at = words.index(b'--')
+keys = [word.split(b'=', 1) for word in words[:at]]
+os.chdir(dict(keys)[b'cwd'])
+env = dict(value.split(b'=', 1) for key, value in keys if key == b'set')
+os.execve(words[at + 1], words[at + 2:], env)
+`;
+
 /** A directory for the run beside one that holds a secret, both outside /tmp and of the run's user. */
 export function makePlaces(parent = '/var/tmp'): { workspace: string; secret: string; stand: string } {
   const root = mkdtempSync(`${parent}/palisade-test-`);
@@ -54,7 +66,7 @@ export function makePlaces(parent = '/var/tmp'): { workspace: string; secret: st
   mkdirSync(`${root}/hidden`);
   writeFileSync(secret, 'hunter2\n');
   // It does what the launcher does last: it becomes the command.
-  writeFileSync(stand, '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nf=$2\nshift 3\nexec "$f" "$@"\n');
+  writeFileSync(stand, STAND);
   chmodSync(`${root}/hidden`, 0o700);
   if (IS_ROOT) for (const path of [workspace, secret]) chownSync(path, RUN_ID, RUN_ID);
   return { workspace, secret, stand };
@@ -78,23 +90,21 @@ export async function runJail(request: JailRequest): Promise<JailSaid> {
   const plan = { ...planned, args: request.change?.(planned.args) ?? planned.args };
   const opened = plan.descriptors.map((descriptor) => open(descriptor, workspace, launcher));
   request.meanwhile?.();
-  const child = spawn(plan.file, plan.argv.slice(1), {
+  // What stands before bubblewrap is the outer launcher's; here this process drops its rights instead.
+  const [bwrap = '', argv0 = '', ...args] = plan.words.slice(plan.words.indexOf('--') + 1);
+  const child = spawn(bwrap, args, {
     ...ORDINARY,
-    argv0: plan.argv[0] ?? '',
-    cwd: plan.cwd,
-    env: request.env ?? plan.env,
+    argv0,
+    cwd: '/',
+    env: request.env ?? {},
     stdio: ['ignore', 'pipe', 'pipe', ...opened],
   });
   for (const fd of opened) if (typeof fd === 'number') closeSync(fd);
   const pipe = (role: string) =>
     child.stdio[3 + plan.descriptors.findIndex((d) => d.role === role)] as Duplex;
   feed(child, plan);
-  const [said, json, status] = await Promise.all([
-    say(child),
-    text(pipe('json-status')),
-    text(pipe('status')),
-  ]);
-  return { ...said, plan, json, status };
+  const [said, status] = await Promise.all([say(child), text(pipe('status'))]);
+  return { ...said, plan, status };
 }
 
 /** Leaves words that stand one after the other out of options. */
@@ -144,6 +154,7 @@ function feed(child: ChildProcess, plan: JailPlan): void {
     // A jail that cannot be built reads nothing more; its own message says why.
     pipe.on('error', () => {});
     if (descriptor.role === 'args') pipe.end(plan.args.map((word) => `${word}\0`).join(''));
+    if (descriptor.role === 'words') pipe.end(wordsBytes(plan.inner));
     if (descriptor.role === 'seccomp') pipe.end(descriptor.bytes);
     if (descriptor.role === 'bytes') pipe.end(descriptor.text);
   });

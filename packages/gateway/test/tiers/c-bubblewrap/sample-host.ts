@@ -11,7 +11,6 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
     bwrap: '/usr/bin/bwrap',
     bwrapVersion: [0, 8, 0],
     bwrapOptions: [...REQUIRED_OPTIONS, '--ro-bind-fd', '--disable-userns'],
-    launcher: '/opt/palisade/palisade-launcher',
     seccomp: ALLOW_ALL,
     cgroupDescriptors: 0,
     asRoot: null,
@@ -48,8 +47,8 @@ export function showPlan(plan: JailPlan | PlanRefusal): string {
   const equal = Object.entries(plan.expected.equal).map(([name, value]) => `${name} = ${value}`);
   const { newNamespaces, mountsRw } = plan.expected;
   return [
-    `# file\n${plan.file}`,
-    `# command line\n${plan.argv.join(' ')}`,
+    `# words\n${plan.words.join(' ')}`,
+    `# words inside\n${plan.inner.join(' ')}`,
     `# options\n${options}`,
     `# descriptors\n${roles.join('\n')}`,
     `# expected facts\n${equal.join('\n')}\nnew namespaces = ${newNamespaces.join(' ')}`,

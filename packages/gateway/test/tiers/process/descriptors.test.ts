@@ -56,18 +56,8 @@ test('openDescriptors() turns each role into what the child finds there, in the 
     { kind: 'bytes', bytes: Buffer.from('é') },
     { kind: 'hold' },
     { kind: 'open', fd: given.workspaceFd },
-    { kind: 'open', fd: 71 },
+    { kind: 'open', fd: 71, writes: true },
   ]);
-});
-
-test.each<[Role['role'][], number]>([
-  [['status'], 0],
-  [['json-status', 'control', 'status'], 1],
-  [['status', 'json-status'], 0],
-  [['json-status'], -1],
-])('openDescriptors() tells which of those that are read is the launcher’s: %j', (names, index) => {
-  const roles = names.map((role) => ({ role }) as Role);
-  expect(openDescriptors(roles, sources()).statusIndex).toBe(index);
 });
 
 test('openDescriptors() opens the launcher anew for each run, and close() closes what it opened and nothing else', () => {

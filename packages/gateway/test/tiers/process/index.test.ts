@@ -5,7 +5,9 @@ import type { CheckedCall } from '../../../src/core/checked-call.ts';
 import { DEFAULT_LIMITS } from '../../../src/core/limits.ts';
 import { authorize } from '../../../src/policy/authorize.ts';
 import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
+import { Closings } from '../../../src/tiers/process/closings.ts';
 import { commandTiers } from '../../../src/tiers/process/index.ts';
+import { WarmBoxes } from '../../../src/tiers/process/warm-boxes.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
 import { sampleTerms } from '../terms.ts';
 import { fakeBwrap, machine, openDirectory, trialKit } from './machine-sample.ts';
@@ -33,6 +35,8 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     clock,
     queue: new LaunchQueue({ width: 1, clock }),
     runs: new LaunchQueue({ width: 1, clock }),
+    warm: new WarmBoxes({ size: 0, idleMs: 1 }),
+    closing: new Closings(64),
   };
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
   const call = commandCall(openDirectory());

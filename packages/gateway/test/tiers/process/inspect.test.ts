@@ -7,6 +7,7 @@ import {
   launcherWithoutNamespaces,
   machine,
   script,
+  startHere,
   trialKit,
 } from './machine-sample.ts';
 
@@ -72,7 +73,7 @@ describe('inspectTiers()', () => {
 
   test('names the step, the errno and the stand-in where user namespaces are really off', async () => {
     const options = machine({ launchers: [launcherWithoutNamespaces()], runAs: null, bwraps: [] });
-    const rows = await inspect({ options, kit: trialKit({ runAs: null }) });
+    const rows = await inspect({ options, kit: trialKit({ runAs: null, start: startHere }) });
     expect(rowOf(rows, null, 'user namespaces')).toMatchObject({
       holds: false,
       detail: 'cannot be made: it failed at "namespaces" with ENOSPC',
@@ -101,7 +102,7 @@ describe('inspectTiers()', () => {
     const launcher = fakeLauncher(['launcher=1', ...facts, 'pid=2', 'exit=0', 'done=1'], 0);
     const rows = await inspect({
       options: machine({ launchers: [launcher], bwraps: [], runAs: null }),
-      kit: trialKit({ runAs: null }),
+      kit: trialKit({ runAs: null, start: startHere }),
     });
     expect(rowOf(rows, 'b', 'no_new_privs')).toMatchObject({ holds: true });
     expect(rowOf(rows, 'b', 'system call filter')).toMatchObject({

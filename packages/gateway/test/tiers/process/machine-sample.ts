@@ -2,6 +2,8 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { join, resolve } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
+import { spawnChild } from '../../../src/tiers/child/spawn-child.ts';
+import { Starter } from '../../../src/tiers/child/starter.ts';
 import type { ProbeOptions } from '../../../src/tiers/process/probe.ts';
 import type { TrialKit } from '../../../src/tiers/process/trial.ts';
 
@@ -16,8 +18,25 @@ export function machine(changes: Partial<ProbeOptions> = {}): ProbeOptions {
 }
 
 export function trialKit(changes: Partial<TrialKit> = {}): TrialKit {
-  return { clock, runAs: RUN_AS, makeGroup: () => null, limits: DEFAULT_SETTINGS.defaults, ...changes };
+  const starter = new Starter();
+  onTestFinished(() => starter.close());
+  return {
+    ...{ clock, runAs: RUN_AS, makeGroup: () => null, limits: DEFAULT_SETTINGS.defaults },
+    start: (launcher, plan) => starter.start(launcher, plan),
+    ...changes,
+  };
 }
+
+/** Starts launchers as children of this process: those that are no starters, because they are made up. */
+export const startHere: TrialKit['start'] = async (file, { words, descriptors, ...terms }) => {
+  // Only a starter hands out namespaces; a launcher without one makes its own for the owner.
+  const kept = descriptors.filter(({ kind }) => kind !== 'map');
+  const args = words.map((word) => (word.startsWith('map=') ? 'owner=0:0' : word));
+  return spawnChild({
+    ...terms,
+    ...{ file, args: ['palisade-launcher', ...args], env: {}, cwd: '/', descriptors: kept },
+  });
+};
 
 /** A directory that every user can walk to, gone with the test. */
 export function openDirectory(): string {
@@ -74,7 +93,10 @@ export function launcherWithoutNamespaces(): string {
   chmodSync(real, 0o755);
   const ordinary = IS_ROOT ? 'setpriv --reuid=61000 --regid=61000 --clear-groups' : '';
   const outside = 'bwrap --unshare-user --disable-userns --dev-bind / / --proc /proc --';
-  writeFileSync(path, `#!/bin/sh\nexport PATH=/usr/bin:/bin\nexec ${ordinary} ${outside} ${real} "$@"\n`);
+  // The directory of a trial is root's alone where root tries; here another user walks into it.
+  const reach = 'for word; do case $word in cwd=*) chmod 755 "${word#cwd=}" ;; esac; done';
+  const lines = ['#!/bin/sh', 'export PATH=/usr/bin:/bin', reach, `exec ${ordinary} ${outside} ${real} "$@"`];
+  writeFileSync(path, `${lines.join('\n')}\n`);
   chmodSync(path, 0o755);
   return path;
 }

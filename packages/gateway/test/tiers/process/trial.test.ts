@@ -11,6 +11,7 @@ import {
   openDirectory,
   script,
   setVariable,
+  startHere,
   trialKit,
 } from './machine-sample.ts';
 
@@ -45,8 +46,13 @@ describe('tryTier()', () => {
   test('finds out a bubblewrap that builds no jail', async () => {
     const copy = join(openDirectory(), 'launcher');
     copyFileSync(LAUNCHER, copy);
-    // Everything is as it should be, but the launcher runs on the host.
-    const lines = ['while [ "$1" != -- ]; do shift; done', 'shift 2', `exec ${copy} "$@"`];
+    // Everything is as it should be, but the launcher runs on the host, where it does not find the jail's directories.
+    const program = [
+      'import os, sys',
+      `words = open(int(sys.argv[-1].removeprefix("words=")), "rb").read()[4:].split(b"\\0")[:-1]`,
+      `os.execv("${copy}", [b"launcher"] + [word for word in words if not word.startswith(b"cwd=")])`,
+    ];
+    const lines = [`exec /usr/bin/python3 -c '${program.join('; ')}' "$@"`];
     const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.12.0', lines)] })));
     const trial = await tryTier(c, trialKit());
     expect(trial).toMatchObject({ ok: false, why: expect.stringContaining(', expected '), fault: null });
@@ -91,7 +97,7 @@ describe('tryTier()', () => {
   ])('names the step %s and its errno as the launcher reports them', async (step, errno, fix) => {
     const launcher = fakeLauncher(['launcher=1', `failed=${step} errno=1 ${errno}`], 125);
     const b = await found(probeB(machine({ launchers: [launcher] })));
-    const trial = await tryTier(b, trialKit({ readSetting: () => null }));
+    const trial = await tryTier(b, trialKit({ readSetting: () => null, start: startHere }));
     expect(trial).toMatchObject({
       ok: false,
       why: `it failed at "${step}" with ${errno}`,
@@ -102,6 +108,7 @@ describe('tryTier()', () => {
   test('does not take a report that makes no sense for a proof', async () => {
     const launcher = fakeLauncher(['launcher=1', 'fact.seccomp=2', 'fact.seccomp=2', 'exit=0', 'done=1'], 0);
     const b = await found(probeB(machine({ launchers: [launcher] })));
-    expect(await tryTier(b, trialKit())).toMatchObject({ ok: false, fault: { step: 'report' } });
+    const trial = await tryTier(b, trialKit({ start: startHere }));
+    expect(trial).toMatchObject({ ok: false, fault: { step: 'report' } });
   });
 });

@@ -84,9 +84,9 @@ function printPlan(
   row('paths', spell(plan.paths));
   row('hosts', spell(plan.hosts));
   for (const [name, value] of Object.entries(plan.limits)) row('limit', `${name}=${value}`);
-  row('starts', launch.file);
-  row('with', spell(launch.argv));
+  row('launcher', spell(launch.words));
   for (const line of optionLines(launch.args)) row('option', line);
+  if (launch.inner.length > 0) row('inside', spell(launch.inner));
   print.line();
   printExplanation(print, title, explained);
 }

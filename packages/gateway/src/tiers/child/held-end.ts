@@ -1,0 +1,37 @@
+import { closeSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { HeldEnd } from './live-child.ts';
+
+/** The writing end of a pipe whose only use is that it is open, or one message: that needs no stream. */
+export function heldEnd(fd: number): HeldEnd {
+  let isOurs = true;
+  const destroy = () => {
+    if (isOurs) closeSync(fd);
+    isOurs = false;
+  };
+  return {
+    destroy,
+    end: (bytes) => {
+      if (!isOurs) return;
+      const rest = bytes.subarray(writeNow(fd, bytes));
+      if (rest.length === 0) {
+        destroy();
+        return;
+      }
+      // A pipe holds so much and no more; what is left waits for its reader.
+      isOurs = false;
+      const socket = new Socket({ fd, readable: false, writable: true });
+      socket.on('error', () => undefined);
+      socket.end(rest);
+    },
+  };
+}
+
+/** How many of the bytes the pipe took at once; all of them where nobody reads it any more. */
+function writeNow(fd: number, bytes: Uint8Array): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 0 : bytes.length;
+  }
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, type IOType, spawn } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import type { ChildPlan, Descriptor } from './child-plan.ts';
+import { type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
+
+/** After standard input, output and error. */
+const FIRST_DESCRIPTOR = 3;
+
+/** A child of this very process. Some failures to start are names given here, others are its exit. */
+export function spawnChild(plan: ChildPlan): LiveChild | string {
+  const [argv0 = plan.file, ...args] = plan.args;
+  if (plan.descriptors.some(({ kind }) => kind === 'map')) return 'ENOTSUP';
+  try {
+    const child = spawn(plan.file, args, {
+      argv0,
+      cwd: plan.cwd,
+      env: exactly(plan.env),
+      // A process group of its own, so that one signal reaches what is left of it.
+      detached: true,
+      stdio: [plan.stdin === null ? 'ignore' : 'pipe', 'pipe', 'pipe', ...plan.descriptors.map(stdioOf)],
+    });
+    return liveOf(child, plan);
+  } catch (error) {
+    return errorName(error);
+  }
+}
+
+function stdioOf(descriptor: Descriptor): IOType | number {
+  return descriptor.kind === 'open' ? descriptor.fd : 'pipe';
+}
+
+/**
+ * Boundary: Node hands its own NODE_V8_COVERAGE to every child whose environment does not have that name, and reads
+ * inherited properties as variables.
+ */
+function exactly(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return Object.assign(Object.create(null), { NODE_V8_COVERAGE: undefined }, env);
+}
+
+function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
+  // Where descriptors ran out, Node leaves the list away.
+  const socket = (number: number) => duplexOf(child.stdio?.[number]);
+  const ends = descriptors.map((_, index) => socket(FIRST_DESCRIPTOR + index));
+  for (const [index, descriptor] of descriptors.entries()) {
+    const end = ends[index];
+    if (descriptor.kind !== 'bytes' || !end) continue;
+    end.on('error', () => undefined);
+    end.end(descriptor.bytes, () => end.destroy());
+  }
+  return {
+    ...{ stdin: socket(0), stdout: socket(1), stderr: socket(2), ends },
+    exited: exitOf(child),
+    kill: () => {
+      // Boundary: a child that never started has the number 0, and a signal to that reaches our own process group.
+      if (child.pid !== undefined) killGroup(child.pid);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (exitCode, signal) => {
+      // Now and never later: while one of it lives the number of the group is not given away, afterwards it may be.
+      if (child.pid !== undefined) killGroup(child.pid);
+      resolve({ exitCode, signal, spawnError: null });
+    });
+    child.on('error', (error) => {
+      // A child that runs has errors too (a signal that cannot be sent); they do not end it.
+      if (child.pid === undefined) resolve({ exitCode: null, signal: null, spawnError: errorName(error) });
+    });
+  });
+}
+
+function duplexOf(stream: unknown): Duplex | null {
+  return stream instanceof Duplex ? stream : null;
+}

@@ -1,0 +1,152 @@
+import { constants } from 'node:os';
+import type { Descriptor, StartPlan } from './child-plan.ts';
+import type { Exit } from './live-child.ts';
+
+/*
+ * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
+ * whoever reads it gives the starter up.
+ */
+
+export type Reply =
+  | {
+      readonly kind: 'started';
+      readonly id: number;
+      readonly pid: number;
+      /** Of our ends, in the starter. */
+      readonly numbers: readonly number[];
+    }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: string }
+  | { readonly kind: 'ended'; readonly id: number; readonly exit: Exit };
+
+/** Our end of a descriptor of the child: what we do with it. */
+export type Side = 'reads' | 'writes' | 'holds';
+
+/** Where a number has two names, the first one is what everybody calls it. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
+const STANDARD_OUTPUTS = 2;
+
+/** What the starter takes: of one request, without the four bytes of its length, and of its descriptors. */
+const MAX_REQUEST_BYTES = 8_388_608;
+const MAX_DESCRIPTORS = 64;
+const MAX_DESCRIPTOR = 1_048_576;
+/** What a machine can have of processes, signals and exit statuses. */
+const MAX_PID = 4_194_304;
+const MAX_SIGNAL = 64;
+const MAX_EXIT = 255;
+
+/** The request to start a plan. */
+export function startFrame(id: number, { stdin, descriptors, words }: StartPlan): Uint8Array {
+  const outputs = Array.from({ length: STANDARD_OUTPUTS }, () => 'out');
+  const kinds = [stdin === null ? 'null' : 'in', ...outputs, ...descriptors.map(kindWord)];
+  const bytes = descriptors.flatMap((each) => (each.kind === 'bytes' ? [each.bytes] : []));
+  return frame(['start', String(id), ...kinds, '--', ...words], bytes);
+}
+
+/** Boundary: a request that is too much for the starter would end it, with all that it runs. */
+export function isTooMuch({ descriptors }: StartPlan, request: Uint8Array): boolean {
+  return (
+    request.length - 4 > MAX_REQUEST_BYTES ||
+    descriptors.length > MAX_DESCRIPTORS ||
+    descriptors.some((each) => each.kind === 'open' && each.fd > MAX_DESCRIPTOR)
+  );
+}
+
+/** Tells that the ends were opened. */
+export function tookFrame(id: number): Uint8Array {
+  return frame(['took', String(id)], []);
+}
+
+export function killFrame(id: number): Uint8Array {
+  return frame(['kill', String(id)], []);
+}
+
+/** Words for a launcher that waits for them: a short write is told from a whole one by their number. */
+export function wordsBytes(words: readonly string[]): Uint8Array {
+  return Buffer.concat([uint32(words.length), textOf(words)]);
+}
+
+/** Which ends are ours, in the order in which the starter names them: those of the standard streams first. */
+export function sidesOf({ stdin, descriptors }: StartPlan): readonly (Side | null)[] {
+  return [stdin === null ? null : 'writes', 'reads', 'reads', ...descriptors.map(sideOf)];
+}
+
+/** What a line of the starter looks like: its kind, the id of the run, and what there is to say. */
+const REPLY = /^(?<kind>started|failed|ended) (?<id>\d+) (?<rest>.+)$/;
+const FAILURE = /^[!-~]+ (?<error>[A-Z][A-Z0-9]*)$/;
+const END = /^(?<how>exit|signal)=(?<number>\d+)$/;
+
+/** A line of the starter; null where it makes no sense. */
+export function parseReply(line: string): Reply | null {
+  const { kind, id: name = '', rest = '' } = REPLY.exec(line)?.groups ?? {};
+  const id = wholeNumber(name, Number.MAX_SAFE_INTEGER);
+  if (id === null || id === 0) return null;
+  if (kind === 'failed') {
+    const error = FAILURE.exec(rest)?.groups?.error;
+    return error === undefined ? null : { kind, id, error };
+  }
+  if (kind === 'started') {
+    const [first = '', ...words] = rest.split(' ');
+    const pid = wholeNumber(first, MAX_PID);
+    const numbers = words.map((word) => wholeNumber(word, MAX_DESCRIPTOR)).filter((each) => each !== null);
+    // Boundary: a signal to the group of 0 or 1 would reach our own, or everybody.
+    if (pid === null || pid < 2) return null;
+    return numbers.length === words.length ? { kind, id, pid, numbers } : null;
+  }
+  const exit = exitOf(rest);
+  return exit === null ? null : { kind: 'ended', id, exit };
+}
+
+function exitOf(rest: string): Exit | null {
+  const { how, number: word = '' } = END.exec(rest)?.groups ?? {};
+  const number = wholeNumber(word, how === 'signal' ? MAX_SIGNAL : MAX_EXIT);
+  if (number === null) return null;
+  if (how === 'exit') return { exitCode: number, signal: null, spawnError: null };
+  if (number === 0) return null;
+  return { exitCode: null, signal: SIGNAL_NAMES.get(number) ?? `SIG${number}`, spawnError: null };
+}
+
+function wholeNumber(text: string, most: number): number | null {
+  const number = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  return number <= most ? number : null;
+}
+
+function kindWord(descriptor: Descriptor): string {
+  switch (descriptor.kind) {
+    case 'open':
+      return `${descriptor.writes === true ? 'write' : 'read'}:${descriptor.fd}`;
+    case 'bytes':
+      return `bytes:${descriptor.bytes.length}`;
+    case 'map':
+      return `map:${descriptor.owner.uid}:${descriptor.owner.gid}:${descriptor.uid}:${descriptor.gid}`;
+    case 'read':
+      return 'out';
+    case 'hold':
+    case 'later':
+      return 'in';
+  }
+}
+
+function sideOf({ kind }: Descriptor): Side | null {
+  if (kind === 'read') return 'reads';
+  return kind === 'hold' || kind === 'later' ? 'holds' : null;
+}
+
+function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8Array {
+  const text = textOf(strings);
+  const rest = bytes.reduce((sum, each) => sum + each.length, 0);
+  return Buffer.concat([uint32(4 + text.length + rest), uint32(text.length), text, ...bytes]);
+}
+
+function textOf(strings: readonly string[]): Uint8Array {
+  return Buffer.from(strings.map((each) => `${each}\0`).join(''));
+}
+
+function uint32(number: number): Uint8Array {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(number);
+  return bytes;
+}

@@ -1,0 +1,216 @@
+/**
+ * Starts the gateway's runs in a process of its own, the launcher as a starter: Node can only start a child by a fork of
+ * itself, which costs milliseconds and grows with its memory, and nothing that Node starts dies with it for certain. The
+ * starter is small, and ends its whole tree when the gateway is gone, however that came about. It is ours, and trusted;
+ * its children are not. Call this in the main thread.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { isSoundStart, type StartPlan } from './child-plan.ts';
+import { heldEnd } from './held-end.ts';
+import { type End, type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
+import {
+  isTooMuch,
+  killFrame,
+  parseReply,
+  type Reply,
+  type Side,
+  sidesOf,
+  startFrame,
+  tookFrame,
+} from './starter-frames.ts';
+
+const REQUESTS = 3;
+const STANDARD_STREAMS = 3;
+/** A starter that says nothing for so long is given up, with all that it has started. */
+const PATIENCE_MS = 10_000;
+const GONE: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
+
+/** The starter of a gateway. The process is made for the first plan, and again when it is gone. */
+export class Starter {
+  /** By the launcher's file; there is one, unless it was installed elsewhere meanwhile. */
+  readonly #links = new Map<string, Link>();
+
+  /** Starts a plan; a failure is the name that the system gives it. What the plan has open is needed until then. */
+  start(launcher: string, plan: StartPlan): Promise<LiveChild | string> {
+    if (!isSoundStart(plan)) return Promise.resolve('EINVAL');
+    try {
+      return this.#linkTo(launcher).start(plan);
+    } catch (error) {
+      return Promise.resolve(errorName(error));
+    }
+  }
+
+  /** Ends the starter and whatever it still runs. */
+  close(): void {
+    for (const link of this.#links.values()) link.close();
+    this.#links.clear();
+  }
+
+  #linkTo(launcher: string): Link {
+    const known = this.#links.get(launcher);
+    if (known !== undefined && !known.isGone) return known;
+    const link = new Link(launcher);
+    this.#links.set(launcher, link);
+    return link;
+  }
+}
+
+type Run = {
+  readonly plan: StartPlan;
+  readonly answer: (child: LiveChild | string) => void;
+  readonly exited: Promise<Exit>;
+  readonly end: (exit: Exit) => void;
+  /** Null before it was started. */
+  pid: number | null;
+};
+
+/** One process of the starter, from its start to its end. */
+class Link {
+  isGone = false;
+  readonly #process: ChildProcess;
+  readonly #socket: Duplex;
+  readonly #runs = new Map<number, Run>();
+  #lastId = 0;
+  #rest = '';
+
+  constructor(launcher: string) {
+    const words = ['mode=serve', `requests=${REQUESTS}`];
+    this.#process = spawn(launcher, words, {
+      argv0: 'palisade-launcher',
+      cwd: '/',
+      env: Object.assign(Object.create(null), { NODE_V8_COVERAGE: undefined }),
+      // Out of reach of signals to the terminal's group: it ends when its runs have ended, and not before.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    });
+    this.#process.once('error', (error) => this.#onGone(errorName(error)));
+    const socket = this.#process.stdio?.[REQUESTS];
+    // Where descriptors ran out, Node leaves the list away.
+    if (!(socket instanceof Duplex)) throw Object.assign(new Error('no descriptors'), { code: 'EMFILE' });
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('error', () => undefined);
+    socket.once('close', () => this.#onGone('ESRCH'));
+    this.#holdOpen(false);
+  }
+
+  start(plan: StartPlan): Promise<LiveChild | string> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const request = startFrame(id, plan);
+    if (isTooMuch(plan, request)) return Promise.resolve('E2BIG');
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.close(), PATIENCE_MS);
+      const answer = (child: LiveChild | string) => {
+        clearTimeout(timer);
+        resolve(child);
+      };
+      let end: Run['end'] = () => undefined;
+      const exited = new Promise<Exit>((settle) => {
+        end = settle;
+      });
+      this.#runs.set(id, { plan, answer, exited, end, pid: null });
+      this.#holdOpen(true);
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#process.kill('SIGTERM');
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    const lines = (this.#rest + chunk.toString('latin1')).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const reply = parseReply(line);
+      if (reply === null) this.close();
+      else this.#onReply(reply);
+    }
+  }
+
+  #onReply(reply: Reply): void {
+    const run = this.#runs.get(reply.id);
+    if (run === undefined) return;
+    if (reply.kind === 'started') {
+      run.pid = reply.pid;
+      run.answer(this.#take(reply.id, run, reply.numbers));
+      return;
+    }
+    if (reply.kind === 'failed') run.answer(reply.error);
+    else run.end(reply.exit);
+    this.#runs.delete(reply.id);
+    if (this.#runs.size === 0) this.#holdOpen(false);
+  }
+
+  /** Opens our ends where the starter has them, and makes a child of them. */
+  #take(id: number, { plan, exited }: Run, numbers: readonly number[]): LiveChild | string {
+    const left = [...numbers];
+    const opened: (End | null)[] = [];
+    try {
+      for (const side of sidesOf(plan)) opened.push(side === null ? null : this.#open(left.shift(), side));
+    } catch (error) {
+      for (const end of opened) end?.destroy();
+      this.#socket.write(killFrame(id));
+      return errorName(error);
+    } finally {
+      this.#socket.write(tookFrame(id));
+    }
+    const [stdin, stdout, stderr] = opened.map((end) => (end instanceof Duplex ? end : null));
+    const kill = () => {
+      if (this.#runs.has(id)) this.#socket.write(killFrame(id));
+    };
+    return {
+      ...{ stdin: stdin ?? null, stdout: stdout ?? null, stderr: stderr ?? null },
+      ...{ ends: opened.slice(STANDARD_STREAMS), exited, kill },
+    };
+  }
+
+  #open(number: number | undefined, side: Side): End | null {
+    const path = `/proc/${this.#process.pid}/fd/${number}`;
+    const access = side === 'reads' ? constants.O_RDONLY : constants.O_WRONLY;
+    let fd: number;
+    try {
+      fd = openSync(path, access | constants.O_NONBLOCK | constants.O_NOCTTY);
+    } catch (error) {
+      // Who should read it has ended already.
+      if (side !== 'reads' && errorName(error) === 'ENXIO') return null;
+      throw error;
+    }
+    if (side === 'holds') return heldEnd(fd);
+    try {
+      return new Socket({ fd, readable: side === 'reads', writable: side === 'writes' });
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  #onGone(error: string): void {
+    if (this.isGone) return;
+    this.isGone = true;
+    for (const { pid, answer, end } of this.#runs.values()) {
+      // What was still being built may have been left behind: the kernel ends only those that have asked it to.
+      if (pid !== null) killGroup(pid);
+      answer(error);
+      end(GONE);
+    }
+    this.#runs.clear();
+  }
+
+  /** Between runs it must not keep the gateway from ending. */
+  #holdOpen(isHeld: boolean): void {
+    const socket = this.#socket instanceof Socket ? this.#socket : null;
+    if (isHeld) {
+      this.#process.ref();
+      socket?.ref();
+    } else {
+      this.#process.unref();
+      socket?.unref();
+    }
+  }
+}

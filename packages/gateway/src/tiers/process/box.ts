@@ -1,0 +1,147 @@
+/**
+ * A box is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
+ * it. In tier C that launcher waits for its words, so a box can stand ready for a command that nobody has asked for yet;
+ * in tier B the box is the command itself. Whoever opens one uses it once, or gives it back.
+ */
+import { CodedError } from '../../core/coded-error.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
+import type { ChildTerms, ChildWatch } from '../child/child-plan.ts';
+import { endsOf, type LiveChild } from '../child/live-child.ts';
+import { attendChild, type ChildEnd, type StartChild, unstarted } from '../child/start-child.ts';
+import { wordsBytes } from '../child/starter-frames.ts';
+import { lastWordIn } from '../child/status.ts';
+import type { CommandPlan, CommandTier } from './command-plan.ts';
+import { openDescriptors } from './descriptors.ts';
+import type { HeldWorkspace } from './held-workspace.ts';
+
+/** What boxes are made with. */
+export type BoxKit = {
+  readonly start: StartChild;
+  /** The launcher's file. */
+  readonly launcher: string;
+  /** A group for a run, or null where this machine gives none. */
+  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
+  /** The user of runs where the gateway is root; null where it is not. */
+  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+};
+
+export type Box = {
+  readonly child: LiveChild | { readonly error: string };
+  readonly group: RunGroup | null;
+  /** How many groups it is in. */
+  readonly cgroups: number;
+  /** What it is, but for the command: another plan with the same has the same box. */
+  readonly identity: string;
+  readonly descriptors: ChildTerms['descriptors'];
+  readonly wordsIndex: number;
+  /** Ends what is in it and lets go of everything; also after its run. */
+  readonly close: () => Promise<void>;
+};
+
+type Wish = { readonly id: string; readonly terms: ProcessTerms; readonly held: HeldWorkspace };
+
+/** The plan of a command in this place, or a refusal that is thrown. */
+export function demandPlan(
+  tier: CommandTier,
+  { terms, held }: Omit<Wish, 'id'>,
+  { runAs, cgroups }: Pick<BoxKit, 'runAs'> & { readonly cgroups: number },
+): CommandPlan {
+  const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
+  const plan = tier.plan(terms, { cgroups, asRoot });
+  if (plan.ok) return plan;
+  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
+}
+
+/** What a plan needs of a box. Descriptors that carry bytes are told by their words, except those of the filter. */
+export function identityOf({ words, args, descriptors }: CommandPlan, terms: ProcessTerms): string {
+  const { memoryBytes, processes } = terms.limits;
+  const roles = descriptors.map((role) =>
+    role.role === 'seccomp' ? Buffer.from(role.bytes).toString('base64') : role,
+  );
+  return JSON.stringify([words, args, roles, memoryBytes, processes]);
+}
+
+/** Makes a box. Nothing of it is left when this throws. */
+export async function openBox(
+  kit: BoxKit,
+  tier: CommandTier,
+  wish: Wish,
+): Promise<{ readonly box: Box; readonly plan: CommandPlan }> {
+  const group = kit.makeGroup(wish.id, wish.terms);
+  const removeGroup = async () => group?.remove().catch(() => undefined);
+  try {
+    const cgroupFds = group?.descriptors ?? [];
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length });
+    const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
+    const open = openDescriptors(plan.descriptors, sources);
+    const { descriptors, wordsIndex } = open;
+    const { stdin } = wish.terms;
+    const started = await kit
+      .start(kit.launcher, { words: plan.words, ...childTerms(wish.terms, descriptors, stdin) })
+      .finally(open.close);
+    const child = typeof started === 'string' ? { error: started } : started;
+    const close = async () => {
+      giveUp(child);
+      await removeGroup();
+    };
+    const identity = identityOf(plan, wish.terms);
+    const box = {
+      child,
+      group,
+      cgroups: cgroupFds.length,
+      identity,
+      descriptors,
+      wordsIndex,
+      close,
+    };
+    return { box, plan };
+  } catch (error) {
+    await removeGroup();
+    throw error;
+  }
+}
+
+/** Lets the command of the plan begin in its box, and attends it to its end. */
+export function runInBox(
+  { child, descriptors, wordsIndex }: Box,
+  { plan, terms }: { readonly plan: CommandPlan; readonly terms: ProcessTerms },
+  watch: ChildWatch,
+): Promise<ChildEnd> {
+  const attended = childTerms(terms, descriptors, terms.stdin);
+  if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
+  const lastWord: ChildWatch['lastWord'] = (_, said) => lastWordIn(said);
+  const ended = attendChild(child, attended, { ...watch, lastWord });
+  if (plan.inner !== null) child.ends[wordsIndex]?.end(wordsBytes(plan.inner));
+  return ended;
+}
+
+/** What the launcher said: it has the only descriptor that is read. */
+export function statusOf({ read }: ChildEnd): Uint8Array {
+  return read[0] ?? new Uint8Array(0);
+}
+
+/** The launcher holds the limits itself; ours stands behind it, a little later. */
+const BEHIND_MS = 2_000;
+const GRACE_MS = 500;
+
+function childTerms(
+  { limits }: ProcessTerms,
+  descriptors: ChildTerms['descriptors'],
+  stdin: string | null,
+): ChildTerms {
+  return {
+    descriptors,
+    stdin: stdin === null ? null : Buffer.from(stdin),
+    outputBytes: limits.outputBytes,
+    wallMs: limits.wallMs + BEHIND_MS,
+    graceMs: GRACE_MS,
+  };
+}
+
+/** Without its ends a launcher goes, and without words it never began; the kill is for one that does not. */
+function giveUp(child: Box['child']): void {
+  if ('error' in child) return;
+  for (const end of endsOf(child)) end.destroy();
+  child.kill();
+}
