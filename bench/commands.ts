@@ -1,180 +1,154 @@
-import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
-import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
-import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
-import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
 import { runChild } from '../packages/gateway/src/tiers/child/start-child.ts';
-import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
-import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
-import type { CommandPlan, CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
+import { demandPlan } from '../packages/gateway/src/tiers/process/box.ts';
+import type { CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
 import { openDescriptors } from '../packages/gateway/src/tiers/process/descriptors.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/process/held-workspace.ts';
-import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
-import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
-import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
-import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
-import { type BenchOptions, compare, type Figure, spreadOf, timeOf } from './measure.ts';
+import {
+  type Bed,
+  bareSpawn,
+  capture,
+  clock,
+  makeBed,
+  never,
+  refilled,
+  runAs,
+  runOnce,
+  TRUE,
+  termsOf,
+} from './command-bed.ts';
+import { openPeer } from './command-peers.ts';
+import {
+  type BenchOptions,
+  type Compared,
+  compare,
+  compareReady,
+  type Figure,
+  single,
+  spreadOf,
+  timeOf,
+} from './measure.ts';
 
 /*
- * What a sandbox costs: a command that does nothing, in tier B against a bare spawn of the same file, and in tier C
- * against a bare bubblewrap with the same words and no launcher inside. Then how fast output is taken in.
+ * What a sandbox costs: a command that does nothing, from its terms to its result with every fact and the list of
+ * changes, against a bare spawn of the same file, a bare bubblewrap with the same words, and a library that does the
+ * like. Then how many can be started, and how fast output is taken in.
  */
 
-const TRUE = '/usr/bin/true';
-const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
-const never = () => new AbortController().signal;
-const runAs = process.getuid?.() === 0 ? { uid: 61_000, gid: 61_000 } : null;
-
-type Bed = { readonly kit: CommandKit; readonly workspace: string };
+const MIB = 1024 * 1024;
+/** A gateway that holds much. */
+const BALLAST_BYTES = 1024 * MIB;
 
 export async function run({ quick }: BenchOptions): Promise<Figure[]> {
   // The user of commands, another one where this runs as root, walks to it.
   const base = mkdtempSync('/var/tmp/palisade-bench-');
   chmodSync(base, 0o711);
+  const workspace = join(base, 'work');
+  mkdirSync(workspace);
+  const bed = await makeBed(workspace, join(process.cwd(), 'packages/launcher/dist/palisade-launcher'));
   try {
-    return await measure(join(base, 'work'), quick);
+    return [
+      ...(await latencies(bed, quick)),
+      ...(await againstPeer(bed, quick)),
+      ...(await launchRates(bed, quick)),
+      ...(await captureRates(bed, quick)),
+      await readAtQuota(bed),
+      ...(await withBallast(bed, quick)),
+    ];
   } finally {
+    await bed.close();
     rmSync(base, { recursive: true, force: true });
   }
 }
 
-async function measure(workspace: string, quick: boolean): Promise<Figure[]> {
-  const options = {
-    clock,
-    launchers: [join(process.cwd(), 'packages/launcher/dist/palisade-launcher')],
-    runAs,
-  };
-  const [b, c] = await Promise.all([probeB(options), probeC(options)]);
-  if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
-  mkdirSync(workspace);
-  const queue = new LaunchQueue({ width: 64, clock });
-  const starter = new Starter();
-  const kit: CommandKit = {
-    clock,
-    start: (launcher, plan) => starter.start(launcher, plan),
-    warm: new WarmBoxes({ size: 0, idleMs: 1 }),
-    closing: new Closings(64),
-    queue,
-    runs: new LaunchQueue({ width: 64, clock }),
-    launcher: b.launcher,
-    makeGroup: () => null,
-    runAs,
-  };
-  const bed = { kit, workspace };
-  const rounds = quick ? 30 : 150;
-  const tierB = await compare(rounds, 1, () => runOnce(bed, b.tier, TRUE), bareSpawn);
-  const tierC = await compare(
+async function latencies(bed: Bed, quick: boolean): Promise<Figure[]> {
+  const { b, c } = bed.tiers;
+  const rounds = quick ? 30 : 200;
+  const warm = (tier: CommandTier) => ({
+    prepare: refilled,
+    ours: () => runOnce(bed, bed.warm, tier),
+    bare: bareSpawn,
+  });
+  const warmB = await compareReady(rounds, warm(b));
+  const warmC = await compareReady(rounds, warm(c));
+  const coldB = await compare(rounds, 1, () => runOnce(bed, bed.cold, b), bareSpawn);
+  const coldC = await compare(
     rounds,
     1,
-    () => runOnce(bed, c.tier, TRUE),
-    () => bareJail(bed, c.tier),
+    () => runOnce(bed, bed.cold, c),
+    () => bareJail(bed),
   );
-  const spawned = await compare(rounds, 1, () => runOnce(bed, c.tier, TRUE), bareSpawn);
   return [
-    { name: 'tier B / bare spawn', unit: 'x', spread: tierB.ratio, goal: { atMost: 1.35 } },
-    { name: 'tier B', unit: 'ms', spread: tierB.ours },
-    { name: 'bare spawn', unit: 'ms', spread: tierB.bare },
-    { name: 'tier C cold / bare bubblewrap', unit: 'x', spread: tierC.ratio, goal: { atMost: 1.15 } },
-    { name: 'tier C cold', unit: 'ms', spread: tierC.ours },
-    { name: 'bare bubblewrap, same words', unit: 'ms', spread: tierC.bare },
-    { name: 'tier C cold / bare spawn', unit: 'x', spread: spawned.ratio },
-    ...(await launchRates(bed, { b: b.tier, c: c.tier }, quick)),
-    ...(await captureRates(bed, { b: b.tier, c: c.tier }, quick)),
+    ...threeOf(warmB, { name: 'tier B', against: 'bare spawn', atMost: 1.35 }),
+    ...threeOf(warmC, { name: 'tier C, ready', against: 'bare spawn', atMost: 1.25 }),
+    ...threeOf(coldC, { name: 'tier C, not ready', against: 'bare bubblewrap', atMost: 1.15 }),
+    { name: 'tier B, not ready / bare spawn', unit: 'x', spread: coldB.ratio },
   ];
 }
 
-function termsOf({ workspace }: Bed, executable: string, args: readonly string[] = []): ProcessTerms {
-  return {
-    executable,
-    executableSha256: '0'.repeat(64) as ProcessTerms['executableSha256'],
-    argv: [executable, ...args],
-    workspace,
-    cwd: workspace,
-    env: {},
-    stdin: null,
-    limits: {
-      wallMs: 60_000,
-      cpuMs: 60_000,
-      memoryBytes: 2 ** 30,
-      outputBytes: 2 ** 32,
-      fileBytes: 2 ** 28,
-      processes: 128,
-      openFiles: 1024,
-    },
-    egress: 'strict',
-    readOnly: [],
-    protectedPaths: [],
-  };
+function threeOf(
+  { ours, bare, ratio }: Compared,
+  { name, against, atMost }: { name: string; against: string; atMost: number },
+): Figure[] {
+  return [
+    { name: `${name} / ${against}`, unit: 'x', spread: ratio, goal: { atMost } },
+    { name, unit: 'ms', spread: ours },
+    { name: against, unit: 'ms', spread: bare },
+  ];
 }
 
-async function runOnce(
-  bed: Bed,
-  tier: CommandTier,
-  executable: string,
-  args: readonly string[] = [],
-): Promise<RunResult> {
-  const terms = termsOf(bed, executable, args);
-  const facts = { kind: 'plain', tier: tier.name, paths: [], hosts: [] } as const;
-  const checked = {
-    call: { id: 'bench' },
-    process: { terms, facts, stillHolds: () => null },
-  } as unknown as CheckedCall;
-  const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };
-  const result = await runCommand(bed.kit, tier, { checked, limits }, { signal: never() });
-  if (result.ending.status === 'ok' || args.length > 0) return result;
-  throw new Error(
-    `Cannot measure commands: ${result.ending.message} ${JSON.stringify(result.ending.output)}`,
-  );
-}
-
-function bareSpawn(): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(TRUE, [], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stdout.resume();
-    child.stderr.resume();
-    child.once('error', reject);
-    child.once('close', () => resolve());
-  });
-}
-
-/** The same jail without our launcher as its first process. */
-async function bareJail({ kit, workspace }: Bed, tier: CommandTier): Promise<void> {
-  const held = holdWorkspace(workspace);
-  const terms = termsOf({ kit, workspace }, TRUE);
-  const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
-  const plan = tier.plan(terms, { cgroups: 0, asRoot }) as CommandPlan;
-  const sources = { args: plan.args, workspaceFd: held.fd, launcher: kit.launcher, cgroupFds: [] };
+/** The same jail, started by Node and without our launcher as its first process. */
+async function bareJail(bed: Bed): Promise<void> {
+  const held = holdWorkspace(bed.workspace);
+  const { launcher } = bed.cold;
+  const plan = demandPlan(bed.tiers.c, { terms: termsOf(bed, { file: TRUE }), held }, { runAs, cgroups: 0 });
+  const sources = { args: plan.args, workspaceFd: held.fd, launcher, cgroupFds: [] };
   const open = openDescriptors(plan.descriptors, sources);
-  const outer = plan.words.slice(0, plan.words.lastIndexOf('--') + 1);
+  const { uid, gid } = held.owner;
   // Node cannot hand over a namespace that maps the owner; the launcher makes one itself.
-  const map = held.owner;
-  const words = [
-    ...outer.map((word) => (word.startsWith('map=') ? `owner=${map.uid}:${map.gid}` : word)),
-    TRUE,
-  ];
-  // As the plan's launcher does it, but started by Node and without a launcher inside.
-  const child = { file: kit.launcher, args: ['palisade-launcher', ...words], env: {}, cwd: '/' };
-  const bounds = { stdin: null, outputBytes: 2 ** 20, wallMs: 60_000, graceMs: 500 };
-  const end = await runChild(
-    { ...child, descriptors: open.descriptors.filter(({ kind }) => kind !== 'map'), ...bounds },
-    { signal: never(), clock },
-  );
+  const words = plan.words.map((word) => (word.startsWith('map=') ? `owner=${uid}:${gid}` : word));
+  const child = {
+    file: launcher,
+    args: ['palisade-launcher', ...words.slice(0, -2), TRUE],
+    env: {},
+    cwd: '/',
+  };
+  const descriptors = open.descriptors.filter(({ kind }) => kind !== 'map');
+  const bounds = { stdin: null, outputBytes: MIB, wallMs: 60_000, graceMs: 500 };
+  const end = await runChild({ ...child, descriptors, ...bounds }, { signal: never(), clock });
   open.close();
   held.close();
   if (end.exitCode !== 0) throw new Error(`Cannot measure a bare jail: ${Buffer.from(end.stderr)}`);
 }
 
-type Tiers = { readonly b: CommandTier; readonly c: CommandTier };
+async function againstPeer(bed: Bed, quick: boolean): Promise<Figure[]> {
+  const peer = await openPeer(bed.workspace);
+  try {
+    const rounds = quick ? 10 : 50;
+    const acts = { prepare: refilled, ours: peer.run, bare: () => runOnce(bed, bed.warm, bed.tiers.c) };
+    const ready = await compareReady(rounds, acts);
+    const cold = await compare(rounds, 1, peer.run, () => runOnce(bed, bed.cold, bed.tiers.c));
+    return [
+      {
+        ...{ name: 'sandbox-runtime / tier C, ready', unit: 'x', spread: ready.ratio },
+        goal: { atLeast: 4 },
+      },
+      { name: 'sandbox-runtime / tier C, not ready', unit: 'x', spread: cold.ratio },
+      { name: 'sandbox-runtime', unit: 'ms', spread: ready.ours },
+    ];
+  } finally {
+    await peer.close();
+  }
+}
 
-async function launchRates(bed: Bed, tiers: Tiers, quick: boolean): Promise<Figure[]> {
+async function launchRates(bed: Bed, quick: boolean): Promise<Figure[]> {
   const count = quick ? 60 : 300;
   const figures: Figure[] = [];
   for (const [name, start] of [
     ['bare spawn', bareSpawn],
-    ['tier B', () => runOnce(bed, tiers.b, TRUE)],
-    ['tier C', () => runOnce(bed, tiers.c, TRUE)],
+    ['tier B', () => runOnce(bed, bed.warm, bed.tiers.b)],
+    ['tier C', () => runOnce(bed, bed.warm, bed.tiers.c)],
   ] as const) {
     for (const width of [1, 4, 16]) {
       const rates: number[] = [];
@@ -198,20 +172,57 @@ async function rateOf(count: number, width: number, start: () => Promise<unknown
   return (count * 1000) / (performance.now() - startedMs);
 }
 
-const FLOOD_BYTES = 128 * 1024 * 1024;
+const FLOOD_BYTES = 256 * MIB;
+const FLOOD = { file: '/usr/bin/head', args: ['-c', String(FLOOD_BYTES), '/dev/zero'] };
 
-async function captureRates(bed: Bed, tiers: Tiers, quick: boolean): Promise<Figure[]> {
+async function captureRates(bed: Bed, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const tier of [tiers.b, tiers.c]) {
-    const rates: number[] = [];
-    for (let round = 0; round < (quick ? 2 : 5); round += 1) {
-      const ms = await timeOf(1, () =>
-        runOnce(bed, tier, '/usr/bin/head', ['-c', String(FLOOD_BYTES), '/dev/zero']),
-      );
-      rates.push(FLOOD_BYTES / 1e6 / (ms / 1000));
-    }
+  for (const tier of [bed.tiers.b, bed.tiers.c]) {
     const name = `output of tier ${tier.name.toUpperCase()}`;
-    figures.push({ name, unit: 'MB/s', spread: spreadOf(rates), goal: { atLeast: 1000 } });
+    const taken = await ratesOf(quick ? 3 : 8, () => capture(bed, tier, FLOOD));
+    const whole = await ratesOf(quick ? 2 : 4, () => runOnce(bed, bed.cold, tier, FLOOD));
+    figures.push({ name, unit: 'MB/s', spread: spreadOf(taken), goal: { atLeast: 1000 } });
+    figures.push({ name: `${name}, as text in a result`, unit: 'MB/s', spread: spreadOf(whole) });
   }
   return figures;
+}
+
+async function ratesOf(rounds: number, act: () => Promise<unknown>): Promise<number[]> {
+  const rates: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    rates.push(FLOOD_BYTES / 1e6 / ((await timeOf(1, act)) / 1000));
+  }
+  return rates;
+}
+
+/** How much a flood can write before it is ended at a quota of a MiB: what it wrote, it notes in a file. */
+async function readAtQuota(bed: Bed): Promise<Figure> {
+  const block = 4096;
+  const script = `while head -c ${block} /dev/zero; do echo >>written; done`;
+  const flood = { file: '/bin/sh', args: ['-c', script], quota: MIB };
+  const end = await capture(bed, bed.tiers.c, flood);
+  const written = (readFileSync(join(bed.workspace, 'written')).length + 1) * block;
+  rmSync(join(bed.workspace, 'written'));
+  return {
+    name: 'written at a quota of 1 MiB',
+    unit: 'bytes',
+    spread: single(Math.max(written, end.outputBytes)),
+    goal: { atMost: 1.3 * MIB },
+    note: `${end.outputBytes} bytes were read`,
+  };
+}
+
+async function withBallast(bed: Bed, quick: boolean): Promise<Figure[]> {
+  const ballast = Buffer.alloc(BALLAST_BYTES, 1);
+  const compared = await compareReady(quick ? 10 : 50, {
+    prepare: refilled,
+    ours: () => runOnce(bed, bed.warm, bed.tiers.c),
+    bare: bareSpawn,
+  });
+  const name = `a process of ${ballast.length / MIB} MiB`;
+  return threeOf(compared, {
+    name: `tier C, ready, from ${name}`,
+    against: `bare spawn from ${name}`,
+    atMost: 1.25,
+  });
 }

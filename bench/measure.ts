@@ -67,13 +67,35 @@ function warmUpRounds(rounds: number): number {
 
 /** Times two acts in turns; the ratio is ours over bare, taken within each round. */
 export async function compare(rounds: number, count: number, ours: Act, bare: Act): Promise<Compared> {
-  const times: { ours: number; bare: number }[] = [];
+  const times: Pair[] = [];
   for (let round = -warmUpRounds(rounds); round < rounds; round += 1) {
     const first = round % 2 === 0 ? await timeOf(count, ours) : null;
     const middle = await timeOf(count, bare);
     const pair = { ours: first ?? (await timeOf(count, ours)), bare: middle };
     if (round >= 0) times.push(pair);
   }
+  return comparedOf(times);
+}
+
+/** The same with something to be made ready before each turn, which is not timed. */
+export async function compareReady(
+  rounds: number,
+  { prepare, ours, bare }: { prepare: () => Promise<void>; ours: Act; bare: Act },
+): Promise<Compared> {
+  const times: Pair[] = [];
+  for (let round = -warmUpRounds(rounds); round < rounds; round += 1) {
+    await prepare();
+    const first = round % 2 === 0 ? await timeOf(1, ours) : null;
+    const middle = await timeOf(1, bare);
+    const pair = { ours: first ?? (await timeOf(1, ours)), bare: middle };
+    if (round >= 0) times.push(pair);
+  }
+  return comparedOf(times);
+}
+
+type Pair = { readonly ours: number; readonly bare: number };
+
+function comparedOf(times: readonly Pair[]): Compared {
   return {
     ours: spreadOf(times.map((pair) => pair.ours)),
     bare: spreadOf(times.map((pair) => pair.bare)),

@@ -35,6 +35,9 @@ export const OUTSIDE = [
     hands: {
       egress: 'It checks the host, resolves it once and connects to the address it checked.',
       'doors/http': 'It listens for callers.',
+      'tiers/child/starter.ts':
+        'Node reads and writes a pipe that is open already as a socket; it is connected to nothing.',
+      'tiers/child/held-end.ts': 'The same of a pipe that did not take all at once.',
       cluster: 'It talks to the worker nodes the operator named.',
       'packages/sdk/src/client': 'It calls the gateway its user named.',
     },
@@ -89,6 +92,8 @@ export const OUTSIDE = [
       runner:
         'It looks at the program, the workspace and the paths that a command names, and writes nothing.',
       'tiers/cgroup': 'The control groups of the kernel are files.',
+      'tiers/child/starter.ts': 'It opens the pipes of a run where the starter has them.',
+      'tiers/child/held-end.ts': 'It writes to such a pipe, and closes it.',
       'tiers/process':
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace': 'It lists what a run changed, without following a link.',

@@ -731,7 +731,7 @@ static void map_identity(uint64_t uid, uint64_t gid)
 static void enter_namespaces(uid_t uid, gid_t gid)
 {
     if (plan.uid == 0) map_identity(uid, gid);
-    must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private-mounts");
+    if (plan.workspace == 0) must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private-mounts");
     must(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0, "proc");
     if (plan.uid != 0) {
         take_identity();
@@ -744,7 +744,9 @@ static void enter_namespaces(uid_t uid, gid_t gid)
 
 static pid_t fork_into_namespaces(void)
 {
-    unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | (plan.uid == 0 ? CLONE_NEWUSER : 0);
+    /* With a workspace there is a mount namespace already, which the process outside has no more use for. */
+    unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | (plan.workspace == 0 ? CLONE_NEWNS : 0) |
+                          (plan.uid == 0 ? CLONE_NEWUSER : 0);
     pid_t child = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
     must(child >= 0, "namespaces");
     return child;
@@ -1575,7 +1577,9 @@ static void drain(void)
             watched[0] = (struct pollfd){stream->to, POLLOUT, 0};
             watched[1] = (struct pollfd){run.signals, POLLIN, 0};
             watched[2] = (struct pollfd){plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0};
-            if (poll(watched, 3, DRAIN_PATIENCE_MS) <= 0 || watched[1].revents != 0 || watched[2].revents != 0) return;
+            if (poll(watched, 3, DRAIN_PATIENCE_MS) <= 0 || watched[2].revents != 0) return;
+            /* That children have ended is no order; taken, it does not wake the next look again. */
+            if (watched[1].revents != 0 && take_signals()) return;
         }
     }
 }
@@ -1859,6 +1863,14 @@ static int wait_for_words(const char *word)
     return count;
 }
 
+/* The command may open it by name (/dev/stdin), which asks who owns it. The starter made the pipe for this run alone. */
+static void own_input(void)
+{
+    struct stat status;
+    if (starter == 0 || plan.uid == 0 || fstat(STDIN_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+    must(fchown(STDIN_FILENO, (uid_t)plan.uid, (gid_t)plan.gid) == 0, "input");
+}
+
 static int launch(int count, char **words)
 {
     TEXT(line, 64);
@@ -1869,6 +1881,7 @@ static int launch(int count, char **words)
     }
     read_words(count, words);
     close_others();
+    own_input();
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
     /* Both may be inherited the other way round: a reader that is gone ends nothing here, and every child is waited for. */
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGCHLD, SIG_DFL) != SIG_ERR, "signals");

@@ -213,6 +213,18 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
       expect(end.status.get('signal')).toBe('13');
     });
 
+    test('passes all of it on to a reader that is slow, after a command that has ended', async () => {
+      const words = ['/usr/bin/head', '-c', '3000000', '/dev/zero'];
+      const started = start(built[kind], [...user, 'output=9000000000'], words);
+      const { stdout } = started.child;
+      stdout?.on('data', () => {
+        stdout.pause();
+        setTimeout(() => stdout.resume(), 2);
+      });
+      const end = await started.end;
+      expect([end.stdout.length, end.status.get('output_bytes')]).toEqual([3_000_000, '3000000']);
+    });
+
     test('keeps its clocks when the reader does not read', async () => {
       const started = start(
         built[kind],

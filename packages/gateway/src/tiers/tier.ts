@@ -39,8 +39,8 @@ export type PlannedCommand = {
   readonly words: readonly string[];
   /** Options of the sandbox; they go through a descriptor, where no other process can read them. */
   readonly args: readonly string[];
-  /** What the launcher inside the sandbox is told. */
-  readonly inner: readonly string[];
+  /** What the launcher in the sandbox is told of the command. */
+  readonly told: readonly string[];
 };
 
 /** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */

@@ -40,12 +40,12 @@ export function processTier(found: ProcessFindings): CommandTier {
         isReachable: asRoot === null || found.isReachable(terms.workspace),
       });
       if (!plan.ok) return plan;
-      const { words, descriptors, expected } = plan;
+      const { words, told, descriptors, expected } = plan;
       const missing: CommandPlan['missing'] = (facts) =>
         missingFact(facts, expected.equal) ??
         sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
         (expected.landlock && facts.landlock === '0' ? 'Landlock is off, expected it on' : null);
-      return { ok: true, words, args: [], inner: null, descriptors, missing };
+      return { ok: true, words, args: [], told, descriptors, missing };
     },
   };
 }

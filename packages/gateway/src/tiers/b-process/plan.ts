@@ -36,6 +36,7 @@ export type ProcessHost = {
 export type ProcessDescriptor =
   | { readonly role: 'status' }
   | { readonly role: 'control' }
+  | { readonly role: 'words' }
   | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
   | { readonly role: 'workspace' }
   | { readonly role: 'map'; readonly asRoot: AsRoot }
@@ -51,8 +52,10 @@ export type ProcessExpectation = {
 
 export type ProcessPlan = {
   readonly ok: true;
-  /** The launcher's words. */
+  /** The first words of the launcher: that it waits for more. */
   readonly words: readonly string[];
+  /** What it is told then. */
+  readonly told: readonly string[];
   readonly descriptors: readonly ProcessDescriptor[];
   readonly expected: ProcessExpectation;
 };
@@ -84,7 +87,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
 
   const descriptors = listDescriptors(host);
   const standing = standingOf(host);
-  const words = [
+  const told = [
     'mode=run',
     ...limitWords(terms.limits, standing),
     ...descriptorWords(descriptors),
@@ -96,7 +99,8 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, descriptors, expected: expectation(terms, host, standing) };
+  const words = [`words=${FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'words')}`];
+  return { ok: true, words, told, descriptors, expected: expectation(terms, host, standing) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -131,12 +135,12 @@ function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
   const { asRoot } = host;
   const workspace = asRoot === null ? [] : [{ role: 'workspace' } as const, { role: 'map', asRoot } as const];
   const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
-  return [{ role: 'status' }, { role: 'control' }, seccomp, ...workspace, ...cgroups];
+  return [{ role: 'status' }, { role: 'control' }, { role: 'words' }, seccomp, ...workspace, ...cgroups];
 }
 
 function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
   return descriptors.flatMap(({ role }, index) =>
-    role === 'workspace' || role === 'map' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
+    ['workspace', 'map', 'words'].includes(role) ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
   );
 }
 

@@ -41,7 +41,7 @@ export type JailPlan = {
   /** What the `args` descriptor carries: each with a NUL after it. */
   readonly args: readonly string[];
   /** The words of the launcher inside: all that is the command's and not the jail's. */
-  readonly inner: readonly string[];
+  readonly told: readonly string[];
   readonly descriptors: readonly mounts.JailDescriptor[];
   /** Where the workspace is inside. */
   readonly workspace: string;
@@ -86,7 +86,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
   ];
   const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
   const wordsFd = allot({ role: 'words' });
-  const inner = [
+  const told = [
     'mode=run',
     ...limitWords(terms.limits, standing),
     ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`],
@@ -101,7 +101,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
       ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
     ],
     args,
-    inner,
+    told,
     descriptors,
     workspace: place.inside,
     expected: expectation(terms, place.inside, standing),

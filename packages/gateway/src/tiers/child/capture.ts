@@ -2,14 +2,18 @@ export type StreamName = 'stdout' | 'stderr';
 
 const FIRST_BLOCK_BYTES = 4_096;
 const MAX_BLOCK_BYTES = 1_048_576;
+/** A piece from here on is kept as it is: it takes little more memory than its length. */
+const LARGE_BYTES = 16_384;
 
 /**
- * Bytes that come in pieces. They are copied into blocks, so that a million pieces of one byte take as much memory as one
- * piece of a million.
+ * Bytes that come in pieces. Small ones are copied into blocks, so that a million pieces of one byte take as much memory
+ * as one piece of a million; large ones are kept, and whoever hands them over leaves them alone.
  */
 export class ByteStore {
   readonly #blocks: Uint8Array[] = [];
-  /** What is not yet filled of the last block. */
+  /** What is filled of the last block, where that is one of ours. */
+  #filled = 0;
+  /** What is not yet filled of it. */
   #room = new Uint8Array(0);
   #length = 0;
 
@@ -17,21 +21,15 @@ export class ByteStore {
     return this.#length;
   }
 
+  append(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (chunk.length >= LARGE_BYTES && chunk.length * 2 >= chunk.buffer.byteLength) this.#keep(chunk);
+    else this.#copy(chunk);
+  }
+
   /** The last bytes, at most so many. */
   tail(count: number): Uint8Array {
     return this.bytes().subarray(Math.max(0, this.#length - count));
-  }
-
-  append(chunk: Uint8Array): void {
-    let rest = chunk;
-    while (rest.length > 0) {
-      if (this.#room.length === 0) this.#addBlock();
-      const part = rest.subarray(0, this.#room.length);
-      this.#room.set(part);
-      this.#room = this.#room.subarray(part.length);
-      this.#length += part.length;
-      rest = rest.subarray(part.length);
-    }
   }
 
   /** Everything so far, as a copy of its own. */
@@ -45,10 +43,36 @@ export class ByteStore {
     return all;
   }
 
+  #keep(chunk: Uint8Array): void {
+    this.#endBlock();
+    this.#blocks.push(chunk);
+  }
+
+  #copy(chunk: Uint8Array): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#room.length === 0) this.#addBlock();
+      const part = rest.subarray(0, this.#room.length);
+      this.#room.set(part);
+      this.#room = this.#room.subarray(part.length);
+      this.#filled += part.length;
+      rest = rest.subarray(part.length);
+    }
+  }
+
   #addBlock(): void {
     const size = Math.min(Math.max(this.#length, FIRST_BLOCK_BYTES), MAX_BLOCK_BYTES);
     this.#room = new Uint8Array(size);
+    this.#filled = 0;
     this.#blocks.push(this.#room);
+  }
+
+  /** Lets go of what is not filled, so that the next piece follows. */
+  #endBlock(): void {
+    const last = this.#blocks.at(-1);
+    if (this.#room.length === 0 || last === undefined) return;
+    this.#blocks[this.#blocks.length - 1] = last.subarray(0, this.#filled);
+    this.#room = new Uint8Array(0);
   }
 }
 

@@ -5,9 +5,11 @@ import type { HeldEnd } from './live-child.ts';
 /** The writing end of a pipe whose only use is that it is open, or one message: that needs no stream. */
 export function heldEnd(fd: number): HeldEnd {
   let isOurs = true;
+  let waiting: Socket | null = null;
   const destroy = () => {
     if (isOurs) closeSync(fd);
     isOurs = false;
+    waiting?.destroy();
   };
   return {
     destroy,
@@ -19,10 +21,10 @@ export function heldEnd(fd: number): HeldEnd {
         return;
       }
       // A pipe holds so much and no more; what is left waits for its reader.
+      waiting = new Socket({ fd, readable: false, writable: true });
       isOurs = false;
-      const socket = new Socket({ fd, readable: false, writable: true });
-      socket.on('error', () => undefined);
-      socket.end(rest);
+      waiting.on('error', () => undefined);
+      waiting.end(rest);
     },
   };
 }

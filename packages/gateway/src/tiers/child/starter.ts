@@ -69,6 +69,7 @@ type Run = {
 
 /** One process of the starter, from its start to its end. */
 class Link {
+  /** Whether it starts nothing any more. */
   isGone = false;
   readonly #process: ChildProcess;
   readonly #socket: Duplex;
@@ -179,7 +180,10 @@ class Link {
     } catch (error) {
       // Who should read it has ended already.
       if (side !== 'reads' && errorName(error) === 'ENXIO') return null;
-      throw error;
+      if (errorName(error) !== 'ENOENT') throw error;
+      // With its descriptors the starter is gone; its socket has not told us yet.
+      this.isGone = true;
+      throw Object.assign(new Error('no starter'), { code: 'ESRCH' });
     }
     if (side === 'holds') return heldEnd(fd);
     try {
@@ -191,7 +195,6 @@ class Link {
   }
 
   #onGone(error: string): void {
-    if (this.isGone) return;
     this.isGone = true;
     for (const { pid, answer, end } of this.#runs.values()) {
       // What was still being built may have been left behind: the kernel ends only those that have asked it to.

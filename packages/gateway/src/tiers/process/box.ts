@@ -1,7 +1,7 @@
 /**
  * A box is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
- * it. In tier C that launcher waits for its words, so a box can stand ready for a command that nobody has asked for yet;
- * in tier B the box is the command itself. Whoever opens one uses it once, or gives it back.
+ * it that waits to be told what to run. So a box can stand ready for a command that nobody has asked for yet. Whoever
+ * opens one uses it once, or gives it back.
  */
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
@@ -112,7 +112,7 @@ export function runInBox(
   if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
   const lastWord: ChildWatch['lastWord'] = (_, said) => lastWordIn(said);
   const ended = attendChild(child, attended, { ...watch, lastWord });
-  if (plan.inner !== null) child.ends[wordsIndex]?.end(wordsBytes(plan.inner));
+  child.ends[wordsIndex]?.end(wordsBytes(plan.told));
   return ended;
 }
 

@@ -14,15 +14,12 @@ export type Role =
 /** A command with its sandbox, ready to be started. */
 export type CommandPlan = {
   readonly ok: true;
-  /** The words of the launcher that is started. */
+  /** The words of the launcher that is started: they make the sandbox, where the tier has one. */
   readonly words: readonly string[];
   /** Options of bubblewrap, which go through a descriptor. */
   readonly args: readonly string[];
-  /**
-   * The words of the launcher inside, which waits for them: all that is not the sandbox but the command in it. Null where
-   * one launcher does it all.
-   */
-  readonly inner: readonly string[] | null;
+  /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
+  readonly told: readonly string[];
   readonly descriptors: readonly Role[];
   /** Says what the reported facts lack of what the plan holds; null when they prove it. */
   readonly missing: (facts: Readonly<Record<string, string>>) => string | null;

@@ -71,8 +71,8 @@ function describe(
     asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
   });
   if (!planned.ok) return null;
-  const { words, args, inner } = planned;
-  return { executor, limits: terms.limits, words, args, inner: inner ?? [] };
+  const { words, args, told } = planned;
+  return { executor, limits: terms.limits, words, args, told };
 }
 
 function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {

@@ -96,8 +96,8 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held };
     ready = await readyBox(kit, tier, wish);
-    // Once more where the command has not begun: a sandbox takes its time to stand.
-    if (ready.plan.inner !== null) demandUnchanged(job, held);
+    // Once more, as a sandbox takes its time to stand.
+    demandUnchanged(job, held);
     let ran = await start(kit, { ready, job }, ties);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.box.close());
@@ -112,6 +112,9 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
   }
 }
 
+/** As long as a short command takes. */
+const REFILL_AFTER_MS = 3;
+
 /** A box for the command with its plan, and whether it stood there already. */
 type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
 type Wish = Parameters<typeof openBox>[2];
@@ -123,15 +126,25 @@ async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
     // Boundary: a box for other terms, however little they differ, is none for these.
     if (terms.stdin === null && box.identity === identityOf(plan, terms)) {
-      kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+      refillSoon(kit, tier, { key, wish });
       return { box, plan, isWarm: true };
     }
     await box.close();
   }
   const opened = await openBox(kit, tier, wish);
-  if (opened.plan.inner !== null)
-    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+  refillSoon(kit, tier, { key, wish });
   return { ...opened, isWarm: false };
+}
+
+/** A moment later: the command at hand goes first. */
+function refillSoon(
+  kit: CommandKit,
+  tier: CommandTier,
+  { key, wish }: { readonly key: string; readonly wish: Wish },
+): void {
+  const refill = () =>
+    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+  setTimeout(refill, REFILL_AFTER_MS).unref();
 }
 
 /** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
@@ -191,7 +204,7 @@ type Finished = Started & { readonly ready: Ready; readonly terms: ProcessTerms;
 
 async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
   const { end, status, terms, before } = finished;
-  const { box, plan, isWarm } = finished.ready;
+  const { box, isWarm } = finished.ready;
   const { group } = box;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const after = await lookAfter(terms.workspace, before);
@@ -200,7 +213,7 @@ async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResul
   const output = { ...outputOfRun(ran, limit), ...after };
   const isolation = {
     ...tier.about,
-    ...(plan.inner === null ? {} : { started: isWarm ? 'warm' : 'cold' }),
+    started: isWarm ? 'warm' : 'cold',
     ...(group?.facts() ?? { cgroup_kind: 'none' }),
     ...status?.facts,
   };

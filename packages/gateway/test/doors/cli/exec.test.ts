@@ -280,7 +280,7 @@ describe('palisade exec --dry-run', () => {
     expect(out).toContain(`workspace   ${workspace}\n`);
     expect(out).toContain('limit       processes=5\n');
     expect(out).toMatch(/^launcher .* bwrap --args 3 -- /m);
-    expect(out).toMatch(/^inside {6}mode=run .*'touch canary'$/m);
+    expect(out).toMatch(/^told {8}mode=run .*'touch canary'$/m);
     expect(out).toContain('option      --unshare-net\n');
     expect(out).toMatch(/^allowed {2}user:ada runs \//m);
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -294,7 +294,7 @@ describe('palisade exec --dry-run', () => {
 
   test('shows the launcher of tier b', async () => {
     const { out } = await exec(['--dry-run', '--tier', 'b', '--timeout', '7s'], ['true']);
-    expect(out).toMatch(/^launcher {4}mode=run .*wallms=7000 /m);
+    expect(out).toMatch(/^told {8}mode=run .*wallms=7000 /m);
     expect(out).not.toContain('bwrap');
   });
 

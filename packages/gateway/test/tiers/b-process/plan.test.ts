@@ -28,6 +28,7 @@ function showPlan(plan: ReturnType<typeof planned>): string {
   const roles = plan.descriptors.map(({ role }, index) => `${index + 3} ${role}`);
   return [
     `# words\n${plan.words.join('\n')}`,
+    `# told\n${plan.told.join('\n')}`,
     `# descriptors\n${roles.join('\n')}`,
     `# expected\n${JSON.stringify(plan.expected, null, 2)}\n`,
   ].join('\n\n');
@@ -45,25 +46,25 @@ describe('planB() lists words that a reviewer can read', () => {
 
 describe('planB()', () => {
   test('numbers descriptors as it lists them', () => {
-    const { descriptors, words } = planned({}, { asRoot: AS_ROOT, cgroupDescriptors: 2 });
+    const { descriptors, words, told } = planned({}, { asRoot: AS_ROOT, cgroupDescriptors: 2 });
     const numbered = descriptors.map(({ role }, index) => `${role}=${index + 3}`);
-    expect(words).toEqual(expect.arrayContaining(numbered));
-    expect(new Set(numbered).size).toBe(7);
+    expect([...words, ...told]).toEqual(expect.arrayContaining(numbered));
+    expect(new Set(numbered).size).toBe(8);
   });
 
   test('counts its own reaper in a namespace, and the threads of the user without one', () => {
-    expect(planned().words).toContain('nproc=65');
-    expect(planned({}, { hasNamespaces: false }).words).toContain('nproc=184');
+    expect(planned().told).toContain('nproc=65');
+    expect(planned({}, { hasNamespaces: false }).told).toContain('nproc=184');
   });
 
   test('leaves the count of processes to a group where there is one, and stands behind it', () => {
-    expect(planned({}, { cgroupDescriptors: 1 }).words).toContain('nproc=81');
+    expect(planned({}, { cgroupDescriptors: 1 }).told).toContain('nproc=81');
   });
 
   test('never takes the network away with Landlock from a run of another user that was given it', () => {
     const host = { hasNamespaces: false, asRoot: AS_ROOT };
-    const { words } = planned({ egress: 'preflight' }, host);
-    expect(words.filter((word) => /^r[ow]=/.test(word))).toEqual([]);
+    const { told } = planned({ egress: 'preflight' }, host);
+    expect(told.filter((word) => /^r[ow]=/.test(word))).toEqual([]);
   });
 
   test('asks for a filter without network sockets where nothing else stops them', () => {
@@ -73,14 +74,14 @@ describe('planB()', () => {
 
   test('enters the workspace by its descriptor, and a directory below relative to that', () => {
     const asRoot = AS_ROOT;
-    expect(planned({}, { asRoot }).words).toContain('chdir=1');
+    expect(planned({}, { asRoot }).told).toContain('chdir=1');
     const below = planned({ cwd: '/home/ada/project/src' }, { asRoot });
-    expect(below.words).toEqual(expect.arrayContaining(['chdir=1', 'cwd=./src']));
+    expect(below.told).toEqual(expect.arrayContaining(['chdir=1', 'cwd=./src']));
   });
 
   test('leaves words after the first -- to the command', () => {
-    const { words } = planned({ argv: ['git', '--', 'uid=0'] });
-    expect(words.slice(words.indexOf('--'))).toEqual([...['--', '/usr/bin/git', 'git', '--', 'uid=0']]);
+    const { told } = planned({ argv: ['git', '--', 'uid=0'] });
+    expect(told.slice(told.indexOf('--'))).toEqual([...['--', '/usr/bin/git', 'git', '--', 'uid=0']]);
   });
 
   test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>, RegExp]>([

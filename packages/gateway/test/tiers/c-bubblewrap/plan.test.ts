@@ -53,7 +53,7 @@ describe('planC() places the workspace', () => {
   ])('apart when %s is taken by the jail', (workspace) => {
     const plan = planned({ workspace, executable: '/usr/bin/git' });
     expect(plan.workspace).toBe('/workspace');
-    expect(plan.inner).toContain('cwd=/workspace');
+    expect(plan.told).toContain('cwd=/workspace');
   });
 
   test('apart, with the path of old as a link only in a place of its own', () => {
@@ -140,13 +140,13 @@ describe('planC() keeps to the terms', () => {
     const plan = planned({ env: { TOKEN: 'hunter2' } }, { asRoot: AS_ROOT });
     expect([...plan.words, ...plan.args].join(' ')).not.toContain('hunter2');
     expect(plan.args).toContain('--clearenv');
-    expect(plan.inner).toContain('set=TOKEN=hunter2');
+    expect(plan.told).toContain('set=TOKEN=hunter2');
   });
 
   test('by giving the run a home of its own whatever its variables say', () => {
-    const { inner } = planned({ env: { HOME: '/home/ada', TMPDIR: '/var/tmp' } });
-    expect(inner).toEqual(expect.arrayContaining(['set=HOME=/home/palisade', 'set=TMPDIR=/tmp']));
-    expect(inner.join(' ')).not.toContain('/home/ada ');
+    const { told } = planned({ env: { HOME: '/home/ada', TMPDIR: '/var/tmp' } });
+    expect(told).toEqual(expect.arrayContaining(['set=HOME=/home/palisade', 'set=TMPDIR=/tmp']));
+    expect(told.join(' ')).not.toContain('/home/ada ');
   });
 
   test('by giving all places in memory together no more than the memory of the run', () => {
@@ -163,8 +163,8 @@ describe('planC() keeps to the terms', () => {
   });
 
   test('by keeping a word that looks like an option a word of the command', () => {
-    const { inner } = planned({ argv: ['git', '--bind', '/', '--', '$(x)\n'] });
-    expect(inner.slice(inner.lastIndexOf('facts=1'))).toEqual([
+    const { told } = planned({ argv: ['git', '--bind', '/', '--', '$(x)\n'] });
+    expect(told.slice(told.lastIndexOf('facts=1'))).toEqual([
       ...['facts=1', '--', '/usr/bin/git', 'git', '--bind', '/', '--', '$(x)\n'],
     ]);
   });

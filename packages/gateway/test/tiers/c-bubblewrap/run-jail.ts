@@ -154,7 +154,7 @@ function feed(child: ChildProcess, plan: JailPlan): void {
     // A jail that cannot be built reads nothing more; its own message says why.
     pipe.on('error', () => {});
     if (descriptor.role === 'args') pipe.end(plan.args.map((word) => `${word}\0`).join(''));
-    if (descriptor.role === 'words') pipe.end(wordsBytes(plan.inner));
+    if (descriptor.role === 'words') pipe.end(wordsBytes(plan.told));
     if (descriptor.role === 'seccomp') pipe.end(descriptor.bytes);
     if (descriptor.role === 'bytes') pipe.end(descriptor.text);
   });

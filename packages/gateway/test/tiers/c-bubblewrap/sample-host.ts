@@ -48,7 +48,7 @@ export function showPlan(plan: JailPlan | PlanRefusal): string {
   const { newNamespaces, mountsRw } = plan.expected;
   return [
     `# words\n${plan.words.join(' ')}`,
-    `# words inside\n${plan.inner.join(' ')}`,
+    `# told\n${plan.told.join(' ')}`,
     `# options\n${options}`,
     `# descriptors\n${roles.join('\n')}`,
     `# expected facts\n${equal.join('\n')}\nnew namespaces = ${newNamespaces.join(' ')}`,

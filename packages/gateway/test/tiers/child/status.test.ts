@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LauncherStatus, MAX_STATUS_BYTES, parseStatus } from '../../../src/tiers/child/status.ts';
+import { ByteStore } from '../../../src/tiers/child/capture.ts';
+import {
+  type LauncherStatus,
+  lastWordIn,
+  MAX_STATUS_BYTES,
+  parseStatus,
+} from '../../../src/tiers/child/status.ts';
 import { bytesOf } from './sample.ts';
 
 const FULL = [
@@ -244,6 +250,73 @@ describe('parseStatus() whatever comes', () => {
         for (const [key, value] of Object.entries(others)) {
           if (value !== null && value !== false) expect(parsed.value).toHaveProperty(key, value);
         }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('lastWordIn()', () => {
+  const wordOf = (raw: Uint8Array) => {
+    const said = new ByteStore();
+    said.append(raw);
+    return lastWordIn(said);
+  };
+  const ending = (lines: readonly string[]) => wordOf(spell(['launcher=1', 'exit=0', ...lines]));
+
+  it('gives how much was written once all was said, and not a byte earlier', () => {
+    const raw = spell(FULL);
+    expect(wordOf(raw)).toBe(42);
+    for (let length = 0; length < raw.length; length++) expect(wordOf(raw.subarray(0, length))).toBeNull();
+  });
+
+  it.each([
+    ['0', 0],
+    ['999999999999999', 999_999_999_999_999],
+  ])('reads the amount of %s', (amount, bytes) => {
+    expect(ending([`output_bytes=${amount}`, 'left=999999999999999', 'done=1'])).toBe(bytes);
+  });
+
+  it('finds it after a long report, whatever the pieces it came in', () => {
+    const raw = spell(['launcher=1', `fact.cgroup=${'x'.repeat(100_000)}`, ...FULL.slice(-5)]);
+    const said = new ByteStore();
+    for (let at = 0; at < raw.length; at += 997) {
+      expect(lastWordIn(said)).toBeNull();
+      said.append(raw.subarray(at, at + 997));
+    }
+    expect(lastWordIn(said)).toBe(42);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['that is not the last', ['output_bytes=42', 'left=3', 'done=1', 'fact.late=']],
+    ['that is said as a fact', ['fact.path=output_bytes=42', 'left=3', 'done=1']],
+    ['without the amount', ['left=3', 'done=1']],
+    ['without what is left', ['output_bytes=42', 'done=1']],
+    ['with something in between', ['output_bytes=42', 'left=3', 'exit=0', 'done=1']],
+    ['in another order', ['left=3', 'output_bytes=42', 'done=1']],
+    ['with an amount of another form', ['output_bytes=042', 'left=3', 'done=1']],
+    ['with a negative amount', ['output_bytes=-1', 'left=3', 'done=1']],
+    ['with an endless amount', ['output_bytes=1000000000000000', 'left=3', 'done=1']],
+    ['that takes itself back', ['output_bytes=42', 'left=3', 'done=0']],
+    ['after an empty line', ['output_bytes=42', 'left=3', 'done=1', '']],
+  ])('takes nothing %s for it', (_, lines) => {
+    expect(ending(lines)).toBeNull();
+  });
+
+  it('takes nothing for it that stands at the very beginning', () => {
+    expect(wordOf(spell(['output_bytes=42', 'left=3', 'done=1']))).toBeNull();
+  });
+
+  it('gives nothing but what a report says that is read afterwards', () => {
+    const line = fc.oneof(fc.constantFrom(...FULL), fc.string({ maxLength: 5 }));
+    const lines = fc.tuple(fc.array(line, { maxLength: 8 }), fc.nat(3)).map(([first, count]) => {
+      return ['launcher=1', 'exit=0', ...first, ...FULL.slice(FULL.length - count)];
+    });
+    fc.assert(
+      fc.property(lines, (all) => {
+        const raw = spell(all);
+        const parsed = parseStatus(raw);
+        if (parsed.ok) expect(wordOf(raw) === null || wordOf(raw) === parsed.value.outputBytes).toBe(true);
       }),
       { numRuns: 1_000 },
     );

@@ -29,12 +29,11 @@ export function trialKit(changes: Partial<TrialKit> = {}): TrialKit {
 
 /** Starts launchers as children of this process: those that are no starters, because they are made up. */
 export const startHere: TrialKit['start'] = async (file, { words, descriptors, ...terms }) => {
-  // Only a starter hands out namespaces; a launcher without one makes its own for the owner.
+  // Only a starter hands out namespaces, and what is made up has no use for one.
   const kept = descriptors.filter(({ kind }) => kind !== 'map');
-  const args = words.map((word) => (word.startsWith('map=') ? 'owner=0:0' : word));
   return spawnChild({
     ...terms,
-    ...{ file, args: ['palisade-launcher', ...args], env: {}, cwd: '/', descriptors: kept },
+    ...{ file, args: ['palisade-launcher', ...words], env: {}, cwd: '/', descriptors: kept },
   });
 };
 
@@ -78,7 +77,9 @@ export function fakeBwrap(
 export function fakeLauncher(report: readonly string[], status: number): string {
   const lines = report.map((line) => `echo '${line}'`).join('; ');
   return script([
-    `for word; do case $word in --) break ;; status=*) fd=\${word#status=} ;; esac; done`,
+    `for word; do case $word in --) break ;; status=*) fd=\${word#status=} ;; words=*) from=\${word#words=} ;; esac; done`,
+    // Told like the real one: strings with a NUL after each, their number before them.
+    '[ -n "$from" ] && eval "fd=\\$(tail -c +5 <&$from | tr \'\\\\0\' \'\\\\n\' | sed -n s/^status=//p)"',
     `[ -n "$fd" ] && eval "{ ${lines.replaceAll("'", '\\"')}; } >&$fd"`,
     `exit ${status}`,
   ]);
@@ -94,7 +95,7 @@ export function launcherWithoutNamespaces(): string {
   const ordinary = IS_ROOT ? 'setpriv --reuid=61000 --regid=61000 --clear-groups' : '';
   const outside = 'bwrap --unshare-user --disable-userns --dev-bind / / --proc /proc --';
   // The directory of a trial is root's alone where root tries; here another user walks into it.
-  const reach = 'for word; do case $word in cwd=*) chmod 755 "${word#cwd=}" ;; esac; done';
+  const reach = 'chmod -f 755 "${TMPDIR:-/tmp}"/palisade-trial-*';
   const lines = ['#!/bin/sh', 'export PATH=/usr/bin:/bin', reach, `exec ${ordinary} ${outside} ${real} "$@"`];
   writeFileSync(path, `${lines.join('\n')}\n`);
   chmodSync(path, 0o755);

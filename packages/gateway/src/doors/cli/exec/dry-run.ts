@@ -86,7 +86,7 @@ function printPlan(
   for (const [name, value] of Object.entries(plan.limits)) row('limit', `${name}=${value}`);
   row('launcher', spell(launch.words));
   for (const line of optionLines(launch.args)) row('option', line);
-  if (launch.inner.length > 0) row('inside', spell(launch.inner));
+  row('told', spell(launch.told));
   print.line();
   printExplanation(print, title, explained);
 }

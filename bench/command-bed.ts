@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
+import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
+import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
+import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
+import type { ChildEnd } from '../packages/gateway/src/tiers/child/start-child.ts';
+import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
+import { openBox, runInBox } from '../packages/gateway/src/tiers/process/box.ts';
+import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
+import type { CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
+import { holdWorkspace } from '../packages/gateway/src/tiers/process/held-workspace.ts';
+import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
+import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
+import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
+import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
+
+/* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
+
+export const TRUE = '/usr/bin/true';
+export const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+export const runAs = process.getuid?.() === 0 ? { uid: 61_000, gid: 61_000 } : null;
+export const never = () => new AbortController().signal;
+
+export type Bed = {
+  readonly workspace: string;
+  readonly tiers: { readonly b: CommandTier; readonly c: CommandTier };
+  /** Each command waits for its sandbox. */
+  readonly cold: CommandKit;
+  /** Sandboxes stand ready, as in a gateway that serves. */
+  readonly warm: CommandKit;
+  readonly close: () => Promise<void>;
+};
+
+const AT_ONCE = 64;
+const READY = 2;
+/** By then what a run took from the pool stands there again. */
+const REFILL_MS = 40;
+
+export async function makeBed(workspace: string, launcher: string): Promise<Bed> {
+  const options = { clock, launchers: [launcher], runAs };
+  const [b, c] = await Promise.all([probeB(options), probeC(options)]);
+  if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
+  const starter = new Starter();
+  const queue = () => new LaunchQueue({ width: AT_ONCE, clock });
+  const kit = {
+    ...{ clock, launcher: b.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
+    start: starter.start.bind(starter),
+    closing: new Closings(AT_ONCE),
+  };
+  const cold = { ...kit, warm: new WarmBoxes({ size: 0, idleMs: 1 }) };
+  const warm = { ...kit, warm: new WarmBoxes({ size: READY, idleMs: 600_000 }) };
+  const close = async () => {
+    await Promise.all([warm.warm.close(), kit.closing.finish()]);
+    starter.close();
+  };
+  return { workspace, tiers: { b: b.tier, c: c.tier }, cold, warm, close };
+}
+
+/** Lets the pool be filled again. */
+export function refilled(): Promise<void> {
+  return sleep(REFILL_MS);
+}
+
+export type Command = { readonly file: string; readonly args?: readonly string[]; readonly quota?: number };
+const DO_NOTHING: Command = { file: TRUE };
+
+export function termsOf({ workspace }: Bed, { file, args = [], quota = 2 ** 32 }: Command): ProcessTerms {
+  return {
+    executable: file,
+    executableSha256: '0'.repeat(64) as ProcessTerms['executableSha256'],
+    argv: [file, ...args],
+    ...{ workspace, cwd: workspace, env: {}, stdin: null },
+    limits: {
+      ...{ wallMs: 60_000, cpuMs: 60_000, memoryBytes: 2 ** 30, outputBytes: quota },
+      ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024 },
+    },
+    ...{ egress: 'strict', readOnly: [], protectedPaths: [] },
+  };
+}
+
+/** One command from its terms to its result, as a call of the gateway runs it. */
+export async function runOnce(
+  bed: Bed,
+  kit: CommandKit,
+  tier: CommandTier,
+  command = DO_NOTHING,
+): Promise<RunResult> {
+  const facts = { kind: 'plain', tier: tier.name, paths: [], hosts: [] } as const;
+  const checked = {
+    call: { id: 'bench' },
+    process: { terms: termsOf(bed, command), facts, stillHolds: () => null },
+  } as unknown as CheckedCall;
+  const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };
+  const result = await runCommand(kit, tier, { checked, limits }, { signal: never() });
+  if (result.ending.status === 'ok' || command.quota !== undefined) return result;
+  throw new Error(
+    `Cannot measure commands: ${result.ending.message} ${JSON.stringify(result.ending.output)}`,
+  );
+}
+
+/** One command with nothing made of its output but bytes. */
+export async function capture(bed: Bed, tier: CommandTier, command: Command): Promise<ChildEnd> {
+  const terms = termsOf(bed, command);
+  const held = holdWorkspace(bed.workspace);
+  const { box, plan } = await openBox(bed.cold, tier, { id: 'bench', terms, held });
+  try {
+    return await runInBox(box, { plan, terms }, { signal: never(), clock });
+  } finally {
+    held.close();
+    await box.close();
+  }
+}
+
+export function bareSpawn(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(TRUE, [], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.resume();
+    child.stderr.resume();
+    child.once('error', reject);
+    child.once('close', () => resolve());
+  });
+}

@@ -1,0 +1,54 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { TRUE } from './command-bed.ts';
+
+/* The sandbox-runtime library, which wraps a command in bubblewrap for a shell to run; installed for this bench alone. */
+
+type Peer = { readonly run: () => Promise<void>; readonly close: () => Promise<void> };
+
+type SandboxRuntime = {
+  readonly SandboxManager: {
+    readonly initialize: (config: object) => Promise<void>;
+    readonly wrapWithSandbox: (command: string) => Promise<string>;
+    readonly reset: () => Promise<void>;
+  };
+};
+
+export async function openPeer(workspace: string): Promise<Peer> {
+  const home = join(process.cwd(), 'bench/peers');
+  const entry = join(home, 'node_modules/@anthropic-ai/sandbox-runtime/dist/index.js');
+  if (!existsSync(entry)) {
+    console.error('installing what commands are compared with (npm ci in bench/peers)');
+    execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: home,
+      stdio: 'inherit',
+    });
+  }
+  const { SandboxManager }: SandboxRuntime = await import(pathToFileURL(entry).href);
+  await SandboxManager.initialize({
+    network: { allowedDomains: [], deniedDomains: [] },
+    filesystem: { denyRead: [], allowWrite: [workspace], denyWrite: [] },
+  });
+  return {
+    run: async () => runShell(await SandboxManager.wrapWithSandbox(TRUE), workspace),
+    close: () => SandboxManager.reset(),
+  };
+}
+
+function runShell(command: string, cwd: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, { shell: true, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stdout.resume();
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`Cannot measure the peer: it gave ${code} ${said}`));
+    });
+  });
+}
