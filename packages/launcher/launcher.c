@@ -461,7 +461,7 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
 
 enum { MAX_LISTED = 5 + 2 * MAX_DESCRIPTORS };
 
-/* All that has a use here; the workspace may be kept as well, and is that for a stage that follows. */
+/* All that has a use here; the workspace and the status may be kept as well, for a stage that follows. */
 static size_t list_descriptors(uint64_t *list)
 {
     const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace, plan.map};
@@ -470,8 +470,17 @@ static size_t list_descriptors(uint64_t *list)
         if (single[i] != 0) list[count++] = single[i];
     for (size_t i = 0; i < plan.cgroup_count; i++) list[count++] = plan.cgroups[i];
     for (size_t i = 0; i < plan.kept_count; i++)
-        if (plan.kept[i] != plan.workspace) list[count++] = plan.kept[i];
+        if (plan.kept[i] != plan.workspace && !(plan.exec_in_place && plan.kept[i] == plan.status))
+            list[count++] = plan.kept[i];
     return count;
+}
+
+/* A stage that follows says how it went; until then there is nothing to say but a failure. */
+static bool is_status_left(void)
+{
+    for (size_t i = 0; i < plan.kept_count; i++)
+        if (plan.kept[i] == plan.status) return true;
+    return false;
 }
 
 static void require_sense(void)
@@ -1163,8 +1172,10 @@ _Noreturn static void become_command(int outer_proc, pid_t parent)
     limit_resources();
     if (filter_program.len > 0)
         must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter_program, 0, 0) == 0, "seccomp");
-    tell_facts();
-    tell_pid(outer_proc);
+    if (!is_status_left()) {
+        tell_facts();
+        tell_pid(outer_proc);
+    }
     (void)execve(plan.file, plan.argv, plan.has_own_variables ? plan.variables : environ);
     int error = errno;
     TEXT(line, 256);
@@ -1887,7 +1898,7 @@ static int launch(int count, char **words)
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGCHLD, SIG_DFL) != SIG_ERR, "signals");
     if (plan.uid == 0) require_no_host_root();
     add(&line, "launcher=1");
-    tell_status(&line);
+    if (!is_status_left()) tell_status(&line);
     read_filter();
     for (size_t i = 0; i < plan.cgroup_count; i++) {
         must(write((int)plan.cgroups[i], "0", 1) == 1, "cgroup");

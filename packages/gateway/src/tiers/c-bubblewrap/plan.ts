@@ -129,13 +129,20 @@ function outerWords(
   allot: mounts.Allot,
 ): readonly string[] {
   const keep = descriptors.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
-  const workspaceFd = FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'workspace');
+  const numberOf = (wanted: string) =>
+    FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
   const { asRoot } = host;
   const identity =
-    asRoot === null ? [] : identityWords(asRoot, { workspaceFd, mapFd: allot({ role: 'map', asRoot }) });
+    asRoot === null
+      ? []
+      : identityWords(asRoot, {
+          workspaceFd: numberOf('workspace'),
+          mapFd: allot({ role: 'map', asRoot }),
+        });
   const indices = Array.from({ length: host.cgroupDescriptors }, (_, index) => index);
   const groups = indices.map((index) => `cgroup=${allot({ role: 'cgroup', index })}`);
-  return ['mode=exec', ...identity, ...groups, ...keep];
+  // It says on it only why it failed; the launcher inside says the rest.
+  return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...keep];
 }
 
 function checkHost(host: JailHost): PlanRefusal | null {

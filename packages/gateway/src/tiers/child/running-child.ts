@@ -169,10 +169,16 @@ export class RunningChild {
   }
 
   #endOf(exit: Ended): ChildEnd {
+    const output = this.#output;
     return {
       ...exit,
-      stdout: this.#output.bytes('stdout'),
-      stderr: this.#output.bytes('stderr'),
+      // Put together when somebody asks: of a large output that takes as long as reading it.
+      get stdout() {
+        return output.bytes('stdout');
+      },
+      get stderr() {
+        return output.bytes('stderr');
+      },
       outputBytes: this.#output.length,
       truncated: this.#output.isPassed,
       stopped: this.#stopped,

@@ -4,6 +4,7 @@ import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
+import { FileSystems } from './file-systems.ts';
 import { holdWorkspace } from './held-workspace.ts';
 import { type Found, type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
 import { type CommandKit, runCommand, termsWithin } from './run-command.ts';
@@ -20,10 +21,18 @@ export function commandTiers(kit: TiersKit, options: ProbeOptions): { readonly b
 
 function tierOf(kit: TiersKit, probe: () => Promise<Probed>): Tier {
   const standing = new Standing({ clock: kit.clock, probe, tryTier: (found) => tryTier(found, kit) });
+  const fileSystems = new FileSystems();
+  const placeRefusal = async (found: Found, checked: CheckedCall): Promise<Refused | null> => {
+    if (kit.runAs === null || checked.process === null) return null;
+    const { workspace } = checked.process.terms;
+    const lack = await fileSystems.lackOf(workspace, () => tryTier(found, kit, workspace));
+    return lack === null ? null : lackOf(checked, lack);
+  };
   return {
     refusal: async (checked) => {
       const found = await standing.look();
-      return found.ok ? planRefusal(found.tier.plan, checked, kit) : lackOf(checked, found);
+      if (!found.ok) return lackOf(checked, found);
+      return planRefusal(found.tier.plan, checked, kit) ?? (await placeRefusal(found, checked));
     },
     describe: async (checked) => {
       const found = await standing.look();

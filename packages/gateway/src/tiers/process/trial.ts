@@ -44,13 +44,17 @@ const NOBODY_READ = `sha256:${'0'.repeat(64)}` as Digest;
 const UNPROVEN_FIX =
   'Do not run commands in this tier here: install the updates of your system, then run `palisade doctor` again.';
 
-/** Tries a tier once. Nothing of it is left when this returns. */
-export async function tryTier({ tier, launcher }: Found, kit: TrialKit): Promise<Trial> {
-  let workspace: string | null = null;
+/** Tries a tier once, in a new directory or in the given one. Nothing of it is left when this returns. */
+export async function tryTier(
+  { tier, launcher }: Found,
+  kit: TrialKit,
+  given: string | null = null,
+): Promise<Trial> {
+  let workspace: string | null = given;
   let held: HeldWorkspace | null = null;
   let box: Box | null = null;
   try {
-    workspace = makeWorkspace();
+    workspace ??= makeWorkspace();
     held = holdWorkspace(workspace);
     const terms = trialTerms(workspace, kit.limits);
     const opened = await openBox({ ...kit, launcher }, tier, { id: `trial-${tier.name}`, terms, held });
@@ -64,7 +68,7 @@ export async function tryTier({ tier, launcher }: Found, kit: TrialKit): Promise
   } finally {
     held?.close();
     await box?.close();
-    if (workspace !== null) rmSync(workspace, { recursive: true, force: true });
+    if (workspace !== null && given === null) rmSync(workspace, { recursive: true, force: true });
   }
 }
 
