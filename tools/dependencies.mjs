@@ -32,7 +32,8 @@ export function check(root) {
 }
 
 function readManifests(root) {
-  return ['package.json', ...listPackages(root).map((name) => `packages/${name}/package.json`)]
+  const packages = listPackages(root).map((name) => `packages/${name}/package.json`);
+  return ['package.json', ...packages, 'bench/peers/package.json']
     .filter((file) => existsSync(join(root, file)))
     .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) }));
 }

@@ -32,9 +32,10 @@ export const GRAMMARS = {
     accepts: (text) => /^[^\0/]{1,255}$|^\/[^\0]{1,4095}$/.test(text),
     expected: 'the name of a program such as "git", its absolute path, or "*" for every program',
   },
-  host: {
-    accepts: (text) => /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.:-]{0,252})$/.test(text),
-    expected: 'a host such as "example.com", or "*.example.com" for all below it',
+  // What an entry means, and whether it means anything, is read where the network is decided upon.
+  'egress-entry': {
+    accepts: (text) => /^[!-~][ -~]{0,1023}$/.test(text),
+    expected: 'an entry such as "example.com", "*.example.com:443", "10.1.2.0/24:8080" or "!bad.example.com"',
   },
 } as const satisfies Record<string, Grammar>;
 

@@ -57,13 +57,3 @@ function* hostsOfUrls(argument: string): Generator<string> {
     if (authority.includes('\\')) yield /^[^:\\@]*/.exec(authority)?.[0] ?? '';
   }
 }
-
-/** Tells whether the allow-list has the host itself or, as `*.example.com`, a domain above it. */
-export function isListedHost(host: string, list: readonly string[]): boolean {
-  return list.some((raw) => {
-    const entry = raw.toLowerCase().replace(/\.$/, '');
-    return entry.startsWith('*.')
-      ? host.endsWith(entry.slice(1)) && host.length > entry.length - 1
-      : host === entry;
-  });
-}

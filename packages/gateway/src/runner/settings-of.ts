@@ -1,4 +1,6 @@
 import type { Config } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
 import { resolvePath } from './resolve-path.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from './settings.ts';
 
@@ -41,9 +43,17 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
       outputBytes: Math.min(outputBytes, highest.outputBytes),
     },
     ceilings: highest,
-    egressHosts: process.egressHosts,
+    egressHosts: allowListOf(process.egressHosts),
     loosestEgress: process.egress,
   };
+}
+
+/** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
+function allowListOf(entries: readonly string[]): AllowList {
+  const parsed = parseAllowList(entries);
+  if (parsed.ok) return parsed.list;
+  const [first] = parsed.problems;
+  throw new CodedError('config/invalid', `process.egress_hosts: ${first?.why ?? 'it cannot be read'}`);
 }
 
 /** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */

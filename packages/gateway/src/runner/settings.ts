@@ -1,4 +1,5 @@
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
@@ -18,8 +19,8 @@ export type RunnerSettings = {
   readonly protectedPaths: readonly string[];
   readonly defaults: ProcessLimits;
   readonly ceilings: ProcessLimits;
-  /** Hosts, or `*.example.com`, that the network goes to where it goes at all. */
-  readonly egressHosts: readonly string[];
+  /** What the network goes to where it goes at all. */
+  readonly egressHosts: AllowList;
   /** The loosest way of holding the network that a call may ask for. */
   readonly loosestEgress: EgressMode;
   /** HOME of the run; null: its workspace, so that no configuration of the host's user is read or written. */
@@ -77,7 +78,7 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   protectedPaths: [],
   defaults: DEFAULT_PROCESS_LIMITS,
   ceilings: PROCESS_LIMIT_CEILINGS,
-  egressHosts: [],
+  egressHosts: NOWHERE,
   loosestEgress: 'strict',
   home: null,
   tmpDir: '/tmp',

@@ -1,10 +1,12 @@
 import type { Digest } from '../core/digest.ts';
 import type { EgressMode, ProcessTerms } from '../core/process.ts';
+import type { AllowList } from '../egress/allowlist.ts';
+import { denyHost } from '../egress/preflight.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify, type Format } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type FileFacts, isSameDirectory, isSameFile } from './file-facts.ts';
-import { hostsIn, isListedHost } from './hosts.ts';
+import { hostsIn } from './hosts.ts';
 import type { ProcessInput } from './input.ts';
 import type { ProgramKind } from './interpreters.table.ts';
 import { meetLimits } from './meet-limits.ts';
@@ -166,14 +168,16 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
   );
 }
 
-function demandListed(hosts: readonly string[], egressHosts: readonly string[]): void {
-  const unlisted = hosts.find((host) => !isListedHost(host, egressHosts));
-  if (unlisted === undefined) return;
-  throw new RunnerProblem(
-    'runner/egress-denied',
-    `Cannot run the command: its arguments name the host ${quote(unlisted)}, expected one of the allow-list`,
-    'Have the operator add the host to the egress allow-list.',
-  );
+function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
+  for (const host of hosts) {
+    const why = denyHost(egressHosts, host);
+    if (why === null) continue;
+    throw new RunnerProblem(
+      'runner/egress-denied',
+      `Cannot run the command: its arguments name the host ${quote(host)}. ${why}`,
+      'Have the operator add the host to `process.egress_hosts`; `palisade egress explain HOST` shows the decision.',
+    );
+  }
 }
 
 /** What is no longer as it was when the terms were drawn, in words; null when all of it is. */

@@ -50,7 +50,7 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   path: '/srv/work',
   'inner-path': '.git/hooks',
   program: 'git',
-  host: '*.example.com',
+  'egress-entry': '*.example.com',
 };
 
 function sampleOf(row: ConfigKey): string {

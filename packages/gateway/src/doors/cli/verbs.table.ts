@@ -268,6 +268,14 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/journal-prove.ts'),
   },
   {
+    words: 'egress explain',
+    args: ['URL|HOST[:PORT]'],
+    flags: [{ name: 'method', value: 'METHOD', sentence: 'The method of the request (default: GET).' }],
+    sentence: 'Show what the egress allow-list says to a request; nothing is looked up and nothing is sent.',
+    examples: ['palisade egress explain https://api.example.com/v1/users --method POST'],
+    load: () => import('./verbs/egress-explain.ts'),
+  },
+  {
     words: 'keys list',
     args: [],
     flags: [],

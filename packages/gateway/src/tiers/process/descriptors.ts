@@ -43,7 +43,7 @@ export function openDescriptors(roles: readonly Role[], sources: Sources): OpenD
 function descriptorOf(
   role: Role,
   sources: Sources,
-  open: (path: string, flags: number) => Descriptor,
+  open: (path: string, flags: number) => { readonly kind: 'open'; readonly fd: number },
 ): Descriptor {
   switch (role.role) {
     case 'args':
@@ -70,19 +70,39 @@ function descriptorOf(
     }
     case 'pinned':
     case 'protected':
-      return open(insideOf(sources.workspaceFd, role.path), constants.O_RDONLY | constants.O_NOFOLLOW);
+      return openInside(sources.workspaceFd, role.path, open);
   }
 }
 
-/** Below the held directory; a link on the way is the run's to have planted, so there must be none. */
-function insideOf(workspaceFd: number, path: string): string {
+/**
+ * Opens a path below the held directory, a part at a time. Boundary: a link on the way is the run's to have planted, and
+ * none is followed.
+ */
+function openInside(
+  workspaceFd: number,
+  path: string,
+  open: (path: string, flags: number) => { readonly kind: 'open'; readonly fd: number },
+): Descriptor {
   const parts = path.split('/');
-  // Boundary: only the last part is opened without following, so a path of several parts is not taken on trust.
-  if (parts.length === 1) return `/proc/self/fd/${workspaceFd}/${path}`;
-  throw new CodedError(
-    'tier/unenforceable',
-    `Cannot protect "${path}": it is nested, expected a name at the top of the workspace`,
-  );
+  try {
+    if (parts.some((part) => ['', '.', '..'].includes(part))) throw new TypeError('no plain path');
+    return parts.reduce<{ readonly kind: 'open'; readonly fd: number }>(
+      (at, part, index) => {
+        const onTheWay = index < parts.length - 1 ? constants.O_DIRECTORY : 0;
+        return open(
+          `/proc/self/fd/${at.fd}/${part}`,
+          constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | onTheWay,
+        );
+      },
+      { kind: 'open', fd: workspaceFd },
+    );
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
+    throw new CodedError(
+      'tier/unenforceable',
+      `Cannot protect "${path}": opening it gives ${reason}, expected a file or directory with no link on the way`,
+    );
+  }
 }
 
 function groupFd({ cgroupFds }: Sources, index: number): number {

@@ -76,11 +76,14 @@ test.each<[string, Role, RegExp]>([
   ['a protected file that is not there', { role: 'protected', path: 'gone' }, /ENOENT/],
   ['a protected name that is a link', { role: 'protected', path: 'link' }, /ELOOP/],
   ['a pinned directory that is a link', { role: 'pinned', path: 'link' }, /ELOOP/],
-  ['a nested path, on whose way a link could be', { role: 'protected', path: 'a/b' }, /it is nested/],
+  ['a path with a link on its way', { role: 'protected', path: 'link/passwd' }, /ENOTDIR|ELOOP/],
+  ['a path through a file', { role: 'pinned', path: 'file/x' }, /ENOTDIR/],
+  ['a path out of the workspace', { role: 'protected', path: '../launcher' }, /with no link/],
   ['a group that was not made', { role: 'cgroup', index: 2 }, /there are 0/],
 ])('openDescriptors() leaves nothing open when it refuses %s', (_, role, words) => {
   const given = sources();
   symlinkSync('/etc', join(given.directory, 'work/link'));
+  writeFileSync(join(given.directory, 'work/file'), '');
   const roles: Role[] = [{ role: 'launcher' }, { role: 'launcher' }, role];
   expect(() => openDescriptors(roles, given)).toThrow(words);
   expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
@@ -99,4 +102,14 @@ test('openDescriptors() opens a protected name below the held directory, whereve
   const open = openDescriptors([{ role: 'protected', path: 'kept' }], given);
   expect(openBelow(given.directory)).toContain(join(given.directory, 'work/kept'));
   open.close();
+});
+
+test('openDescriptors() opens a protected path that is nested', () => {
+  const given = sources();
+  mkdirSync(join(given.directory, 'work/a/b'), { recursive: true });
+  writeFileSync(join(given.directory, 'work/a/b/kept'), 'kept');
+  const open = openDescriptors([{ role: 'protected', path: 'a/b/kept' }], given);
+  expect(openBelow(given.directory)).toContain(join(given.directory, 'work/a/b/kept'));
+  open.close();
+  expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
 });

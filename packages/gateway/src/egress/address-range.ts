@@ -1,0 +1,53 @@
+import { type Address, formatAddress, parseAddress } from './address.ts';
+import { accept, type Parsed, quote, refuse } from './parsed.ts';
+
+/** All addresses with the same first bits. */
+export type AddressRange = {
+  readonly family: 4 | 6;
+  readonly bits: number;
+  readonly first: bigint;
+  readonly last: bigint;
+};
+
+const PREFIX_BITS = /^(?:0|[1-9][0-9]{0,2})$/;
+
+/** How many bits an address of the family has. */
+export function widthOf(family: 4 | 6): 32 | 128 {
+  return family === 4 ? 32 : 128;
+}
+
+/** The range that is one address. */
+export function rangeOf({ family, value }: Address): AddressRange {
+  return { family, bits: widthOf(family), first: value, last: value };
+}
+
+/** Reads an address and the length of its prefix. An address with bits behind the prefix is a mistake, and refused. */
+export function parseRange(rawAddress: string, rawBits: string): Parsed<AddressRange> {
+  const what = `range ${quote(`${rawAddress}/${rawBits}`)}`;
+  const address = parseAddress(rawAddress);
+  if (address === null)
+    return refuse(what, `${quote(rawAddress)} is no address`, 'one such as "10.1.2.0/24"');
+  // A mapped range is the range of the IPv4 addresses in it.
+  const surplus = address.family === 4 && rawAddress.includes(':') ? 96 : 0;
+  const bits = PREFIX_BITS.test(rawBits) ? Number(rawBits) - surplus : Number.NaN;
+  const width = widthOf(address.family);
+  if (!(bits >= 0 && bits <= width)) {
+    return refuse(what, `the prefix is ${quote(rawBits)}`, `a number from ${surplus} to ${width + surplus}`);
+  }
+  const size = 1n << BigInt(width - bits);
+  const first = address.value - (address.value % size);
+  if (first !== address.value) {
+    const meant = formatAddress({ family: address.family, value: first });
+    return refuse(what, 'it has bits behind its prefix', quote(`${meant}/${bits}`));
+  }
+  return accept({ family: address.family, bits, first, last: first + size - 1n });
+}
+
+export function hasAddress(range: AddressRange, { family, value }: Address): boolean {
+  return range.family === family && range.first <= value && value <= range.last;
+}
+
+/** Tells whether every address of the inner range is in the outer one. */
+export function isInside(inner: AddressRange, outer: AddressRange): boolean {
+  return inner.family === outer.family && outer.first <= inner.first && inner.last <= outer.last;
+}

@@ -1,0 +1,125 @@
+import { domainToASCII } from 'node:url';
+import { type Address, formatAddress, parseAddress } from './address.ts';
+import { EGRESS_LIMITS } from './limits.ts';
+import { accept, type Parsed, quote, refuse } from './parsed.ts';
+
+/*
+ * Reads a host, and a host with a port, as a proxy or an allow-list gets them. Whatever two programs could read in two
+ * ways is refused: user names, percent-encoding, backslashes, white space, empty labels. A host that any client would
+ * take for an address is that address, so no spelling of an address is ever looked up as a name. Labels may have
+ * underscores, as service names and storage buckets do, since all resolvers take them; a hyphen stands inside only.
+ */
+
+/** A name in lower-case ASCII without a dot at its end, made only here. */
+export type HostName = string & { readonly hostName: unique symbol };
+
+export type Host =
+  | { readonly kind: 'name'; readonly name: HostName }
+  | { readonly kind: 'address'; readonly address: Address };
+
+export type Authority = { readonly host: Host; readonly port: number | null };
+
+const EXPECTED = 'a name such as "example.com" or an address';
+const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
+  [/\0/, 'a NUL'],
+  [/[\r\n]/, 'a line break'],
+  [/\s/, 'white space'],
+  [/\p{Cc}/u, 'a control character'],
+  [/@/, 'a user name'],
+  [/%/, 'percent-encoding'],
+  [/\\/, 'a backslash'],
+  [/#/, 'a fragment'],
+  [/\?/, 'a query'],
+  [/\//, 'a path'],
+  [/\p{Cf}/u, 'an invisible character'],
+];
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
+/** A last label that makes all common parsers take the host for an IPv4 address. */
+const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
+const PORT = /^[1-9][0-9]{0,4}$/;
+
+/** Reads a host without a port; an IPv6 address may stand in brackets. */
+export function parseHost(raw: string): Parsed<Host> {
+  const problem = problemIn(raw);
+  if (problem !== null) return refuse(`host ${quote(raw)}`, problem, EXPECTED);
+  if (/[:[\]]/.test(raw)) {
+    const address = parseAddress(raw);
+    if (address !== null) return accept({ kind: 'address', address });
+    return refuse(`host ${quote(raw)}`, 'it is no IPv6 address', 'one such as "[2001:db8::1]"');
+  }
+  const ascii = toAscii(raw);
+  if (ascii === null) return refuse(`host ${quote(raw)}`, 'it has no ASCII form', EXPECTED);
+  const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
+  const wrong = problemInName(name);
+  if (wrong !== null) return refuse(`host ${quote(raw)}`, wrong, EXPECTED);
+  // Boundary: resolvers take 127.1, 0x7f.1 and 2130706433 for addresses, and so does this.
+  if (!NUMBER.test(name.slice(name.lastIndexOf('.') + 1))) {
+    return accept({ kind: 'name', name: name as HostName });
+  }
+  const address = parseAddress(name);
+  if (address !== null) return accept({ kind: 'address', address });
+  return refuse(`host ${quote(raw)}`, 'it ends in a number but is no address', 'one such as "192.0.2.1"');
+}
+
+/** Reads `host` or `host:port`; an IPv6 address stands in brackets. */
+export function parseAuthority(raw: string): Parsed<Authority> {
+  const problem = problemIn(raw);
+  if (problem !== null) return refuse(`address ${quote(raw)}`, problem, '"host:port"');
+  const [whole, rawHost = '', rawPort] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([^:]*))?$/.exec(raw) ?? [];
+  if (whole === undefined) {
+    return refuse(
+      `address ${quote(raw)}`,
+      'it has more than one ":"',
+      '"host:port" or "[IPv6 address]:port"',
+    );
+  }
+  const port = rawPort === undefined ? null : parsePort(rawPort);
+  if (port !== null && !port.ok) return port;
+  const host = parseHost(rawHost);
+  return host.ok ? accept({ host: host.value, port: port === null ? null : port.value }) : host;
+}
+
+/** Reads a port from 1 to 65535, in decimal digits alone. */
+export function parsePort(raw: string): Parsed<number> {
+  // Boundary: a sign, a leading zero or a letter would be read differently by others.
+  const port = PORT.test(raw) ? Number(raw) : 0;
+  if (port >= 1 && port <= 65_535) return accept(port);
+  return refuse(`port ${quote(raw)}`, 'it is no number of a port', 'one from 1 to 65535');
+}
+
+/** The one spelling of a host in records and messages, and the one that a lookup gets. */
+export function formatHost(host: Host): string {
+  return host.kind === 'name' ? host.name : formatAddress(host.address);
+}
+
+/** The one spelling of a host with its port. */
+export function formatAuthority(host: Host, port: number): string {
+  const text = formatHost(host);
+  return `${text.includes(':') ? `[${text}]` : text}:${port}`;
+}
+
+function problemIn(raw: string): string | null {
+  if (raw === '') return 'it is empty';
+  if (raw.length > EGRESS_LIMITS.rawHostChars) return `it has ${raw.length} characters`;
+  // Boundary: nothing with two readings goes further, and nothing that the URL parser behind toAscii would cut off.
+  const found = FORBIDDEN.find(([pattern]) => pattern.test(raw));
+  return found === undefined ? null : `it has ${found[1]}`;
+}
+
+function problemInName(name: string): string | null {
+  if (name.length > EGRESS_LIMITS.nameChars) return `it has ${name.length} characters`;
+  for (const label of name.split('.')) {
+    if (label === '') return 'it has an empty label';
+    if (label.length > EGRESS_LIMITS.labelChars) return `a label has ${label.length} characters`;
+    if (!LABEL.test(label)) return `the label ${quote(label)} has a character or a hyphen where none may be`;
+  }
+  return null;
+}
+
+/** The name in lower-case ASCII; null when it has none or says that it is encoded and is not. */
+function toAscii(raw: string): string | null {
+  const lower = raw.toLowerCase();
+  if (/^\p{ASCII}*$/u.test(raw) && !/(?:^|\.)xn--/.test(lower)) return lower;
+  const ascii = domainToASCII(raw);
+  return ascii === '' ? null : ascii;
+}

@@ -1,0 +1,45 @@
+import { type Host, parseAuthority } from './authority.ts';
+import { accept, type Parsed, quote, refuse } from './parsed.ts';
+
+export type Scheme = 'http' | 'https';
+
+/** A URL as a request line or an allow-list has it. The path is as it was written, with its query. */
+export type HttpUrl = {
+  readonly scheme: Scheme;
+  readonly host: Host;
+  /** The one it names or that of its scheme. */
+  readonly port: number;
+  readonly path: string;
+};
+
+/** The port of a scheme when a URL names none. */
+export const DEFAULT_PORTS: Readonly<Record<Scheme, number>> = { http: 80, https: 443 };
+
+const URL_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\]*)(.*)$/s;
+
+/** Reads an absolute http or https URL without repairing it: what a client would have to clean up first is refused. */
+export function parseHttpUrl(raw: string): Parsed<HttpUrl> {
+  const what = `URL ${quote(raw)}`;
+  const [whole, rawScheme = '', rawAuthority = '', rest = ''] = URL_PARTS.exec(raw) ?? [];
+  const scheme = rawScheme.toLowerCase();
+  if (whole === undefined || (scheme !== 'http' && scheme !== 'https')) {
+    return refuse(what, 'it does not begin with "http://" or "https://"', 'an absolute URL');
+  }
+  const authority = parseAuthority(rawAuthority);
+  if (!authority.ok) return authority;
+  // Boundary: a backslash is a slash to some parsers and a part of the name to others; a fragment is never sent.
+  if (/[^!-~]|[\\#]/.test(rest)) {
+    return refuse(
+      what,
+      'its path has a "#", a backslash or what is not printable ASCII',
+      'them encoded or left out',
+    );
+  }
+  const { host, port } = authority.value;
+  return accept({
+    scheme,
+    host,
+    port: port ?? DEFAULT_PORTS[scheme],
+    path: rest.startsWith('/') ? rest : `/${rest}`,
+  });
+}

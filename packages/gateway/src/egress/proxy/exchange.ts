@@ -1,0 +1,181 @@
+import type { Socket } from 'node:net';
+import type { AllowList } from '../allowlist.ts';
+import { decide, denyAddress, type EgressRequest } from '../decide.ts';
+import type { Own } from '../resolve.ts';
+import type { Dialled } from './dial.ts';
+import type { Ledger, OpenRecord } from './ledger.ts';
+import { PROXY_BOUNDS, type ProxyLimits } from './proxy-limits.ts';
+import { formatRefusal, type Refused, turnDown } from './refusal.ts';
+import { reset } from './relay.ts';
+
+export type ExchangeTerms = {
+  readonly client: Socket;
+  readonly ledger: Ledger;
+  readonly limits: ProxyLimits;
+  /** Called when nothing of it is left. */
+  readonly onGone: () => void;
+};
+
+/**
+ * One connection of a client, with the one request that it may make and the connection to the target of that. It ends in
+ * one of three ways: `finish` when all was passed on, `refuse` with an answer, `cut` without one. Afterwards no byte is
+ * passed on, and soon no socket and no timer is left.
+ */
+export class Exchange {
+  readonly client: Socket;
+  readonly #terms: ExchangeTerms;
+  readonly #stop = new AbortController();
+  readonly #whole: NodeJS.Timeout;
+  #idle: NodeJS.Timeout | undefined;
+  #linger: NodeJS.Timeout | undefined;
+  #target: Dialled | null = null;
+  #asked: EgressRequest | null = null;
+  #record: OpenRecord | null = null;
+  #isAnswered = false;
+
+  constructor(terms: ExchangeTerms) {
+    const { client, limits } = terms;
+    this.client = client;
+    this.#terms = terms;
+    this.#whole = setTimeout(() => this.refuse(late('connection', limits.wholeMs)), limits.wholeMs);
+    // A client that has said all may still listen, and a target as well.
+    client.allowHalfOpen = true;
+    client.setNoDelay(true);
+    client.on('error', ignore);
+    client.once('close', (hadError) => this.#onClosed(hadError));
+  }
+
+  /** Aborts when the exchange is over, for what is still under way then. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Notes what is asked for, before anything is done about it. */
+  decided(asked: EgressRequest, record: OpenRecord): void {
+    this.#asked = asked;
+    this.#record = record;
+  }
+
+  /** Takes over the connection to the target, or ends it when nobody wants it any more. */
+  reached(target: Dialled): void {
+    if (this.isOver || this.#record === null) {
+      target.socket.destroy();
+      return;
+    }
+    const { ledger, limits } = this.#terms;
+    this.#target = target;
+    ledger.settle(this.#record, target.address);
+    target.socket.on('error', () => this.refuse(turnDown(502, 'Cannot go on: the target broke off')));
+    this.#idle = setTimeout(() => this.refuse(late('next byte', limits.idleMs)), limits.idleMs);
+  }
+
+  /** Sends the beginning of an answer; from here on there can be no other. */
+  answer(head: Buffer): void {
+    this.#isAnswered = true;
+    this.client.write(head);
+  }
+
+  /** Counts bytes before they are passed on; false when they must not be, and then it is over. */
+  pass(way: 'bytesIn' | 'bytesOut', bytes: number): boolean {
+    if (this.isOver || this.#record === null) return false;
+    this.#idle?.refresh();
+    const over = this.#terms.ledger.pass(this.#record, way, bytes);
+    if (over === null) return true;
+    this.refuse(turnDown(way === 'bytesOut' ? 413 : 429, over));
+    return false;
+  }
+
+  /** Boundary: what was allowed is cut as soon as the list does not allow it any more. */
+  recheck(list: AllowList, own: Own): void {
+    if (this.isOver || this.#asked === null) return;
+    const decision = decide(list, this.#asked);
+    const address = this.#target?.address;
+    const denial =
+      decision.verdict === 'deny' || address === undefined
+        ? decision
+        : denyAddress(list, this.#asked, address, own.addresses);
+    if (denial?.verdict === 'deny') this.refuse(turnDown(403, denial.why));
+  }
+
+  /** Answers that it is not done, or cuts when an answer has begun. */
+  refuse(refused: Refused): void {
+    if (this.isOver) return;
+    if (this.#isAnswered) {
+      this.cut(refused.why);
+      return;
+    }
+    this.#note(refused.why);
+    this.answer(formatRefusal(refused));
+    this.#leave();
+  }
+
+  /** Ends everything at once, so that both sides notice. */
+  cut(why: string): void {
+    if (this.isOver) return;
+    this.#note(why);
+    this.#end();
+    this.destroy();
+  }
+
+  /** Ends what was passed on completely. */
+  finish(): void {
+    if (this.isOver) return;
+    this.#target?.socket.destroy();
+    this.#leave();
+  }
+
+  /** Takes the connection away from a client, even from one that is being given time to read. */
+  destroy(): void {
+    reset(this.client);
+  }
+
+  /** Gives the client time to read: closing with bytes unread would throw away what it has not read yet. */
+  #leave(): void {
+    this.#end();
+    this.#linger = setTimeout(() => this.destroy(), this.#terms.limits.idleMs);
+    this.client.resume();
+    this.client.once('finish', () => {
+      clearTimeout(this.#linger);
+      this.#linger = setTimeout(() => this.client.destroy(), PROXY_BOUNDS.lingerMs);
+    });
+    this.client.end();
+  }
+
+  #note(why: string): void {
+    if (this.#record?.verdict !== 'allow') return;
+    this.#record.cut = why;
+    this.#terms.ledger.counts.cut += 1;
+  }
+
+  #end(): void {
+    clearTimeout(this.#whole);
+    clearTimeout(this.#idle);
+    if (this.#record !== null) this.#terms.ledger.settle(this.#record, null);
+    this.#stop.abort();
+    if (this.#target !== null) reset(this.#target.socket);
+  }
+
+  #onClosed(hadError: boolean): void {
+    const target = this.#target?.socket;
+    const isFlushing = !this.isOver && !hadError && target !== undefined && !target.destroyed;
+    // A client that has said and heard all may be gone before the target has read all.
+    if (isFlushing) target.once('close', () => this.#onGone());
+    else this.#onGone();
+  }
+
+  #onGone(): void {
+    if (!this.isOver) this.#end();
+    clearTimeout(this.#linger);
+    this.#terms.onGone();
+  }
+}
+
+function late(what: string, ms: number): Refused {
+  return turnDown(504, `Cannot go on: the ${what} was not there in time, expected it within ${ms} ms`);
+}
+
+function ignore(): void {}

@@ -1,0 +1,150 @@
+import type { Clock } from '../../core/clock.ts';
+import { type Address, formatAddress } from '../address.ts';
+import { formatHost } from '../authority.ts';
+import type { Decision, EgressRequest } from '../decide.ts';
+import type { ProxyLimits } from './proxy-limits.ts';
+import { type Refused, turnDown } from './refusal.ts';
+
+/** What was decided on one request, and what came of it. */
+export type DecisionRecord = {
+  readonly atMs: number;
+  readonly host: string;
+  readonly port: number;
+  /** The one that a connection was made to; null when none was. */
+  readonly address: string | null;
+  readonly method: string;
+  readonly rule: string | null;
+  readonly verdict: 'allow' | 'deny';
+  readonly why: string;
+  /** Why the proxy ended what it had allowed; null when it did not. */
+  readonly cut: string | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+};
+
+type Counts = {
+  /** Accepted in all; those that were turned away at once are not among them. */
+  connections: number;
+  turnedAway: number;
+  /** Answered without a decision, because the head was no request that can be read. */
+  malformed: number;
+  /** Without the credential of the run. */
+  unauthorized: number;
+  requests: number;
+  denied: number;
+  cut: number;
+  /** Mistakes of the proxy itself. Each cost one connection. */
+  faults: number;
+  bytesIn: number;
+  bytesOut: number;
+};
+
+export type ProxyFacts = Readonly<Counts> & { readonly decisions: readonly DecisionRecord[] };
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+/** A record that is still being written. */
+export type OpenRecord = Writable<DecisionRecord> & { isSettled: boolean };
+
+export type LedgerTerms = {
+  readonly limits: ProxyLimits;
+  readonly clock: Clock;
+  /** Called once for each request, when its verdict and its address are known. Its bytes are in the facts later. */
+  readonly onDecision?: ((record: DecisionRecord) => void) | undefined;
+};
+
+/** Counts what a run does through its proxy, against its limits, and keeps what was decided. */
+export class Ledger {
+  readonly #terms: LedgerTerms;
+  readonly #records: OpenRecord[] = [];
+  readonly counts: Counts = {
+    ...{ connections: 0, turnedAway: 0, malformed: 0, unauthorized: 0, requests: 0 },
+    ...{ denied: 0, cut: 0, faults: 0, bytesIn: 0, bytesOut: 0 },
+  };
+
+  constructor(terms: LedgerTerms) {
+    this.#terms = terms;
+  }
+
+  /** Takes a connection in, or says which limit is in its way. */
+  admitConnection(open: number): Refused | null {
+    const { connections, connectionsInAll } = this.#terms.limits;
+    const refused =
+      open >= connections
+        ? refuseLimit('connection', `${open} are open`, `fewer than ${connections}`)
+        : this.counts.connections >= connectionsInAll
+          ? refuseLimit('connection', `the run has made ${connectionsInAll}`, 'no more')
+          : null;
+    if (refused === null) this.counts.connections += 1;
+    else this.counts.turnedAway += 1;
+    return refused;
+  }
+
+  /** Takes a request in, whose body has at least so many bytes, or says which limit is in its way. */
+  admitRequest(bodyBytes: number): Refused | null {
+    const { requests, bytesOut, bytesIn } = this.#terms.limits;
+    if (this.counts.requests >= requests)
+      return refuseLimit('request', `the run has made ${requests}`, 'no more');
+    if (this.counts.bytesIn >= bytesIn || this.counts.bytesOut >= bytesOut)
+      return refuseLimit('request', 'the run has used up its bytes', 'no more');
+    if (this.counts.bytesOut + bodyBytes > bytesOut)
+      return turnDown(413, `Cannot take request: its body has ${bodyBytes} bytes, expected fewer`);
+    this.counts.requests += 1;
+    return null;
+  }
+
+  /** Opens the record of a request. It is there before anything leaves the machine. */
+  open({ host, port }: EgressRequest, method: string, { verdict, rule, why }: Decision): OpenRecord {
+    const record: OpenRecord = {
+      atMs: this.#terms.clock.nowMs(),
+      host: formatHost(host),
+      port,
+      address: null,
+      method,
+      rule,
+      verdict,
+      why,
+      cut: null,
+      bytesIn: 0,
+      bytesOut: 0,
+      isSettled: false,
+    };
+    this.#records.push(record);
+    return record;
+  }
+
+  /** Says what became of a request, once. */
+  settle(record: OpenRecord, address: Address | null): void {
+    if (record.isSettled) return;
+    record.isSettled = true;
+    record.address = address === null ? null : formatAddress(address);
+    if (record.verdict === 'deny') this.counts.denied += 1;
+    try {
+      this.#terms.onDecision?.(publish(record));
+    } catch {
+      this.counts.faults += 1;
+    }
+  }
+
+  /** Counts bytes before they are passed on; the sentence says why they must not be. */
+  pass(record: OpenRecord, way: 'bytesIn' | 'bytesOut', bytes: number): string | null {
+    const most = this.#terms.limits[way];
+    // Boundary: what is over the limit is not passed on in part, so a run gets no byte more than it was given.
+    if (this.counts[way] + bytes > most)
+      return `Cannot go on: the run has used up its bytes ${way === 'bytesIn' ? 'in' : 'out'}, expected at most ${most}`;
+    this.counts[way] += bytes;
+    record[way] += bytes;
+    return null;
+  }
+
+  facts(): ProxyFacts {
+    return { ...this.counts, decisions: this.#records.map(publish) };
+  }
+}
+
+function publish({ isSettled: _, ...record }: OpenRecord): DecisionRecord {
+  return record;
+}
+
+function refuseLimit(what: string, is: string, expected: string): Refused {
+  return turnDown(429, `Cannot take ${what}: ${is}, expected ${expected}`);
+}

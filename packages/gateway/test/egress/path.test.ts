@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isBeneath, normalizePath, widenPath } from '../../src/egress/path.ts';
+
+describe('normalizePath()', () => {
+  it.each([
+    ['/', '/'],
+    ['/v1/x', '/v1/x'],
+    ['/v1/x?y=/../z', '/v1/x'],
+    ['/v1//x', '/v1/x'],
+    ['//v1', '/v1'],
+    ['/%76%31/x', '/v1/x'],
+    ['/a%20b%c3%a9', '/a%20b%C3%A9'],
+    ['/...', '/...'],
+    ['/.well-known/x', '/.well-known/x'],
+    ['/a..b', '/a..b'],
+    ['/a;b=c/d', '/a;b=c/d'],
+  ])('reads %s as %s', (raw, path) => {
+    expect(normalizePath(raw)).toBe(path);
+  });
+
+  it.each([
+    ...[
+      '',
+      'v1',
+      '*',
+      'http://example.com/',
+      '/a b',
+      '/a\tb',
+      '/a\r\nb',
+      '/a\0',
+      '/é',
+      '/a#b',
+      '/a\\b',
+      '/\\..\\b',
+    ],
+    ...[
+      '/..',
+      '/a/..',
+      '/a/../b',
+      '/./a',
+      '/a/.',
+      '/a//../b',
+      '/..;/a',
+      '/a/..;x=y/b',
+      '/a/.;/b',
+      '/..%3b/a',
+    ],
+    ...[
+      '/%2e%2e/a',
+      '/.%2E/a',
+      '/a%2fb',
+      '/a%5Cb',
+      '/%252e%252e/a',
+      '/%25252fa',
+      '/%00',
+      '/a%0d%0ab',
+      '/%7f',
+    ],
+    ...['/%', '/%2', '/%zz', '/%u002e', `/${'a'.repeat(8_192)}`],
+  ])('knows no form of %j', (raw) => {
+    expect(normalizePath(raw)).toBeNull();
+  });
+
+  it('gives what a URL parser leaves as it is, and nothing twice', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'/.%2eEfF5cCaZ;?#\\ ~1'), maxLength: 16 });
+    fc.assert(
+      fc.property(text, (raw) => {
+        const path = normalizePath(`/${raw}`);
+        fc.pre(path !== null);
+        expect(normalizePath(path)).toBe(path);
+        expect(new URL(`http://example.com${path}`).pathname).toBe(path);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe('isBeneath()', () => {
+  it.each([
+    ['/v1', '/v1', true],
+    ['/v1/x', '/v1', true],
+    ['/v1x', '/v1', false],
+    ['/v', '/v1', false],
+    ['/v1/', '/v1/', true],
+    ['/v1/x', '/v1/', true],
+    ['/v1', '/v1/', false],
+    ['/V1/x', '/v1/', false],
+  ])('of %s and %s is %s', (path, prefix, expected) => {
+    expect(isBeneath(path, prefix)).toBe(expected);
+  });
+});
+
+describe('widenPath()', () => {
+  it.each([
+    ['/Admin/', '/admin'],
+    ['/admin;x=1/a', '/admin/a'],
+    ['/;x/admin', '/admin'],
+    ['/admin%3Bx', '/admin'],
+    ['/', '/'],
+  ])('reads %s as %s', (path, expected) => {
+    expect(widenPath(path)).toBe(expected);
+  });
+});
