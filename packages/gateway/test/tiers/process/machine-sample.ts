@@ -1,4 +1,5 @@
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
@@ -95,7 +96,7 @@ export function launcherWithoutNamespaces(): string {
   const ordinary = IS_ROOT ? 'setpriv --reuid=61000 --regid=61000 --clear-groups' : '';
   const outside = 'bwrap --unshare-user --disable-userns --dev-bind / / --proc /proc --';
   // The directory of a trial is root's alone where root tries; here another user walks into it.
-  const reach = 'chmod -f 755 "${TMPDIR:-/tmp}"/palisade-trial-*';
+  const reach = `chmod -f 755 ${tmpdir()}/palisade-trial-*`;
   const lines = ['#!/bin/sh', 'export PATH=/usr/bin:/bin', reach, `exec ${ordinary} ${outside} ${real} "$@"`];
   writeFileSync(path, `${lines.join('\n')}\n`);
   chmodSync(path, 0o755);
