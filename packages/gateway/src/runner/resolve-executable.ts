@@ -1,8 +1,9 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isWithin } from '../core/within.ts';
 import type { FileDigests } from './file-digests.ts';
 import { type OpenedExecutable, openExecutable } from './open-executable.ts';
-import { isWithin, type Place, placeOf } from './place.ts';
+import { type Place, placeOf } from './place.ts';
 import { quote, RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
@@ -50,7 +51,7 @@ export function searchFor(
   for (const directory of searchPath) {
     // Boundary: an empty or relative entry means the working directory, which the caller chose and filled.
     const real = isAbsolute(directory) ? realPathOf(directory) : null;
-    if (real === null || isWithin(workspace, real)) continue;
+    if (real === null || isWithin(real, workspace)) continue;
     const candidate = join(real, name);
     if (isProgram(candidate)) return candidate;
   }

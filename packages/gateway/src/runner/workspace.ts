@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { isWithin } from '../core/within.ts';
 import { type FileFacts, factsFrom } from './file-facts.ts';
-import { isWithin } from './place.ts';
 import { quote, type RunnerCode, RunnerProblem } from './problem.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -30,7 +30,7 @@ export function findWorkspace(
   const { path } = facts;
   // Boundary: the links of both sides are resolved, those of the roots when palisade was started: a run that has since
   // put a link in the place of a root leads nowhere new.
-  if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(root, path))) {
+  if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(path, root))) {
     throw badWorkspace(`${quote(path)} is below none of the workspace roots, expected one that is`);
   }
   const reason = reasonAgainst(path, keepsakes);
@@ -44,7 +44,7 @@ export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
   const raw = isAbsolute(asked) ? asked : `${workspace.path}/${asked}`;
   const cwd = directoryAt(raw, 'runner/outside-workspace', 'working directory');
   // Boundary: judged after links are resolved.
-  if (isWithin(workspace.path, cwd.path)) return cwd;
+  if (isWithin(cwd.path, workspace.path)) return cwd;
   throw new RunnerProblem(
     'runner/outside-workspace',
     `Cannot use the working directory: ${quote(asked)} leads to ${quote(cwd.path)}, expected a path inside the workspace`,
@@ -52,13 +52,13 @@ export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
 }
 
 function reasonAgainst(path: string, { stateDir, home }: Keepsakes): string | null {
-  if (NEVER_WORKSPACES.has(path) || NEVER_BELOW.some((part) => isWithin(part, path))) {
+  if (NEVER_WORKSPACES.has(path) || NEVER_BELOW.some((part) => isWithin(path, part))) {
     return 'belongs to the system';
   }
   const state = resolvePath(stateDir, '/').path;
   // Boundary: a command that could write the journal, the keys or the policies would be its own judge.
   if (isWithin(path, state) || isWithin(state, path)) return 'holds the state of the gateway or is in it';
-  if (home !== null && isWithin(path, resolvePath(home, '/').path))
+  if (home !== null && isWithin(resolvePath(home, '/').path, path))
     return 'holds the home directory of the gateway';
   return null;
 }

@@ -2,9 +2,9 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isWithin } from '../../src/core/within.ts';
 import { pathsIn } from '../../src/runner/arguments.ts';
 import { partsOf } from '../../src/runner/parts.ts';
-import { isWithin } from '../../src/runner/place.ts';
 import { RunnerProblem } from '../../src/runner/problem.ts';
 import { resolvePath } from '../../src/runner/resolve-path.ts';
 import { makeHost } from './sample.ts';
@@ -91,7 +91,7 @@ describe('pathsIn()', () => {
       fc.property(before, path, (start, text) => {
         const { path: resolved } = resolvePath(text, workspace);
         fc.pre(
-          !isWithin(workspace, resolved) &&
+          !isWithin(resolved, workspace) &&
             text !== '' &&
             !(start.startsWith('file://') && !text.startsWith('/')),
         );
@@ -106,7 +106,7 @@ describe('pathsIn()', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(path, fc.string()), { maxLength: 6 }), (args) => {
         for (const { inside, resolved } of pathsIn(args, scope))
-          expect(inside).toBe(isWithin(workspace, resolved));
+          expect(inside).toBe(isWithin(resolved, workspace));
       }),
     );
   });

@@ -4,8 +4,8 @@
  */
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
+import { ancestorsOf, isWithin } from '../../core/within.ts';
 import type { AsRoot } from '../plan/launcher-words.ts';
-import { ancestorsOf, isWithin } from '../plan/within.ts';
 import { ETC_FILES } from './etc-files.ts';
 import { listReadOnly, type WorkspacePlace } from './places.ts';
 import { ETC_BINDS, JAIL_HOME, JAIL_LAUNCHER, JAIL_SHM, JAIL_TMP } from './root.table.ts';

@@ -1,7 +1,7 @@
 /** Where things of the host are inside a jail. Pure comparisons of canonical paths. */
 import type { ProcessTerms } from '../../core/process.ts';
+import { ancestorsOf, isWithin } from '../../core/within.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
-import { ancestorsOf, isWithin } from '../plan/within.ts';
 import { ETC_FILES } from './etc-files.ts';
 import { ETC_BINDS, JAIL_PLACES, JAIL_WORKSPACE, SYSTEM_ROOTS } from './root.table.ts';
 

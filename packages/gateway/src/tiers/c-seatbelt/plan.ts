@@ -4,9 +4,9 @@
  * holds it another way, refuses, or says so. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { LimitName, ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import { isWithin } from '../../core/within.ts';
 import { checkTerms } from '../plan/check-terms.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
-import { isWithin } from '../plan/within.ts';
 import { canonicalPath, PLAIN_PATH, profileText } from './profile.ts';
 import { SYSTEM_READS } from './system.table.ts';
 

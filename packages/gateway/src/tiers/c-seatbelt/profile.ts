@@ -2,7 +2,7 @@
  * The language of Seatbelt profiles, as little of it as is needed. Paths are hostile: they become strings of the profile
  * and nothing else. The last rule that matches decides, so what is denied by name stands at the end.
  */
-import { ancestorsOf } from '../plan/within.ts';
+import { ancestorsOf } from '../../core/within.ts';
 import * as system from './system.table.ts';
 
 export type ProfileTerms = {

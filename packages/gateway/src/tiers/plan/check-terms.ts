@@ -5,9 +5,9 @@
  */
 import { posix } from 'node:path';
 import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import { isWithin } from '../../core/within.ts';
 import type { AsRoot } from './launcher-words.ts';
 import { type PlanRefusal, unenforceable } from './unenforceable.ts';
-import { isWithin } from './within.ts';
 
 const REPORT = 'Report it: the terms of a run are checked before they come here.';
 const INNER_WORKSPACE = 'Choose a directory of its own for the work, such as a project in a home directory.';
