@@ -1,7 +1,7 @@
 /*
  * palisade-launcher KEY=VALUE... -- FILE ARGV0 [ARG...]
  * palisade-launcher words=FD
- * palisade-launcher mode=serve requests=FD
+ * palisade-launcher mode=serve requests=FD [handles=FD]
  *
  * Runs one command under limits that Node cannot set, and ends everything that the command started. The second form
  * waits for its words on a descriptor. The third one is the starter: it forks a launcher for each request of the gateway,
@@ -17,6 +17,9 @@
  * of all in it; the one outside only waits, and its death is that of the supervisor. Before all of them may stand the
  * starter, whose children are the launchers. It alone stays dumpable, because the gateway opens pipes through it.
  *
+ * With net=1 the command is in a network that has lo alone. The sockets that listen there are made here and given to
+ * the gateway, so that a run reaches the gateway and nothing else, and nobody stands between the two.
+ *
  * There is no heap and no stdio: buffers are static and bounded, and between fork and exec there are system calls alone.
  * A step that fails ends the start, and never leads to a run with less than was asked for.
  */
@@ -27,6 +30,8 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -63,6 +68,11 @@ enum {
     MAX_FRAME = 8388608,
     MAX_WORDS = 262144,
     MAX_VARIABLES = 4096,
+    MAX_LISTENERS = 64,
+    /* Connections that wait for the gateway to accept them. */
+    LISTEN_BACKLOG = 128,
+    /* How often a listener is sent to a gateway that says that it did not get it. */
+    HANDLE_TRIES = 4,
     /* What a larger request took of memory is given back, for each fork would copy the table of its pages. */
     FRAME_KEPT_BYTES = 262144,
     MAX_RULES = 1024,
@@ -106,12 +116,16 @@ struct kernel_landlock_beneath {
     uint64_t allowed;
     int32_t parent;
 } __attribute__((packed));
+struct kernel_landlock_port {
+    uint64_t allowed, port;
+};
 enum {
     LL_EXECUTE = 1 << 0, LL_WRITE_FILE = 1 << 1, LL_READ_FILE = 1 << 2, LL_READ_DIR = 1 << 3,
     LL_FIRST_ABI = (1 << 13) - 1, LL_REFER = 1 << 13, LL_TRUNCATE = 1 << 14, LL_IOCTL_DEV = 1 << 15,
     LL_OF_FILES = LL_EXECUTE | LL_WRITE_FILE | LL_READ_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
     LL_READ = LL_EXECUTE | LL_READ_FILE | LL_READ_DIR,
-    LL_TCP = 3, LL_SCOPES = 3,
+    LL_TCP = 3, LL_CONNECT_TCP = 2, LL_SCOPES = 3,
+    LL_RULE_BENEATH = 1, LL_RULE_PORT = 2,
 };
 
 /* ---- The plan: what the words say. A number of 0 is one that was not given, because no key takes a 0. ---- */
@@ -130,14 +144,21 @@ struct rule {
     const char *path;
     bool writable;
 };
+struct listener {
+    bool is_six;
+    uint32_t address;
+    uint16_t port;
+};
 static struct {
     uint64_t cpu_ms, wall_ms, output, status, control, seccomp, ns, uid, gid, workspace, map, chdir, facts;
+    uint64_t net, handles;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
     const char *cwd;
     uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
-    size_t cgroup_count, kept_count, rule_count, variable_count;
+    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count;
     struct rule rules[MAX_RULES];
+    struct listener listeners[MAX_LISTENERS];
     char *variables[MAX_VARIABLES + 1];
     const char *file;
     char **argv;
@@ -156,7 +177,9 @@ static const struct {
     {"seccomp", &plan.seccomp, 3, MAX_DESCRIPTOR},
     {"workspace", &plan.workspace, 3, MAX_DESCRIPTOR},
     {"map", &plan.map, 3, MAX_DESCRIPTOR},
+    {"handles", &plan.handles, 3, MAX_DESCRIPTOR},
     {"ns", &plan.ns, 1, 1},
+    {"net", &plan.net, 1, 1},
     {"chdir", &plan.chdir, 1, 1},
     {"facts", &plan.facts, 1, 1},
     /* Boundary: 0 is no uid and no gid that a command could have; the last one is the kernel's "none". */
@@ -229,6 +252,8 @@ static const struct {
     ERROR(ENFILE), ERROR(EMFILE), ERROR(ETXTBSY), ERROR(EFBIG), ERROR(ENOSPC), ERROR(EROFS), ERROR(EPIPE),
     ERROR(ERANGE), ERROR(ENAMETOOLONG), ERROR(ENOSYS), ERROR(ELOOP), ERROR(EOVERFLOW), ERROR(ELIBBAD),
     ERROR(EUSERS), ERROR(EOPNOTSUPP), ERROR(ETIMEDOUT), ERROR(ESTALE), ERROR(EDQUOT), ERROR(ECANCELED),
+    ERROR(EAFNOSUPPORT), ERROR(EADDRINUSE), ERROR(EADDRNOTAVAIL), ERROR(ECONNRESET), ERROR(ENOBUFS), ERROR(ENOTCONN),
+    ERROR(ETOOMANYREFS),
 };
 
 static const char *name_of_error(int number)
@@ -397,6 +422,41 @@ static void take_variable(char *word)
     plan.has_own_variables = true;
 }
 
+static bool read_address(char *text, struct listener *listener)
+{
+    listener->is_six = strcmp(text, "[::1]") == 0;
+    for (int i = 0; i < 4 && !listener->is_six; i++) {
+        char *dot = strchr(text, '.');
+        uint64_t part;
+        if ((dot == NULL) != (i == 3)) return false;
+        if (dot != NULL) *dot = '\0';
+        /* Boundary: loopback alone; the namespace has no other addresses, and a word that asks for one is a mistake. */
+        if (!read_number(text, i == 0 ? 127 : 0, i == 0 ? 127 : 255, &part)) return false;
+        listener->address = listener->address << 8 | (uint32_t)part;
+        if (dot != NULL) text = dot + 1;
+    }
+    return true;
+}
+
+static void take_listener(const char *word, const char *value)
+{
+    char address[sizeof "127.255.255.255"];
+    uint64_t port;
+    const char *colon = strrchr(value, ':');
+    if (plan.listener_count == MAX_LISTENERS) refuse(word, "is one too many", "64 listeners at most");
+    struct listener *listener = &plan.listeners[plan.listener_count++];
+    size_t length = colon == NULL ? 0 : (size_t)(colon - value);
+    if (length > 0 && length < sizeof address) {
+        memcpy(address, value, length);
+        address[length] = '\0';
+        if (read_address(address, listener) && read_number(colon + 1, 1, UINT16_MAX, &port)) {
+            listener->port = (uint16_t)port;
+            return;
+        }
+    }
+    refuse(word, "is no place to listen at", "127.B.C.D:PORT or [::1]:PORT");
+}
+
 static void take_text(char *word, const char *key, const char *value)
 {
     if (strcmp(key, "mode") == 0) {
@@ -411,6 +471,8 @@ static void take_text(char *word, const char *key, const char *value)
         take_owner(word, value);
     } else if (strcmp(key, "set") == 0) {
         take_variable(word);
+    } else if (strcmp(key, "listen") == 0) {
+        take_listener(word, value);
     } else if (strcmp(key, "cgroup") == 0) {
         take_one_more(word, value, plan.cgroups, &plan.cgroup_count);
     } else if (strcmp(key, "keep") == 0) {
@@ -459,12 +521,13 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
         if (others[i] == number) refuse(string_of(&name), "has two uses", "a descriptor of its own for each");
 }
 
-enum { MAX_LISTED = 5 + 2 * MAX_DESCRIPTORS };
+enum { MAX_LISTED = 6 + 2 * MAX_DESCRIPTORS };
 
 /* All that has a use here; the workspace and the status may be kept as well, for a stage that follows. */
 static size_t list_descriptors(uint64_t *list)
 {
-    const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace, plan.map};
+    const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace, plan.map,
+                               plan.handles};
     size_t count = 0;
     for (size_t i = 0; i < COUNT(single); i++)
         if (single[i] != 0) list[count++] = single[i];
@@ -483,6 +546,25 @@ static bool is_status_left(void)
     return false;
 }
 
+static bool is_unix_stream(int descriptor)
+{
+    int domain = 0, type = 0;
+    socklen_t size = sizeof domain;
+    return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+           getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+}
+
+static void require_sense_of_network(void)
+{
+    if (plan.listener_count > 0 && plan.net == 0)
+        refuse("listen", "is given without net=1", "a network of its own with it");
+    if ((plan.listener_count > 0) != (plan.handles != 0))
+        refuse("listen", "is given without handles or handles without it", "both or none");
+    /* Any other socket would take the number of a listener and drop the listener. */
+    if (plan.handles != 0 && !is_unix_stream((int)plan.handles))
+        refuse("handles", "is no unix stream socket", "one that passes descriptors on");
+}
+
 static void require_sense(void)
 {
     uint64_t list[MAX_LISTED];
@@ -496,6 +578,7 @@ static void require_sense(void)
     if (plan.workspace != 0 && plan.uid == 0) refuse("workspace", "is given without uid", "uid and gid with it");
     if (plan.chdir != 0 && plan.workspace == 0) refuse("chdir=1", "has no directory", "workspace with it");
     if (plan.uid != 0 && geteuid() != 0) refuse("uid", "can be changed by root alone", "no uid and no gid");
+    require_sense_of_network();
     if (plan.file[0] != '/') refuse(plan.file, "is no absolute path", "one that begins with /");
 }
 
@@ -702,6 +785,72 @@ static void require_no_host_root(void)
     refuse("uid", "is that of the host's root, and a command is never host uid 0", "uid and gid of another user");
 }
 
+/* ---- The network: nothing but lo, and on it the listeners that the gateway accepts on. ---- */
+
+/* Sends bytes, and with them a descriptor where there is one. */
+static ssize_t send_with(int socket, const char *bytes, size_t length, int descriptor)
+{
+    _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof descriptor)] = {0};
+    /* sendmsg only reads them. */
+    struct iovec part = {(void *)(uintptr_t)bytes, length};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = room;
+        message.msg_controllen = sizeof room;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof descriptor);
+        memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    }
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void raise_loopback(void)
+{
+    struct ifreq lo = {.ifr_name = "lo"};
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    must(control >= 0 && ioctl(control, SIOCGIFFLAGS, &lo) == 0, "lo");
+    lo.ifr_flags = (short)(lo.ifr_flags | IFF_UP);
+    must(ioctl(control, SIOCSIFFLAGS, &lo) == 0, "lo");
+    (void)close(control);
+}
+
+static int listen_at(const struct listener *place)
+{
+    const int on = 1;
+    const struct sockaddr_in four = {
+        .sin_family = AF_INET, .sin_port = htons(place->port), .sin_addr.s_addr = htonl(place->address)};
+    const struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = htons(place->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int server = socket(place->is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    must(server >= 0 && setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0, "listen");
+    must(bind(server, place->is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four,
+              place->is_six ? sizeof six : sizeof four) == 0 && listen(server, LISTEN_BACKLOG) == 0, "listen");
+    return server;
+}
+
+/*
+ * In the new network namespace, while this process still has the capabilities of its owner, which a low port takes. The
+ * listeners go to the gateway: what connects to them is in this namespace, and nobody in it holds one of them.
+ */
+static void open_network(void)
+{
+    raise_loopback();
+    for (size_t i = 0; i < plan.listener_count; i++) {
+        TEXT(line, 24);
+        add_number(&line, i);
+        add_byte(&line, '\n');
+        int server = listen_at(&plan.listeners[i]);
+        /* All of them fit into the socket: nobody who does not read can make this wait. */
+        must(send_with((int)plan.handles, line.bytes, line.length, server) == (ssize_t)line.length, "handles");
+        (void)close(server);
+    }
+    /* Boundary: what is run next has no way to the gateway but to connect. */
+    if (plan.handles != 0) (void)close((int)plan.handles);
+    plan.handles = 0;
+}
+
 /* ---- Namespaces. ---- */
 
 static bool put_map(const char *file, uint64_t inside, uint64_t outside)
@@ -740,6 +889,7 @@ static void map_identity(uint64_t uid, uint64_t gid)
 static void enter_namespaces(uid_t uid, gid_t gid)
 {
     if (plan.uid == 0) map_identity(uid, gid);
+    if (plan.uid == 0 && plan.net != 0) open_network();
     if (plan.workspace == 0) must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private-mounts");
     must(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0, "proc");
     if (plan.uid != 0) {
@@ -751,11 +901,28 @@ static void enter_namespaces(uid_t uid, gid_t gid)
     drop_capabilities();
 }
 
+/*
+ * Leaves the network of the host. Root does so as root, so that the command owns nothing of the new one; others need a
+ * user namespace for it, which is the one that ns=1 makes, or one for this alone.
+ */
+static void leave_network(void)
+{
+    if (plan.net == 0 || (plan.uid == 0 && plan.ns != 0)) return;
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    must(unshare(CLONE_NEWNET | (plan.uid == 0 ? CLONE_NEWUSER : 0)) == 0, "net");
+    if (plan.uid == 0) map_identity(uid, gid);
+    open_network();
+    /* Boundary: those that came with the user namespace, before anything else is done with them. */
+    if (plan.uid == 0) drop_capabilities();
+}
+
 static pid_t fork_into_namespaces(void)
 {
     /* With a workspace there is a mount namespace already, which the process outside has no more use for. */
     unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | (plan.workspace == 0 ? CLONE_NEWNS : 0) |
-                          (plan.uid == 0 ? CLONE_NEWUSER : 0);
+                          (plan.uid == 0 ? CLONE_NEWUSER : 0) |
+                          (plan.uid == 0 && plan.net != 0 ? CLONE_NEWNET : 0);
     pid_t child = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
     must(child >= 0, "namespaces");
     return child;
@@ -923,8 +1090,13 @@ static void restrict_files(void)
         /* The kernel refuses rights of a directory on anything else. */
         if (!S_ISDIR(status.st_mode)) allowed &= LL_OF_FILES;
         struct kernel_landlock_beneath beneath = {allowed, path};
-        must(syscall(NR_landlock_add_rule, ruleset, 1, &beneath, 0) == 0, "landlock-rule");
+        must(syscall(NR_landlock_add_rule, ruleset, LL_RULE_BENEATH, &beneath, 0) == 0, "landlock-rule");
         (void)close(path);
+    }
+    /* Of the network, only what the gateway accepts on. */
+    for (size_t i = 0; handled.network != 0 && i < plan.listener_count; i++) {
+        struct kernel_landlock_port port = {LL_CONNECT_TCP, plan.listeners[i].port};
+        must(syscall(NR_landlock_add_rule, ruleset, LL_RULE_PORT, &port, 0) == 0, "landlock-rule");
     }
     must(syscall(NR_landlock_restrict_self, ruleset, 0) == 0, "landlock");
     (void)close(ruleset);
@@ -1764,6 +1936,8 @@ _Noreturn static void stand_outside(pid_t inner, const sigset_t *signals)
     wipe_words();
     (void)close(STDIN_FILENO);
     for (size_t i = 0; i < plan.kept_count; i++) (void)close((int)plan.kept[i]);
+    /* The process inside has handed over what there is, or is about to. */
+    if (plan.handles != 0) (void)close((int)plan.handles);
     for (;;) {
         int status, number = sigwaitinfo(signals, NULL);
         if (number > 0 && number != SIGCHLD) (void)kill(inner, SIGTERM);
@@ -1792,7 +1966,6 @@ static int run_supervised(void)
     /* An order to end rather than SIGKILL: a supervisor that dies at once would leave behind what has left its session. */
     must(prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0, "parent-death");
     if (starter != 0 && getppid() != starter) _exit(EXIT_SETUP);
-    if (plan.ns != 0 && getpid() == 1) plan.ns = 0;
     if (plan.ns != 0) {
         uid_t uid = geteuid();
         gid_t gid = getegid();
@@ -1904,6 +2077,9 @@ static int launch(int count, char **words)
         must(write((int)plan.cgroups[i], "0", 1) == 1, "cgroup");
         (void)close((int)plan.cgroups[i]);
     }
+    /* It has a pid namespace to itself already. */
+    if (getpid() == 1) plan.ns = 0;
+    leave_network();
     mount_workspace();
     if (plan.exec_in_place) become_command(-1, starter);
     return run_supervised();
@@ -1911,12 +2087,15 @@ static int launch(int count, char **words)
 
 /* ---- The starter. ---- */
 
-/* One that was forked: its process until that is waited for, and the gateway's ends until those are taken. */
+/*
+ * One that was forked: its process until that is waited for, the gateway's ends until those are taken, and where its
+ * listeners come from, which is -1 when no more do.
+ */
 struct served {
     uint64_t id;
     pid_t process;
-    size_t end_count;
-    int ends[MAX_GIVEN];
+    size_t end_count, listener_count;
+    int ends[MAX_GIVEN], handles;
 };
 static struct served served[MAX_RUNS];
 
@@ -1924,16 +2103,16 @@ static struct served served[MAX_RUNS];
 struct start {
     uint64_t id;
     size_t given_count, end_count;
-    int given[MAX_GIVEN], ends[MAX_GIVEN];
+    int given[MAX_GIVEN], ends[MAX_GIVEN], handles;
     const char *bytes;
     size_t byte_count;
 };
 
 static struct {
-    int requests;
+    int requests, handles;
     pid_t gateway;
     size_t held;
-} service;
+} service = {-1, -1, 0, 0};
 
 _Noreturn static void leave(int status)
 {
@@ -2050,6 +2229,16 @@ static int open_bytes(const char *bytes, size_t length)
     return again;
 }
 
+static int open_handles(struct start *start)
+{
+    int ends[2];
+    /* Boundary: one for each run, and only where there is somebody to give its listeners to. */
+    require_form(service.handles >= 0 && start->handles < 0);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    start->handles = ends[0];
+    return ends[1];
+}
+
 static int open_end(struct start *start, bool is_read_by_run)
 {
     int ends[2];
@@ -2126,6 +2315,7 @@ static int open_given(char *word, struct start *start, const char **step)
     if (value == NULL && strcmp(word, "null") == 0) return open("/dev/null", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (value == NULL && strcmp(word, "out") == 0) return open_end(start, false);
     if (value == NULL && strcmp(word, "in") == 0) return open_end(start, true);
+    if (value == NULL && strcmp(word, "handles") == 0) return open_handles(start);
     require_form(value != NULL);
     if (strcmp(word, "read") == 0) return open_of_gateway(value, O_RDONLY);
     if (strcmp(word, "write") == 0) return open_of_gateway(value, O_WRONLY);
@@ -2180,6 +2370,7 @@ static void give_up(struct start *start, const char *step, int error)
     TEXT(line, 128);
     close_given(start);
     while (start->end_count > 0) (void)close(start->ends[--start->end_count]);
+    close_one(&start->handles);
     begin_reply(&line, "failed ", start->id);
     add(&line, step);
     add_byte(&line, ' ');
@@ -2205,7 +2396,8 @@ static void fork_launcher(struct start *start, char *words, size_t length)
     }
     TEXT(line, 1024);
     close_given(start);
-    *each = (struct served){.id = start->id, .process = process, .end_count = start->end_count};
+    *each = (struct served){
+        .id = start->id, .process = process, .end_count = start->end_count, .handles = start->handles};
     memcpy(each->ends, start->ends, start->end_count * sizeof start->ends[0]);
     begin_reply(&line, "started ", start->id);
     add_number(&line, (uint64_t)process);
@@ -2256,7 +2448,7 @@ static void take_start(struct start *start, struct strings *strings)
 
 static void take_frame(char *frame, size_t length)
 {
-    struct start start = {0};
+    struct start start = {.handles = -1};
     uint32_t text = number_at(frame);
     /* Boundary: every string that is read from here on ends inside of the request. */
     require_form(text > 0 && text <= length - 4 && frame[4 + text - 1] == '\0');
@@ -2278,6 +2470,139 @@ static void take_frame(char *frame, size_t length)
         require_form(strcmp(kind, "kill") == 0);
         if (each != NULL) kill_served(each);
     }
+}
+
+/* ---- The starter: listeners, which it gets from the launchers and passes on to the gateway. ---- */
+
+/*
+ * The one that is on its way. The gateway is Node, whose channel between processes takes a line of JSON with a
+ * descriptor and answers each with another line; until then no second one is sent. Those that wait do so in their sockets.
+ */
+static struct {
+    struct served *of;
+    int server, tries;
+    size_t sent, held;
+    struct text line;
+    char bytes[160], answers[64];
+} passing = {.server = -1};
+
+/* A run that does not have what it asked for is none. */
+static void break_off(struct served *each)
+{
+    if (each == NULL) return;
+    close_one(&each->handles);
+    kill_served(each);
+}
+
+static void pass_on(void)
+{
+    const struct text *line = &passing.line;
+    ssize_t count = send_with(service.handles, line->bytes + passing.sent, line->length - passing.sent,
+                              passing.sent == 0 ? passing.server : -1);
+    if (count >= 0) {
+        passing.sent += (size_t)count;
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+        leave(0);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        break_off(passing.of);
+        close_one(&passing.server);
+    }
+}
+
+static void begin_passing(struct served *each, int server)
+{
+    passing.of = each;
+    passing.server = server;
+    passing.tries = 1;
+    passing.sent = 0;
+    passing.line = (struct text){passing.bytes, sizeof passing.bytes, 0};
+    add(&passing.line, "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Server\",\"msg\":{\"run\":");
+    add_number(&passing.line, each->id);
+    add(&passing.line, ",\"index\":");
+    add_number(&passing.line, each->listener_count++);
+    add(&passing.line, "}}\n");
+    pass_on();
+}
+
+static void take_answer(const char *answer)
+{
+    bool is_taken = strcmp(answer, "{\"cmd\":\"NODE_HANDLE_ACK\"}") == 0;
+    /* Boundary: one answer to each line, and nothing besides. */
+    require_form(is_taken || strcmp(answer, "{\"cmd\":\"NODE_HANDLE_NACK\"}") == 0);
+    require_form(passing.server >= 0 && passing.sent == passing.line.length);
+    if (!is_taken && passing.tries < HANDLE_TRIES) {
+        passing.tries += 1;
+        passing.sent = 0;
+        pass_on();
+        return;
+    }
+    if (!is_taken) break_off(passing.of);
+    close_one(&passing.server);
+}
+
+static void read_answers(void)
+{
+    ssize_t count = recv(service.handles, passing.answers + passing.held, sizeof passing.answers - passing.held,
+                         MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count <= 0) leave(0);
+    passing.held += (size_t)count;
+    for (char *end; (end = memchr(passing.answers, '\n', passing.held)) != NULL;) {
+        *end = '\0';
+        take_answer(passing.answers);
+        passing.held -= (size_t)(end + 1 - passing.answers);
+        memmove(passing.answers, end + 1, passing.held);
+    }
+    require_form(passing.held < sizeof passing.answers);
+}
+
+static bool is_listener(int descriptor)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) != 0 || value != 1) return false;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &value, &size) != 0 || value != IPPROTO_TCP) return false;
+    return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &value, &size) == 0 && (value == AF_INET || value == AF_INET6);
+}
+
+/* The one descriptor that came with a message, or -1. */
+static int descriptor_of(struct msghdr *message)
+{
+    int descriptor = -1;
+    const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return -1;
+    if (header->cmsg_len == CMSG_LEN(sizeof descriptor)) memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    return descriptor;
+}
+
+/* Takes the next listener of a run. */
+static void take_listener_of(struct served *each)
+{
+    char bytes[8];
+    _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {bytes, sizeof bytes};
+    /* Boundary: CMSG_LEN, because CMSG_SPACE has room for a second descriptor, which would stay open here. */
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = CMSG_LEN(sizeof(int))};
+    ssize_t count = recvmsg(each->handles, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count <= 0) {
+        close_one(&each->handles);
+        return;
+    }
+    TEXT(expected, 24);
+    add_number(&expected, each->listener_count);
+    add_byte(&expected, '\n');
+    int server = descriptor_of(&message);
+    /* Boundary: the launcher alone writes here, before the command is there; whatever else comes is not passed on. */
+    if (each->listener_count < MAX_LISTENERS && (size_t)count == expected.length &&
+        memcmp(bytes, expected.bytes, expected.length) == 0 && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+        server >= 0 && is_listener(server)) {
+        begin_passing(each, server);
+        return;
+    }
+    close_one(&server);
+    break_off(each);
 }
 
 /* ---- The starter: its life. ---- */
@@ -2317,6 +2642,8 @@ static void tell_end_of(struct served *each, int status)
     add(&line, WIFSIGNALED(status) ? "signal=" : "exit=");
     add_number(&line, (uint64_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
     each->process = 0;
+    close_one(&each->handles);
+    if (passing.of == each) passing.of = NULL;
     forget_if_over(each);
     reply(&line);
 }
@@ -2357,20 +2684,31 @@ static void reap_served(void)
     }
 }
 
-static void open_service(const char *word)
+static int socket_of(const char *word, const char *key)
 {
-    sigset_t signals;
     struct stat status;
     uint64_t number;
-    if (strncmp(word, "requests=", strlen("requests=")) != 0 ||
-        !read_number(word + strlen("requests="), 3, MAX_DESCRIPTOR, &number) || fstat((int)number, &status) != 0 ||
-        !S_ISSOCK(status.st_mode))
-        refuse(word, "is no socket that is open", "requests=FD with mode=serve");
-    service.requests = (int)number;
+    if (strncmp(word, key, strlen(key)) != 0 || !read_number(word + strlen(key), 3, MAX_DESCRIPTOR, &number) ||
+        fstat((int)number, &status) != 0 || !S_ISSOCK(status.st_mode))
+        refuse(word, "is no socket that is open", "requests=FD, and handles=FD after it, with mode=serve");
+    must(fcntl((int)number, F_SETFD, FD_CLOEXEC) == 0, "descriptors");
+    return (int)number;
+}
+
+static void open_service(int count, char **words)
+{
+    sigset_t signals;
+    service.requests = socket_of(words[0], "requests=");
+    service.handles = count == 1 ? -1 : socket_of(words[1], "handles=");
+    if (count > 1 && (service.handles == service.requests || !is_unix_stream(service.handles)))
+        refuse(words[1], "is no unix stream socket of its own", "one that passes descriptors on");
     service.gateway = getppid();
-    close_range_of(3, number - 1);
-    close_range_of(number + 1, UINT32_MAX);
-    must(fcntl(service.requests, F_SETFD, FD_CLOEXEC) == 0, "descriptors");
+    uint64_t first = (uint64_t)service.requests, last = first;
+    if (count > 1 && service.handles < service.requests) first = (uint64_t)service.handles;
+    if (count > 1 && service.handles > service.requests) last = (uint64_t)service.handles;
+    close_range_of(3, first - 1);
+    close_range_of(first + 1, last - 1);
+    close_range_of(last + 1, UINT32_MAX);
     must(signal(SIGPIPE, SIG_IGN) != SIG_ERR && signal(SIGCHLD, SIG_DFL) != SIG_ERR, "signals");
     block_signals(&signals);
     run.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -2380,21 +2718,56 @@ static void open_service(const char *word)
     has_tree = true;
 }
 
-/* Never returns: starts what is asked for until nobody asks any more, and leaves nothing behind. */
-_Noreturn static void serve_requests(const char *word)
+enum { WATCH_REQUESTS, WATCH_SIGNALS, WATCH_HANDLES, WATCH_RUNS };
+static struct pollfd watches[WATCH_RUNS + MAX_RUNS];
+
+static size_t watch_all(void)
 {
-    open_service(word);
-    struct pollfd watched[2] = {{service.requests, POLLIN, 0}, {run.signals, POLLIN, 0}};
+    size_t count = WATCH_RUNS;
+    bool is_unsent = passing.server >= 0 && passing.sent < passing.line.length;
+    watches[WATCH_REQUESTS] = (struct pollfd){service.requests, POLLIN, 0};
+    watches[WATCH_SIGNALS] = (struct pollfd){run.signals, POLLIN, 0};
+    watches[WATCH_HANDLES] = (struct pollfd){service.handles, (short)(is_unsent ? POLLIN | POLLOUT : POLLIN), 0};
+    /* One listener at a time: the others wait where they are. */
+    for (size_t i = 0; passing.server < 0 && i < MAX_RUNS; i++)
+        if (served[i].id != 0 && served[i].handles >= 0)
+            watches[count++] = (struct pollfd){served[i].handles, POLLIN, 0};
+    return count;
+}
+
+/* Takes the next listener that there is. The turn goes round, so that no run waits for all the others. */
+static void turn_to_listeners(size_t count)
+{
+    static size_t turn = 0;
+    for (size_t tried = 0; passing.server < 0 && count > WATCH_RUNS && tried < MAX_RUNS; tried++) {
+        struct served *each = &served[turn = (turn + 1) % MAX_RUNS];
+        for (size_t i = WATCH_RUNS; each->id != 0 && each->handles >= 0 && i < count; i++) {
+            if (watches[i].fd != each->handles || watches[i].revents == 0) continue;
+            take_listener_of(each);
+            break;
+        }
+    }
+}
+
+/* Never returns: starts what is asked for until nobody asks any more, and leaves nothing behind. */
+_Noreturn static void serve_requests(int count, char **words)
+{
+    open_service(count, words);
     for (;;) {
         reap_served();
-        if (poll(watched, 2, -1) < 0) {
+        size_t watched = watch_all();
+        if (poll(watches, (nfds_t)watched, -1) < 0) {
             if (errno != EINTR) fail("poll", errno);
             continue;
         }
-        if (watched[1].revents != 0 && take_signals()) leave(0);
+        const short handles = watches[WATCH_HANDLES].revents;
+        if (watches[WATCH_SIGNALS].revents != 0 && take_signals()) leave(0);
         /* What a gateway that is gone has asked for last is not started any more. */
-        if ((watched[0].revents & ~POLLIN) != 0) leave(0);
-        if (watched[0].revents != 0) read_requests();
+        if ((watches[WATCH_REQUESTS].revents & ~POLLIN) != 0 || (handles & ~(POLLIN | POLLOUT)) != 0) leave(0);
+        if ((handles & POLLOUT) != 0) pass_on();
+        if ((handles & POLLIN) != 0) read_answers();
+        turn_to_listeners(watched);
+        if (watches[WATCH_REQUESTS].revents != 0) read_requests();
     }
 }
 
@@ -2407,7 +2780,7 @@ int main(int count, char **words)
         return 0;
     }
     hold_standard_streams();
-    if (count == 3 && strcmp(words[1], "mode=serve") == 0) serve_requests(words[2]);
+    if ((count == 3 || count == 4) && strcmp(words[1], "mode=serve") == 0) serve_requests(count - 2, words + 2);
     is_seen = true;
     return launch(count, words);
 }

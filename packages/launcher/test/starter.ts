@@ -36,13 +36,14 @@ export class Starter {
   #stderr = '';
   #waiting: (() => void)[] = [];
 
-  constructor(launcher: string, argv0 = 'palisade-launcher') {
-    this.child = spawn(launcher, ['mode=serve', 'requests=3'], {
+  /** With `handles`, descriptor 4 is what the starter passes listeners on by. */
+  constructor(launcher: string, argv0 = 'palisade-launcher', handles: readonly 'pipe'[] = []) {
+    this.child = spawn(launcher, ['mode=serve', 'requests=3', ...handles.map(() => 'handles=4')], {
       argv0,
       cwd: '/',
       detached: true,
       env: sanitizerEnv,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...handles],
     });
     this.socket = this.child.stdio[3] as Socket;
     this.socket.on('data', (chunk) => this.#take(chunk));
