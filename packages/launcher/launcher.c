@@ -2100,10 +2100,13 @@ struct served {
 static struct served served[MAX_RUNS];
 
 /* What a request asks for, opened. */
+enum { NOT_HELD = -1 };
 struct start {
     uint64_t id;
     size_t given_count, end_count;
     int given[MAX_GIVEN], ends[MAX_GIVEN], handles;
+    /* How a descriptor of the gateway's is to be opened; NOT_HELD for all others. */
+    int access[MAX_GIVEN];
     const char *bytes;
     size_t byte_count;
 };
@@ -2181,7 +2184,7 @@ static void kill_served(const struct served *each)
 /* ---- The starter: what a run is given. Each of these gives -1 and errno when it cannot. ---- */
 
 /* One of the gateway's own, opened anew, so that the run shares neither its position nor its flags. */
-static int open_of_gateway(const char *text, int flags)
+static int open_of_gateway(const char *text, int access, struct start *start)
 {
     uint64_t number;
     TEXT(name, 32);
@@ -2189,13 +2192,26 @@ static int open_of_gateway(const char *text, int flags)
     require_form(read_number(text, 0, MAX_DESCRIPTOR, &number));
     add(&name, "fd/");
     add_number(&name, number);
-    /* Never waits for the other end of a pipe that has a name. */
-    int file = open(path_of(&path, service.gateway, string_of(&name)), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    /* Boundary: only held, which asks no file system; one that does not answer would keep all other runs waiting. */
+    int file = open(path_of(&path, service.gateway, string_of(&name)), O_PATH | O_CLOEXEC);
     int error = errno;
     /* Boundary: the number was that of the gateway when it was opened, for the gateway is still there. */
     if (getppid() != service.gateway) leave(0);
     errno = error;
-    if (file >= 0 && fcntl(file, F_SETFL, 0) != 0) close_one(&file);
+    start->access[start->given_count] = access;
+    return file;
+}
+
+/* What the starter only holds is opened by the run that it is for. */
+static int open_held(int held, int access)
+{
+    TEXT(path, 64);
+    add(&path, "/proc/self/fd/");
+    add_number(&path, (uint64_t)held);
+    /* Never waits for the other end of a pipe that has a name. */
+    int file = open(string_of(&path), access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    must(file >= 0 && fcntl(file, F_SETFL, 0) == 0, "descriptors");
+    (void)close(held);
     return file;
 }
 
@@ -2317,8 +2333,8 @@ static int open_given(char *word, struct start *start, const char **step)
     if (value == NULL && strcmp(word, "in") == 0) return open_end(start, true);
     if (value == NULL && strcmp(word, "handles") == 0) return open_handles(start);
     require_form(value != NULL);
-    if (strcmp(word, "read") == 0) return open_of_gateway(value, O_RDONLY);
-    if (strcmp(word, "write") == 0) return open_of_gateway(value, O_WRONLY);
+    if (strcmp(word, "read") == 0) return open_of_gateway(value, O_RDONLY, start);
+    if (strcmp(word, "write") == 0) return open_of_gateway(value, O_WRONLY, start);
     if (strcmp(word, "bytes") == 0) return open_next_bytes(value, start);
     require_form(strcmp(word, "map") == 0);
     return open_map_of(value);
@@ -2331,6 +2347,7 @@ static void place_descriptors(struct start *start)
 {
     int count = (int)start->given_count;
     for (int i = 0; i < count; i++) {
+        if (start->access[i] != NOT_HELD) start->given[i] = open_held(start->given[i], start->access[i]);
         if (start->given[i] >= count) continue;
         start->given[i] = fcntl(start->given[i], F_DUPFD_CLOEXEC, count);
         must(start->given[i] >= 0, "descriptors");
@@ -2431,6 +2448,7 @@ static void take_start(struct start *start, struct strings *strings)
     require_form(find_served(start->id) == NULL);
     for (char *word; strcmp(word = next_string(strings), "--") != 0;) {
         require_form(start->given_count < MAX_GIVEN);
+        start->access[start->given_count] = NOT_HELD;
         int given = failed != NULL ? -1 : open_given(word, start, &step);
         if (given >= 0) start->given[start->given_count++] = given;
         else if (failed == NULL) {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type CommandEnd, openCommandGateway } from '../fixtures/commands/index.ts';
@@ -70,6 +70,29 @@ test('a sandbox that stands ready is none for other terms or another directory',
   const moved = await run({ command: 'sh', args: ['-c', 'echo here >made'] });
   expect(startedAs(moved)).toBe('cold');
   expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('here\n');
+});
+
+test('a sandbox that stands ready is none once a directory that it shows is another', async () => {
+  const tools = mkdtempSync('/var/tmp/palisade-tools-');
+  onTestFinished(() => rmSync(tools, { recursive: true, force: true }));
+  chmodSync(tools, 0o755);
+  const shown = join(tools, 'shown');
+  const put = (directory: string, words: string) => {
+    mkdirSync(directory, { mode: 0o755 });
+    writeFileSync(join(directory, 'tool'), `#!/bin/sh\necho ${words}\n`, { mode: 0o755 });
+  };
+  put(shown, 'old');
+  const config = `[process]\nwarm = 1\nread_only = ["${shown}"]\n`;
+  const { run, stateDir } = await openCommandGateway(config, { isLasting: true });
+  const tool = { command: join(shown, 'tool') };
+  expect((await run(tool)).output?.stdout).toBe('old\n');
+  await untilReady(stateDir, 1);
+  expect(startedAs(await run(tool))).toBe('warm');
+  await untilReady(stateDir, 1);
+  renameSync(shown, join(tools, 'aside'));
+  put(shown, 'new');
+  const after = await run(tool);
+  expect([startedAs(after), after.output?.stdout]).toEqual(['cold', 'new\n']);
 });
 
 test('a sandbox that was killed while it stood ready is not used, and nothing is left after the close', async () => {

@@ -240,7 +240,7 @@ export const CONFIG_KEYS = [
     'process.warm',
     2,
     [0, 16],
-    'Sandboxes of tier C that stand ready for each workspace, in a gateway that serves many calls.',
+    'Sandboxes that stand ready for each workspace and tier, in a gateway that serves many calls.',
   ),
 
   {

@@ -147,11 +147,18 @@ export class RunningChild {
     this.#finishWhenRead();
   }
 
-  /** It has said that all is over, and all that it wrote is here: its own way out is not waited for. */
+  /**
+   * It has said that all is over, and as much as it passed on is here: its own way out is not waited for. Others can have
+   * written before it, so what lies in the pipes is read first, until a turn of the loop brings nothing more.
+   */
   #finishWhenSaid(): void {
     if (this.#outputOfAll === null || this.#output.length < this.#outputOfAll) return;
-    if (this.#exit === null) this.#onExit({ exitCode: null, signal: null, spawnError: null });
-    this.#finish();
+    const before = this.#output.length;
+    setImmediate(() => {
+      if (this.#output.length > before) return this.#finishWhenSaid();
+      if (this.#exit === null) this.#onExit({ exitCode: null, signal: null, spawnError: null });
+      this.#finish();
+    });
   }
 
   #finishWhenRead(): void {

@@ -26,6 +26,8 @@ const REQUESTS = 3;
 const STANDARD_STREAMS = 3;
 /** A starter that says nothing for so long is given up, with all that it has started. */
 const PATIENCE_MS = 10_000;
+/** How long runs of a starter that is gone have to end by themselves. */
+const ORPHANS_MS = 500;
 const GONE: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
 
 /** The starter of a gateway. The process is made for the first plan, and again when it is gone. */
@@ -104,7 +106,7 @@ class Link {
     const request = startFrame(id, plan);
     if (isTooMuch(plan, request)) return Promise.resolve('E2BIG');
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.close(), PATIENCE_MS);
+      const timer = setTimeout(() => this.#giveUp(), PATIENCE_MS);
       const answer = (child: LiveChild | string) => {
         clearTimeout(timer);
         resolve(child);
@@ -121,6 +123,12 @@ class Link {
 
   close(): void {
     this.#process.kill('SIGTERM');
+    this.#socket.destroy();
+  }
+
+  /** It does not answer, and would not hear an order either. */
+  #giveUp(): void {
+    this.#process.kill('SIGKILL');
     this.#socket.destroy();
   }
 
@@ -152,6 +160,8 @@ class Link {
   #take(id: number, { plan, exited }: Run, numbers: readonly number[]): LiveChild | string {
     const left = [...numbers];
     const opened: (End | null)[] = [];
+    // Boundary: the number of a process that was waited for may be another's by now.
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return 'ESRCH';
     try {
       for (const side of sidesOf(plan)) opened.push(side === null ? null : this.#open(left.shift(), side));
     } catch (error) {
@@ -197,10 +207,16 @@ class Link {
   #onGone(error: string): void {
     this.isGone = true;
     for (const { pid, answer, end } of this.#runs.values()) {
-      // What was still being built may have been left behind: the kernel ends only those that have asked it to.
-      if (pid !== null) killGroup(pid);
       answer(error);
-      end(GONE);
+      if (pid === null) end(GONE);
+      else {
+        // The kernel tells those that asked for it, and they end what they have started; a kill now would stop them in
+        // the middle. What was still being built has not asked yet, and may be left behind.
+        setTimeout(() => {
+          killGroup(pid);
+          end(GONE);
+        }, ORPHANS_MS);
+      }
     }
     this.#runs.clear();
   }

@@ -11,6 +11,7 @@ import { endsOf, type LiveChild } from '../child/live-child.ts';
 import { attendChild, type ChildEnd, type StartChild, unstarted } from '../child/start-child.ts';
 import { wordsBytes } from '../child/starter-frames.ts';
 import { lastWordIn } from '../child/status.ts';
+import { identityOf } from './box-identity.ts';
 import type { CommandPlan, CommandTier } from './command-plan.ts';
 import { openDescriptors } from './descriptors.ts';
 import type { HeldWorkspace } from './held-workspace.ts';
@@ -31,7 +32,7 @@ export type Box = {
   readonly group: RunGroup | null;
   /** How many groups it is in. */
   readonly cgroups: number;
-  /** What it is, but for the command: another plan with the same has the same box. */
+  /** Of a box that stands ready: what it is, but for the command. A plan with the same identity has the same box. */
   readonly identity: string;
   readonly descriptors: ChildTerms['descriptors'];
   readonly wordsIndex: number;
@@ -39,7 +40,13 @@ export type Box = {
   readonly close: () => Promise<void>;
 };
 
-type Wish = { readonly id: string; readonly terms: ProcessTerms; readonly held: HeldWorkspace };
+type Wish = {
+  readonly id: string;
+  readonly terms: ProcessTerms;
+  readonly held: HeldWorkspace;
+  /** It is for whoever asks next. */
+  readonly isSpare?: true;
+};
 
 /** The plan of a command in this place, or a refusal that is thrown. */
 export function demandPlan(
@@ -53,15 +60,6 @@ export function demandPlan(
   throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
 }
 
-/** What a plan needs of a box. Descriptors that carry bytes are told by their words, except those of the filter. */
-export function identityOf({ words, args, descriptors }: CommandPlan, terms: ProcessTerms): string {
-  const { memoryBytes, processes } = terms.limits;
-  const roles = descriptors.map((role) =>
-    role.role === 'seccomp' ? Buffer.from(role.bytes).toString('base64') : role,
-  );
-  return JSON.stringify([words, args, roles, memoryBytes, processes]);
-}
-
 /** Makes a box. Nothing of it is left when this throws. */
 export async function openBox(
   kit: BoxKit,
@@ -73,6 +71,8 @@ export async function openBox(
   try {
     const cgroupFds = group?.descriptors ?? [];
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length });
+    // Before it is made: what changes meanwhile makes it another one, and never the same.
+    const identity = wish.isSpare === true ? identityOf(plan, wish) : '';
     const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
     const open = openDescriptors(plan.descriptors, sources);
     const { descriptors, wordsIndex } = open;
@@ -85,7 +85,6 @@ export async function openBox(
       giveUp(child);
       await removeGroup();
     };
-    const identity = identityOf(plan, wish.terms);
     const box = {
       child,
       group,

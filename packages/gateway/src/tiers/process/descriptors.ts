@@ -36,7 +36,9 @@ export function openDescriptors(roles: readonly Role[], sources: Sources): OpenD
     return { descriptors, wordsIndex, close };
   } catch (error) {
     close();
-    throw error;
+    if (error instanceof CodedError || error instanceof TypeError) throw error;
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
+    throw new CodedError('tier/unenforceable', `Cannot open what the run needs: the system says ${reason}`);
   }
 }
 

@@ -21,7 +21,7 @@ export function commandTiers(kit: TiersKit, options: ProbeOptions): { readonly b
 
 function tierOf(kit: TiersKit, probe: () => Promise<Probed>): Tier {
   const standing = new Standing({ clock: kit.clock, probe, tryTier: (found) => tryTier(found, kit) });
-  const fileSystems = new FileSystems();
+  const fileSystems = new FileSystems(kit.clock);
   const placeRefusal = async (found: Found, checked: CheckedCall): Promise<Refused | null> => {
     if (kit.runAs === null || checked.process === null) return null;
     const { workspace } = checked.process.terms;

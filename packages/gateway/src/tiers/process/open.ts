@@ -55,6 +55,7 @@ export function openCommands(options: CommandOptions): Commands {
   const { clock, launchers, firstUid, owner, isGone, limits } = options;
   const starter = new Starter();
   const closing = new Closings(AT_ONCE);
+  let trials = 0;
   const warm = new WarmBoxes({ size: options.warm, idleMs: IDLE_MS });
   const cgroups = openCgroups({
     mountinfo: textOf('/proc/self/mountinfo'),
@@ -84,6 +85,10 @@ export function openCommands(options: CommandOptions): Commands {
     limits,
     warm,
     closing,
+    nextTrial: () => {
+      trials += 1;
+      return trials;
+    },
     start: (launcher: string, plan: StartPlan) => starter.start(launcher, plan),
     makeGroup: (id: string, { limits }: { limits: { memoryBytes: number; processes: number } }) =>
       makeGroup(id, { memoryBytes: limits.memoryBytes, processes: limits.processes + HELPERS }),

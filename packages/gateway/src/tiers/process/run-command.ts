@@ -13,7 +13,8 @@ import type { LaunchQueue } from '../child/queue.ts';
 import type { ChildEnd } from '../child/start-child.ts';
 import { type LauncherStatus, parseStatus } from '../child/status.ts';
 import type { RunResult, Ties } from '../tier.ts';
-import { type Box, type BoxKit, demandPlan, identityOf, openBox, runInBox, statusOf } from './box.ts';
+import { type Box, type BoxKit, demandPlan, openBox, runInBox, statusOf } from './box.ts';
+import { identityOf } from './box-identity.ts';
 import type { Closings } from './closings.ts';
 import type { CommandPlan, CommandTier } from './command-plan.ts';
 import { CpuWatch } from './cpu-watch.ts';
@@ -102,6 +103,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.box.close());
       ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
+      demandUnchanged(job, held);
       ran = await start(kit, { ready, job }, ties);
     }
     // What is told is the limit that was asked for, not what the wait had left of it.
@@ -125,7 +127,7 @@ async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise
   for (let box = kit.warm.take(key); box !== null; box = kit.warm.take(key)) {
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
     // Boundary: a box for other terms, however little they differ, is none for these.
-    if (terms.stdin === null && box.identity === identityOf(plan, terms)) {
+    if (terms.stdin === null && box.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
       return { box, plan, isWarm: true };
     }
@@ -152,7 +154,7 @@ async function spareBox(kit: CommandKit, tier: CommandTier, { id, terms, held }:
   const again = holdWorkspace(terms.workspace);
   try {
     if (again.identity !== held.identity) return null;
-    const wish = { id, terms: { ...terms, stdin: null }, held: again };
+    const wish = { id, terms: { ...terms, stdin: null }, held: again, isSpare: true } as const;
     const { box } = await openBox(kit, tier, wish);
     if (!('error' in box.child)) return box;
     await box.close();

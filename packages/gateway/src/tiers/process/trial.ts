@@ -23,6 +23,8 @@ export type TrialKit = Omit<BoxKit, 'launcher'> & {
   readonly clock: Clock;
   /** The limits of runs that ask for none. */
   readonly limits: ProcessLimits;
+  /** A number for each trial: several can be made at once. */
+  readonly nextTrial: () => number;
   /** How settings of the kernel are read when a fix is looked for. */
   readonly readSetting?: ReadSetting;
 };
@@ -57,7 +59,8 @@ export async function tryTier(
     workspace ??= makeWorkspace();
     held = holdWorkspace(workspace);
     const terms = trialTerms(workspace, kit.limits);
-    const opened = await openBox({ ...kit, launcher }, tier, { id: `trial-${tier.name}`, terms, held });
+    const id = `trial-${tier.name}-${kit.nextTrial()}`;
+    const opened = await openBox({ ...kit, launcher }, tier, { id, terms, held });
     box = opened.box;
     const signal = new AbortController().signal;
     const end = await runInBox(box, { plan: opened.plan, terms }, { signal, clock: kit.clock });

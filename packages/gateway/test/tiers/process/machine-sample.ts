@@ -24,6 +24,7 @@ export function trialKit(changes: Partial<TrialKit> = {}): TrialKit {
   return {
     ...{ clock, runAs: RUN_AS, makeGroup: () => null, limits: DEFAULT_SETTINGS.defaults },
     start: (launcher, plan) => starter.start(launcher, plan),
+    nextTrial: () => 1,
     ...changes,
   };
 }
