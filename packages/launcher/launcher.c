@@ -150,7 +150,7 @@ struct listener {
     uint16_t port;
 };
 static struct {
-    uint64_t cpu_ms, wall_ms, output, status, control, seccomp, ns, uid, gid, workspace, map, chdir, facts;
+    uint64_t cpu_ms, wall_ms, output, status, control, words, seccomp, ns, uid, gid, workspace, map, chdir, facts;
     uint64_t net, handles;
     bool has_mode, exec_in_place, has_owner, has_own_variables;
     uint64_t owner_uid, owner_gid;
@@ -174,6 +174,7 @@ static const struct {
     {"output", &plan.output, 1, UINT64_C(1) << 53},
     {"status", &plan.status, 3, MAX_DESCRIPTOR},
     {"control", &plan.control, 3, MAX_DESCRIPTOR},
+    {"words", &plan.words, 3, MAX_DESCRIPTOR},
     {"seccomp", &plan.seccomp, 3, MAX_DESCRIPTOR},
     {"workspace", &plan.workspace, 3, MAX_DESCRIPTOR},
     {"map", &plan.map, 3, MAX_DESCRIPTOR},
@@ -521,12 +522,12 @@ static void require_descriptor(uint64_t number, const uint64_t *others, size_t c
         if (others[i] == number) refuse(string_of(&name), "has two uses", "a descriptor of its own for each");
 }
 
-enum { MAX_LISTED = 6 + 2 * MAX_DESCRIPTORS };
+enum { MAX_LISTED = 7 + 2 * MAX_DESCRIPTORS };
 
 /* All that has a use here; the workspace and the status may be kept as well, for a stage that follows. */
 static size_t list_descriptors(uint64_t *list)
 {
-    const uint64_t single[] = {plan.status, plan.control, plan.seccomp, plan.workspace, plan.map,
+    const uint64_t single[] = {plan.status, plan.control, plan.words, plan.seccomp, plan.workspace, plan.map,
                                plan.handles};
     size_t count = 0;
     for (size_t i = 0; i < COUNT(single); i++)
@@ -570,8 +571,8 @@ static void require_sense(void)
     uint64_t list[MAX_LISTED];
     size_t count = list_descriptors(list);
     for (size_t i = 0; i < count; i++) require_descriptor(list[i], list, i);
-    if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.ns) != 0)
-        refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control or ns");
+    if (plan.exec_in_place && (plan.cpu_ms | plan.wall_ms | plan.output | plan.control | plan.words | plan.ns) != 0)
+        refuse("mode=exec", "supervises nothing", "no cpums, wallms, output, control, words or ns");
     if ((plan.uid == 0) != (plan.gid == 0)) refuse("uid", "is given without gid or gid without it", "both or none");
     if ((plan.workspace == 0) != !(plan.has_owner || plan.map != 0))
         refuse("workspace", "is given without owner or owner without it", "both or none");
@@ -579,6 +580,13 @@ static void require_sense(void)
     if (plan.chdir != 0 && plan.workspace == 0) refuse("chdir=1", "has no directory", "workspace with it");
     if (plan.uid != 0 && geteuid() != 0) refuse("uid", "can be changed by root alone", "no uid and no gid");
     require_sense_of_network();
+}
+
+static void take_command(int count, char **words, int at)
+{
+    if (at + 2 >= count) refuse("--", "is missing or has too little after it", "-- FILE ARGV0 [ARG...] at the end");
+    plan.file = words[at + 1];
+    plan.argv = &words[at + 2];
     if (plan.file[0] != '/') refuse(plan.file, "is no absolute path", "one that begins with /");
 }
 
@@ -588,10 +596,24 @@ static void read_words(int count, char **words)
     word_count = count;
     all_words = words;
     for (; at < count && strcmp(words[at], "--") != 0; at++) take_word(words[at]);
-    if (at + 2 >= count) refuse("--", "is missing or has too little after it", "-- FILE ARGV0 [ARG...] at the end");
-    plan.file = words[at + 1];
-    plan.argv = &words[at + 2];
+    if (plan.words == 0) take_command(count, words, at);
+    else if (at != count) refuse("--", "is given although more words are to come", "the command among those");
     require_sense();
+}
+
+/* What is said of a command once its sandbox stands; all else was for the sandbox, and would come too late. */
+static void read_told(int count, char **words)
+{
+    static const char *const OF_COMMAND[] = {"cpu=",    "data=",   "fsize=", "nofile=", "nproc=", "stack=", "cpums=",
+                                             "wallms=", "output=", "cwd=",   "set=",    "facts=", "ro=",    "rw="};
+    int at = 1;
+    for (; at < count && strcmp(words[at], "--") != 0; at++) {
+        size_t i = 0;
+        while (i < COUNT(OF_COMMAND) && strncmp(words[at], OF_COMMAND[i], strlen(OF_COMMAND[i])) != 0) i++;
+        if (i == COUNT(OF_COMMAND)) refuse(words[at], "comes after the sandbox was made", "a word of the command alone");
+        take_word(words[at]);
+    }
+    take_command(count, words, at);
 }
 
 /* ---- Descriptors. ---- */
@@ -1898,11 +1920,14 @@ static void fork_command(int outer_proc, int *report)
     *report = ends[0];
 }
 
+static void hear_command(void);
+
 /* Runs the command to its end and gives the exit status that stands for it. */
 static int supervise(int outer_proc)
 {
     int report;
     char how = '\0';
+    hear_command();
     find_children_files();
     must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "subreaper");
     uint64_t start = now_us();
@@ -2025,6 +2050,23 @@ static size_t read_to_end(int descriptor)
     }
 }
 
+/* The words that come on a descriptor, listed; gives how many there are with a name before them. */
+static int read_listed(int descriptor)
+{
+    static const char WORDS[] = "words";
+    size_t length = read_to_end(descriptor);
+    (void)close(descriptor);
+    /* Nobody has a use for this process any more. */
+    if (length == 0) _exit(EXIT_SETUP);
+    /* Boundary: words that were cut off are not the words of a smaller launch. */
+    if (length < 4 || (length > 4 && frames[length - 1] != '\0')) refuse(WORDS, "are cut off", "all of them");
+    int count = list_words(frames + 4, length - 4);
+    if (number_at(frames) != (uint32_t)count - 1) refuse(WORDS, "are another number of words than they say", "that number");
+    plan.has_own_variables = true;
+    is_seen = false;
+    return count;
+}
+
 /* Waits for the words of a launch, which are then its words as if they had been on the command line. */
 static int wait_for_words(const char *word)
 {
@@ -2033,18 +2075,25 @@ static int wait_for_words(const char *word)
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
     if (!read_number(word + strlen("words="), 3, MAX_DESCRIPTOR, &descriptor) || fcntl((int)descriptor, F_GETFD) < 0)
         refuse(word, "is no descriptor that is open", "the number of one, from 3 on");
-    size_t length = read_to_end((int)descriptor);
-    (void)close((int)descriptor);
-    /* Nobody has a use for this process any more. */
-    if (length == 0) _exit(EXIT_SETUP);
-    /* Boundary: words that were cut off are not the words of a smaller launch. */
-    if (length < 4 || (length > 4 && frames[length - 1] != '\0'))
-        refuse(word, "brought words that are cut off", "all of them");
-    int count = list_words(frames + 4, length - 4);
-    if (number_at(frames) != (uint32_t)count - 1)
-        refuse(word, "brought another number of words than it says", "that number");
-    plan.has_own_variables = true;
-    return count;
+    return read_listed((int)descriptor);
+}
+
+/*
+ * The sandbox stands; its command may be told much later, or never. Meanwhile an order to end, or the end of the control,
+ * is the end.
+ */
+static void hear_command(void)
+{
+    if (plan.words == 0) return;
+    struct pollfd watched[3] = {{(int)plan.words, POLLIN, 0},
+                                {run.signals, POLLIN, 0},
+                                {plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0}};
+    while (watched[0].revents == 0) {
+        if (poll(watched, COUNT(watched), -1) < 0 && errno != EINTR) fail("poll", errno);
+        if (watched[2].revents != 0 || (watched[1].revents != 0 && take_signals())) _exit(EXIT_SETUP);
+    }
+    int count = read_listed((int)plan.words);
+    read_told(count, listed_words);
 }
 
 /* The command may open it by name (/dev/stdin), which asks who owns it. The starter made the pipe for this run alone. */
@@ -2061,7 +2110,6 @@ static int launch(int count, char **words)
     if (count == 2 && strncmp(words[1], "words=", strlen("words=")) == 0) {
         count = wait_for_words(words[1]);
         words = listed_words;
-        is_seen = false;
     }
     read_words(count, words);
     close_others();

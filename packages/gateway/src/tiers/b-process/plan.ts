@@ -52,7 +52,7 @@ export type ProcessExpectation = {
 
 export type ProcessPlan = {
   readonly ok: true;
-  /** The first words of the launcher: that it waits for more. */
+  /** The first words of the launcher: they make the place for the command, and say where more will come. */
   readonly words: readonly string[];
   /** What it is told then. */
   readonly told: readonly string[];
@@ -87,19 +87,22 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
 
   const descriptors = listDescriptors(host);
   const standing = standingOf(host);
-  const told = [
+  const words = [
     'mode=run',
-    ...limitWords(terms.limits, standing),
     ...descriptorWords(descriptors),
-    ...placeWords(terms, host, descriptors),
-    ...confinementWords(terms, host),
+    ...identityOf(host, descriptors),
+    ...(host.hasNamespaces ? ['ns=1'] : []),
+  ];
+  const told = [
+    ...limitWords(terms.limits, standing),
+    ...cwdWords(terms, host),
+    ...landlockWords(terms, host),
     ...environmentWords(terms.env),
     'facts=1',
     '--',
     terms.executable,
     ...terms.argv,
   ];
-  const words = [`words=${FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === 'words')}`];
   return { ok: true, words, told, descriptors, expected: expectation(terms, host, standing) };
 }
 
@@ -140,26 +143,25 @@ function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
 
 function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
   return descriptors.flatMap(({ role }, index) =>
-    ['workspace', 'map', 'words'].includes(role) ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
+    role === 'workspace' || role === 'map' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
   );
 }
 
-function placeWords(
-  terms: ProcessTerms,
-  { asRoot }: ProcessHost,
-  descriptors: readonly ProcessDescriptor[],
-): readonly string[] {
-  if (asRoot === null) return [`cwd=${terms.cwd}`];
+function identityOf({ asRoot }: ProcessHost, descriptors: readonly ProcessDescriptor[]): readonly string[] {
+  if (asRoot === null) return [];
   const numberOf = (wanted: string) =>
     FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
   const numbers = { workspaceFd: numberOf('workspace'), mapFd: numberOf('map') };
-  // The descriptor leads to the workspace even where the run's user cannot walk to it; the rest is relative to it.
-  const below = terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
-  return [...identityWords(asRoot, numbers), 'chdir=1', ...below];
+  return [...identityWords(asRoot, numbers), 'chdir=1'];
 }
 
-function confinementWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {
-  if (host.hasNamespaces) return ['ns=1'];
+function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {
+  if (asRoot === null) return [`cwd=${terms.cwd}`];
+  // The descriptor leads to the workspace even where the run's user cannot walk to it; the rest is relative to it.
+  return terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
+}
+
+function landlockWords(terms: ProcessTerms, host: ProcessHost): readonly string[] {
   return usesLandlock(terms, host) ? ['ro=/', 'rw=/dev', 'rw=/tmp', `rw=${terms.workspace}`] : [];
 }
 

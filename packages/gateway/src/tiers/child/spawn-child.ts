@@ -51,8 +51,9 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
     ...{ stdin: socket(0), stdout: socket(1), stderr: socket(2), ends },
     exited: exitOf(child),
     kill: () => {
-      // Boundary: a child that never started has the number 0, and a signal to that reaches our own process group.
-      if (child.pid !== undefined) killGroup(child.pid);
+      // Boundary: a child that never started has the number 0 for Node, whose signal then reaches our own process group.
+      if (child.pid === undefined) return;
+      killGroup(child.pid);
       child.kill('SIGKILL');
     },
   };

@@ -122,13 +122,17 @@ class Link {
   }
 
   close(): void {
-    this.#process.kill('SIGTERM');
-    this.#socket.destroy();
+    this.#end('SIGTERM');
   }
 
   /** It does not answer, and would not hear an order either. */
   #giveUp(): void {
-    this.#process.kill('SIGKILL');
+    this.#end('SIGKILL');
+  }
+
+  #end(signal: 'SIGTERM' | 'SIGKILL'): void {
+    // Boundary: a process that never started has the number 0 for Node, whose signal then reaches our own process group.
+    if (this.#process.pid !== undefined) this.#process.kill(signal);
     this.#socket.destroy();
   }
 

@@ -74,9 +74,10 @@ describe('planB()', () => {
 
   test('enters the workspace by its descriptor, and a directory below relative to that', () => {
     const asRoot = AS_ROOT;
-    expect(planned({}, { asRoot }).told).toContain('chdir=1');
+    expect(planned({}, { asRoot }).words).toContain('chdir=1');
     const below = planned({ cwd: '/home/ada/project/src' }, { asRoot });
-    expect(below.told).toEqual(expect.arrayContaining(['chdir=1', 'cwd=./src']));
+    expect(below.words).toContain('chdir=1');
+    expect(below.told).toContain('cwd=./src');
   });
 
   test('leaves words after the first -- to the command', () => {

@@ -79,9 +79,7 @@ export function fakeBwrap(
 export function fakeLauncher(report: readonly string[], status: number): string {
   const lines = report.map((line) => `echo '${line}'`).join('; ');
   return script([
-    `for word; do case $word in --) break ;; status=*) fd=\${word#status=} ;; words=*) from=\${word#words=} ;; esac; done`,
-    // Told like the real one: strings with a NUL after each, their number before them.
-    '[ -n "$from" ] && eval "fd=\\$(tail -c +5 <&$from | tr \'\\\\0\' \'\\\\n\' | sed -n s/^status=//p)"',
+    `for word; do case $word in --) break ;; status=*) fd=\${word#status=} ;; esac; done`,
     `[ -n "$fd" ] && eval "{ ${lines.replaceAll("'", '\\"')}; } >&$fd"`,
     `exit ${status}`,
   ]);
