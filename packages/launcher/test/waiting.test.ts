@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   buildBoth,
   endAll,
+  hasNamespaces,
   identity,
   isRoot,
   living,
@@ -159,6 +160,59 @@ describe.each(['shipped', 'sanitized'] as const)('the %s launcher', (kind) => {
     closeSync(closed);
     expect([code, stdout.toString(), lines]).toEqual([125, '', ['launcher=1', 'cancelled=1']]);
     expect(status.has('pid')).toBe(false);
+  });
+
+  describe('with a place that is made first', () => {
+    const place = ['mode=run', 'status=3', 'words=4', ...(hasNamespaces ? ['ns=1'] : [])];
+
+    test('runs what it is told there, later', async () => {
+      const waiting = wait(built[kind], place);
+      await new Promise((wake) => setTimeout(wake, 100));
+      waiting.give(
+        packed([
+          'cwd=/usr',
+          'set=A=b',
+          'output=9999',
+          'facts=1',
+          '--',
+          '/bin/sh',
+          'sh',
+          '-c',
+          'echo $$ $A; pwd',
+        ]),
+      );
+      const { code, stdout } = await waiting.end;
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(hasNamespaces ? /^2 b\n\/usr\n$/ : /^\d+ b\n\/usr\n$/),
+      ]);
+    });
+
+    test.each([
+      [['uid=7', 'gid=7', ...echo], /comes after the sandbox was made/],
+      [['ns=1', ...echo], /comes after/],
+      [['control=3', ...echo], /comes after/],
+      [['seccomp=3', ...echo], /comes after/],
+      [['keep=3', ...echo], /comes after/],
+      [['words=3', ...echo], /comes after/],
+      [['--', 'echo', 'echo'], /no absolute path/],
+      [['cwd=/'], /too little after it/],
+    ])('takes no word for the place any more: %j', async (words, why) => {
+      const waiting = wait(built[kind], place);
+      waiting.give(packed(words));
+      const { code, stdout, stderr } = await waiting.end;
+      expect([code, stdout]).toEqual([125, '']);
+      expect(stderr).toMatch(why);
+    });
+
+    test('goes without a word when nobody tells it anything, and takes no command of its own', async () => {
+      const waiting = wait(built[kind], place);
+      waiting.give(Buffer.alloc(0));
+      expect(await waiting.end).toEqual({ code: 125, stdout: '', stderr: '' });
+      const both = await wait(built[kind], [...place, ...echo]).end;
+      expect([both.code, both.stdout]).toEqual([125, '']);
+      expect(both.stderr).toMatch(/although more words are to come/);
+    });
   });
 
   describe('with a map of the starter', () => {
