@@ -6,10 +6,10 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.mjs';
 
-/** The program, and the Debian package that has it. */
+/** The program, and the Debian packages that it takes. */
 export const PROGRAMS = [
   ['bwrap', 'bubblewrap'],
-  ['cc', 'gcc'],
+  ['cc', 'gcc', 'libc6-dev'],
   ['make', 'make'],
   ['git', 'git'],
   ['python3', 'python3'],
@@ -17,6 +17,7 @@ export const PROGRAMS = [
   ['awk', 'mawk'],
   ['tar', 'tar'],
   ['curl', 'curl'],
+  ['openssl', 'openssl'],
   ['rg', 'ripgrep'],
   ['sqlite3', 'sqlite3'],
 ];
@@ -25,7 +26,8 @@ const PLACES = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** The packages of the programs that are not there; `has` tells whether a path can be executed. */
 export function missingPackages(has = canExecute) {
-  return PROGRAMS.filter(([name]) => !PLACES.some((place) => has(join(place, name)))).map(([, name]) => name);
+  const missing = PROGRAMS.filter(([name]) => !PLACES.some((place) => has(join(place, name))));
+  return missing.flatMap(([, ...packages]) => packages);
 }
 
 /** Installs what is missing, as root on Debian and its relatives; anywhere else it throws with what to type. */

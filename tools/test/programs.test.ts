@@ -9,6 +9,7 @@ describe('missingPackages()', () => {
   test('names the package of each program that is nowhere', () => {
     const has = (path: string) => !path.endsWith('/bwrap') && !path.endsWith('/rg');
     expect(missingPackages(has)).toEqual(['bubblewrap', 'ripgrep']);
-    expect(missingPackages(() => false)).toHaveLength(PROGRAMS.length);
+    expect(missingPackages(() => false)).toHaveLength(PROGRAMS.flatMap(([, ...packages]) => packages).length);
+    expect(missingPackages((path: string) => !path.endsWith('/cc'))).toEqual(['gcc', 'libc6-dev']);
   });
 });
