@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   closeSync,
+  copyFileSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -34,7 +36,14 @@ const uid = 60_171;
 const user = identity(uid);
 const mark = `86403.${process.pid}`;
 
-beforeAll(() => void Object.assign(built, buildBoth(folder)));
+beforeAll(() => {
+  const { shipped: home, sanitized } = buildBoth(folder);
+  // Another user executes it here, who may not walk to the project.
+  const copy = join(folder, 'launcher');
+  copyFileSync(home, copy);
+  chmodSync(copy, 0o755);
+  Object.assign(built, { shipped: copy, sanitized });
+});
 afterEach(() => void endAll(mark));
 afterAll(() => removeFolder(folder));
 
