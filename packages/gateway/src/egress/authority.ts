@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { type Address, formatAddress, parseAddress } from './address.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 import { accept, type Parsed, quote, refuse } from './parsed.ts';
@@ -121,5 +121,13 @@ function toAscii(raw: string): string | null {
   const lower = raw.toLowerCase();
   if (/^\p{ASCII}*$/u.test(raw) && !/(?:^|\.)xn--/.test(lower)) return lower;
   const ascii = domainToASCII(raw);
-  return ascii === '' ? null : ascii;
+  // Boundary: newer versions of Node let an encoded label pass that decodes to nothing, and clients differ on it.
+  return ascii === '' || !ascii.split('.').every(isSoundLabel) ? null : ascii;
+}
+
+/** A label that says it is encoded must be the one spelling of what it decodes to. */
+function isSoundLabel(label: string): boolean {
+  if (!label.startsWith('xn--')) return true;
+  const decoded = domainToUnicode(label);
+  return decoded !== label && domainToASCII(decoded) === label;
 }

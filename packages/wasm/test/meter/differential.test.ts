@@ -42,9 +42,13 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
+/** The same programs in every run of the tests; to try others is the fuzzer's work. */
+const SEED = 20_261_115;
+
 function check(runs: number, judge: (plan: Plan, pick: number) => void): void {
   // Shrinking a failure may take long: what it has found by then is enough.
-  fc.assert(fc.property(plans(), fc.nat(), judge), { numRuns: runs, interruptAfterTimeLimit: 45_000 });
+  const terms = { numRuns: runs, interruptAfterTimeLimit: 45_000, seed: SEED };
+  fc.assert(fc.property(plans(), fc.nat(), judge), terms);
 }
 
 test('every form of the meter keeps results, traps, host calls, memories, tables and globals', () => {
