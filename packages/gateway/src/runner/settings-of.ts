@@ -49,7 +49,7 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
 }
 
 /** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
-function allowListOf(entries: readonly string[]): AllowList {
+export function allowListOf(entries: readonly string[]): AllowList {
   const parsed = parseAllowList(entries);
   if (parsed.ok) return parsed.list;
   const [first] = parsed.problems;

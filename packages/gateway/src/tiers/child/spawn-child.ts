@@ -33,7 +33,7 @@ function stdioOf(descriptor: Descriptor): IOType | number {
  * Boundary: Node hands its own NODE_V8_COVERAGE to every child whose environment does not have that name, and reads
  * inherited properties as variables.
  */
-function exactly(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+export function exactly(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return Object.assign(Object.create(null), { NODE_V8_COVERAGE: undefined }, env);
 }
 

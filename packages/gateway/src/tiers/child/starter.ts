@@ -11,6 +11,7 @@ import { Duplex } from 'node:stream';
 import { isSoundStart, type StartPlan } from './child-plan.ts';
 import { heldEnd } from './held-end.ts';
 import { type End, type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
+import { exactly } from './spawn-child.ts';
 import {
   isTooMuch,
   killFrame,
@@ -84,7 +85,7 @@ class Link {
     this.#process = spawn(launcher, words, {
       argv0: 'palisade-launcher',
       cwd: '/',
-      env: Object.assign(Object.create(null), { NODE_V8_COVERAGE: undefined }),
+      env: exactly({}),
       // Out of reach of signals to the terminal's group: it ends when its runs have ended, and not before.
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],

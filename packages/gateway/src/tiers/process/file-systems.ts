@@ -36,10 +36,11 @@ export class FileSystems {
     const known = this.#tried.get(device);
     // Boundary: whoever may call anything could have one trial after the other made; there is one at a time.
     if (known !== undefined && nowMs - known.atMs < AGAIN_AFTER_MS) return known.lack;
-    const lack = tryThere().then((trial) => lackIn(trial, workspace));
-    // What holds is not asked again.
+    const trial = tryThere();
+    const lack = trial.then((made) => lackIn(made, workspace));
     this.#tried.set(device, { lack, atMs: nowMs });
-    if ((await lack) === null) this.#tried.set(device, { lack, atMs: Number.POSITIVE_INFINITY });
+    // What was seen to hold is not asked again; a trial that another fault ended has seen nothing.
+    if ((await trial).ok) this.#tried.set(device, { lack, atMs: Number.POSITIVE_INFINITY });
     return lack;
   }
 }

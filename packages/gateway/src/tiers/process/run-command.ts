@@ -124,10 +124,12 @@ type Wish = Parameters<typeof openBox>[2];
 async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
-  for (let box = kit.warm.take(key); box !== null; box = kit.warm.take(key)) {
+  // A box that stands ready has no input, so it is left for others where there is one.
+  const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
+  for (let box = take(); box !== null; box = take()) {
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
     // Boundary: a box for other terms, however little they differ, is none for these.
-    if (terms.stdin === null && box.identity === identityOf(plan, wish)) {
+    if (box.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
       return { box, plan, isWarm: true };
     }

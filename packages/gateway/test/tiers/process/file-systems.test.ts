@@ -48,8 +48,13 @@ test('FileSystems tries a file system once where it holds, and again and again w
 });
 
 test('FileSystems leaves other faults, and directories that are not there, to the run', async () => {
-  const systems = new FileSystems({ nowMs: () => 0, monotonicMs: () => 0 });
-  expect(await systems.lackOf(inMemory(), async () => failsAt('seccomp'))).toBeNull();
+  const time = { ms: 0 };
+  const systems = new FileSystems({ nowMs: () => 0, monotonicMs: () => time.ms });
+  const directory = inMemory();
+  expect(await systems.lackOf(directory, async () => failsAt('seccomp'))).toBeNull();
+  // Such a trial has shown nothing of the file system: the next one is heard.
+  time.ms += 5_000;
+  expect(await systems.lackOf(directory, async () => failsAt('workspace-idmap'))).not.toBeNull();
   const none = join(tmpdir(), 'palisade-nowhere');
   expect(await systems.lackOf(none, () => Promise.reject(new Error('asked')))).toBeNull();
 });

@@ -1,9 +1,9 @@
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
-import { parseAllowList } from '../../../egress/allowlist.ts';
 import { formatAuthority, parseAuthority } from '../../../egress/authority.ts';
 import { decide, type EgressRequest } from '../../../egress/decide.ts';
 import { DEFAULT_PORTS, parseHttpUrl } from '../../../egress/http-url.ts';
+import { allowListOf } from '../../../runner/settings-of.ts';
 import { textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const method = textOf(invocation, 'method') ?? 'GET';
   const records = await invocation.openRecords();
   try {
-    const list = listOf(records.config.process.egressHosts);
+    const list = allowListOf(records.config.process.egressHosts);
     const request = requestOf(target, method);
     const decision = decide(list, request);
     const asked = formatAuthority(request.host, request.port);
@@ -29,12 +29,6 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     await records.close();
   }
-}
-
-function listOf(entries: readonly string[]) {
-  const parsed = parseAllowList(entries);
-  if (parsed.ok) return parsed.list;
-  throw new CodedError('config/invalid', `process.egress_hosts: ${parsed.problems[0]?.why ?? ''}`);
 }
 
 /** A URL says all that an entry can ask for; of a host with a port the rest is not known, as in a tunnel. */
