@@ -83,7 +83,9 @@ export class Flow {
 
   /** Joins two nodes for good: their debts are the same. */
   tie(from: number, to: number): void {
-    this.isHard[this.addEdge(from, to, 0, 0)] = 1;
+    // The edge is made first: making it may put a longer array in the place of this one.
+    const edge = this.addEdge(from, to, 0, 0);
+    this.isHard[edge] = 1;
   }
 
   /** Adds a site that stands in place of the bytes from `at` to `end`. Sites come in the order of the code. */

@@ -141,6 +141,28 @@ describe.each(FORMS)('in the %s form', (form) => {
     },
   );
 
+  it('a branch with a value leaves what it passes over unpaid, however many branches stand before it', () => {
+    for (let before = 0; before <= 600; before += 1) {
+      // Two ways of the flow each, and one: so the branch with a value is also the first that the arrays must grow for.
+      const text = `(func (export "run") (param i32) (result i32) (local i32)
+        ${'(block (br_if 0 (local.get 0)))'.repeat(before >> 1)}
+        ${'(loop)'.repeat(before & 1)}
+        (drop (br_if 0 (i32.const 7) (local.get 0)))
+        ${'(local.set 1 (i32.const 0))'.repeat(9)}
+        (i32.const 0))`;
+      const { run, set, left } = start(text, form);
+      const fuel = 1 + 2 * (before >> 1) + 3;
+      for (const [taken, rest] of [
+        [1, 0],
+        [0, 2 * 9 + 1],
+      ] as const) {
+        set(fuel + rest, DEFAULT_LIMITS.stackBytes);
+        run(taken);
+        expect(left(), `${before} branches, taken ${taken}`).toBe(0);
+      }
+    }
+  });
+
   it('each unit of fuel moves the end of a loop by no more than one time around', () => {
     const steps = `(global $mark (export "mark") (mut i32) (i32.const 0))
       (func (export "run") (loop $again

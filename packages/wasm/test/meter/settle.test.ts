@@ -16,9 +16,12 @@ const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.integer({ min: 0, max: 9 }),
 });
 
+const TIE = 0;
+
+/** Long enough that the arrays of a flow grow, more than once. */
 const shape: fc.Arbitrary<Shape> = fc.array(
   fc.record({ isCheck: fc.boolean(), steps: fc.array(step, { minLength: 1, maxLength: 3 }) }),
-  { minLength: 1, maxLength: 40 },
+  { minLength: 1, maxLength: 240, size: 'max' },
 );
 
 /** Node 2n + 1 stands before the n-th place and node 2n + 2 after it; at a check nothing joins the two. */
@@ -34,12 +37,28 @@ function build(places: Shape): Flow {
     for (const { ahead, cost, heat, kind } of steps) {
       const to = place + ahead;
       const target = ahead === 0 || to >= places.length ? GROUND : 2 * to + 1;
-      if (kind === 0 && target !== GROUND && !isCheck) flow.tie(2 * place + 2, target);
-      else if (kind === 1) flow.isHard[flow.addEdge(2 * place + 2, GROUND, cost, heat)] = 2;
-      else flow.addEdge(2 * place + 2, target, cost, heat);
+      if (kind === TIE && target !== GROUND && !isCheck) flow.tie(2 * place + 2, target);
+      else if (kind === 1) {
+        const trap = flow.addEdge(2 * place + 2, GROUND, cost, heat);
+        flow.isHard[trap] = 2;
+      } else flow.addEdge(2 * place + 2, target, cost, heat);
     }
   });
   return flow;
+}
+
+/** How many ties a shape has, and how many of them its flow holds. */
+function tiesOf(places: Shape): number {
+  const isTie = (place: number, { ahead, kind }: Step) =>
+    kind === TIE && ahead > 0 && place + ahead < places.length;
+  const counts = places.map(({ isCheck, steps }, place) =>
+    isCheck ? 0 : steps.filter((each) => isTie(place, each)).length,
+  );
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+function tiesIn({ isHard, edges }: Flow): number {
+  return isHard.subarray(0, edges).filter((each) => each === 1).length;
 }
 
 /** The least work from each node to the next check or the ground, by the definition. */
@@ -69,6 +88,7 @@ test('every edge pays the work between the debts of its ends, and the ground has
         expect(settler.debtOf(from) + (flow.cost[edge] ?? 0) - paid).toBe(settler.debtOf(to));
         if (flow.isHard[edge] === 1) expect(paid).toBe(0);
       }
+      expect(tiesIn(flow)).toBe(tiesOf(places));
     }),
     { numRuns: 500 },
   );
