@@ -6,6 +6,7 @@ import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
 import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
 import type { ChildEnd } from '../packages/gateway/src/tiers/child/start-child.ts';
 import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
+import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/variables.ts';
 import { openBox, runInBox } from '../packages/gateway/src/tiers/process/box.ts';
 import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
 import type { CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
@@ -14,6 +15,7 @@ import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
 import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
 import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
+import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
 
@@ -47,6 +49,7 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     ...{ clock, launcher: b.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
     start: starter.start.bind(starter),
     closing: new Closings(AT_ONCE),
+    networks: NO_NETWORKS,
   };
   const cold = { ...kit, warm: new WarmBoxes({ size: 0, idleMs: 1 }) };
   const warm = { ...kit, warm: new WarmBoxes({ size: READY, idleMs: 600_000 }) };
@@ -73,9 +76,9 @@ export function termsOf({ workspace }: Bed, { file, args = [], quota = 2 ** 32 }
     ...{ workspace, cwd: workspace, env: {}, stdin: null },
     limits: {
       ...{ wallMs: 60_000, cpuMs: 60_000, memoryBytes: 2 ** 30, outputBytes: quota },
-      ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024 },
+      ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024, egressBytes: 2 ** 30 },
     },
-    ...{ egress: 'strict', readOnly: [], protectedPaths: [] },
+    ...{ egress: 'strict', egressHosts: [], secrets: [], readOnly: [], protectedPaths: [] },
   };
 }
 
@@ -92,7 +95,7 @@ export async function runOnce(
     process: { terms: termsOf(bed, command), facts, stillHolds: () => null },
   } as unknown as CheckedCall;
   const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };
-  const result = await runCommand(kit, tier, { checked, limits }, { signal: never() });
+  const result = await runCommand(kit, tier, { checked, limits }, { signal: never(), mayGoOn: () => true });
   if (result.ending.status === 'ok' || command.quota !== undefined) return result;
   throw new Error(
     `Cannot measure commands: ${result.ending.message} ${JSON.stringify(result.ending.output)}`,
@@ -103,9 +106,9 @@ export async function runOnce(
 export async function capture(bed: Bed, tier: CommandTier, command: Command): Promise<ChildEnd> {
   const terms = termsOf(bed, command);
   const held = holdWorkspace(bed.workspace);
-  const { box, plan } = await openBox(bed.cold, tier, { id: 'bench', terms, held });
+  const { box, plan } = await openBox(bed.cold, tier, { id: 'bench', terms, held, pass: SAMPLE_PASS });
   try {
-    return await runInBox(box, { plan, terms }, { signal: never(), clock });
+    return await runInBox(box, { plan, terms, serve: () => undefined }, { signal: never(), clock });
   } finally {
     held.close();
     await box.close();

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { runChild } from '../packages/gateway/src/tiers/child/start-child.ts';
+import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/variables.ts';
 import { demandPlan } from '../packages/gateway/src/tiers/process/box.ts';
 import type { CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
 import { openDescriptors } from '../packages/gateway/src/tiers/process/descriptors.ts';
@@ -102,7 +103,8 @@ function threeOf(
 async function bareJail(bed: Bed): Promise<void> {
   const held = holdWorkspace(bed.workspace);
   const { launcher } = bed.cold;
-  const plan = demandPlan(bed.tiers.c, { terms: termsOf(bed, { file: TRUE }), held }, { runAs, cgroups: 0 });
+  const wish = { terms: termsOf(bed, { file: TRUE }), held, pass: SAMPLE_PASS };
+  const plan = demandPlan(bed.tiers.c, wish, { runAs, cgroups: 0 });
   const sources = { args: plan.args, workspaceFd: held.fd, launcher, cgroupFds: [] };
   const open = openDescriptors(plan.descriptors, sources);
   const { uid, gid } = held.owner;

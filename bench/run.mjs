@@ -25,6 +25,7 @@ const BENCHES = [
   'wasm-crossing',
   'wasm-pool',
   'commands',
+  'egress',
 ];
 const results = join(root, 'bench/results');
 

@@ -38,6 +38,8 @@ export const OUTSIDE = [
       'tiers/child/starter.ts':
         'Node reads and writes a pipe that is open already as a socket; it is connected to nothing.',
       'tiers/child/held-end.ts': 'The same of a pipe that did not take all at once.',
+      'tiers/child/handed-servers.ts':
+        'It takes the listeners of a run from the starter, and hands them on to its proxy.',
       cluster: 'It talks to the worker nodes the operator named.',
       'packages/sdk/src/client': 'It calls the gateway its user named.',
     },

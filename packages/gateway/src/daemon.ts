@@ -9,12 +9,14 @@ import { prune } from './budget/prune.ts';
 import { budgetMigrations } from './budget/tables.ts';
 import { type Config, groupsByPrincipal } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
-import { loadConfig } from './config/load.ts';
+import { CONFIG_FILE, loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
+import type { Lookup } from './egress/look-up.ts';
+import { systemLookup } from './egress/system.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
@@ -30,11 +32,14 @@ import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { FileDigests } from './runner/file-digests.ts';
 import { KnownPrograms } from './runner/known-programs.ts';
-import { settingsOf } from './runner/settings-of.ts';
+import { LiveHosts } from './runner/live-hosts.ts';
+import { allowListOf, settingsOf } from './runner/settings-of.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { builtinTier } from './tiers/builtin/index.ts';
+import type { Networks } from './tiers/network/networks.ts';
+import { networksOf } from './tiers/network/open.ts';
 import { openCommands } from './tiers/process/open.ts';
 
 /* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
@@ -51,6 +56,10 @@ export type OpenOptions = {
   readonly random?: Random;
   /** Where palisade was started: the workspace of commands that name none. */
   readonly cwd?: string;
+  /** Another way to find the addresses of names, for tests. */
+  readonly lookup?: Lookup;
+  /** More authorities that targets are verified with, for tests. */
+  readonly trustedCertificates?: string;
   /** It serves many calls, so that it is worth while to have sandboxes stand ready. Such a gateway must be closed. */
   readonly isLasting?: boolean;
 };
@@ -156,6 +165,7 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     isGone: (process) => presence.isGone(process),
     limits: settingsOf(config, null).defaults,
     warm: options.isLasting === true ? config.process.warm : 0,
+    networks: networksFor(config, options, records),
   });
   // Nobody waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
@@ -167,6 +177,15 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     await records.close();
   };
   return { ...records, ...rooms, inspectTiers: commands.inspect, close };
+}
+
+function networksFor(config: Config, options: OpenOptions, { clock, random }: Records): Networks {
+  const { stateDir, configPath = join(stateDir, CONFIG_FILE), lookup = systemLookup } = options;
+  const { trustedCertificates = '' } = options;
+  const { file, process } = config;
+  const list = allowListOf(process.egressHosts);
+  const hosts = new LiveHosts({ path: configPath, stateDir, text: file?.text ?? null, list });
+  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random });
 }
 
 function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {

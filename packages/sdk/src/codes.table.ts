@@ -280,6 +280,21 @@ export const CODES = {
     'The clock of this machine is behind the last journal record.',
     'Set the clock right; if the journal is wrong and the clock is right, run `palisade doctor --accept-clock`.',
   ),
+  'vault/missing': refused(
+    404,
+    'The vault has no secret of that name for this call.',
+    'Set it with `palisade secrets set NAME`; `palisade secrets list` shows what there is.',
+  ),
+  'vault/locked': refused(
+    503,
+    'The key of the vault is not at hand, so no secret can be used.',
+    'Restore `keys/vault.key` of the state directory, or give the passphrase; see docs/secrets.md.',
+  ),
+  'vault/unreadable': refused(
+    503,
+    'What the vault holds does not open: the key is another one, or something was changed.',
+    'Restore the database and the key of the vault together, or set the secret anew; see docs/secrets.md.',
+  ),
   'wasm/malformed': refused(
     422,
     'The file is no WebAssembly module that can be read.',

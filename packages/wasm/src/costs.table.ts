@@ -41,6 +41,9 @@ export const BY_LENGTH = {
 
 export type LengthOperator = keyof typeof BY_LENGTH;
 
+/** Bytes that the host copies for one unit, as `memory.copy` does. */
+export const BYTES_PER_FUEL = 8;
+
 /** The most work between two checks inside one activation of a function. */
 export const MOST_UNCHECKED = 10_000;
 

@@ -7,6 +7,7 @@ export type {
 } from './instance/call.ts';
 export type { CompiledModule } from './instance/compile.ts';
 export { type CompileOptions, createEngine, type Engine, type EngineOptions } from './instance/engine.ts';
+export type { BytesExports, BytesOptions, BytesResult } from './instance/exchange.ts';
 export type { Guest } from './instance/guest.ts';
 export { type HostFunction, type HostTable, hostFunction, hostTable } from './instance/host.ts';
 export type { Occupancy } from './instance/house.ts';

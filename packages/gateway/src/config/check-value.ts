@@ -38,6 +38,8 @@ function checkString(grammar: GrammarName, raw: unknown, path: Path): string {
 
 function checkStringList(row: StringListKey, raw: unknown, path: Path): readonly string[] {
   if (!Array.isArray(raw)) throw badValue(path, describe(raw), 'a list of strings');
+  if (raw.length === 0 && row.isNeverEmpty === true)
+    throw badValue(path, 'it is empty', 'at least one element');
   const list = raw.map((element: unknown, i) => checkString(row.grammar, element, [...path, i]));
   const seen = new Set<string>();
   for (const [i, element] of list.entries()) {

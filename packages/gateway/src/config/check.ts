@@ -9,31 +9,35 @@ export type Settings = {
   /** By dotted key. */
   readonly values: ReadonlyMap<string, Value>;
   readonly groups: ReadonlyMap<string, readonly string[]>;
-  /** By the last part of the key. */
-  readonly budgets: readonly ReadonlyMap<string, Value>[];
+  readonly secrets: readonly Table[];
+  readonly budgets: readonly Table[];
 };
 
+/** One table of several under the same name, by the last part of the key. */
+type Table = ReadonlyMap<string, Value>;
 type Entry = readonly [name: string, raw: unknown];
 
 const ROWS: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((row) => [row.key, row]));
 const SECTIONS: ReadonlySet<string> = new Set(CONFIG_KEYS.map(({ key }) => key.replace(/(\[\])?\..*$/, '')));
 const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
-/** Each budget costs a statement in each call. */
-const MAX_BUDGETS = 64;
+/** Each budget costs a statement in each call, and each secret is one more file to keep from commands. */
+const MOST_TABLES = { budget: 64, secret: 64 } as const;
 
 /** Checks what the TOML parser gave; throws a ConfigProblem at the first thing that does not fit the table of keys. */
 export function checkSettings(raw: unknown): Settings {
   const values = new Map<string, Value>();
   const groups = new Map<string, readonly string[]>();
-  const budgets: ReadonlyMap<string, Value>[] = [];
+  const secrets: Table[] = [];
+  const budgets: Table[] = [];
   for (const [section, content] of tableEntries(raw, [])) {
     if (!SECTIONS.has(section)) throw unknownKey([section]);
-    if (section === 'budget') budgets.push(...checkBudgets(content));
+    if (section === 'budget') budgets.push(...checkTables(section, content, checkBudget));
+    else if (section === 'secret') secrets.push(...checkTables(section, content, checkSecret));
     else if (section === 'groups') for (const group of checkGroups(content)) groups.set(...group);
     else for (const [name, value] of checkSection(section, content)) values.set(`${section}.${name}`, value);
   }
   checkCeilings(values);
-  return { values, groups, budgets };
+  return { values, groups, secrets, budgets };
 }
 
 function checkSection(section: string, raw: unknown): ReadonlyMap<string, Value> {
@@ -59,29 +63,41 @@ function checkGroups(raw: unknown): [string, readonly string[]][] {
   });
 }
 
-function checkBudgets(raw: unknown): ReadonlyMap<string, Value>[] {
-  if (!Array.isArray(raw)) throw badValue(['budget'], describe(raw), 'tables under [[budget]]');
-  if (raw.length > MAX_BUDGETS)
-    throw badValue(['budget', MAX_BUDGETS], 'it is one more', `at most ${MAX_BUDGETS}`);
+/** The tables under `[[section]]`, each with what it must have and a name of its own. */
+function checkTables(
+  section: keyof typeof MOST_TABLES,
+  raw: unknown,
+  demand: (table: Table, path: Path) => void,
+): readonly Table[] {
+  if (!Array.isArray(raw)) throw badValue([section], describe(raw), `tables under [[${section}]]`);
+  const most = MOST_TABLES[section];
+  if (raw.length > most) throw badValue([section, most], 'it is one more', `at most ${most}`);
   const names = new Set<Value>();
   return raw.map((content: unknown, i) => {
-    const path = ['budget', i];
-    const budget = new Map<string, Value>();
+    const path = [section, i];
+    const table = new Map<string, Value>();
     for (const [name, value] of tableEntries(content, path)) {
-      budget.set(name, checkKey(`budget[].${name}`, value, [...path, name]));
+      table.set(name, checkKey(`${section}[].${name}`, value, [...path, name]));
     }
-    checkBudget(budget, path);
-    const name = budget.get('name') ?? '';
+    demand(table, path);
+    const name = table.get('name') ?? '';
     if (names.has(name)) throw badValue([...path, 'name'], `"${name}" is taken`, 'a name of its own');
     names.add(name);
-    return budget;
+    return table;
   });
 }
 
-function checkBudget(budget: ReadonlyMap<string, Value>, path: Path): void {
-  for (const required of ['name', 'per']) {
-    if (!budget.has(required)) throw badValue(path, `it has no ${required}`, `the key ${required}`);
-  }
+function demandKeys(table: Table, path: Path, required: readonly string[]): void {
+  const missing = required.find((key) => !table.has(key));
+  if (missing !== undefined) throw badValue(path, `it has no ${missing}`, `the key ${missing}`);
+}
+
+function checkSecret(secret: Table, path: Path): void {
+  demandKeys(secret, path, ['name', 'variable', 'hosts', 'file']);
+}
+
+function checkBudget(budget: Table, path: Path): void {
+  demandKeys(budget, path, ['name', 'per']);
   if (budget.get('per') !== 'run' && !budget.has('window')) {
     throw badValue(path, 'it has no window', 'the key window such as "1h", or per = "run"');
   }

@@ -16,7 +16,11 @@ export type IntegerKey = Row<
   { readonly min: number; readonly max: number; readonly multipleOf?: number }
 >;
 export type StringKey = Row<'string', string, { readonly grammar: GrammarName }>;
-export type StringListKey = Row<'string-list', readonly string[], { readonly grammar: GrammarName }>;
+export type StringListKey = Row<
+  'string-list',
+  readonly string[],
+  { readonly grammar: GrammarName; readonly isNeverEmpty?: true }
+>;
 export type DurationKey = Row<'duration', string, { readonly minMs: number; readonly maxMs: number }>;
 export type ChoiceKey = Row<'choice', string, { readonly choices: readonly string[] }>;
 export type ConfigKey = IntegerKey | StringKey | StringListKey | DurationKey | ChoiceKey;
@@ -216,7 +220,16 @@ export const CONFIG_KEYS = [
     type: 'string-list',
     default: [],
     grammar: 'egress-entry',
-    sentence: 'What commands may reach, as an allow-list; its entries are explained in docs/sandbox.md.',
+    sentence:
+      'The most that commands can reach, as an allow-list; its entries are explained in docs/sandbox.md.',
+  },
+  {
+    key: 'process.egress_intercept',
+    type: 'string-list',
+    default: [],
+    grammar: 'egress-host',
+    sentence:
+      'Hosts to which the proxy of a strict run opens TLS, with an authority that only that run trusts, so that paths, methods and secrets hold inside it.',
   },
   integer('process.wall_ms', 60_000, [1, HIGHEST.wallMs], 'Wall-clock time of a command that asks for none.'),
   integer('process.cpu_ms', 60_000, [1, HIGHEST.cpuMs], 'CPU time of a command and all that it starts.'),
@@ -230,6 +243,12 @@ export const CONFIG_KEYS = [
   integer('process.file_bytes', 256 * MIB, [1, 1024 * GIB], 'Size of a file that a command writes.'),
   integer('process.processes', 128, [1, 32_768], 'Processes and threads of a command at once.'),
   integer('process.open_files', 1024, [16, 1_048_576], 'Open files of each process of a command.'),
+  integer(
+    'process.egress_bytes',
+    256 * MIB,
+    [1, HIGHEST.egressBytes],
+    'Bytes that a command sends and receives through the proxy of a strict run.',
+  ),
   integer(
     'process.first_uid',
     61_000,
@@ -249,6 +268,37 @@ export const CONFIG_KEYS = [
     default: null,
     grammar: 'principal',
     sentence: 'The principals in the group NAME, for policies to judge by.',
+  },
+
+  {
+    key: 'secret[].name',
+    type: 'string',
+    default: null,
+    grammar: 'name',
+    sentence: 'The name by which a call asks for the secret; unique and required.',
+  },
+  {
+    key: 'secret[].variable',
+    type: 'string',
+    default: null,
+    grammar: 'secret-variable',
+    sentence: 'The variable in which the run finds what stands for the value; required.',
+  },
+  {
+    key: 'secret[].hosts',
+    type: 'string-list',
+    default: null,
+    grammar: 'egress-target',
+    isNeverEmpty: true,
+    sentence: 'The only hosts that get the value; without a port that is 443 alone; required.',
+  },
+  {
+    key: 'secret[].file',
+    type: 'string',
+    default: null,
+    grammar: 'path',
+    sentence:
+      'The file that has the value as its first line, of mode 0600 and out of reach of commands; required.',
   },
 
   {

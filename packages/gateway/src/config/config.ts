@@ -16,6 +16,16 @@ export type BudgetRule = {
   readonly egressBytes: number | null;
 };
 
+/** A secret that calls may ask for: a run gets what stands for the value, and the named hosts get the value. */
+export type SecretRule = {
+  readonly name: string;
+  /** Where the run finds what stands for the value. */
+  readonly variable: string;
+  readonly hosts: readonly string[];
+  /** Where the value is. */
+  readonly file: string;
+};
+
 /** The text that a configuration was read from. */
 export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
 
@@ -29,6 +39,7 @@ export type ProcessConfig = ProcessLimits & {
   readonly protected: readonly string[];
   readonly egress: EgressMode;
   readonly egressHosts: readonly string[];
+  readonly egressIntercept: readonly string[];
   readonly firstUid: number;
   readonly warm: number;
 };
@@ -52,6 +63,7 @@ export type Config = {
   readonly process: ProcessConfig;
   /** Group name → its principals, as "agent:ada". */
   readonly groups: ReadonlyMap<string, readonly string[]>;
+  readonly secrets: readonly SecretRule[];
   readonly budgets: readonly BudgetRule[];
   /** Null when there is no file and all is default. */
   readonly file: ConfigFile | null;

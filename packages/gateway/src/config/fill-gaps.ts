@@ -9,6 +9,7 @@ import {
   type ConfigFile,
   DEFAULT_BUDGETS,
   type ProcessConfig,
+  type SecretRule,
 } from './config.ts';
 
 type Values = ReadonlyMap<string, Value>;
@@ -18,7 +19,7 @@ const DEFAULTS: Values = new Map(
 );
 
 /** The configuration with every gap filled by its default. */
-export function fillGaps({ values, groups, budgets }: Settings, file: ConfigFile | null): Config {
+export function fillGaps({ values, groups, secrets, budgets }: Settings, file: ConfigFile | null): Config {
   const text = (key: KeyName) => chosen(values, key) as string;
   const integer = (key: KeyName) => chosen(values, key) as number;
   const ceilings = limitsOf('ceilings', integer);
@@ -40,6 +41,7 @@ export function fillGaps({ values, groups, budgets }: Settings, file: ConfigFile
     clock: { maxBehindMs: integer('clock.max_behind_ms') },
     process: processOf(integer, (key) => chosen(values, key) as readonly string[], text),
     groups,
+    secrets: secrets.map(secretOf),
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets.map(budgetOf),
     file,
   };
@@ -70,6 +72,7 @@ function processOf(
     protected: list('process.protected'),
     egress: text('process.egress') as EgressMode,
     egressHosts: list('process.egress_hosts'),
+    egressIntercept: list('process.egress_intercept'),
     wallMs: integer('process.wall_ms'),
     cpuMs: integer('process.cpu_ms'),
     memoryBytes: integer('process.memory_bytes'),
@@ -77,8 +80,18 @@ function processOf(
     fileBytes: integer('process.file_bytes'),
     processes: integer('process.processes'),
     openFiles: integer('process.open_files'),
+    egressBytes: integer('process.egress_bytes'),
     firstUid: integer('process.first_uid'),
     warm: integer('process.warm'),
+  };
+}
+
+function secretOf(values: Values): SecretRule {
+  return {
+    name: values.get('name') as string,
+    variable: values.get('variable') as string,
+    hosts: values.get('hosts') as readonly string[],
+    file: values.get('file') as string,
   };
 }
 

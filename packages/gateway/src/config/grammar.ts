@@ -2,6 +2,11 @@ import { isName, parsePrincipal } from '../core/principal.ts';
 
 type Grammar = { readonly accepts: (text: string) => boolean; readonly expected: string };
 
+const HOST_NAME = /^(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}$/;
+/** A name, what is below a name, an address or a range, and the port that may follow. */
+const EGRESS_TARGET =
+  /^(?:(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}|\[[0-9A-Fa-f:.]{2,45}\])(?:\/[0-9]{1,3})?(?::[0-9]{1,5})?$/;
+
 /** The shapes that texts in palisade.toml can have. */
 export const GRAMMARS = {
   name: {
@@ -36,6 +41,20 @@ export const GRAMMARS = {
   'egress-entry': {
     accepts: (text) => /^[!-~][ -~]{0,1023}$/.test(text),
     expected: 'an entry such as "example.com", "*.example.com:443", "10.1.2.0/24:8080" or "!bad.example.com"',
+  },
+  'egress-host': {
+    accepts: (text) => HOST_NAME.test(text) && !/(?:^|\.)[0-9]+\.?$/.test(text),
+    expected: 'a host such as "api.example.com" or "*.example.com", without a scheme, a port and a path',
+  },
+  'egress-target': {
+    accepts: (text) => EGRESS_TARGET.test(text),
+    expected: 'a host such as "api.example.com" or "api.example.com:8443", without a scheme and a path',
+  },
+  // The rest is what palisade itself sets for a run.
+  'secret-variable': {
+    accepts: (text) =>
+      /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text) && !/^(?:PATH|HOME|TMPDIR|LANG|.*_PROXY)$/i.test(text),
+    expected: 'a variable name such as "API_TOKEN" that is not PATH, HOME, TMPDIR, LANG or one of a proxy',
   },
 } as const satisfies Record<string, Grammar>;
 

@@ -13,20 +13,20 @@ import { invalidConfig, readConfigFile } from './read-file.ts';
  * starts; a Config has no gaps. This room writes nothing and remembers nothing.
  */
 
-const FILE = 'palisade.toml';
-/** Lists of budgets are two levels deep; the rest is room for a better message. */
+export const CONFIG_FILE = 'palisade.toml';
+/** Lists of budgets and secrets are three levels deep at most; the rest is room for a better message. */
 const MAX_INLINE_DEPTH = 16;
 
 type Source = { readonly stateDir: string; readonly configPath?: string | undefined };
 
 /** Gives the whole configuration or throws `config/invalid`. A file that is named must exist; the usual one need not. */
 export async function loadConfig({ stateDir, configPath }: Source): Promise<Config> {
-  const file = readConfigFile(configPath ?? join(stateDir, FILE));
+  const file = readConfigFile(configPath ?? join(stateDir, CONFIG_FILE));
   if (file === null && configPath !== undefined) {
     const what = `Cannot read ${JSON.stringify(configPath)}: there is no such file, expected the configuration`;
-    throw invalidConfig(FILE, undefined, what);
+    throw invalidConfig(CONFIG_FILE, undefined, what);
   }
-  if (file === null) return fillGaps({ values: new Map(), groups: new Map(), budgets: [] }, null);
+  if (file === null) return fillGaps(checkSettings({}), null);
   return fillGaps(await readSettings(file), file);
 }
 

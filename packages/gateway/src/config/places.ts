@@ -15,7 +15,7 @@ type Loc = { readonly start: { readonly line: number; readonly column: number } 
 type Found = { readonly key: Loc; readonly value: Loc };
 type Note = (path: Path, key: Loc, value: Loc) => void;
 
-/** No path that a check names is longer: budget, index, key, element. */
+/** No path that a check names is longer: secret, index, key, element. */
 const MAX_PATH_PARTS = 4;
 
 /** Finds the places of everything in a text; a text that this parser does not take has no places. */

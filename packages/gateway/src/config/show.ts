@@ -1,6 +1,6 @@
 import type { Value } from './check-value.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config.table.ts';
-import type { BudgetRule, Config } from './config.ts';
+import type { BudgetRule, Config, SecretRule } from './config.ts';
 import { formatDuration } from './grammar.ts';
 import { findPlaces } from './places.ts';
 import { formatPath, type Path } from './problem.ts';
@@ -52,6 +52,13 @@ function itemsOf(config: Config, row: ConfigKey): readonly Item[] {
       const value = budgetValue(budget, name);
       return value === null ? [] : [{ path: ['budget', i, name], value, row }];
     });
+  }
+  if (section === 'secret[]') {
+    return config.secrets.map((secret, i) => ({
+      path: ['secret', i, name],
+      value: secret[name as keyof SecretRule],
+      row,
+    }));
   }
   const values = config[section as 'limits'] as Readonly<Record<string, Value>>;
   return [{ path: [section, name], value: values[camelCase(name)] ?? '', row }];

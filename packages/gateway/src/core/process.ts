@@ -13,9 +13,11 @@ export type ProcessLimits = {
   readonly processes: number;
   /** Of one process. */
   readonly openFiles: number;
+  /** Sent and received through the proxy of the run. */
+  readonly egressBytes: number;
 };
 
-/** How far the network goes: not at all by the kernel, by a look at the arguments alone, or wherever the host's does. */
+/** How the network is held: by the kernel, by a look at the arguments alone, or not at all. */
 export type EgressMode = 'strict' | 'preflight' | 'none';
 
 /** A command whose every word was checked: what the policies judged and what runs. */
@@ -33,6 +35,10 @@ export type ProcessTerms = {
   readonly stdin: string | null;
   readonly limits: ProcessLimits;
   readonly egress: EgressMode;
+  /** Where a strict run may go, as entries of an allow-list; none: it has no network at all. */
+  readonly egressHosts: readonly string[];
+  /** Names of secrets that are put into its requests to the hosts that they are for. */
+  readonly secrets: readonly string[];
   /** Host paths, beside the system's own, that the run may read. */
   readonly readOnly: readonly string[];
   /** Paths in the workspace, relative to it, that the run must not change. */

@@ -43,10 +43,6 @@ export function parseRange(rawAddress: string, rawBits: string): Parsed<AddressR
   return accept({ family: address.family, bits, first, last: first + size - 1n });
 }
 
-export function hasAddress(range: AddressRange, { family, value }: Address): boolean {
-  return range.family === family && range.first <= value && value <= range.last;
-}
-
 /** Tells whether every address of the inner range is in the outer one. */
 export function isInside(inner: AddressRange, outer: AddressRange): boolean {
   return inner.family === outer.family && outer.first <= inner.first && inner.last <= outer.last;

@@ -1,25 +1,23 @@
 import type { Address } from './address.ts';
-import { widthOf } from './address-range.ts';
+import type { AddressRange } from './address-range.ts';
 import type { Host } from './authority.ts';
 import { EGRESS_LIMITS } from './limits.ts';
+import { allAbove, type NameTree, plantNames } from './name-tree.ts';
 import { quote } from './parsed.ts';
+import type { Place } from './place.ts';
+import { plantRanges, type RangeTree, ringAround } from './range-tree.ts';
 import { parseRule, type Rule } from './rule.ts';
+import { fillShelf, type Shelf } from './shelf.ts';
 
 /** The rules of a run, sorted so that the order of the entries never matters, and laid out to be found by host. */
 export type AllowList = {
   readonly entries: readonly string[];
-  readonly byName: ReadonlyMap<string, readonly Rule[]>;
+  readonly byName: ReadonlyMap<string, Shelf>;
   /** By the name that a wildcard has behind `*.`. */
-  readonly belowName: ReadonlyMap<string, readonly Rule[]>;
-  readonly byPrefix: readonly Shelf[];
-};
-
-/** The ranges of one prefix length, by the bits of their prefix. */
-type Shelf = {
-  readonly family: 4 | 6;
-  /** The bits behind the prefix. */
-  readonly shift: bigint;
-  readonly rules: ReadonlyMap<bigint, readonly Rule[]>;
+  readonly belowName: NameTree<Shelf>;
+  readonly byRange: RangeTree<Shelf>;
+  /** A second list that has to allow what this one allows; null: there is none. */
+  readonly narrowedBy: AllowList | null;
 };
 
 export type EntryProblem = { readonly entry: string; readonly why: string };
@@ -55,49 +53,60 @@ function refuseList(raw: unknown, is: string): ParsedAllowList {
 
 function layOut(unsorted: readonly Rule[]): AllowList {
   const rules = unsorted.toSorted((a, b) => (a.entry < b.entry ? -1 : 1));
-  const byName = new Map<string, Rule[]>();
-  const belowName = new Map<string, Rule[]>();
-  const shelves = new Map<string, Shelf & { readonly rules: Map<bigint, Rule[]> }>();
+  const byName = new Map<string, Shelf>();
+  const belowName = new Map<string, Shelf>();
+  const byRange: [AddressRange, Shelf][] = [];
+  for (const shelf of shelve(rules)) {
+    const { place } = shelf;
+    if (place.kind === 'name') byName.set(place.name, shelf);
+    else if (place.kind === 'below') belowName.set(place.name, shelf);
+    else byRange.push([place.range, shelf]);
+  }
+  const entries = rules.map(({ entry }) => entry);
+  const trees = { byName, belowName: plantNames(belowName), byRange: plantRanges(byRange) };
+  return { entries, ...trees, narrowedBy: null };
+}
+
+/** A list that allows what both allow. */
+export function narrowList(list: AllowList, by: AllowList): AllowList {
+  return { ...list, narrowedBy: list.narrowedBy === null ? by : narrowList(list.narrowedBy, by) };
+}
+
+function shelve(rules: readonly Rule[]): readonly Shelf[] {
+  const ofPlace = new Map<string, [Rule, ...Rule[]]>();
   for (const rule of rules) {
-    const { place } = rule;
-    if (place.kind === 'name') put(byName, place.name, rule);
-    else if (place.kind === 'below') put(belowName, place.name, rule);
-    else {
-      const { family, bits, first } = place.range;
-      const shift = BigInt(widthOf(family) - bits);
-      const shelf = shelves.get(`${family}/${bits}`) ?? { family, shift, rules: new Map() };
-      shelves.set(`${family}/${bits}`, shelf);
-      put(shelf.rules, first >> shift, rule);
-    }
+    const key = keyOf(rule.place);
+    const others = ofPlace.get(key);
+    if (others === undefined) ofPlace.set(key, [rule]);
+    else others.push(rule);
   }
-  return { entries: rules.map(({ entry }) => entry), byName, belowName, byPrefix: [...shelves.values()] };
+  return Array.from(ofPlace.values(), (group) => fillShelf(group[0].place, group));
 }
 
-function put<Key>(map: Map<Key, Rule[]>, key: Key, rule: Rule): void {
-  const rules = map.get(key);
-  if (rules === undefined) map.set(key, [rule]);
-  else rules.push(rule);
+function keyOf(place: Place): string {
+  if (place.kind !== 'range') return `${place.kind} ${place.name}`;
+  const { family, first, bits } = place.range;
+  return `range ${family} ${first}/${bits}`;
 }
 
-/** Every rule that means the host, in the order of their texts within each kind. */
+/** Every rule that means the host, in the order of `shelvesFor` and of their texts on one shelf. */
 export function rulesFor(list: AllowList, host: Host): readonly Rule[] {
-  return host.kind === 'name' ? rulesForName(list, host.name) : rulesForAddress(list, host.address);
+  return shelvesFor(list, host).flatMap(({ denying, allowing }) => [...denying.rules, ...allowing.rules]);
 }
 
-function rulesForName({ byName, belowName }: AllowList, name: string): readonly Rule[] {
-  const found = [...(byName.get(name) ?? [])];
-  if (belowName.size === 0) return found;
-  // Boundary: a wildcard is looked up at the dots of the name, so "evilexample.com" is never below "example.com".
-  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
-    found.push(...(belowName.get(name.slice(dot + 1)) ?? []));
-  }
-  return found;
+/** The places that have the host, with the rules of each: a name before what it is below, a range before those in it. */
+export function shelvesFor(list: AllowList, host: Host): readonly Shelf[] {
+  return host.kind === 'name' ? shelvesForName(list, host.name) : shelvesForAddress(list, host.address);
 }
 
-function rulesForAddress({ byPrefix }: AllowList, address: Address): readonly Rule[] {
-  const found: Rule[] = [];
-  for (const { family, shift, rules } of byPrefix) {
-    if (family === address.family) found.push(...(rules.get(address.value >> shift) ?? []));
-  }
-  return found;
+function shelvesForName({ byName, belowName }: AllowList, name: string): readonly Shelf[] {
+  const exact = byName.get(name);
+  const above = allAbove(belowName, name);
+  return exact === undefined ? above : [exact, ...above];
+}
+
+function shelvesForAddress({ byRange }: AllowList, address: Address): readonly Shelf[] {
+  const found: Shelf[] = [];
+  for (let ring = ringAround(byRange, address); ring !== null; ring = ring.outer) found.push(ring.item);
+  return found.reverse();
 }

@@ -1,10 +1,11 @@
 import { type Address, formatAddress } from './address.ts';
 import { isInside } from './address-range.ts';
-import { type AllowList, rulesFor } from './allowlist.ts';
+import { type AllowList, shelvesFor } from './allowlist.ts';
 import { formatAuthority, type Host } from './authority.ts';
-import { type Asked, type Misfit, newMisfit } from './misfit.ts';
+import { type Asked, misfit, newQuestion, type Question } from './misfit.ts';
 import { quote } from './parsed.ts';
 import type { Rule } from './rule.ts';
+import { firstFit, type Shelf } from './shelf.ts';
 import { carriedBy, type Special, specialRange } from './special.ts';
 
 /*
@@ -24,19 +25,24 @@ export type Decision = Allowance | Denial;
 
 /** Decides on a request before anything is looked up. */
 export function decide(list: AllowList, request: EgressRequest): Decision {
+  const decision = decideAlone(list, request);
+  if (decision.verdict === 'deny' || list.narrowedBy === null) return decision;
+  // Boundary: what one of two lists denies is denied.
+  const second = decide(list.narrowedBy, request);
+  return second.verdict === 'deny' ? second : decision;
+}
+
+function decideAlone(list: AllowList, request: EgressRequest): Decision {
   const { host } = request;
-  const rules = rulesFor(list, host);
-  const misfit = newMisfit(request);
-  const carried = host.kind === 'name' ? [] : rulesForCarried(list, host.address);
-  const denying = findDenying(rules, misfit) ?? findDenying(carried, misfit);
+  const shelves = shelvesFor(list, host);
+  const question = newQuestion(request);
+  const denying = findDenying(shelves, question) ?? findDenying(carriedShelves(list, host), question);
   if (denying !== undefined) return denyBy(denying, request);
-  const allowing = rules.filter((rule) => !rule.denies);
-  const fitting = allowing.filter((rule) => misfit(rule) === null);
-  const [rule] = fitting;
-  if (rule === undefined) return deny(request, whyNoneFits(allowing, misfit));
+  const allowing = findAllowing(shelves, question);
+  if (allowing === undefined) return deny(request, whyNoneFits(shelves, question));
   const special = host.kind === 'name' ? null : specialRange(host.address, []);
-  if (special === null) return allowBy(rule);
-  const naming = findNaming(fitting, special);
+  if (special === null) return allowBy(allowing);
+  const naming = findNaming(shelves, question, special);
   return naming === undefined ? deny(request, whySpecial(special)) : allowBy(naming);
 }
 
@@ -50,32 +56,61 @@ export function denyAddress(
   address: Address,
   own: readonly Address[],
 ): Denial | null {
-  const rules = rulesFor(list, { kind: 'address', address });
-  const misfit = newMisfit(request);
-  const denying = findDenying(rules, misfit) ?? findDenying(rulesForCarried(list, address), misfit);
-  if (denying !== undefined) return denyBy(denying, request, address);
-  const special = specialRange(address, own);
-  if (special === null) return null;
-  const fitting = rules.filter((rule) => !rule.denies && misfit(rule) === null);
-  return findNaming(fitting, special) === undefined ? deny(request, whySpecial(special), address) : null;
+  const denial = denyAddressAlone(list, request, address, own);
+  if (denial !== null || list.narrowedBy === null) return denial;
+  return denyAddress(list.narrowedBy, request, address, own);
 }
 
-function findDenying(rules: readonly Rule[], misfit: Misfit): Rule | undefined {
-  return rules.find((rule) => rule.denies && misfit(rule) === null);
+function denyAddressAlone(
+  list: AllowList,
+  request: EgressRequest,
+  address: Address,
+  own: readonly Address[],
+): Denial | null {
+  const host: Host = { kind: 'address', address };
+  const shelves = shelvesFor(list, host);
+  const question = newQuestion(request);
+  const denying = findDenying(shelves, question) ?? findDenying(carriedShelves(list, host), question);
+  if (denying !== undefined) return denyBy(denying, request, address);
+  const special = specialRange(address, own);
+  if (special === null || findNaming(shelves, question, special) !== undefined) return null;
+  return deny(request, whySpecial(special), address);
 }
 
 /** Boundary: a denied IPv4 address is denied in the IPv6 forms that lead to it as well. */
-function rulesForCarried(list: AllowList, address: Address): readonly Rule[] {
-  return carriedBy(address).flatMap((inner) => rulesFor(list, { kind: 'address', address: inner }));
+function carriedShelves(list: AllowList, host: Host): readonly Shelf[] {
+  if (host.kind === 'name') return [];
+  return carriedBy(host.address).flatMap((address) => shelvesFor(list, { kind: 'address', address }));
 }
 
-function findNaming(fitting: readonly Rule[], special: Special): Rule | undefined {
-  return fitting.find(({ place }) => place.kind === 'range' && isInside(place.range, special.range));
+function findDenying(shelves: readonly Shelf[], question: Question): Rule | undefined {
+  return firstOf(shelves, ({ denying }) => firstFit(denying, question));
 }
 
-function whyNoneFits([near]: readonly Rule[], misfit: Misfit): string {
+function findAllowing(shelves: readonly Shelf[], question: Question): Rule | undefined {
+  return firstOf(shelves, ({ allowing }) => firstFit(allowing, question));
+}
+
+function findNaming(shelves: readonly Shelf[], question: Question, special: Special): Rule | undefined {
+  return findAllowing(
+    shelves.filter(({ place }) => place.kind === 'range' && isInside(place.range, special.range)),
+    question,
+  );
+}
+
+function firstOf(shelves: readonly Shelf[], find: (shelf: Shelf) => Rule | undefined): Rule | undefined {
+  for (const shelf of shelves) {
+    const rule = find(shelf);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
+}
+
+function whyNoneFits(shelves: readonly Shelf[], question: Question): string {
+  const near = firstOf(shelves, ({ allowing }) => allowing.rules[0]);
   if (near === undefined) return 'no entry of the allow-list has this host, expected one that does';
-  return `its ${misfit(near)} is not allowed by the entry ${quote(near.entry)}, expected an entry that allows it`;
+  const term = misfit(near, question);
+  return `its ${term} is not allowed by the entry ${quote(near.entry)}, expected an entry that allows it`;
 }
 
 function whySpecial({ sentence }: Special): string {

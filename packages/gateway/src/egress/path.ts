@@ -7,9 +7,12 @@ import { EGRESS_LIMITS } from './limits.ts';
 
 /** Printable ASCII without the backslash and the hash. */
 const PATH = /^\/[!"$-[\]-~]*$/;
-/** A dot, a slash, a backslash or a control character that is encoded, once or more often. */
-const HIDDEN = /%(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)/i;
-const BROKEN = /%(?![0-9A-Fa-f]{2})/;
+/** Nothing encoded, no empty segment and none that begins with a dot: in its one form already, as nearly all paths are. */
+const PLAIN = /^(?=\/)(?:\/[!"$&-\-0-[\]-~][!"$&-.0-[\]-~]*)*\/?$/;
+/** A dot, a slash, a backslash or a control character that is encoded, once or more often; or an encoding that is none. */
+const DOUBTFUL = /%(?:(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)|(?![0-9a-f]{2}))/i;
+/** What is encoded in lower case, or need not be. */
+const RESPELT = /%(?:[a-f]|[\dA-F][a-f]|2D|3\d|[46][1-9A-F]|5[\dAF]|7[\dAE])/;
 const CLIMBING = /\/\.{1,2}(?:(?:;|%3B)[^/]*)?(?=\/|$)/;
 const PARAMETERS = /(?:;|%3B)[^/]*/gi;
 
@@ -18,9 +21,11 @@ export function normalizePath(raw: string): string | null {
   const query = raw.indexOf('?');
   const path = query < 0 ? raw : raw.slice(0, query);
   // Boundary: a prefix means nothing for a path that a server could take for one outside it.
-  if (path.length > EGRESS_LIMITS.pathChars || !PATH.test(path)) return null;
-  if (HIDDEN.test(path) || BROKEN.test(path)) return null;
-  const plain = path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved).replace(/\/{2,}/g, '/');
+  if (path.length > EGRESS_LIMITS.pathChars) return null;
+  if (PLAIN.test(path)) return path;
+  if (!PATH.test(path) || DOUBTFUL.test(path)) return null;
+  const decoded = RESPELT.test(path) ? path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved) : path;
+  const plain = decoded.replace(/\/{2,}/g, '/');
   return CLIMBING.test(plain) ? null : plain;
 }
 
@@ -31,11 +36,13 @@ function decodeUnreserved(encoded: string): string {
 
 /** Tells whether a normalized path is the prefix or beneath it; a prefix ends where a segment ends. */
 export function isBeneath(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
+  if (!path.startsWith(prefix)) return false;
+  return path.length === prefix.length || prefix.endsWith('/') || path[prefix.length] === '/';
 }
 
 /** A normalized path as a denial compares it: as the most generous server would read it. */
 export function widenPath(path: string): string {
-  const bare = path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/');
+  const hasParameters = path.includes(';') || path.includes('%');
+  const bare = hasParameters ? path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/') : path;
   return bare.replace(/(?!^)\/$/, '').toLowerCase();
 }

@@ -1,6 +1,7 @@
 import { type Address, isSameAddress } from './address.ts';
-import { type AddressRange, hasAddress, parseRange, rangeOf } from './address-range.ts';
+import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
+import { plantRanges, type RangeTree, ringAround } from './range-tree.ts';
 
 /** Why an address is not simply a place on the internet. */
 export type Special = {
@@ -14,15 +15,26 @@ export type Special = {
 type Carrier = (typeof CARRIERS)[number];
 
 const LOW_32 = 0xffff_ffffn;
-const ROWS: readonly Special[] = SPECIAL_RANGES.map((row) => ({ ...row, range: readRange(row.range) }));
-const FORMS = CARRIERS.map((row) => ({ ...row, range: readRange(row.range) }));
+/** Every row stands above the wider ones around it, so the first that has an address is the narrowest. */
+const ROWS: RangeTree<Special> = plantRanges(
+  SPECIAL_RANGES.map((row) => {
+    const range = readRange(row.range);
+    return [range, { ...row, range }];
+  }),
+);
+const FORMS: RangeTree<readonly Carrier[]> = plantRanges(
+  Array.from(new Set(CARRIERS.map(({ range }) => range)), (text) => [
+    readRange(text),
+    CARRIERS.filter(({ range }) => range === text),
+  ]),
+);
 
 /** What is special about an address, by the table, by what it carries, or because it is the machine's own; else null. */
 export function specialRange(address: Address, own: readonly Address[]): Special | null {
   if (own.some((each) => isSameAddress(each, address))) {
     return { name: 'own', sentence: 'an address of the machine itself', range: rangeOf(address) };
   }
-  const row = ROWS.find(({ range }) => hasAddress(range, address)) ?? null;
+  const row = ringAround(ROWS, address)?.item ?? null;
   // A row for this address alone says more than what its bits would mean in another form.
   if (address.family === 4 || (row !== null && row.range.first === row.range.last)) return row;
   // Boundary: a tunnel or a translator on the way would take the traffic to the address inside.
@@ -37,7 +49,7 @@ export function specialRange(address: Address, own: readonly Address[]): Special
 export function carriedBy(address: Address): readonly Address[] {
   if (address.family === 4) return [];
   const { value } = address;
-  const carried = FORMS.filter(({ range }) => hasAddress(range, address)).map((form) => pick(value, form));
+  const carried = formsOf(address).map((form) => pick(value, form));
   if (ISATAP_MARKS.includes((value >> 32n) & LOW_32)) carried.push(value & LOW_32);
   return carried.map((bits) => ({ family: 4, value: bits }));
 }
@@ -51,7 +63,13 @@ function pick(value: bigint, { pieces, flipped }: Pick<Carrier, 'pieces' | 'flip
 }
 
 function isJudgedByContents(address: Address): boolean {
-  return FORMS.some(({ range, judgedByContents }) => judgedByContents && hasAddress(range, address));
+  return formsOf(address).some(({ judgedByContents }) => judgedByContents);
+}
+
+function formsOf(address: Address): readonly Carrier[] {
+  const forms: Carrier[] = [];
+  for (let ring = ringAround(FORMS, address); ring !== null; ring = ring.outer) forms.push(...ring.item);
+  return forms;
 }
 
 function readRange(text: string): AddressRange {

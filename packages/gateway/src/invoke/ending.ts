@@ -1,6 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
 import { signReceipt } from '../attest/receipt.ts';
 import { digestBytes } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
 import { NO_USAGE, type Usage } from '../core/limits.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -31,9 +32,9 @@ export function appendEnding(
   gateway: Records,
   tx: Transaction,
   facts: CallFacts,
-  ended: { outcome: Outcome; ran: Ran },
+  ended: { outcome: Outcome; ran: Ran; egress?: Json | null },
 ): Ended {
-  const { outcome, ran } = ended;
+  const { outcome, ran, egress = null } = ended;
   const { status, code } = outcome;
   const usage = status === 'refused' ? NO_USAGE : outcome.usage;
   const output = outputOf(outcome);
@@ -65,7 +66,11 @@ export function appendEnding(
       principal: facts.principal,
       tool: facts.tool.id,
       tenant: facts.tenant,
-      body: { status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
+      body: {
+        ...{ status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
+        // Boundary: hosts are named by what ran, which may have put a secret into a name.
+        ...(egress === null ? {} : { egress: gateway.redact(egress) }),
+      },
       closes: ran !== null,
       isPlain: true,
     };

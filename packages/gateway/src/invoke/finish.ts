@@ -14,7 +14,7 @@ const LATER_ATTEMPTS = 720;
 
 /** One transaction: the budgets are settled with what was really used, the receipt is signed, the intent is closed. */
 export async function finish(gateway: Gateway, begun: Begun, result: RunResult): Promise<Ended> {
-  const { ending, usage, execution } = result;
+  const { ending, usage, execution, egress = null } = result;
   const outcome: Outcome =
     ending.status === 'ok'
       ? { status: 'ok', code: 'ok', output: ending.output, usage }
@@ -23,7 +23,7 @@ export async function finish(gateway: Gateway, begun: Begun, result: RunResult):
   const record = () =>
     gateway.store.commit((tx) => {
       settle(tx, begun.facts.call.id, usage);
-      return appendEnding(gateway, tx, begun.facts, { outcome, ran });
+      return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress });
     });
   for (let attempt = 1; ; attempt++) {
     try {

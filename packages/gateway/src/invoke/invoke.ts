@@ -1,7 +1,9 @@
+import { left } from '../budget/left.ts';
 import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
-import type { RunEnding, RunResult, Ties } from '../tiers/tier.ts';
+import { authorize } from '../policy/authorize.ts';
+import type { RunEnding, RunResult, RunTies, Ties } from '../tiers/tier.ts';
 import { admit } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
 import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
@@ -34,7 +36,19 @@ export async function invoke(
     return refuseOrFault(gateway, call, error);
   }
   if (begun.kind === 'ended') return begun;
-  return finish(gateway, begun, await run(gateway, begun, { signal, onOutput }));
+  const ties = { signal, onOutput, mayGoOn: () => mayGoOn(gateway, begun) };
+  return finish(gateway, begun, await run(gateway, begun, ties));
+}
+
+/** Whether the policies of this moment let a call go on that has begun: a forbid that came meanwhile counts. */
+function mayGoOn(gateway: Gateway, { grant }: Begun): boolean {
+  const { policy, store, budgets, clock } = gateway;
+  policy.refresh();
+  if (policy.holds(grant.setDigest)) return true;
+  const { call: checked, approval } = grant;
+  const nowMs = clock.nowMs();
+  const budgetLeft = left(store, budgets, checked, nowMs);
+  return authorize(policy, checked, { budgetLeft, approval, nowMs }).verdict === 'allow';
 }
 
 /** A decision that is overtaken by a change of the policies is made again. */
@@ -49,7 +63,7 @@ async function admitAndBegin(gateway: Gateway, call: ToolCall): Promise<Begun | 
   );
 }
 
-async function run(gateway: Gateway, begun: Begun, ties: Ties): Promise<RunResult> {
+async function run(gateway: Gateway, begun: Begun, ties: RunTies): Promise<RunResult> {
   const { grant, limits } = begun;
   const { tool, tier: name } = grant.call;
   try {

@@ -40,7 +40,7 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
 };
 
 function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
-  const { executable, executableSha256, argv, workspace, cwd, egress } = terms;
+  const { executable, executableSha256, argv, workspace, cwd, egress, egressHosts, secrets } = terms;
   return {
     executable,
     executableSha256,
@@ -51,6 +51,8 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
     workspace,
     cwd,
     egress,
+    egressHosts: [...egressHosts],
+    secrets: [...secrets],
   };
 }
 

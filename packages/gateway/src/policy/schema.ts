@@ -21,6 +21,8 @@ type Process = {
   workspace: String,
   cwd: String,
   egress: String,
+  egressHosts: Set<String>,
+  secrets: Set<String>,
 };
 
 `;

@@ -1,8 +1,10 @@
 /** The tool that runs native commands. Its record says what a caller sees; what it may do is settings and policy. */
+import { CodedError } from '../core/coded-error.ts';
+import type { Json } from '../core/json.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
-import { refuse } from '../core/outcome.ts';
+import { type Refused, refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
-import { INPUT_SCHEMA, parseInput } from '../runner/input.ts';
+import { INPUT_SCHEMA, type ProcessInput, parseInput } from '../runner/input.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
 import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
@@ -50,10 +52,21 @@ export function processTool(settings: () => RunnerSettings, deps: () => RunnerDe
 
 function prepareWith(settings: () => RunnerSettings, deps: () => RunnerDeps): PrepareProcess {
   return async (input) => {
-    const drawn = termsOf(parseInput(input), settings(), deps());
+    const read = readInput(input);
+    if ('status' in read) return read;
+    const drawn = termsOf(read, settings(), deps());
     if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
     const { terms, facts } = drawn;
     const { kind, tier, paths, hosts } = facts;
     return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
   };
+}
+
+function readInput(input: Json): ProcessInput | Refused {
+  try {
+    return parseInput(input);
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'registry/invalid-input') throw error;
+    return refuse('registry/invalid-input', error.message, error.remedy);
+  }
 }

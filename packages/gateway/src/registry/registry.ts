@@ -95,8 +95,9 @@ export class Registry {
   /** A command brings its own limits, its tier, and the digest of the file that runs. */
   #checkedCommand(call: ToolCall, entry: Entry, input: Json, process: PreparedProcess): CheckedCall {
     const { terms, facts } = process;
-    const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
-    const asked = { cpuMs, memoryBytes, outputBytes, wallMs: Math.min(wallMs, call.timeoutMs ?? wallMs) };
+    const { wallMs, cpuMs, memoryBytes, outputBytes, egressBytes } = terms.limits;
+    const time = { wallMs: Math.min(wallMs, call.timeoutMs ?? wallMs) };
+    const asked = { cpuMs, memoryBytes, outputBytes, egressBytes, ...time };
     return {
       ...this.#checkedCall(call, entry, input),
       tier: facts.tier,

@@ -2,6 +2,8 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
 import type { JsonSchema } from '../core/tool.ts';
+import { EGRESS_LIMITS } from '../egress/limits.ts';
+import { parseRule } from '../egress/rule.ts';
 import { quote } from './problem.ts';
 
 /** A command as the caller asks for it; null and a missing limit ask for nothing, and the settings fill them. */
@@ -13,6 +15,10 @@ export type ProcessInput = {
   readonly stdin: string | null;
   readonly workspace: string | null;
   readonly egress: EgressMode | null;
+  /** Entries of an allow-list; null: all that the operator allows. */
+  readonly egressHosts: readonly string[] | null;
+  /** Names, each once. */
+  readonly secrets: readonly string[];
   readonly tier: 'b' | 'c' | null;
   readonly limits: Partial<ProcessLimits>;
 };
@@ -25,6 +31,10 @@ export const INPUT_LIMITS = {
   pathBytes: 4096,
   variables: 64,
   variableBytes: 4096,
+  egressHosts: 64,
+  entryBytes: EGRESS_LIMITS.entryChars,
+  secrets: 16,
+  secretBytes: 128,
   /** All texts together; what is longer belongs in a file of the workspace. */
   totalBytes: 128 * 1024,
 } as const;
@@ -38,13 +48,15 @@ export const LIMIT_NAMES = {
   file_size_bytes: 'fileBytes',
   processes: 'processes',
   open_files: 'openFiles',
+  egress_bytes: 'egressBytes',
 } as const satisfies Record<string, keyof ProcessLimits>;
 
 function text(maxLength: number, description: string, minLength = 0): JsonSchema {
   return { type: 'string', minLength, maxLength, description };
 }
 
-const { commandBytes, argBytes, pathBytes, variableBytes, totalBytes } = INPUT_LIMITS;
+const { commandBytes, argBytes, pathBytes, variableBytes, entryBytes, secretBytes, totalBytes } =
+  INPUT_LIMITS;
 
 /** What palisade.process.run takes. Lengths count characters here; parseInput counts the bytes. */
 export const INPUT_SCHEMA: JsonSchema = {
@@ -80,6 +92,24 @@ export const INPUT_SCHEMA: JsonSchema = {
       enum: ['strict', 'preflight', 'none'],
       description: 'How the network is held; strict by default.',
     },
+    egress_hosts: {
+      type: 'array',
+      maxItems: INPUT_LIMITS.egressHosts,
+      items: text(
+        entryBytes,
+        'A host, as in "api.example.com", "*.example.com:443" or "GET https://…/v1/".',
+        1,
+      ),
+      description:
+        'The most that the command needs to reach; it narrows what the operator allows. Without it all of that, with [] no network.',
+    },
+    secrets: {
+      type: 'array',
+      maxItems: INPUT_LIMITS.secrets,
+      items: text(secretBytes, 'The name of a secret.', 1),
+      description:
+        'Secrets of the operator that the command uses: it gets what stands for each, and the hosts of the secret get the value.',
+    },
     tier: { type: 'string', enum: ['b', 'c'], description: 'The sandbox tier; c by default.' },
     limits: {
       type: 'object',
@@ -99,24 +129,29 @@ export function parseInput(input: Json): ProcessInput {
   const raw = objectOf(input, 'the input', Object.keys(INPUT_SCHEMA.properties as object));
   const parsed: ProcessInput = {
     command: wordOf(raw.command, 'command', commandBytes),
-    args: listOf(raw.args).map((arg, i) => wordOf(arg, `args[${i}]`, argBytes)),
+    args: listOf(raw.args, 'args', INPUT_LIMITS.args).map((arg, i) => wordOf(arg, `args[${i}]`, argBytes)),
     cwd: orNull(raw.cwd, (value) => wordOf(value, 'cwd', pathBytes)),
     env: variablesOf(raw.env),
     stdin: orNull(raw.stdin, (value) => textOf(value, 'stdin')),
     workspace: orNull(raw.workspace, (value) => wordOf(value, 'workspace', pathBytes)),
     egress: orNull(raw.egress, (value) => oneOf(value, 'egress', ['strict', 'preflight', 'none'])),
+    egressHosts: orNull(raw.egress_hosts, entriesOf),
+    secrets: secretsOf(raw.secrets),
     tier: orNull(raw.tier, (value) => oneOf(value, 'tier', ['b', 'c'])),
     limits: limitsOf(raw.limits),
   };
   if (parsed.command === '') throw invalid('command is empty, expected a program');
+  demandStrict(parsed);
   const bytes = sizeOf(parsed);
   // Boundary: the sum is held as well, or 128 long arguments would be half a megabyte.
   if (bytes > totalBytes) throw invalid(`it has ${bytes} bytes of text, expected at most ${totalBytes}`);
   return parsed;
 }
 
-function sizeOf({ command, args, cwd, env, stdin, workspace }: ProcessInput): number {
-  const texts = [command, ...args, cwd ?? '', ...Object.entries(env).flat(), stdin ?? '', workspace ?? ''];
+function sizeOf(input: ProcessInput): number {
+  const { command, args, cwd, env, stdin, workspace, egressHosts, secrets } = input;
+  const lists = [...args, ...Object.entries(env).flat(), ...(egressHosts ?? []), ...secrets];
+  const texts = [command, cwd ?? '', stdin ?? '', workspace ?? '', ...lists];
   return texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
 }
 
@@ -136,11 +171,40 @@ function textOf(raw: Json | undefined, name: string): string {
   return raw;
 }
 
-function listOf(raw: Json | undefined): readonly Json[] {
+function listOf(raw: Json | undefined, name: string, most: number): readonly Json[] {
   if (raw === undefined) return [];
-  if (!Array.isArray(raw)) throw invalid('args is no list, expected a list of strings');
-  if (raw.length <= INPUT_LIMITS.args) return raw as readonly Json[];
-  throw invalid(`args has ${raw.length} elements, expected at most ${INPUT_LIMITS.args}`);
+  if (!Array.isArray(raw)) throw invalid(`${name} is no list, expected a list of strings`);
+  if (raw.length <= most) return raw as readonly Json[];
+  throw invalid(`${name} has ${raw.length} elements, expected at most ${most}`);
+}
+
+function entriesOf(raw: Json): readonly string[] {
+  const list = listOf(raw, 'egress_hosts', INPUT_LIMITS.egressHosts);
+  return [...new Set(list.map((entry, i) => entryOf(entry, `egress_hosts[${i}]`)))];
+}
+
+function entryOf(raw: Json, name: string): string {
+  const entry = wordOf(raw, name, entryBytes);
+  const rule = parseRule(entry);
+  if (!rule.ok) throw invalid(`${name} is no entry of an allow-list. ${rule.why}`);
+  // Boundary: a caller says what it needs; policies that compare entries never meet one that means its opposite.
+  if (rule.value.denies) throw invalid(`${name} denies, expected an entry without "!"`);
+  return entry;
+}
+
+function secretsOf(raw: Json | undefined): readonly string[] {
+  const list = listOf(raw, 'secrets', INPUT_LIMITS.secrets);
+  return [...new Set(list.map((name, i) => wordOf(name, `secrets[${i}]`, secretBytes)))];
+}
+
+/** Boundary: only the proxy of a strict run holds these, and nobody shall believe that they hold elsewhere. */
+function demandStrict({ egress, egressHosts, secrets }: ProcessInput): void {
+  if (egress === null || egress === 'strict') return;
+  const asked = egressHosts !== null ? 'egress_hosts' : secrets.length > 0 ? 'secrets' : null;
+  if (asked === null) return;
+  throw invalid(`it has ${asked} with the egress "${egress}", expected them with "strict" alone`, {
+    remedy: `Leave out ${asked}, or ask for the egress "strict".`,
+  });
 }
 
 function variablesOf(raw: Json | undefined): Readonly<Record<string, string>> {
@@ -186,6 +250,6 @@ function orNull<T>(raw: Json | undefined, read: (value: Json) => T): T | null {
   return raw === undefined ? null : read(raw);
 }
 
-function invalid(what: string): CodedError {
-  return new CodedError('registry/invalid-input', `Cannot read the command: ${what}`);
+function invalid(what: string, options: { remedy?: string } = {}): CodedError {
+  return new CodedError('registry/invalid-input', `Cannot read the command: ${what}`, options);
 }

@@ -1,8 +1,10 @@
 import type { Config } from '../config/config.ts';
-import { CodedError } from '../core/coded-error.ts';
-import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
+import { allowListOf, interceptedBy } from './host-lists.ts';
 import { resolvePath } from './resolve-path.ts';
+import { grantSecrets } from './secrets.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from './settings.ts';
+
+export { allowListOf } from './host-lists.ts';
 
 const EVERY_PROGRAM = '*';
 
@@ -10,11 +12,11 @@ const EVERY_PROGRAM = '*';
  * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null where that says
  * nothing.
  */
-export function settingsOf({ process, ceilings }: Config, cwd: string | null): RunnerSettings {
+export function settingsOf({ process, ceilings, secrets }: Config, cwd: string | null): RunnerSettings {
   const here = cwd === null ? [] : [cwd];
   const roots = process.workspaces.length > 0 ? process.workspaces : here;
-  const { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles } = process;
-  const defaults = { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles };
+  const { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes } = process;
+  const defaults = { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes };
   const highest = {
     ...DEFAULT_SETTINGS.ceilings,
     wallMs: ceilings.wallMs,
@@ -24,6 +26,7 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
     fileBytes: Math.max(DEFAULT_SETTINGS.ceilings.fileBytes, fileBytes),
     processes: Math.max(DEFAULT_SETTINGS.ceilings.processes, processes),
     openFiles: Math.max(DEFAULT_SETTINGS.ceilings.openFiles, openFiles),
+    egressBytes: ceilings.egressBytes,
   };
   return {
     ...DEFAULT_SETTINGS,
@@ -41,19 +44,14 @@ export function settingsOf({ process, ceilings }: Config, cwd: string | null): R
       cpuMs: Math.min(cpuMs, highest.cpuMs),
       memoryBytes: Math.min(memoryBytes, highest.memoryBytes),
       outputBytes: Math.min(outputBytes, highest.outputBytes),
+      egressBytes: Math.min(egressBytes, highest.egressBytes),
     },
     ceilings: highest,
     egressHosts: allowListOf(process.egressHosts),
+    isIntercepted: interceptedBy(process.egressIntercept),
+    secrets: grantSecrets(secrets),
     loosestEgress: process.egress,
   };
-}
-
-/** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
-export function allowListOf(entries: readonly string[]): AllowList {
-  const parsed = parseAllowList(entries);
-  if (parsed.ok) return parsed.list;
-  const [first] = parsed.problems;
-  throw new CodedError('config/invalid', `process.egress_hosts: ${first?.why ?? 'it cannot be read'}`);
 }
 
 /** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */

@@ -1,5 +1,7 @@
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
+import type { HostSet } from '../egress/host-set.ts';
+import type { GrantedSecrets } from './secrets.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
@@ -19,8 +21,12 @@ export type RunnerSettings = {
   readonly protectedPaths: readonly string[];
   readonly defaults: ProcessLimits;
   readonly ceilings: ProcessLimits;
-  /** What the network goes to where it goes at all. */
+  /** The most that a run can reach. */
   readonly egressHosts: AllowList;
+  /** The hosts to which the proxy of a strict run opens TLS. */
+  readonly isIntercepted: HostSet;
+  /** What calls may ask for by name. */
+  readonly secrets: GrantedSecrets;
   /** The loosest way of holding the network that a call may ask for. */
   readonly loosestEgress: EgressMode;
   /** HOME of the run; null: its workspace, so that no configuration of the host's user is read or written. */
@@ -40,6 +46,7 @@ const DEFAULT_PROCESS_LIMITS: ProcessLimits = {
   fileBytes: 256 * MIB,
   processes: 128,
   openFiles: 1024,
+  egressBytes: 256 * MIB,
 };
 
 const PROCESS_LIMIT_CEILINGS: ProcessLimits = {
@@ -50,6 +57,7 @@ const PROCESS_LIMIT_CEILINGS: ProcessLimits = {
   fileBytes: 8 * GIB,
   processes: 1024,
   openFiles: 65_536,
+  egressBytes: GIB,
 };
 
 /** Lets git, gcc, make and python work in a workspace once the operator names one. */
@@ -79,6 +87,8 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   defaults: DEFAULT_PROCESS_LIMITS,
   ceilings: PROCESS_LIMIT_CEILINGS,
   egressHosts: NOWHERE,
+  isIntercepted: () => false,
+  secrets: new Map(),
   loosestEgress: 'strict',
   home: null,
   tmpDir: '/tmp',

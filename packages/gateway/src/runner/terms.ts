@@ -14,6 +14,7 @@ import type { Place } from './place.ts';
 import { quote, type RunnerCode, RunnerProblem } from './problem.ts';
 import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 import { resolvePath } from './resolve-path.ts';
+import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
 
@@ -90,6 +91,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
   const { readOnly } = settings;
+  demandHidden(settings.secrets, { workspace: workspace.path, readOnly });
   const scope = { ...settings, cwd: cwd.path, workspace: workspace.path };
   const executable = resolveExecutable(input.command, scope, deps.digests);
   const argumentScope = argumentScopeOf(scope, env);
@@ -109,6 +111,7 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     stdin: input.stdin,
     limits,
     egress,
+    ...networkOf(input, egress, settings),
     readOnly,
     protectedPaths: settings.protectedPaths,
   };
@@ -166,6 +169,18 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
     'Ask for a tighter mode, or have the operator loosen it.',
   );
+}
+
+/** Where a strict run may go, and the secrets that it uses there; in any other mode nobody could hold either. */
+function networkOf(
+  { egressHosts, secrets, env }: ProcessInput,
+  egress: EgressMode,
+  settings: RunnerSettings,
+): Pick<ProcessTerms, 'egressHosts' | 'secrets'> {
+  if (egress !== 'strict') return { egressHosts: [], secrets: [] };
+  demandGranted(secrets, settings.secrets, env);
+  // What the caller names narrows and no more: a request has to be allowed by the operator's list as well.
+  return { egressHosts: egressHosts ?? settings.egressHosts.entries, secrets };
 }
 
 function demandListed(hosts: readonly string[], egressHosts: AllowList): void {

@@ -22,13 +22,22 @@ export type RunEnding =
       readonly truncated: boolean;
     };
 
-export type RunResult = { readonly ending: RunEnding; readonly usage: Usage; readonly execution: Execution };
+export type RunResult = {
+  readonly ending: RunEnding;
+  readonly usage: Usage;
+  readonly execution: Execution;
+  /** What it did on the network, for the journal; left out where it had none. */
+  readonly egress?: Json;
+};
 
 /** What binds a run to its caller: a signal that ends it, and an ear for what it prints meanwhile. */
 export type Ties = {
   readonly signal: AbortSignal;
   readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
 };
+
+/** The same with what binds it to the policies: whether those of this moment would still let it run. */
+export type RunTies = Ties & { readonly mayGoOn: () => boolean };
 
 /** How a command would be started, for people to read; groups of the kernel join it only when it runs. */
 export type PlannedCommand = {
@@ -49,5 +58,5 @@ export type Tier = {
   readonly refusal?: (checked: CheckedCall) => Promise<Refused | null>;
   /** What would be started for a call; nothing is. Null where this tier starts nothing for it, or cannot. */
   readonly describe?: (checked: CheckedCall) => Promise<PlannedCommand | null>;
-  readonly run: (grant: Grant, limits: Limits, ties: Ties) => Promise<RunResult>;
+  readonly run: (grant: Grant, limits: Limits, ties: RunTies) => Promise<RunResult>;
 };

@@ -16,16 +16,17 @@ describe('examples/palisade.toml', () => {
   });
 
   it('shows the real default of every key', async () => {
-    const { file: _, groups, budgets, ...example } = await load(SWITCHED_ON);
-    const { file: __, groups: ___, budgets: defaultBudgets, ...defaults } = await load('');
+    const { file: _, groups, secrets, budgets, ...example } = await load(SWITCHED_ON);
+    const { file: __, groups: ___, secrets: none, budgets: defaultBudgets, ...defaults } = await load('');
     expect(example).toEqual(defaults);
     expect(budgets.slice(0, defaultBudgets.length)).toEqual(defaultBudgets);
     expect(groups.size).toBeGreaterThan(0);
+    expect([none.length, secrets.length]).toEqual([0, 1]);
   });
 
   it.each(CONFIG_KEYS.map(({ key, sentence }) => [key, sentence]))('names %s', (key, sentence) => {
     const [table = '', name = ''] = key.split('.');
-    const header = table === 'budget[]' ? '[[budget]]' : `[${table}]`;
+    const header = table.endsWith('[]') ? `[[${table.slice(0, -2)}]]` : `[${table}]`;
     const start = SWITCHED_ON.indexOf(`\n${header}\n`);
     expect(start).toBeGreaterThanOrEqual(0);
     const body = SWITCHED_ON.slice(start);

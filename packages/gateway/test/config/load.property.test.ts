@@ -51,6 +51,9 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   'inner-path': '.git/hooks',
   program: 'git',
   'egress-entry': '*.example.com',
+  'egress-host': '*.example.com',
+  'egress-target': 'api.example.com:8443',
+  'secret-variable': 'API_TOKEN',
 };
 
 function sampleOf(row: ConfigKey): string {
@@ -98,7 +101,7 @@ describe('loadConfig()', () => {
     expect(await refusal(text)).toMatch(PLACED);
   });
 
-  it.each(KEYS.filter(({ key }) => !/^(groups|budget)/.test(key)))(
+  it.each(KEYS.filter(({ key }) => !/^(groups|secret|budget)/.test(key)))(
     'takes the documented key $key',
     async (row) => {
       const [section = '', name = ''] = row.key.split('.');
@@ -121,6 +124,24 @@ describe('loadConfig()', () => {
       );
       const shown = name === 'window' ? 36 * 3_600_000 : JSON.parse(sampleOf(row));
       expect(Object.values(budgets[0] ?? {})).toContainEqual(shown);
+    },
+  );
+
+  it.each(KEYS.filter(({ key }) => key.startsWith('secret')))(
+    'takes the documented key $key and does not do without it',
+    async (row) => {
+      const name = row.key.replace('secret[].', '');
+      const others = { name: '"a"', variable: '"V"', hosts: '["b.example"]', file: '"/c"' };
+      const write = (table: Readonly<Record<string, string>>) =>
+        `[[secret]]\n${Object.entries(table)
+          .map((pair) => pair.join(' = '))
+          .join('\n')}`;
+      const { secrets } = await load(write({ ...others, [name]: sampleOf(row) }));
+      expect(secrets[0]).toHaveProperty(name, JSON.parse(sampleOf(row)));
+      const without = Object.fromEntries(Object.entries(others).filter(([key]) => key !== name));
+      expect(await refusal(write(without))).toBe(
+        `palisade.toml:1:3: Cannot use secret[0]: it has no ${name}, expected the key ${name}`,
+      );
     },
   );
 

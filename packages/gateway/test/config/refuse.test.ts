@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeScratch } from './scratch.ts';
 
 const { refusal } = makeScratch();
+const SECRET = '[[secret]]\nname = "a"\nvariable = "V"\nfile = "/s"\nhosts = ["b.example"]\n';
 const BUDGET = '[[budget]]\nname = "a"\nper = "tenant"\nwindow = "1d"\ncalls = 1\n';
 
 describe('loadConfig() refuses with the line and the column', () => {
@@ -182,6 +183,37 @@ describe('loadConfig() refuses with the line and the column', () => {
       BUDGET.repeat(65),
       ':321:3: Cannot use budget[64]: it is one more, expected at most 64',
     ],
+    ['a secret that is no list', '[secret]\nname = "a"', ':1:2: Cannot use secret: it is a table, expected'],
+    [
+      'two secrets of one name',
+      `${SECRET}${SECRET}`,
+      ':7:8: Cannot use secret[1].name: "a" is taken, expected a name of its own',
+    ],
+    [
+      'the 65th secret',
+      SECRET.repeat(65),
+      ':321:3: Cannot use secret[64]: it is one more, expected at most 64',
+    ],
+    [
+      'an unknown key of a secret',
+      `${SECRET}value = "x"`,
+      ':6:1: Cannot use the key "secret[0].value": it is unknown',
+    ],
+    [
+      'a secret for nobody',
+      SECRET.replace('["b.example"]', '[]'),
+      ':5:9: Cannot use secret[0].hosts: it is empty, expected at least one element',
+    ],
+    [
+      'a secret for one host twice',
+      SECRET.replace('"b.example"', '"b.example", "b.example"'),
+      ':5:23: Cannot use secret[0].hosts[1]: "b.example" occurs twice',
+    ],
+    [
+      'a secret in a file by a relative path',
+      SECRET.replace('"/s"', '"token"'),
+      ':4:8: Cannot use secret[0].file: it is "token", expected an absolute path',
+    ],
     ['a match with spaces', `${BUDGET}match = "a b"`, ':6:9: Cannot use budget[0].match: it is "a b"'],
   ])('%s', async (_, content, expected) => {
     expect((await refusal(content)).slice(0, 'palisade.toml'.length + expected.length)).toBe(
@@ -195,6 +227,55 @@ describe('loadConfig() refuses with the line and the column', () => {
       const content = `[[budget]]\nname = "a"\nper = "tool"\nwindow = "${window}"\ncalls = 1`;
       expect(await refusal(content)).toContain(
         `palisade.toml:4:10: Cannot use budget[0].window: it is "${window}", expected a duration`,
+      );
+    },
+  );
+
+  const MORE_THAN_A_HOST = [
+    ...[
+      '',
+      '*',
+      '!b.example',
+      'https://b.example',
+      'b.example/v1',
+      'GET b.example',
+      'GET https://b.example/',
+    ],
+    ...[
+      'user@b.example',
+      'b.example:443:80',
+      '*b.example',
+      'b.*.example',
+      'b example',
+      ' b.example',
+      'b.example\\n',
+    ],
+    ...['bücher.example', '%62.example', '[b.example]', '-b.example', 'b.example,c.example'],
+  ];
+
+  it.each([...MORE_THAN_A_HOST, 'b.example:443', '10.1.2.3', '10.1.2.0/24', '[2001:db8::1]', '0.1.'])(
+    'the host "%s" whose TLS would be opened',
+    async (host) => {
+      expect(await refusal(`[process]\negress_intercept = ["a.example", "${host}"]`)).toMatch(
+        /^palisade\.toml:2:34: Cannot use process\.egress_intercept\[1\]: it is .*, expected a host such as/,
+      );
+    },
+  );
+
+  it.each([...MORE_THAN_A_HOST, 'b.example:', 'b.example:https', 'b.example:-1'])(
+    'the host "%s" of a secret',
+    async (host) => {
+      expect(await refusal(SECRET.replace('"b.example"', `"a.example:1", "${host}"`))).toMatch(
+        /^palisade\.toml:5:25: Cannot use secret\[0\]\.hosts\[1\]: it is .*, expected a host such as/,
+      );
+    },
+  );
+
+  it.each(['', '1A', 'A-B', 'A=B', 'A B', 'PATH', 'Home', 'TMPDIR', 'LANG', 'HTTPS_PROXY', 'all_proxy', 'Ä'])(
+    'the variable "%s" of a secret',
+    async (variable) => {
+      expect(await refusal(SECRET.replace('"V"', `"${variable}"`))).toContain(
+        `palisade.toml:3:12: Cannot use secret[0].variable: it is "${variable}", expected a variable name`,
       );
     },
   );

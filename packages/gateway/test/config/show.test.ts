@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFIG_KEYS } from '../../src/config/config.table.ts';
@@ -19,9 +20,10 @@ describe('showConfig()', () => {
     const rows = await showConfig(await loadConfig({ stateDir: join(directory, 'absent') }), STATE);
     expect(rows[0]).toMatchObject({ key: 'state', value: '/s', origin: 'environment PALISADE_STATE' });
     for (const { key, default: value, sentence } of CONFIG_KEYS) {
-      if (/^(groups|budget)/.test(key)) continue;
+      if (/^(groups|secret|budget)/.test(key)) continue;
       expect(rows).toContainEqual({ key, value, origin: 'default', sentence });
     }
+    expect(rows.filter(({ key }) => key.startsWith('secret'))).toEqual([]);
     expect(rows.filter(({ key }) => key.startsWith('budget')).map(({ key, value }) => [key, value])).toEqual([
       ['budget[0].name', 'run'],
       ['budget[1].name', 'principal-hour'],
@@ -63,6 +65,25 @@ fuel = 4
     expect(rows.get('budget[0].calls')).toEqual([1, 'palisade.toml:10']);
     expect(rows.get('budget[1].window')).toEqual(['90m', 'palisade.toml:14']);
     expect(rows.get('budget[1].fuel')).toEqual([4, 'palisade.toml:15']);
+  });
+
+  it('shows where each secret is and never what it is', async () => {
+    const file = join(directory, 'token');
+    writeFileSync(file, 'the-value-itself', { mode: 0o600 });
+    const rows = await shown(`
+[[secret]]
+name = "github"
+variable = "GITHUB_TOKEN"
+hosts = ["api.github.com", "*.example.com:8443"]
+file = "${file}"
+`);
+    expect([...rows].filter(([key]) => key.startsWith('secret'))).toEqual([
+      ['secret[0].name', ['github', 'palisade.toml:3']],
+      ['secret[0].variable', ['GITHUB_TOKEN', 'palisade.toml:4']],
+      ['secret[0].hosts', [['api.github.com', '*.example.com:8443'], 'palisade.toml:5']],
+      ['secret[0].file', [file, 'palisade.toml:6']],
+    ]);
+    expect(JSON.stringify([...rows])).not.toContain('the-value-itself');
   });
 
   it('names the line of the ceiling that pressed a limit down', async () => {

@@ -26,7 +26,7 @@ const TOOL = makeTool({ capabilities: ['net'], hosts: () => ['a.example'], paths
 const PROCESS = preparedProcess();
 const CHECKED = { ...checkedCall(TOOL, { text: 'x' }), process: PROCESS };
 const processOf = (kind: string) =>
-  `{executable: "/usr/bin/git", executableSha256: "${PROCESS.terms.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict"}`;
+  `{executable: "/usr/bin/git", executableSha256: "${PROCESS.terms.executableSha256}", kind: "${kind}", arguments: ["status"], commandLine: "git status", workspace: "/w", cwd: "/w", egress: "strict", egressHosts: ["a.example"], secrets: ["github"]}`;
 const DIRECTORY = new Directory(new Map());
 
 /** A literal that each attribute equals under the facts, and one of its type that it does not. */

@@ -93,6 +93,7 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
     fileBytes: 1,
     processes: 1,
     openFiles: 1,
+    egressBytes: 1_000_000,
   };
   return {
     terms: {
@@ -105,6 +106,8 @@ export function preparedProcess(terms: Partial<ProcessTerms> = {}): PreparedProc
       stdin: null,
       limits: one,
       egress: 'strict',
+      egressHosts: ['a.example'],
+      secrets: ['github'],
       readOnly: [],
       protectedPaths: [],
       ...terms,

@@ -50,6 +50,8 @@ export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
   stdin: null,
   workspace: null,
   egress: null,
+  egressHosts: null,
+  secrets: [],
   tier: null,
   limits: {},
 };

@@ -215,11 +215,11 @@ describe('builtinTier()', () => {
     const decision = authorize(gateway.policy, checked, FACTS);
     if (decision.verdict !== 'allow') throw new Error(decision.verdict);
     const tier = builtinTier(testClock(), '0.0.0');
-    const { signal } = new AbortController();
-    await expect(tier.run({ ...decision.grant }, checked.limits, { signal })).rejects.toThrow('forged');
+    const ties = { signal: new AbortController().signal, mayGoOn: () => true };
+    await expect(tier.run({ ...decision.grant }, checked.limits, ties)).rejects.toThrow('forged');
     expect(runs).toBe(0);
-    await tier.run(decision.grant, checked.limits, { signal });
-    await expect(tier.run(decision.grant, checked.limits, { signal })).rejects.toThrow('already spent');
+    await tier.run(decision.grant, checked.limits, ties);
+    await expect(tier.run(decision.grant, checked.limits, ties)).rejects.toThrow('already spent');
     expect(runs).toBe(1);
   });
 });

@@ -9,7 +9,15 @@ import {
   runMetered,
   settleArguments,
 } from './call.ts';
-import type { Surroundings } from './call-state.ts';
+import type { CallState, Surroundings } from './call-state.ts';
+import {
+  type BytesExports,
+  type BytesOptions,
+  type BytesResult,
+  findPassing,
+  PLACE,
+  passBytes,
+} from './exchange.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import type { Reservation } from './house.ts';
 import { type InstanceLimits, type Premises, readLease } from './instantiate.ts';
@@ -72,26 +80,51 @@ export class Pool {
   /** Calls one function of a new guest. The fuel pays for the guest's start function too, and what was used counts both. */
   run(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
     const { owed } = findCallee(this.#recipe, name, args);
+    const values = settleArguments(this.#recipe, args);
+    const { returned, usage } = this.#seated(options, owed, ({ exports }) => {
+      const callee = exports[name] as (...each: GuestValue[]) => unknown;
+      return callee(...values);
+    });
+    return { results: listResults(returned), ...usage };
+  }
+
+  /**
+   * Hands bytes to a new guest and takes bytes from it: `room` gives a place for so many, `work` takes the place and the
+   * length and gives both of its answer in one i64, the place above. It is one call, with one count of fuel.
+   */
+  exchange({ room, work }: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
+    const { mostBytes = Number.MAX_SAFE_INTEGER, ...terms } = options;
+    const owed =
+      findPassing(this.#recipe, room, ['i32'], 'i32') + findPassing(this.#recipe, work, PLACE, 'i64');
+    const { returned, usage } = this.#seated(terms, owed, ({ exports }, state) =>
+      passBytes(state, input, mostBytes, {
+        room: exports[room] as (length: number) => number,
+        work: exports[work] as (place: number, length: number) => bigint,
+      }),
+    );
+    return { bytes: returned as Uint8Array, ...usage };
+  }
+
+  #seated(
+    options: CallOptions,
+    owed: number,
+    use: (guest: WebAssembly.Instance, state: CallState) => unknown,
+  ): ReturnType<typeof runMetered> {
     const { now, stack } = this.#surroundings;
     const terms = readTerms(options, this.limits, stack);
     requireTime(terms.deadline, now);
-    const values = settleArguments(this.#recipe, args);
     const seat = this.#take();
     let endedWell = false;
     try {
-      const { exports } = seat.seat();
-      const callee = exports[name] as (...each: GuestValue[]) => unknown;
+      const guest = seat.seat();
       const { start } = seat.state.controls;
       const work = () => {
         start?.();
-        return callee(...values);
+        return use(guest, seat.state);
       };
-      const { returned, usage } = runMetered(seat.state, terms, {
-        owed: owed + this.#recipe.startOwed,
-        work,
-      });
+      const ended = runMetered(seat.state, terms, { owed: owed + this.#recipe.startOwed, work });
       endedWell = true;
-      return { results: listResults(returned), ...usage };
+      return ended;
     } finally {
       this.#giveBack(seat, endedWell);
     }

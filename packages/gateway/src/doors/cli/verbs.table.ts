@@ -69,6 +69,18 @@ export const VERBS: readonly Verb[] = [
         sentence: 'How the network is held: strict (the default), preflight or none.',
       },
       {
+        name: 'allow-host',
+        value: 'ENTRY',
+        repeats: true,
+        sentence: 'All that it needs to reach, as api.example.com or *.example.com:443; may be repeated.',
+      },
+      {
+        name: 'secret',
+        value: 'NAME',
+        repeats: true,
+        sentence: 'A secret of palisade.toml that it uses without having it; may be repeated.',
+      },
+      {
         name: 'limit',
         value: 'KEY=VALUE',
         repeats: true,
@@ -86,6 +98,7 @@ export const VERBS: readonly Verb[] = [
     examples: [
       'palisade exec -- ls -l',
       'palisade exec --limit memory_bytes=512m --timeout 2m --diff -- make test',
+      'palisade exec --allow-host api.example.com --secret github -- python3 release.py',
       'palisade exec --dry-run -- python3 build.py',
     ],
     load: () => import('./verbs/exec.ts'),

@@ -12,6 +12,8 @@ export type ExchangeTerms = {
   readonly client: Socket;
   readonly ledger: Ledger;
   readonly limits: ProxyLimits;
+  /** False when whatever the client is sent would pass for an answer of the target. */
+  readonly canAnswer: boolean;
   /** Called when nothing of it is left. */
   readonly onGone: () => void;
 };
@@ -22,7 +24,7 @@ export type ExchangeTerms = {
  * passed on, and soon no socket and no timer is left.
  */
 export class Exchange {
-  readonly client: Socket;
+  readonly #wire: Socket;
   readonly #terms: ExchangeTerms;
   readonly #stop = new AbortController();
   readonly #whole: NodeJS.Timeout;
@@ -31,18 +33,27 @@ export class Exchange {
   #target: Dialled | null = null;
   #asked: EgressRequest | null = null;
   #record: OpenRecord | null = null;
-  #isAnswered = false;
+  /** The wire, or what is spoken inside it. */
+  #client: Socket;
+  #canAnswer: boolean;
 
   constructor(terms: ExchangeTerms) {
     const { client, limits } = terms;
-    this.client = client;
+    this.#wire = client;
+    this.#client = client;
     this.#terms = terms;
+    this.#canAnswer = terms.canAnswer;
     this.#whole = setTimeout(() => this.refuse(late('connection', limits.wholeMs)), limits.wholeMs);
     // A client that has said all may still listen, and a target as well.
     client.allowHalfOpen = true;
     client.setNoDelay(true);
     client.on('error', ignore);
     client.once('close', (hadError) => this.#onClosed(hadError));
+  }
+
+  /** Whom to listen and speak to. */
+  get client(): Socket {
+    return this.#client;
   }
 
   /** Aborts when the exchange is over, for what is still under way then. */
@@ -52,6 +63,19 @@ export class Exchange {
 
   get isOver(): boolean {
     return this.#stop.signal.aborted;
+  }
+
+  /** Whether the client can still be told something by this proxy itself. */
+  get canAnswer(): boolean {
+    return this.#canAnswer;
+  }
+
+  /** Goes on inside TLS: whatever is said from here on is said in there, a refusal as well. */
+  enter(inside: Socket): void {
+    this.#client = inside;
+    this.#canAnswer = true;
+    inside.on('error', ignore);
+    inside.once('close', (hadError) => this.#onClosed(hadError));
   }
 
   /** Notes what is asked for, before anything is done about it. */
@@ -66,16 +90,27 @@ export class Exchange {
       target.socket.destroy();
       return;
     }
-    const { ledger, limits } = this.#terms;
+    const { limits } = this.#terms;
     this.#target = target;
-    ledger.settle(this.#record, target.address);
-    target.socket.on('error', () => this.refuse(turnDown(502, 'Cannot go on: the target broke off')));
+    this.heed(target.socket);
     this.#idle = setTimeout(() => this.refuse(late('next byte', limits.idleMs)), limits.idleMs);
+  }
+
+  /** Ends with what the target is spoken to on. */
+  heed(channel: Socket): void {
+    channel.on('error', () => this.refuse(turnDown(502, 'Cannot go on: the target broke off')));
+  }
+
+  /** Notes that the request goes out now, and with which secrets. */
+  begin(secrets: readonly string[]): void {
+    if (this.isOver || this.#record === null || this.#target === null) return;
+    this.#record.secrets = secrets;
+    this.#terms.ledger.settle(this.#record, this.#target.address);
   }
 
   /** Sends the beginning of an answer; from here on there can be no other. */
   answer(head: Buffer): void {
-    this.#isAnswered = true;
+    this.#canAnswer = false;
     this.client.write(head);
   }
 
@@ -101,10 +136,10 @@ export class Exchange {
     if (denial?.verdict === 'deny') this.refuse(turnDown(403, denial.why));
   }
 
-  /** Answers that it is not done, or cuts when an answer has begun. */
+  /** Answers that it is not done, or cuts when there can be no answer. */
   refuse(refused: Refused): void {
     if (this.isOver) return;
-    if (this.#isAnswered) {
+    if (!this.#canAnswer) {
       this.cut(refused.why);
       return;
     }
@@ -130,7 +165,9 @@ export class Exchange {
 
   /** Takes the connection away from a client, even from one that is being given time to read. */
   destroy(): void {
-    reset(this.client);
+    // A wire that carries the end of TLS would be left open by a reset.
+    if (this.#client.writableEnded) this.#wire.destroy();
+    else reset(this.#wire);
   }
 
   /** Gives the client time to read: closing with bytes unread would throw away what it has not read yet. */
@@ -154,7 +191,7 @@ export class Exchange {
   #end(): void {
     clearTimeout(this.#whole);
     clearTimeout(this.#idle);
-    if (this.#record !== null) this.#terms.ledger.settle(this.#record, null);
+    if (this.#record !== null) this.#terms.ledger.settle(this.#record, this.#target?.address ?? null);
     this.#stop.abort();
     if (this.#target !== null) reset(this.#target.socket);
   }

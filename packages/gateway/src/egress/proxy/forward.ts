@@ -1,13 +1,15 @@
 import type { Socket } from 'node:net';
+import { fillIn } from '../secrets.ts';
 import { frame, newBodyReader } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { formatRequestHead } from './format-request.ts';
 import type { Framing } from './framing.ts';
-import { PROXY_BOUNDS, type ProxyLimits } from './proxy-limits.ts';
-import { readHead } from './read-head.ts';
-import { type Read, turnDown } from './refusal.ts';
+import { readResponse } from './read-response.ts';
+import { turnDown } from './refusal.ts';
 import { relay } from './relay.ts';
-import { formatRequestHead, type ProxyRequest } from './request-head.ts';
-import { formatResponseHead, judgeStatusLine, parseResponseHead, type Response } from './response-head.ts';
+import type { PlainRequest } from './request-head.ts';
+import { formatResponseHead, type Response } from './response-head.ts';
+import type { ProxyRun } from './run.ts';
 
 /*
  * One plain request and its response. Both connections end after it: the target is told so, and the client is told so
@@ -15,27 +17,27 @@ import { formatResponseHead, judgeStatusLine, parseResponseHead, type Response }
  * that answers more than it was asked answers nobody.
  */
 
-type PlainRequest = ProxyRequest & { readonly kind: 'plain' };
-
-/** Passes a request on and its response back. */
+/** Passes a request on, with its secrets, and its response back. */
 export async function forward(
   exchange: Exchange,
   request: PlainRequest,
   target: Socket,
-  limits: ProxyLimits,
+  { limits, secrets }: ProxyRun,
 ): Promise<void> {
-  const head = formatRequestHead(request);
+  const filled = fillIn(request.fields, request.asked, secrets);
+  exchange.begin(filled.used);
+  const head = formatRequestHead({ ...request, fields: filled.fields });
   if (!exchange.pass('bytesOut', head.length)) return;
   target.write(head);
   passRequestBody(exchange, request.framing, target);
-  const response = await readResponse(exchange, request, target, limits);
+  const response = await readResponse(exchange, request, target, { limits, filled });
   if (exchange.isOver) return;
   if (!response.ok) {
     exchange.refuse(response);
     return;
   }
   exchange.answer(formatResponseHead(response.value, request.minor));
-  passResponseBody(exchange, response.value.framing, target, request.minor);
+  passResponseBody(exchange, response.value, target, { minor: request.minor, isQuotable: !filled.isBound });
 }
 
 function passRequestBody(exchange: Exchange, framing: Framing, target: Socket): void {
@@ -58,34 +60,9 @@ function passRequestBody(exchange: Exchange, framing: Framing, target: Socket): 
   });
 }
 
-/** Reads the head of the response; those in front of it, such as "100 Continue", are passed on as they come. */
-async function readResponse(
-  exchange: Exchange,
-  request: PlainRequest,
-  target: Socket,
-  { headBytes, idleMs }: ProxyLimits,
-): Promise<Read<Response>> {
-  for (let interim = 0; interim <= PROXY_BOUNDS.interimResponses; interim += 1) {
-    const lines = await readHead(target, {
-      headBytes,
-      status: 502,
-      judgeFirst: judgeStatusLine,
-      withinMs: idleMs,
-      late: turnDown(504, `Cannot read response: it did not begin, expected it within ${idleMs} ms`),
-      onBytes: (bytes) => exchange.pass('bytesIn', bytes),
-    });
-    if (lines === null)
-      return turnDown(502, 'Cannot read response: the target ended first, expected an answer');
-    if (!lines.ok) return lines;
-    const response = parseResponseHead(lines.value, request.method);
-    if (!response.ok || response.value.status >= 200) return response;
-    // An interim response is no answer yet: a refusal may still follow it.
-    if (request.minor === 1 && !exchange.isOver) exchange.client.write(formatResponseHead(response.value, 1));
-  }
-  return turnDown(502, 'Cannot read response: it puts off its answer again and again, expected one');
-}
+type BodyTerms = { readonly minor: 0 | 1; readonly isQuotable: boolean };
 
-function passResponseBody(exchange: Exchange, framing: Framing, target: Socket, minor: 0 | 1): void {
+function passResponseBody(exchange: Exchange, { framing }: Response, target: Socket, terms: BodyTerms): void {
   const body = newBodyReader(framing, 'response');
   if (body.isDone()) {
     exchange.finish();
@@ -95,10 +72,12 @@ function passResponseBody(exchange: Exchange, framing: Framing, target: Socket, 
     if (!exchange.pass('bytesIn', piece.length)) return [];
     const data = body.read(piece);
     if (!data.ok) {
-      exchange.refuse(data);
+      exchange.cut(
+        terms.isQuotable ? data.why : 'Cannot read body of response: it is malformed, expected HTTP/1.1',
+      );
       return [];
     }
-    return framing.kind === 'chunked' && minor === 1 ? frame(data.value, body.isDone()) : data.value;
+    return framing.kind === 'chunked' && terms.minor === 1 ? frame(data.value, body.isDone()) : data.value;
   });
   target.on('data', () => {
     if (body.isDone()) exchange.finish();

@@ -18,6 +18,10 @@ export type DecisionRecord = {
   readonly why: string;
   /** Why the proxy ended what it had allowed; null when it did not. */
   readonly cut: string | null;
+  /** Whether a tunnel was opened for it. */
+  readonly intercepted: boolean;
+  /** The names of the secrets that were filled in. */
+  readonly secrets: readonly string[];
   readonly bytesIn: number;
   readonly bytesOut: number;
 };
@@ -81,19 +85,31 @@ export class Ledger {
 
   /** Takes a request in, whose body has at least so many bytes, or says which limit is in its way. */
   admitRequest(bodyBytes: number): Refused | null {
-    const { requests, bytesOut, bytesIn } = this.#terms.limits;
+    const { requests } = this.#terms.limits;
     if (this.counts.requests >= requests)
       return refuseLimit('request', `the run has made ${requests}`, 'no more');
-    if (this.counts.bytesIn >= bytesIn || this.counts.bytesOut >= bytesOut)
+    if (this.#left('bytesIn') <= 0 || this.#left('bytesOut') <= 0)
       return refuseLimit('request', 'the run has used up its bytes', 'no more');
-    if (this.counts.bytesOut + bodyBytes > bytesOut)
-      return turnDown(413, `Cannot take request: its body has ${bodyBytes} bytes, expected fewer`);
-    this.counts.requests += 1;
-    return null;
+    const refused = this.refuseBody(bodyBytes);
+    if (refused === null) this.counts.requests += 1;
+    return refused;
+  }
+
+  /** Refuses a body that is known to be too long before its first byte leaves. */
+  refuseBody(bytes: number): Refused | null {
+    if (bytes <= this.#left('bytesOut')) return null;
+    return turnDown(413, `Cannot take request: its body has ${bytes} bytes, expected fewer`);
+  }
+
+  /** How many bytes may still go this way. */
+  #left(way: 'bytesIn' | 'bytesOut'): number {
+    const { limits } = this.#terms;
+    const { bytesIn, bytesOut } = this.counts;
+    return Math.min(limits[way] - this.counts[way], limits.bytes - bytesIn - bytesOut);
   }
 
   /** Opens the record of a request. It is there before anything leaves the machine. */
-  open({ host, port }: EgressRequest, method: string, { verdict, rule, why }: Decision): OpenRecord {
+  open({ host, port, scheme }: EgressRequest, method: string, { verdict, rule, why }: Decision): OpenRecord {
     const record: OpenRecord = {
       atMs: this.#terms.clock.nowMs(),
       host: formatHost(host),
@@ -104,6 +120,9 @@ export class Ledger {
       verdict,
       why,
       cut: null,
+      // In the open https is refused, so it is known of a request only when a tunnel was opened.
+      intercepted: scheme === 'https',
+      secrets: [],
       bytesIn: 0,
       bytesOut: 0,
       isSettled: false,
@@ -127,13 +146,20 @@ export class Ledger {
 
   /** Counts bytes before they are passed on; the sentence says why they must not be. */
   pass(record: OpenRecord, way: 'bytesIn' | 'bytesOut', bytes: number): string | null {
-    const most = this.#terms.limits[way];
-    // Boundary: what is over the limit is not passed on in part, so a run gets no byte more than it was given.
-    if (this.counts[way] + bytes > most)
-      return `Cannot go on: the run has used up its bytes ${way === 'bytesIn' ? 'in' : 'out'}, expected at most ${most}`;
+    // Boundary: what is over a limit is not passed on in part, so a run gets no byte more than it was given.
+    if (bytes > this.#left(way)) return this.#tellUsedUp(way, bytes);
     this.counts[way] += bytes;
     record[way] += bytes;
     return null;
+  }
+
+  #tellUsedUp(way: 'bytesIn' | 'bytesOut', bytes: number): string {
+    const { limits } = this.#terms;
+    const [what, most] =
+      this.counts[way] + bytes > limits[way]
+        ? [way === 'bytesIn' ? 'bytes in' : 'bytes out', limits[way]]
+        : ['bytes in and out together', limits.bytes];
+    return `Cannot go on: the run has used up its ${what}, expected at most ${most}`;
   }
 
   facts(): ProxyFacts {

@@ -3,7 +3,7 @@ export type ProxyLimits = {
   /** Connections of the run that are open at once. */
   readonly connections: number;
   readonly connectionsInAll: number;
-  /** Requests in all, tunnels included. Each makes one record, so this bounds the records as well. */
+  /** Requests in all, tunnels included. Each makes at most one record, so this bounds the records as well. */
   readonly requests: number;
   /** Of the head of one request or response. */
   readonly headBytes: number;
@@ -11,6 +11,8 @@ export type ProxyLimits = {
   readonly bytesIn: number;
   /** From the run to the targets, in all. */
   readonly bytesOut: number;
+  /** Both ways together, in all. */
+  readonly bytes: number;
   /** For a client to send its whole head. */
   readonly headMs: number;
   /** For all attempts to connect to a target together. */
@@ -29,6 +31,7 @@ export const DEFAULT_PROXY_LIMITS: ProxyLimits = {
   headBytes: 65_536,
   bytesIn: 1024 * 1024 * 1024,
   bytesOut: 1024 * 1024 * 1024,
+  bytes: 1024 * 1024 * 1024,
   headMs: 10_000,
   connectMs: 10_000,
   idleMs: 120_000,

@@ -1,21 +1,31 @@
 import type { Server, Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../../core/clock.ts';
 import type { AllowList } from '../allowlist.ts';
 import type { ResolveOptions } from '../resolve.ts';
+import { type BoundSecret, checkSecretValue } from '../secrets.ts';
+import type { Interceptor } from '../tls/interceptor.ts';
 import { newCredentialCheck } from './credential.ts';
+import type { Door } from './door.ts';
 import { Exchange } from './exchange.ts';
 import { type DecisionRecord, Ledger, type ProxyFacts } from './ledger.ts';
 import { fillLimits, type ProxyLimits } from './proxy-limits.ts';
 import { formatRefusal } from './refusal.ts';
-import { type ProxyRun, serve } from './serve.ts';
+import { reset } from './relay.ts';
+import type { ProxyRun } from './run.ts';
+import { serve } from './serve.ts';
 
 /*
  * The HTTP proxy of one run. What comes in is hostile: the clients, the names they ask for, the targets that answer. A
  * connection carries one request, CONNECT or a plain one in absolute form; it is read by a parser that repairs nothing,
  * must carry the token of the run, is decided on by the allow-list before any name is looked up, and goes to an address
- * that was checked. Whatever is wrong with one connection ends that connection and no other. This room never follows a
- * redirect, never looks into a tunnel, never reads a file, and never keeps a connection for a second request.
+ * that was checked. A door stands for one target and knows no proxy protocol; what comes through it is decided on in the
+ * same way. Of a tunnel only the name in its first message is looked at, unless it leads to a host whose tunnels are
+ * opened: then the request inside is one like any other. Whatever is wrong with one connection ends that connection and no
+ * other. This room never follows a redirect, never reads a file, and never keeps a connection for a second request.
  */
+
+export type { Door };
 
 export type ProxyOptions = {
   /** The list of this moment; after a change, `recheck` applies it to what is open. */
@@ -24,6 +34,12 @@ export type ProxyOptions = {
   /** The token of the run: its clients send `run:TOKEN` as basic credentials. */
   readonly credential: string;
   readonly limits?: Partial<ProxyLimits>;
+  /** Filled in where they belong and nowhere else. */
+  readonly secrets?: readonly BoundSecret[];
+  /** Opens the tunnels to some hosts, so that what is asked for inside is decided on. */
+  readonly intercept?: Interceptor;
+  /** Who may say who the target of an opened tunnel is, instead of whom Node trusts. */
+  readonly trust?: SecureContextOptions['ca'];
   readonly clock: Clock;
   readonly onDecision?: (record: DecisionRecord) => void;
 };
@@ -33,6 +49,8 @@ export type Proxy = {
   readonly accept: (socket: Socket) => void;
   /** Takes over a listening socket: all its connections, and its end. */
   readonly listen: (server: Server) => void;
+  /** Takes over a listening socket that stands for one target. Only the run may be able to connect to it. */
+  readonly listenFor: (server: Server, door: Door) => void;
   /** Cuts what the list of this moment does not allow. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
@@ -45,12 +63,15 @@ export function openProxy(options: ProxyOptions): Proxy {
   const limits = fillLimits(options.limits ?? {});
   const ledger = new Ledger({ limits, clock: options.clock, onDecision: options.onDecision });
   const isOfRun = newCredentialCheck(options.credential);
-  const run: ProxyRun = { list: options.list, resolve: options.resolve, isOfRun, limits, ledger };
+  const { list, resolve, secrets = [], intercept: interceptor = null, trust } = options;
+  for (const { value } of secrets) checkSecretValue(value);
+  const run: ProxyRun = { list, resolve, isOfRun, limits, ledger, secrets, interceptor, trust };
   const open = new Set<Exchange>();
   const servers = new Set<Server>();
   let isClosed = false;
 
-  const accept = (client: Socket) => {
+  const receive = (client: Socket, door: Door | null) => {
+    const canAnswer = door === null || door.isHttp;
     // A socket that is gone already would never say so again.
     if (isClosed || client.destroyed) {
       client.destroy();
@@ -60,26 +81,31 @@ export function openProxy(options: ProxyOptions): Proxy {
     const refused = ledger.admitConnection(open.size);
     if (refused !== null) {
       client.on('error', () => {});
-      client.end(formatRefusal(refused), () => client.destroy());
+      if (canAnswer) client.end(formatRefusal(refused), () => client.destroy());
+      else reset(client);
       return;
     }
-    const exchange = new Exchange({ client, ledger, limits, onGone: () => open.delete(exchange) });
+    const onGone = () => open.delete(exchange);
+    const exchange: Exchange = new Exchange({ client, ledger, limits, canAnswer, onGone });
     open.add(exchange);
-    serve(exchange, run).catch(() => {
+    serve(exchange, run, door).catch(() => {
       ledger.counts.faults += 1;
       exchange.cut('Cannot go on: the proxy made a mistake');
     });
   };
 
+  const listenFor = (server: Server, door: Door | null) => {
+    servers.add(server);
+    server.on('connection', (client) => receive(client, door));
+  };
+
   return {
-    accept,
-    listen: (server) => {
-      servers.add(server);
-      server.on('connection', accept);
-    },
+    accept: (client) => receive(client, null),
+    listen: (server) => listenFor(server, null),
+    listenFor,
     recheck: () => {
-      const list = options.list();
-      for (const exchange of open) exchange.recheck(list, options.resolve.own);
+      const now = list();
+      for (const exchange of open) exchange.recheck(now, resolve.own);
     },
     facts: () => ledger.facts(),
     close: () => {

@@ -1,37 +1,72 @@
-import { formatAuthority, formatHost, parseAuthority } from '../authority.ts';
+import { formatAuthority, type Host, parseAuthority } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
-import { DEFAULT_PORTS, parseHttpUrl } from '../http-url.ts';
+import { DEFAULT_PORTS, type HttpUrl, parseHttpUrl, type Scheme } from '../http-url.ts';
 import { type Parsed, quote } from '../parsed.ts';
-import { endToEnd, type Field, formatFields, parseFields, tokensOf, valuesOf } from './fields.ts';
-import { type Framing, formatFraming, framingOf } from './framing.ts';
+import { endToEnd, type Field, parseFields, valuesOf } from './fields.ts';
+import { type Framing, framingOf } from './framing.ts';
+import type { Head } from './head-reader.ts';
 import { found, type Read, turnDown } from './refusal.ts';
 import { parseRequestLine, type RequestLine } from './request-line.ts';
+import { refuseWishes } from './request-wishes.ts';
 
 /*
- * Reads the head of a request to the proxy and writes the head that the target gets. The two share no text but the path
- * and the headers that are meant for the target, and each of those was read; the host and the framing are made anew.
+ * Reads the head of a request. The head that the target gets shares no text with it but the path and the headers that are
+ * meant for the target, and each of those was read; the host and the framing are made anew.
  */
 
 type Common = {
   readonly method: string;
-  /** What the allow-list is asked. Nothing is known of what goes through a tunnel. */
-  readonly asked: EgressRequest;
   /** The value of Proxy-Authorization. */
   readonly credential: string | null;
   readonly minor: 0 | 1;
 };
 
-export type ProxyRequest =
-  | (Common & { readonly kind: 'tunnel' })
-  | (Common & {
-      readonly kind: 'plain';
-      readonly path: string;
-      readonly fields: readonly Field[];
-      readonly framing: Framing;
-    });
+/** Nothing is known of what goes through it but where it leads. */
+export type TunnelRequest = Common & {
+  readonly kind: 'tunnel';
+  readonly asked: EgressRequest;
+};
 
-/** Reads a whole head. What is given can be decided on and, if it is plain, be passed on. */
-export function parseRequestHead([first, ...others]: readonly [string, ...string[]]): Read<ProxyRequest> {
+export type PlainRequest = Common & {
+  readonly kind: 'plain';
+  readonly asked: EgressRequest & { readonly scheme: Scheme };
+  readonly path: string;
+  readonly fields: readonly Field[];
+  readonly framing: Framing;
+};
+
+export type ProxyRequest = TunnelRequest | PlainRequest;
+
+/** The one place that a connection leads to, whatever is asked for on it. */
+export type Site = { readonly scheme: Scheme; readonly host: Host; readonly port: number };
+
+type Lines = Head['lines'];
+type Parts = {
+  readonly line: RequestLine;
+  readonly fields: readonly Field[];
+  readonly framing: Framing;
+  readonly credential: string | null;
+};
+
+/** Reads a whole head that was sent to a proxy. What is given can be decided on and, if it is plain, be passed on. */
+export function parseRequestHead(lines: Lines): Read<ProxyRequest> {
+  const parts = readParts(lines);
+  if (!parts.ok) return parts;
+  if (parts.value.line.method === 'CONNECT') return readTunnel(parts.value);
+  const url = readAbsolute(parts.value.line.rawTarget);
+  if (!url.ok) return url;
+  return readPlain(parts.value, url.value, { hostPort: DEFAULT_PORTS.http, instead: 'CONNECT' });
+}
+
+/** Reads a whole head that was sent to a site itself. It is for that site or it is refused. */
+export function parseSiteHead(lines: Lines, site: Site): Read<PlainRequest> {
+  const parts = readParts(lines);
+  if (!parts.ok) return parts;
+  const url = readAt(site, parts.value.line);
+  return url.ok ? readPlain(parts.value, url.value, { hostPort: site.port, instead: 'no upgrade' }) : url;
+}
+
+function readParts([first, ...others]: Lines): Read<Parts> {
   const line = parseRequestLine(first);
   if (!line.ok) return line;
   const fields = parseFields(others, 'request');
@@ -42,17 +77,11 @@ export function parseRequestHead([first, ...others]: readonly [string, ...string
   if (credentials.length > 1)
     return turnDown(400, 'Cannot use request: it has more than one Proxy-Authorization, expected one');
   const [credential = null] = credentials;
-  return line.value.method === 'CONNECT'
-    ? readTunnel(line.value, fields.value, framing.value, credential)
-    : readPlain(line.value, fields.value, framing.value, credential);
+  return found({ line: line.value, fields: fields.value, framing: framing.value, credential });
 }
 
-function readTunnel(
-  { method, rawTarget, minor }: RequestLine,
-  fields: readonly Field[],
-  framing: Framing,
-  credential: string | null,
-): Read<ProxyRequest> {
+function readTunnel({ line, fields, framing, credential }: Parts): Read<TunnelRequest> {
+  const { method, rawTarget, minor } = line;
   const target = ofClient(parseAuthority(rawTarget));
   if (!target.ok) return target;
   const { host, port } = target.value;
@@ -61,34 +90,55 @@ function readTunnel(
   if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.bytes > 0))
     return refuseTarget(rawTarget, 'CONNECT has a body', 'none');
   const asked = { host, port };
-  const wrong = problemWithHost(fields, asked, { minor, defaultPort: port });
+  const wrong = problemWithHost(fields, asked, { minor, hostPort: port });
   if (wrong !== null) return refuseTarget(rawTarget, wrong, formatAuthority(host, port));
   return found({ kind: 'tunnel', method, asked, credential, minor });
 }
 
-function readPlain(
-  { method, rawTarget, minor }: RequestLine,
-  fields: readonly Field[],
-  framing: Framing,
-  credential: string | null,
-): Read<ProxyRequest> {
+function readAbsolute(rawTarget: string): Read<HttpUrl> {
   if (rawTarget.startsWith('/') || rawTarget === '*')
     return refuseTarget(rawTarget, 'it has no host and this is a proxy, not a server', '"http://host/…"');
   if (/^https:/i.test(rawTarget)) return refuseTarget(rawTarget, 'it is sent in the open', 'CONNECT');
-  const url = ofClient(parseHttpUrl(rawTarget));
-  if (!url.ok) return url;
-  const { host, port, scheme, path } = url.value;
+  return ofClient(parseHttpUrl(rawTarget));
+}
+
+function readAt({ scheme, host, port }: Site, { method, rawTarget }: RequestLine): Read<HttpUrl> {
+  const here = formatAuthority(host, port);
+  const refuse = () =>
+    refuseTarget(
+      rawTarget,
+      `this connection leads to ${quote(here)} alone`,
+      `"/…" or "${scheme}://${here}/…"`,
+    );
+  if (method === 'CONNECT') return refuse();
+  const raw = rawTarget.startsWith('/') ? `${scheme}://${here}${rawTarget}` : rawTarget;
+  const url = parseHttpUrl(raw);
+  if (!url.ok) return rawTarget.startsWith('/') ? turnDown(400, url.why) : refuse();
+  // Boundary: whoever may speak to one site may not speak to another over the same connection.
+  const isHere = url.value.scheme === scheme && formatAuthority(url.value.host, url.value.port) === here;
+  return isHere ? url : refuse();
+}
+
+type PlainTerms = { readonly hostPort: number; readonly instead: string };
+
+function readPlain(
+  { line, fields, framing, credential }: Parts,
+  { host, port, scheme, path }: HttpUrl,
+  { hostPort, instead }: PlainTerms,
+): Read<PlainRequest> {
+  const { method, minor, rawTarget } = line;
   const asked = { host, port, scheme, method, path };
-  const wrong = problemWithHost(fields, asked, { minor, defaultPort: DEFAULT_PORTS.http });
+  const wrong = problemWithHost(fields, asked, { minor, hostPort });
   if (wrong !== null) return refuseTarget(rawTarget, wrong, formatAuthority(host, port));
-  const refused = refuseWishes(fields);
+  const refused = refuseWishes(fields, instead);
   if (!refused.ok) return refused;
   const passed = endToEnd(fields, 'request');
   if (!passed.ok) return passed;
   return found({ kind: 'plain', method, asked, credential, minor, path, fields: passed.value, framing });
 }
 
-type HostTerms = { readonly minor: 0 | 1; readonly defaultPort: number };
+/** The port is the one of a Host header that names none. */
+type HostTerms = { readonly minor: 0 | 1; readonly hostPort: number };
 
 /** Boundary: a server picks its site by the Host header, so it has to be the host that is decided on. */
 function problemWithHost(fields: readonly Field[], asked: EgressRequest, terms: HostTerms): string | null {
@@ -96,45 +146,10 @@ function problemWithHost(fields: readonly Field[], asked: EgressRequest, terms: 
   if (second !== undefined) return 'it has more than one Host header';
   if (raw === undefined) return terms.minor === 0 ? null : 'it has no Host header';
   const named = parseAuthority(raw);
-  const port = named.ok ? (named.value.port ?? terms.defaultPort) : 0;
+  const port = named.ok ? (named.value.port ?? terms.hostPort) : 0;
   const isSame =
     named.ok && formatAuthority(named.value.host, port) === formatAuthority(asked.host, asked.port);
   return isSame ? null : `its Host header is ${quote(raw)}`;
-}
-
-/** Refuses what a client asks of this proxy and does not get. */
-function refuseWishes(fields: readonly Field[]): Read<null> {
-  const upgrades = tokensOf(fields, 'upgrade', 'request');
-  if (!upgrades.ok) return refuseUpgrade(valuesOf(fields, 'upgrade').join(', '));
-  // A client that offers h2c goes on with HTTP/1.1 when the offer is dropped; with any other it would not.
-  const upgrade = upgrades.value.find((each) => each !== 'h2c');
-  if (upgrade !== undefined) return refuseUpgrade(upgrade);
-  const expected = valuesOf(fields, 'expect').join(', ');
-  if (expected !== '' && expected.toLowerCase() !== '100-continue')
-    return turnDown(417, `Cannot meet ${quote(expected)}: it is not known, expected "100-continue"`);
-  return found(null);
-}
-
-function refuseUpgrade(to: string) {
-  return turnDown(501, `Cannot upgrade to ${quote(to)}: the request is a plain one, expected CONNECT`);
-}
-
-/** The head that a target gets. It says that the connection ends after the response, so none is used for a second. */
-export function formatRequestHead(request: ProxyRequest & { readonly kind: 'plain' }): Buffer {
-  const { host, port } = request.asked;
-  const named = port === DEFAULT_PORTS.http ? bracketed(formatHost(host)) : formatAuthority(host, port);
-  const parts = [
-    `${request.method} ${request.path} HTTP/1.1\r\n`,
-    `Host: ${named}\r\n`,
-    formatFields(request.fields),
-    formatFraming(request.framing),
-    'Connection: close\r\n\r\n',
-  ];
-  return Buffer.from(parts.join(''), 'latin1');
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 function ofClient<T>(parsed: Parsed<T>): Read<T> {

@@ -32,20 +32,20 @@ export function processTier(found: ProcessFindings): CommandTier {
     name: 'b',
     executor: `palisade-launcher@${launcherSha256}`,
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
-    plan: (terms, { cgroups, asRoot }) => {
+    plan: (terms, { cgroups, asRoot, pass }) => {
       const plan = planB(terms, {
-        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot },
+        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot, pass },
         seccomp: filters[filterOfB(terms)],
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
         isReachable: asRoot === null || found.isReachable(terms.workspace),
       });
       if (!plan.ok) return plan;
-      const { words, told, descriptors, expected } = plan;
+      const { words, told, descriptors, network, expected } = plan;
       const missing: CommandPlan['missing'] = (facts) =>
         missingFact(facts, expected.equal) ??
         sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
         (expected.landlock && facts.landlock === '0' ? 'Landlock is off, expected it on' : null);
-      return { ok: true, words, args: [], told, descriptors, missing };
+      return { ok: true, words, args: [], told, descriptors, network, missing };
     },
   };
 }

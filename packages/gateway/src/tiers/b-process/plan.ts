@@ -5,6 +5,8 @@
  * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { ProcessTerms } from '../../core/process.ts';
+import { hasNetwork, type NetworkPlan, networkWords, planNetwork } from '../network/plan.ts';
+import { type NetworkPass, networkVariables } from '../network/variables.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
 import {
   type AsRoot,
@@ -26,6 +28,8 @@ export type ProcessHost = {
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
   readonly asRoot: AsRoot | null;
+  /** For a run that has a network. */
+  readonly pass: NetworkPass;
   /** Whether the user of commands can walk to the workspace; only asked where that is another user. */
   readonly isReachable: boolean;
   /** Threads that the user of the run has now; the kernel counts them all when there are no namespaces. */
@@ -40,7 +44,8 @@ export type ProcessDescriptor =
   | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
   | { readonly role: 'workspace' }
   | { readonly role: 'map'; readonly asRoot: AsRoot }
-  | { readonly role: 'cgroup'; readonly index: number };
+  | { readonly role: 'cgroup'; readonly index: number }
+  | { readonly role: 'handles'; readonly count: number };
 
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
 export type ProcessExpectation = {
@@ -57,6 +62,7 @@ export type ProcessPlan = {
   /** What it is told then. */
   readonly told: readonly string[];
   readonly descriptors: readonly ProcessDescriptor[];
+  readonly network: NetworkPlan | null;
   readonly expected: ProcessExpectation;
 };
 
@@ -72,7 +78,7 @@ export const FILTERS_B = {
 
 /** Which filter a run gets; with no network at all nothing else in this tier would stop its sockets. */
 export function filterOfB(terms: ProcessTerms): keyof typeof FILTERS_B {
-  return terms.egress === 'strict' ? 'local' : 'inet';
+  return terms.egress === 'strict' && !hasNetwork(terms) ? 'local' : 'inet';
 }
 
 /** Turns checked terms into the words of the launcher, or refuses; what it returns holds every limit of the terms. */
@@ -82,28 +88,32 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     checkIdentity(host.asRoot) ??
     checkFilter(host.seccomp) ??
     checkProtection(terms) ??
+    checkNetwork(terms, host) ??
     checkWalls(terms, host);
   if (refusal !== null) return refusal;
 
-  const descriptors = listDescriptors(host);
+  // Names lead to no doors in this tier: its runs have the files of the host.
+  const network = planNetwork(terms, false);
+  const descriptors = listDescriptors(host, network);
   const standing = standingOf(host);
   const words = [
     'mode=run',
     ...descriptorWords(descriptors),
     ...identityOf(host, descriptors),
     ...(host.hasNamespaces ? ['ns=1'] : []),
+    ...(network === null ? [] : networkWords(network, numberOf('handles', descriptors))),
   ];
   const told = [
     ...limitWords(terms.limits, standing),
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
-    ...environmentWords(terms.env),
+    ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),
     'facts=1',
     '--',
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, told, descriptors, expected: expectation(terms, host, standing) };
+  return { ok: true, words, told, descriptors, network, expected: expectation(terms, host, standing) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -112,6 +122,22 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
   return unenforceable(
     `Cannot protect "${first}": tier B lets a run write to all of its workspace, expected no protected paths`,
     'Run the command in tier C, or leave the protection to the list of changes after the run.',
+  );
+}
+
+/** Boundary: what holds a list of hosts is a network of the run's own; without one there is nothing to hold it with. */
+function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
+  if (!hasNetwork(terms)) return null;
+  if (!host.hasNamespaces) {
+    return unenforceable(
+      'Cannot hold the network to a list of hosts in tier B: there are no user namespaces here, expected a network of its own for the run',
+      'Allow user namespaces, run the command in tier C, or ask for no hosts.',
+    );
+  }
+  if (host.pass.trusted === null) return null;
+  return unenforceable(
+    'Cannot open TLS in tier B: its runs trust the certificates of the host, expected a tier with files of its own',
+    'Run the command in tier C, or take its hosts out of `process.egress_intercept`.',
   );
 }
 
@@ -130,7 +156,7 @@ function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null 
   );
 }
 
-function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
+function listDescriptors(host: ProcessHost, network: NetworkPlan | null): readonly ProcessDescriptor[] {
   const cgroups = Array.from(
     { length: host.cgroupDescriptors },
     (_, index) => ({ role: 'cgroup', index }) as const,
@@ -138,21 +164,27 @@ function listDescriptors(host: ProcessHost): readonly ProcessDescriptor[] {
   const { asRoot } = host;
   const workspace = asRoot === null ? [] : [{ role: 'workspace' } as const, { role: 'map', asRoot } as const];
   const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
-  return [{ role: 'status' }, { role: 'control' }, { role: 'words' }, seccomp, ...workspace, ...cgroups];
+  const handles = network === null ? [] : [{ role: 'handles', count: network.listeners.length } as const];
+  const all = [{ role: 'status' }, { role: 'control' }, { role: 'words' }, seccomp] as const;
+  return [...all, ...workspace, ...cgroups, ...handles];
 }
+
+const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(['workspace', 'map', 'handles']);
 
 function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
   return descriptors.flatMap(({ role }, index) =>
-    role === 'workspace' || role === 'map' ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
+    NAMED_ELSEWHERE.has(role) ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
   );
 }
 
 function identityOf({ asRoot }: ProcessHost, descriptors: readonly ProcessDescriptor[]): readonly string[] {
   if (asRoot === null) return [];
-  const numberOf = (wanted: string) =>
-    FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
-  const numbers = { workspaceFd: numberOf('workspace'), mapFd: numberOf('map') };
+  const numbers = { workspaceFd: numberOf('workspace', descriptors), mapFd: numberOf('map', descriptors) };
   return [...identityWords(asRoot, numbers), 'chdir=1'];
+}
+
+function numberOf(wanted: ProcessDescriptor['role'], descriptors: readonly ProcessDescriptor[]): number {
+  return FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
 }
 
 function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {
@@ -167,7 +199,7 @@ function landlockWords(terms: ProcessTerms, host: ProcessHost): readonly string[
 
 /** Landlock takes TCP away as well, so it can only stand in where the run was to have no network. */
 function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
-  return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict';
+  return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict' && !hasNetwork(terms);
 }
 
 function standingOf(host: ProcessHost): Standing {
@@ -180,8 +212,16 @@ function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing)
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {
-    equal: { ...ids, nnp: '1', seccomp: '2', ...limitFacts(terms.limits, standing) },
-    newNamespaces: host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : [],
+    equal: {
+      ...ids,
+      ...{ nnp: '1', seccomp: '2' },
+      ...(hasNetwork(terms) ? { interfaces: 'lo' } : {}),
+      ...limitFacts(terms.limits, standing),
+    },
+    newNamespaces: [
+      ...(host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : []),
+      ...(hasNetwork(terms) ? ['net'] : []),
+    ],
     landlock: usesLandlock(terms, host),
   };
 }

@@ -1,3 +1,4 @@
+import type { NetworkPlan } from '../network/plan.ts';
 import { JAIL_HOME, JAIL_HOST, JAIL_ID } from './root.table.ts';
 
 /** A file that is made up for the jail. */
@@ -5,8 +6,15 @@ export type EtcFile = { readonly path: string; readonly text: string };
 
 const NOBODY_ID = 65534;
 
-/** The /etc of a jail: one user, one group, this host alone, and no service to ask for more. */
-export const ETC_FILES: readonly EtcFile[] = [
+/** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no service to ask for more. */
+export function etcFiles(names: NetworkPlan['names']): readonly EtcFile[] {
+  const doors = names.map(({ address, name }) => `${address} ${name}`);
+  return [...ETC_FILES, { path: '/etc/hosts', text: lines(...OWN_HOST, ...doors) }];
+}
+
+const OWN_HOST = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
+
+const ETC_FILES: readonly EtcFile[] = [
   {
     path: '/etc/passwd',
     text: lines(
@@ -18,10 +26,6 @@ export const ETC_FILES: readonly EtcFile[] = [
   {
     path: '/etc/group',
     text: lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`),
-  },
-  {
-    path: '/etc/hosts',
-    text: lines(`127.0.0.1 localhost ${JAIL_HOST}`, `::1 localhost ip6-localhost ip6-loopback`),
   },
   {
     path: '/etc/nsswitch.conf',

@@ -5,8 +5,9 @@
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
 import { ancestorsOf, isWithin } from '../../core/within.ts';
+import type { NetworkPlan } from '../network/plan.ts';
 import type { AsRoot } from '../plan/launcher-words.ts';
-import { ETC_FILES } from './etc-files.ts';
+import { type EtcFile, etcFiles } from './etc-files.ts';
 import { listReadOnly, type WorkspacePlace } from './places.ts';
 import { ETC_BINDS, JAIL_HOME, JAIL_LAUNCHER, JAIL_SHM, JAIL_TMP } from './root.table.ts';
 
@@ -31,6 +32,8 @@ export type JailDescriptor =
   /** A path in the workspace, opened without following a link, or the run is refused. */
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
   | { readonly role: 'cgroup'; readonly index: number }
+  /** Where the listeners of its network come from. */
+  | { readonly role: 'handles'; readonly count: number }
   /** A user namespace that maps the owner of the workspace to the user of the run. */
   | { readonly role: 'map'; readonly asRoot: AsRoot };
 
@@ -49,12 +52,10 @@ export function systemOptions(roots: readonly HostPath[]): readonly string[] {
 /** An /etc that is made up, and the few files of the host's that tools need. */
 export function etcOptions(
   etc: readonly HostPath[],
-  sharesNetwork: boolean,
+  { sharesNetwork, names }: { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] },
   allot: Allot,
 ): readonly string[] {
-  const made = ETC_FILES.flatMap(({ path, text }) => {
-    return ['--perms', '0444', '--file', String(allot({ role: 'bytes', path, text })), path];
-  });
+  const made = etcFiles(names).flatMap((file) => fileOptions(file, allot));
   const shown = ETC_BINDS.filter(({ network }) => sharesNetwork || !network).map(({ path }) => String(path));
   const bound = etc
     .filter(({ path }) => shown.includes(path))
@@ -65,6 +66,11 @@ export function etcOptions(
         : ['--ro-bind', path, path],
     );
   return [...made, ...bound];
+}
+
+/** A file that is made up and cannot be changed. */
+export function fileOptions({ path, text }: EtcFile, allot: Allot): readonly string[] {
+  return ['--perms', '0444', '--file', String(allot({ role: 'bytes', path, text })), path];
 }
 
 /** /proc, /dev and the places in memory, which together never hold more than the memory of the run. */

@@ -2,7 +2,7 @@
 import type { ProcessTerms } from '../../core/process.ts';
 import { ancestorsOf, isWithin } from '../../core/within.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
-import { ETC_FILES } from './etc-files.ts';
+import { etcFiles } from './etc-files.ts';
 import { ETC_BINDS, JAIL_PLACES, JAIL_WORKSPACE, SYSTEM_ROOTS } from './root.table.ts';
 
 /** The workspace inside: its place, and the path of old that leads there where its own path is taken. */
@@ -68,7 +68,7 @@ function isSystem(path: string): boolean {
 
 function findCovered(path: string): string | undefined {
   const places = [...SYSTEM_ROOTS, ...JAIL_PLACES].filter((place) => place.path !== '/etc');
-  const files = [...ETC_FILES, ...ETC_BINDS];
+  const files = [...etcFiles([]), ...ETC_BINDS];
   // A single file of /etc may be shown beside those that are made up.
   const covered = isWithin('/etc', path) ? '/etc' : files.find((file) => overlap(file.path, path))?.path;
   return covered ?? places.find((place) => overlap(place.path, path))?.path;

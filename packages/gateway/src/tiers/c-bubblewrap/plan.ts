@@ -6,6 +6,8 @@
  * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { ProcessTerms } from '../../core/process.ts';
+import { type NetworkPlan, networkWords, planNetwork } from '../network/plan.ts';
+import { type NetworkPass, networkVariables, TRUST_FILE } from '../network/variables.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
 import { type AsRoot, environmentWords, identityWords, limitWords } from '../plan/launcher-words.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
@@ -26,6 +28,8 @@ export type JailHost = {
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
+  /** For a run that has a network. */
+  readonly pass: NetworkPass;
   /** Null only when the gateway is not root. */
   readonly asRoot: AsRoot | null;
   /** Which of SYSTEM_ROOTS exist. */
@@ -43,6 +47,7 @@ export type JailPlan = {
   /** The words of the launcher inside: all that is the command's and not the jail's. */
   readonly told: readonly string[];
   readonly descriptors: readonly mounts.JailDescriptor[];
+  readonly network: NetworkPlan | null;
   /** Where the workspace is inside. */
   readonly workspace: string;
   readonly expected: JailExpectation;
@@ -71,13 +76,20 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
   const descriptors: mounts.JailDescriptor[] = [];
   const allot: mounts.Allot = (descriptor) => FIRST_DESCRIPTOR - 1 + descriptors.push(descriptor);
   const argsFd = allot({ role: 'args' });
+  const network = planNetwork(terms, true);
+  const { trusted } = host.pass;
   const args = [
-    ...namespaceOptions(terms, host),
+    ...namespaceOptions(terms, host, network),
     // Nothing of the jail but its launcher has no variables: the command's come with its words.
     '--clearenv',
     ...['--seccomp', String(allot({ role: 'seccomp', bytes: host.seccomp }))],
     ...mounts.systemOptions(host.systemRoots),
-    ...mounts.etcOptions(host.etc, terms.egress !== 'strict', allot),
+    ...mounts.etcOptions(
+      host.etc,
+      { sharesNetwork: terms.egress !== 'strict', names: network?.names ?? [] },
+      allot,
+    ),
+    ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, allot)),
     ...mounts.memoryOptions(terms.limits.memoryBytes),
     ...mounts.launcherOptions(allot),
     ...mounts.bindOptions(terms, place, allot),
@@ -91,41 +103,52 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...limitWords(terms.limits, standing),
     ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`],
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
-    ...environmentWords(insideEnvironment(terms.env)),
+    ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
     ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
   return {
     ok: true,
     words: [
-      ...outerWords(host, descriptors, allot),
+      ...outerWords(host, { descriptors, network }, allot),
       ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
     ],
     args,
     told,
     descriptors,
+    network,
     workspace: place.inside,
     expected: expectation(terms, place.inside, standing),
   };
 }
 
-function namespaceOptions(terms: ProcessTerms, host: JailHost): readonly string[] {
+/** A network with listeners is made before bubblewrap, which cannot have them; it stays in that one. */
+function namespaceOptions(
+  terms: ProcessTerms,
+  host: JailHost,
+  network: NetworkPlan | null,
+): readonly string[] {
   return [
     ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
-    ...(terms.egress === 'strict' ? ['--unshare-net'] : []),
+    ...(terms.egress === 'strict' && network === null ? ['--unshare-net'] : []),
     ...(host.bwrapOptions.includes('--disable-userns') ? ['--disable-userns'] : []),
     ...['--uid', String(JAIL_ID), '--gid', String(JAIL_ID), '--hostname', JAIL_HOST],
     ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--as-pid-1'],
   ];
 }
 
-function insideEnvironment(env: ProcessTerms['env']): ProcessTerms['env'] {
-  return { PATH: JAIL_PATH, ...env, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
+function insideEnvironment(
+  env: ProcessTerms['env'],
+  network: NetworkPlan | null,
+  pass: NetworkPass,
+): ProcessTerms['env'] {
+  const ofNetwork = network === null ? {} : networkVariables(network, pass);
+  return { PATH: JAIL_PATH, ...env, ...ofNetwork, HOME: JAIL_HOME, TMPDIR: JAIL_TMP };
 }
 
-/** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace. */
+/** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */
 function outerWords(
   host: JailHost,
-  descriptors: readonly mounts.JailDescriptor[],
+  { descriptors, network }: Pick<JailPlan, 'descriptors' | 'network'>,
   allot: mounts.Allot,
 ): readonly string[] {
   const keep = descriptors.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
@@ -141,8 +164,12 @@ function outerWords(
         });
   const indices = Array.from({ length: host.cgroupDescriptors }, (_, index) => index);
   const groups = indices.map((index) => `cgroup=${allot({ role: 'cgroup', index })}`);
+  const listeners =
+    network === null
+      ? []
+      : networkWords(network, allot({ role: 'handles', count: network.listeners.length }));
   // It says on it only why it failed; the launcher inside says the rest.
-  return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...keep];
+  return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...listeners, ...keep];
 }
 
 function checkHost(host: JailHost): PlanRefusal | null {

@@ -5,6 +5,7 @@
  */
 import type { LimitName, ProcessLimits, ProcessTerms } from '../../core/process.ts';
 import { isWithin } from '../../core/within.ts';
+import { hasNetwork } from '../network/plan.ts';
 import { checkTerms } from '../plan/check-terms.ts';
 import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
 import { canonicalPath, PLAIN_PATH, profileText } from './profile.ts';
@@ -40,7 +41,10 @@ export function planSeatbelt(terms: ProcessTerms, host: SeatbeltHost): SeatbeltP
   const workspace = canonicalPath(terms.workspace);
   const readOnly = terms.readOnly.map(canonicalPath);
   const refusal =
-    checkTerms(terms) ?? checkProtected(terms) ?? checkPlaces(terms, { workspace, readOnly, temporary });
+    checkTerms(terms) ??
+    checkProtected(terms) ??
+    checkNetwork(terms) ??
+    checkPlaces(terms, { workspace, readOnly, temporary });
   if (refusal !== null) return refusal;
   const { protectedPaths, limits, egress } = terms;
   const hasNetwork = egress !== 'strict';
@@ -69,6 +73,15 @@ function limitLine({ cpuMs, fileBytes, openFiles }: ProcessLimits): string {
     '-c 0',
   ];
   return [...wishes.map((wish) => `ulimit ${wish}`), 'umask 022', 'exec "$@"'].join(' && ');
+}
+
+/** Boundary: a profile knows addresses and no names, so it cannot hold a list of hosts. */
+function checkNetwork(terms: ProcessTerms): PlanRefusal | null {
+  if (!hasNetwork(terms)) return null;
+  return unenforceable(
+    'Cannot hold the network to a list of hosts: Seatbelt gives a run no network of its own, expected Linux for that',
+    'Run palisade on Linux, or ask for no hosts.',
+  );
 }
 
 function checkProtected({ protectedPaths }: ProcessTerms): PlanRefusal | null {

@@ -20,7 +20,9 @@ export type Descriptor =
       readonly gid: number;
     }
   /** What is written there, and when, is the matter of whoever starts the child. */
-  | { readonly kind: 'later' };
+  | { readonly kind: 'later' }
+  /** So many listening sockets come back from there; only the starter can take them. */
+  | { readonly kind: 'handles'; readonly count: number };
 
 /** What a child finds, and how far it may go. */
 export type ChildTerms = {
@@ -116,6 +118,8 @@ function numberOf(descriptor: Descriptor): number {
       return descriptor.fd;
     case 'read':
       return descriptor.maxBytes;
+    case 'handles':
+      return descriptor.count;
     case 'map':
       return Math.min(descriptor.owner.uid, descriptor.owner.gid, descriptor.uid, descriptor.gid);
     default:

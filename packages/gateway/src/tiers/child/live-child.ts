@@ -1,3 +1,4 @@
+import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ChildEnd } from './child-plan.ts';
 
@@ -15,6 +16,8 @@ export type LiveChild = {
   readonly stderr: Duplex | null;
   /** Our end of each descriptor of the plan; null where we have none. */
   readonly ends: readonly (End | null)[];
+  /** The listening sockets that it was to make, once all are there; null when it ended before. */
+  readonly servers: Promise<readonly Server[] | null>;
   /** Settles when it has ended, and never rejects; what was left of its group has been killed by then. */
   readonly exited: Promise<Exit>;
   /** Kills its whole group. */

@@ -9,7 +9,7 @@ const FIRST_DESCRIPTOR = 3;
 /** A child of this very process. Some failures to start are names given here, others are its exit. */
 export function spawnChild(plan: ChildPlan): LiveChild | string {
   const [argv0 = plan.file, ...args] = plan.args;
-  if (plan.descriptors.some(({ kind }) => kind === 'map')) return 'ENOTSUP';
+  if (plan.descriptors.some(({ kind }) => kind === 'map' || kind === 'handles')) return 'ENOTSUP';
   try {
     const child = spawn(plan.file, args, {
       argv0,
@@ -50,6 +50,7 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
   return {
     ...{ stdin: socket(0), stdout: socket(1), stderr: socket(2), ends },
     exited: exitOf(child),
+    servers: Promise.resolve([]),
     kill: () => {
       // Boundary: a child that never started has the number 0 for Node, whose signal then reaches our own process group.
       if (child.pid === undefined) return;

@@ -124,6 +124,8 @@ function kindWord(descriptor: Descriptor): string {
       return `map:${descriptor.owner.uid}:${descriptor.owner.gid}:${descriptor.uid}:${descriptor.gid}`;
     case 'read':
       return 'out';
+    case 'handles':
+      return 'handles';
     case 'hold':
     case 'later':
       return 'in';

@@ -9,6 +9,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { isSoundStart, type StartPlan } from './child-plan.ts';
+import { HandedServers, handedServer } from './handed-servers.ts';
 import { heldEnd } from './held-end.ts';
 import { type End, type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
 import { exactly } from './spawn-child.ts';
@@ -24,6 +25,7 @@ import {
 } from './starter-frames.ts';
 
 const REQUESTS = 3;
+const HANDLES = 4;
 const STANDARD_STREAMS = 3;
 /** A starter that says nothing for so long is given up, with all that it has started. */
 const PATIENCE_MS = 10_000;
@@ -66,6 +68,7 @@ type Run = {
   readonly answer: (child: LiveChild | string) => void;
   readonly exited: Promise<Exit>;
   readonly end: (exit: Exit) => void;
+  readonly servers: HandedServers;
   /** Null before it was started. */
   pid: number | null;
 };
@@ -81,16 +84,18 @@ class Link {
   #rest = '';
 
   constructor(launcher: string) {
-    const words = ['mode=serve', `requests=${REQUESTS}`];
+    const words = ['mode=serve', `requests=${REQUESTS}`, `handles=${HANDLES}`];
     this.#process = spawn(launcher, words, {
       argv0: 'palisade-launcher',
       cwd: '/',
       env: exactly({}),
       // Out of reach of signals to the terminal's group: it ends when its runs have ended, and not before.
       detached: true,
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#process.once('error', (error) => this.#onGone(errorName(error)));
+    this.#process.on('message', (message, handle) => this.#onHandle(message, handle));
+    this.#process.channel?.unref();
     const socket = this.#process.stdio?.[REQUESTS];
     // Where descriptors ran out, Node leaves the list away.
     if (!(socket instanceof Duplex)) throw Object.assign(new Error('no descriptors'), { code: 'EMFILE' });
@@ -116,7 +121,9 @@ class Link {
       const exited = new Promise<Exit>((settle) => {
         end = settle;
       });
-      this.#runs.set(id, { plan, answer, exited, end, pid: null });
+      const servers = new HandedServers(listenersOf(plan));
+      void exited.then(() => servers.close());
+      this.#runs.set(id, { plan, answer, exited, end, servers, pid: null });
       this.#holdOpen(true);
       this.#socket.write(request);
     });
@@ -156,13 +163,25 @@ class Link {
       return;
     }
     if (reply.kind === 'failed') run.answer(reply.error);
-    else run.end(reply.exit);
+    run.end(reply.kind === 'failed' ? GONE : reply.exit);
     this.#runs.delete(reply.id);
     if (this.#runs.size === 0) this.#holdOpen(false);
   }
 
+  #onHandle(message: unknown, handle: unknown): void {
+    const handed = handedServer(message, handle);
+    // It is ours, and a message that makes no sense is a bug.
+    if (handed === null) {
+      this.close();
+      return;
+    }
+    const run = this.#runs.get(handed.run);
+    if (run === undefined) handed.server.close();
+    else run.servers.take(handed.index, handed.server);
+  }
+
   /** Opens our ends where the starter has them, and makes a child of them. */
-  #take(id: number, { plan, exited }: Run, numbers: readonly number[]): LiveChild | string {
+  #take(id: number, { plan, exited, servers }: Run, numbers: readonly number[]): LiveChild | string {
     const left = [...numbers];
     const opened: (End | null)[] = [];
     // Boundary: the number of a process that was waited for may be another's by now.
@@ -182,7 +201,7 @@ class Link {
     };
     return {
       ...{ stdin: stdin ?? null, stdout: stdout ?? null, stderr: stderr ?? null },
-      ...{ ends: opened.slice(STANDARD_STREAMS), exited, kill },
+      ...{ ends: opened.slice(STANDARD_STREAMS), exited, kill, servers: servers.all },
     };
   }
 
@@ -237,4 +256,8 @@ class Link {
       socket?.unref();
     }
   }
+}
+
+function listenersOf({ descriptors }: StartPlan): number {
+  return descriptors.reduce((sum, each) => sum + (each.kind === 'handles' ? each.count : 0), 0);
 }

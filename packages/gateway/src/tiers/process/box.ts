@@ -3,6 +3,7 @@
  * it that waits to be told what to run. So a box can stand ready for a command that nobody has asked for yet. Whoever
  * opens one uses it once, or gives it back.
  */
+import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
@@ -11,6 +12,8 @@ import { endsOf, type LiveChild } from '../child/live-child.ts';
 import { attendChild, type ChildEnd, type StartChild, unstarted } from '../child/start-child.ts';
 import { wordsBytes } from '../child/starter-frames.ts';
 import { lastWordIn } from '../child/status.ts';
+import type { NetworkPlan } from '../network/plan.ts';
+import type { NetworkPass } from '../network/variables.ts';
 import { identityOf } from './box-identity.ts';
 import type { CommandPlan, CommandTier } from './command-plan.ts';
 import { openDescriptors } from './descriptors.ts';
@@ -26,6 +29,9 @@ export type BoxKit = {
   /** The user of runs where the gateway is root; null where it is not. */
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
 };
+
+/** What serves the listeners of a run, once they are there. */
+export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => void;
 
 export type Box = {
   readonly child: LiveChild | { readonly error: string };
@@ -44,6 +50,7 @@ type Wish = {
   readonly id: string;
   readonly terms: ProcessTerms;
   readonly held: HeldWorkspace;
+  readonly pass: NetworkPass;
   /** It is for whoever asks next. */
   readonly isSpare?: true;
 };
@@ -51,11 +58,11 @@ type Wish = {
 /** The plan of a command in this place, or a refusal that is thrown. */
 export function demandPlan(
   tier: CommandTier,
-  { terms, held }: Omit<Wish, 'id'>,
+  { terms, held, pass }: Omit<Wish, 'id'>,
   { runAs, cgroups }: Pick<BoxKit, 'runAs'> & { readonly cgroups: number },
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
-  const plan = tier.plan(terms, { cgroups, asRoot });
+  const plan = tier.plan(terms, { cgroups, asRoot, pass });
   if (plan.ok) return plan;
   throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
 }
@@ -101,17 +108,28 @@ export async function openBox(
   }
 }
 
+export type BoxRun = { readonly plan: CommandPlan; readonly terms: ProcessTerms; readonly serve: Serve };
+
 /** Lets the command of the plan begin in its box, and attends it to its end. */
 export function runInBox(
   { child, descriptors, wordsIndex }: Box,
-  { plan, terms }: { readonly plan: CommandPlan; readonly terms: ProcessTerms },
+  { plan, terms, serve }: BoxRun,
   watch: ChildWatch,
 ): Promise<ChildEnd> {
   const attended = childTerms(terms, descriptors, terms.stdin);
   if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
   const lastWord: ChildWatch['lastWord'] = (_, said) => lastWordIn(said);
   const ended = attendChild(child, attended, { ...watch, lastWord });
-  child.ends[wordsIndex]?.end(wordsBytes(plan.told));
+  const begin = () => child.ends[wordsIndex]?.end(wordsBytes(plan.told));
+  const { network } = plan;
+  if (network === null) begin();
+  else
+    void child.servers.then((servers) => {
+      // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
+      if (servers === null) return;
+      serve(network, servers);
+      begin();
+    });
   return ended;
 }
 

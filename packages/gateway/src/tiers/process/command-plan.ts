@@ -1,4 +1,6 @@
 import type { ProcessTerms } from '../../core/process.ts';
+import type { NetworkPlan } from '../network/plan.ts';
+import type { NetworkPass } from '../network/variables.ts';
 import type { AsRoot } from '../plan/launcher-words.ts';
 import type { PlanRefusal } from '../plan/unenforceable.ts';
 
@@ -9,6 +11,7 @@ export type Role =
   | { readonly role: 'bytes'; readonly path: string; readonly text: string }
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
   | { readonly role: 'cgroup'; readonly index: number }
+  | { readonly role: 'handles'; readonly count: number }
   | { readonly role: 'map'; readonly asRoot: AsRoot };
 
 /** A command with its sandbox, ready to be started. */
@@ -21,12 +24,19 @@ export type CommandPlan = {
   /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
   readonly told: readonly string[];
   readonly descriptors: readonly Role[];
+  /** Null where the run has none of its own. */
+  readonly network: NetworkPlan | null;
   /** Says what the reported facts lack of what the plan holds; null when they prove it. */
   readonly missing: (facts: Readonly<Record<string, string>>) => string | null;
 };
 
 /** What is known only when the run begins. */
-export type RunPlace = { readonly cgroups: number; readonly asRoot: AsRoot | null };
+export type RunPlace = {
+  readonly cgroups: number;
+  readonly asRoot: AsRoot | null;
+  /** For a run that has a network. */
+  readonly pass: NetworkPass;
+};
 
 /** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
 export type CommandTier = {

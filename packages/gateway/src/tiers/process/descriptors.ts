@@ -60,6 +60,8 @@ function descriptorOf(
       return { kind: 'hold' };
     case 'words':
       return { kind: 'later' };
+    case 'handles':
+      return { kind: 'handles', count: role.count };
     case 'workspace':
       return { kind: 'open', fd: sources.workspaceFd };
     case 'launcher':

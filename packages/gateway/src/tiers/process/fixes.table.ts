@@ -54,6 +54,16 @@ export const FIXES: readonly FixRow[] = [
     fix: 'Put the workspace on a file system with idmapped mounts (ext4, xfs, btrfs; tmpfs from Linux 6.3), or start palisade as an ordinary user.',
   },
   {
+    steps: ['net', 'lo'],
+    errnos: [],
+    fix: 'The run gets no network of its own: allow user and network namespaces (`sysctl -w user.max_net_namespaces=16384`), or ask for no hosts with an empty `egress_hosts`.',
+  },
+  {
+    steps: ['listen', 'handles'],
+    errnos: [],
+    fix: 'The proxy of the run cannot be reached from its network: raise the limit of open files with `ulimit -n`, or list fewer hosts in `process.egress_hosts`.',
+  },
+  {
     steps: ['landlock', 'landlock-path', 'landlock-rule'],
     errnos: [],
     fix: 'Use Linux 5.13 or newer and boot it with `landlock` among the names of `lsm=`.',

@@ -59,11 +59,11 @@ function isUnheld({ ending }: RunResult): boolean {
 function planRefusal(
   plan: Found['tier']['plan'],
   { process }: CheckedCall,
-  { runAs }: Pick<CommandKit, 'runAs'>,
+  { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
 ): Refused | null {
   if (process === null) return null;
   const asRoot = runAs === null ? null : { ...runAs, owner: { uid: 0, gid: 0 } };
-  const planned = plan(process.terms, { cgroups: 0, asRoot });
+  const planned = plan(process.terms, { cgroups: 0, asRoot, pass: networks.samplePass(process.terms) });
   return planned.ok ? null : refuse(planned.code, planned.message, planned.remedy);
 }
 
@@ -71,13 +71,14 @@ function planRefusal(
 function describe(
   { executor, plan }: Found['tier'],
   terms: ProcessTerms,
-  { runAs }: Pick<CommandKit, 'runAs'>,
+  { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
 ): PlannedCommand | null {
   const held = holdWorkspace(terms.workspace);
   held.close();
   const planned = plan(terms, {
     cgroups: 0,
     asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
+    pass: networks.samplePass(terms),
   });
   if (!planned.ok) return null;
   const { words, args, told } = planned;

@@ -8,6 +8,7 @@ import { type Swept, sweepCgroups } from '../cgroup/sweep.ts';
 import type { StartPlan } from '../child/child-plan.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
+import type { Networks } from '../network/networks.ts';
 import type { Tier } from '../tier.ts';
 import { Closings } from './closings.ts';
 import { commandTiers } from './index.ts';
@@ -28,6 +29,7 @@ export type CommandOptions = {
   readonly limits: ProcessLimits;
   /** How many sandboxes stand ready for each workspace. */
   readonly warm: number;
+  readonly networks: Networks;
 };
 
 export type Commands = {
@@ -52,7 +54,7 @@ export const AT_ONCE = 64;
 const IDLE_MS = 60_000;
 
 export function openCommands(options: CommandOptions): Commands {
-  const { clock, launchers, firstUid, owner, isGone, limits } = options;
+  const { clock, launchers, firstUid, owner, isGone, limits, networks } = options;
   const starter = new Starter();
   const closing = new Closings(AT_ONCE);
   let trials = 0;
@@ -85,6 +87,7 @@ export function openCommands(options: CommandOptions): Commands {
     limits,
     warm,
     closing,
+    networks,
     nextTrial: () => {
       trials += 1;
       return trials;

@@ -6,21 +6,21 @@
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { type Limits, NO_USAGE } from '../../core/limits.ts';
-import type { FailedCode } from '../../core/outcome.ts';
+import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
 import type { LaunchQueue } from '../child/queue.ts';
-import type { ChildEnd } from '../child/start-child.ts';
-import { type LauncherStatus, parseStatus } from '../child/status.ts';
-import type { RunResult, Ties } from '../tier.ts';
-import { type Box, type BoxKit, demandPlan, openBox, runInBox, statusOf } from './box.ts';
+import { parseStatus } from '../child/status.ts';
+import type { Networks, RunNetwork } from '../network/networks.ts';
+import { SAMPLE_PASS } from '../network/variables.ts';
+import type { RunResult, RunTies } from '../tier.ts';
+import { type Box, type BoxKit, demandPlan, openBox, runInBox, type Serve, statusOf } from './box.ts';
 import { identityOf } from './box-identity.ts';
 import type { Closings } from './closings.ts';
-import type { CommandPlan, CommandTier } from './command-plan.ts';
+import type { CommandTier } from './command-plan.ts';
 import { CpuWatch } from './cpu-watch.ts';
-import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
 import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
-import { type Before, lookAfter, lookBefore } from './hygiene.ts';
+import { lookBefore } from './hygiene.ts';
+import { type Ready, resultOf, type Started, unstarted } from './result.ts';
 import type { WarmBoxes } from './warm-boxes.ts';
 
 /** What all runs of a gateway share. */
@@ -34,6 +34,7 @@ export type CommandKit = BoxKit & {
   readonly warm: WarmBoxes;
   /** Sandboxes whose commands have ended. */
   readonly closing: Closings;
+  readonly networks: Networks;
 };
 
 /** Runs the command of a granted call to its end. */
@@ -41,14 +42,17 @@ export async function runCommand(
   kit: CommandKit,
   tier: CommandTier,
   call: { readonly checked: CheckedCall; readonly limits: Limits },
-  ties: Ties,
+  ties: RunTies,
 ): Promise<RunResult> {
   const process = processOf(call.checked);
   const terms = termsWithin(process.terms, call.limits);
   const startedMs = kit.clock.monotonicMs();
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
-    const job = { terms, id: call.checked.call.id, deadlineMs, stillHolds: process.stillHolds };
+    const job = {
+      ...{ terms, id: call.checked.call.id, deadlineMs, stillHolds: process.stillHolds },
+      egressBytes: call.limits.egressBytes,
+    };
     const patience = { signal: ties.signal, deadlineMs };
     const launch = () =>
       kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, ties), patience);
@@ -83,33 +87,38 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
 type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly id: string;
   readonly deadlineMs: number;
+  /** What it may send and receive in all. */
+  readonly egressBytes: number;
   /** Told when the launcher has said something: its sandbox stands, or does not. */
   readonly onBegun: () => void;
 };
 
-async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Ties): Promise<RunResult> {
+async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: RunTies): Promise<RunResult> {
   const job = { ...asked, terms: withTimeLeft(asked, kit.clock) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
+  let network: RunNetwork | null = null;
   try {
+    network = kit.networks.make({ terms, egressBytes: job.egressBytes, mayGoOn: ties.mayGoOn });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
-    const wish = { id: job.id, terms, held };
+    const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     ready = await readyBox(kit, tier, wish);
     // Once more, as a sandbox takes its time to stand.
     demandUnchanged(job, held);
-    let ran = await start(kit, { ready, job }, ties);
+    let ran = await start(kit, { ready, job, network }, ties);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.box.close());
       ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
       demandUnchanged(job, held);
-      ran = await start(kit, { ready, job }, ties);
+      ran = await start(kit, { ready, job, network }, ties);
     }
     // What is told is the limit that was asked for, not what the wait had left of it.
-    return await resultOf(tier, { ...ran, ready, terms: asked.terms, before });
+    return await resultOf(tier, { ...ran, ready, terms: asked.terms, before, network });
   } finally {
     held.close();
+    network?.close();
     if (ready !== null) await kit.closing.add(ready.box.close());
   }
 }
@@ -117,13 +126,13 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Tie
 /** As long as a short command takes. */
 const REFILL_AFTER_MS = 3;
 
-/** A box for the command with its plan, and whether it stood there already. */
-type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
 type Wish = Parameters<typeof openBox>[2];
 
 async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
+  // Certificates that only this run trusts are in no box but its own.
+  if (wish.pass.trusted !== null) return { ...(await openBox(kit, tier, wish)), isWarm: false };
   // A box that stands ready has no input, so it is left for others where there is one.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
   for (let box = take(); box !== null; box = take()) {
@@ -152,11 +161,15 @@ function refillSoon(
 }
 
 /** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
-async function spareBox(kit: CommandKit, tier: CommandTier, { id, terms, held }: Wish): Promise<Box | null> {
+async function spareBox(
+  kit: CommandKit,
+  tier: CommandTier,
+  { id, terms, held, pass }: Wish,
+): Promise<Box | null> {
   const again = holdWorkspace(terms.workspace);
   try {
     if (again.identity !== held.identity) return null;
-    const wish = { id, terms: { ...terms, stdin: null }, held: again, isSpare: true } as const;
+    const wish = { id, terms: { ...terms, stdin: null }, held: again, pass, isSpare: true } as const;
     const { box } = await openBox(kit, tier, wish);
     if (!('error' in box.child)) return box;
     await box.close();
@@ -182,19 +195,17 @@ function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   );
 }
 
-type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
-
 async function start(
   { clock }: CommandKit,
-  { ready, job }: { readonly ready: Ready; readonly job: Job },
-  ties: Ties,
+  { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
+  ties: RunTies,
 ): Promise<Started> {
   const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
   const signal = AbortSignal.any([ties.signal, cpu.signal]);
   const watch = { ...ties, signal, clock, onRead: job.onBegun };
-  const end = await runInBox(ready.box, { plan: ready.plan, terms: job.terms }, watch).finally(() =>
-    cpu.close(),
-  );
+  const serve: Serve = (plan, servers) => network?.serve(plan, servers);
+  const run = { plan: ready.plan, terms: job.terms, serve };
+  const end = await runInBox(ready.box, run, watch).finally(() => cpu.close());
   const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
 }
@@ -202,58 +213,4 @@ async function start(
 /** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
 function hasNotBegun({ end, status }: Started): boolean {
   return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
-}
-
-type Finished = Started & { readonly ready: Ready; readonly terms: ProcessTerms; readonly before: Before };
-
-async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
-  const { end, status, terms, before } = finished;
-  const { box, isWarm } = finished.ready;
-  const { group } = box;
-  const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
-  const after = await lookAfter(terms.workspace, before);
-  const verdict = proven(finished) ?? verdictOf(ran);
-  const limit = verdict.kind === 'ok' ? null : verdict.limit;
-  const output = { ...outputOfRun(ran, limit), ...after };
-  const isolation = {
-    ...tier.about,
-    started: isWarm ? 'warm' : 'cold',
-    ...(group?.facts() ?? { cgroup_kind: 'none' }),
-    ...status?.facts,
-  };
-  const cpuMs = cpuMsCharged(ran);
-  return {
-    ending:
-      verdict.kind === 'ok'
-        ? { status: 'ok', output }
-        : {
-            status: 'failed',
-            code: verdict.code,
-            message: verdict.message,
-            output,
-            truncated: isTruncated(ran),
-          },
-    usage: { ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs, outputBytes: end.outputBytes },
-    execution: { tier: tier.name, executor: tier.executor, isolation },
-  };
-}
-
-/** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
-function proven({ status, ready }: Finished): Verdict | null {
-  if (status === null || status.pid === null) return null;
-  const missing = ready.plan.missing(status.facts);
-  if (missing === null) return null;
-  const message = `Cannot vouch for the sandbox: ${missing}`;
-  return { kind: 'failed', code: 'tier/unproven', message, limit: null };
-}
-
-/** It never began: the queue was too long, or the machine no longer gives what was planned. */
-function unstarted(tier: CommandTier, error: CodedError, wallMs: number): RunResult {
-  const isKnown = error.code === 'tier/cancelled' || error.code === 'tier/timed-out';
-  const code: FailedCode = isKnown ? (error.code as FailedCode) : 'tier/not-started';
-  return {
-    ending: { status: 'failed', code, message: error.message, output: null, truncated: false },
-    usage: { ...NO_USAGE, calls: 1, wallMs },
-    execution: { tier: tier.name, executor: tier.executor, isolation: { boundary: 'never started' } },
-  };
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import { SAMPLE_PASS } from '../network/variables.ts';
 import { type Attempt, attemptOf, type Facts, type Fault, faultWords } from './attempt.ts';
 import { type Box, type BoxKit, openBox, runInBox, statusOf } from './box.ts';
 import type { CommandPlan } from './command-plan.ts';
@@ -60,10 +61,12 @@ export async function tryTier(
     held = holdWorkspace(workspace);
     const terms = trialTerms(workspace, kit.limits);
     const id = `trial-${tier.name}-${kit.nextTrial()}`;
-    const opened = await openBox({ ...kit, launcher }, tier, { id, terms, held });
+    const wish = { id, terms, held, pass: SAMPLE_PASS };
+    const opened = await openBox({ ...kit, launcher }, tier, wish);
     box = opened.box;
     const signal = new AbortController().signal;
-    const end = await runInBox(box, { plan: opened.plan, terms }, { signal, clock: kit.clock });
+    const run = { plan: opened.plan, terms, serve: () => undefined };
+    const end = await runInBox(box, run, { signal, clock: kit.clock });
     return judge(opened.plan, attemptOf(end, statusOf(end)), kit.readSetting ?? textOf);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
@@ -95,7 +98,7 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
     argv: HARMLESS.argv,
     ...{ workspace, cwd: workspace, env: {}, stdin: null },
     limits: { ...limits, wallMs: Math.min(limits.wallMs, PATIENCE_MS) },
-    ...{ egress: 'strict', readOnly: [], protectedPaths: [] },
+    ...{ egress: 'strict', egressHosts: [], secrets: [], readOnly: [], protectedPaths: [] },
   };
 }
 

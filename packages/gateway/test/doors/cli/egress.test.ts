@@ -6,11 +6,11 @@ import { makeScratch, palisade, useBuild } from './palisade.ts';
 useBuild();
 const scratch = makeScratch();
 
-/** Explains requests under a list. */
-function under(name: string, entries: readonly string[]) {
+/** Explains requests under a list, and what else the configuration says. */
+function under(name: string, entries: readonly string[], more = '') {
   const state = join(scratch, name);
   mkdirSync(state, { mode: 0o700 });
-  const text = `[process]\negress_hosts = ${JSON.stringify(entries)}\n`;
+  const text = `[process]\negress_hosts = ${JSON.stringify(entries)}\n${more}`;
   writeFileSync(join(state, 'palisade.toml'), text, { mode: 0o600 });
   return (...words: string[]) => palisade(['egress', 'explain', ...words, '--state', state]);
 }
@@ -51,5 +51,64 @@ describe('palisade egress explain', () => {
     expect(status).not.toBe(0);
     expect(err).toContain('process.egress_hosts');
     expect(err).toContain('config/invalid');
+  });
+
+  test('says when TLS is opened, when it would have to be, and which secrets are for the host', async () => {
+    const more = `egress_intercept = ["api.example.com"]
+[[secret]]
+name = "api"
+variable = "API_TOKEN"
+hosts = ["api.example.com", "*.example.org:8443"]
+file = "/nowhere/api"
+[[secret]]
+name = "other"
+variable = "OTHER"
+hosts = ["other.example"]
+file = "/nowhere/other"
+`;
+    const entries = [
+      'GET https://api.example.com/v1/',
+      'GET https://b.example.org:8443/',
+      'http://plain.example',
+    ];
+    const explain = under('opened', entries, more);
+    expect(await explain('https://api.example.com/v1/x')).toEqual({
+      status: 0,
+      out: [
+        'allowed api.example.com:443',
+        'the entry "GET https://api.example.com/v1/" allows it',
+        'TLS to it is opened for commands: the method and the path inside are decided upon.',
+        'The secret "api" is for it; a command that has it finds it in API_TOKEN.',
+        '',
+      ].join('\n'),
+      err: '',
+    });
+    const closed = 'TLS to this host is not opened, which process.egress_intercept would do.';
+    const shut = await explain('https://b.example.org:8443/v1/x');
+    expect(shut.out).toContain(`A command cannot ask for it: ${closed}\n`);
+    expect(shut.out).toContain(`The secret "api" is for it and cannot be put in: ${closed}\n`);
+    expect(shut.status).toBe(0);
+    const host = await explain('api.example.com');
+    expect(host.out).toContain('the path inside are decided upon, which a URL would say.');
+    const { out } = await explain('http://plain.example/', '--json');
+    expect(JSON.parse(out)).toMatchObject({ verdict: 'allow', intercepted: false, secrets: [], notes: [] });
+    const document = JSON.parse((await explain('https://api.example.com/v2/', '--json')).out);
+    expect(document).toMatchObject({ verdict: 'deny', intercepted: true, secrets: ['api'] });
+    expect(document.notes).toHaveLength(2);
+  });
+
+  test.each([
+    ['intercept', 'egress_intercept = ["*.com"]\n', 'process.egress_intercept: '],
+    [
+      'secret',
+      '[[secret]]\nname = "a"\nvariable = "A"\nfile = "/a"\nhosts = ["a..b"]\n',
+      'secret[0].hosts: ',
+    ],
+    ['line', 'egress_intercept = [\n  "a.example",\n  "!b.example",\n]\n', 'palisade.toml:5:3: '],
+  ])('refuses a configuration with a wrong %s', async (name, more, where) => {
+    const { status, err } = await under(`wrong-${name}`, ['a.example'], more)('a.example');
+    expect(status).not.toBe(0);
+    expect(err).toContain(`config/invalid`);
+    expect(err).toContain(where);
   });
 });

@@ -6,7 +6,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { allowing, listenOn, NAME, startHttp, startProxy, TOKEN } from './world.ts';
+import { RUN, startOpened } from './tls-world.ts';
+import { allowing, eventually, listenOn, NAME, startHttp, startProxy, TOKEN } from './world.ts';
 
 const ANSWERS = { [NAME]: ['127.0.0.1'] };
 
@@ -235,3 +236,36 @@ function answerGit(folder: string, request: IncomingMessage, response: ServerRes
     response.end(all.subarray(end + 4));
   });
 }
+
+describe('curl through an opened tunnel', () => {
+  const start = async () => {
+    const world = await startOpened({ entries: [`GET,POST https://${NAME}:PORT/v1/`] });
+    const folder = makeFolder();
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, RUN.certificatePem);
+    return { ...world, common: ['-sS', '--max-time', '20'], ca, url: `https://${world.authority}/v1/` };
+  };
+
+  it('gets what is allowed and is told about what is not', async () => {
+    const { port, common, ca, url, decisions } = await start();
+    const trusting = [...common, '--cacert', ca];
+    expect(await run('curl', [...trusting, url], port)).toEqual({ status: 0, out: 'hello' });
+    expect(await run('curl', [...trusting, '-d', 'body', url], port)).toEqual({ status: 0, out: 'hello' });
+    const denied = await run('curl', [...trusting, '-X', 'DELETE', url], port);
+    expect(denied.out).toContain('its method is not allowed by the entry');
+    expect(decisions.map(({ method, verdict }) => `${method} ${verdict}`)).toEqual([
+      'GET allow',
+      'POST allow',
+      'DELETE deny',
+    ]);
+  });
+
+  it('that does not trust the run says so, and so does the record', async () => {
+    const { port, common, url, decisions, target } = await start();
+    expect(await run('curl', [...common, url], port)).toMatchObject({ status: 60 });
+    await eventually(() => decisions.length === 1);
+    expect(decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
+    expect(decisions[0]?.why).toMatch(/the client broke off TLS \(ERR_SSL_\w*UNKNOWN_CA\)/);
+    expect(target.raws).toEqual([]);
+  });
+});

@@ -184,6 +184,54 @@ describe('bytes in', () => {
   });
 });
 
+describe('bytes both ways', () => {
+  const start = async (bytes: number) => {
+    const target = await startEcho();
+    const terms = { entries: allowing(NAME, target.port), answers: ANSWERS };
+    return { target, ...(await startProxy({ ...terms, limits: { bytes } })) };
+  };
+
+  it('stop at the limit for both together, and afterwards nothing more leaves', async () => {
+    const { port, proxy, target } = await start(1_000);
+    const client = await openTunnel(port, `${NAME}:${target.port}`);
+    client.socket.write('a'.repeat(500));
+    await client.until('a'.repeat(500));
+    client.socket.write('b');
+    expect((await client.ended).end).toBe('ECONNRESET');
+    expect(target.seen).toEqual(['a'.repeat(500)]);
+    expect(proxy.facts()).toMatchObject({ bytesIn: 500, bytesOut: 500, cut: 1 });
+    expect(proxy.facts().decisions[0]?.cut).toBe(
+      'Cannot go on: the run has used up its bytes in and out together, expected at most 1000',
+    );
+    expect(statusOf(await talk(port, connectHead(`${NAME}:${target.port}`)))).toBe(429);
+  });
+
+  it('are those of all connections of the run', async () => {
+    const { port, target } = await start(1_000);
+    const first = await openTunnel(port, `${NAME}:${target.port}`);
+    first.socket.end('a'.repeat(300));
+    expect((await first.ended).body).toBe('a'.repeat(300));
+    const second = await openTunnel(port, `${NAME}:${target.port}`);
+    second.socket.write('b'.repeat(401));
+    expect((await second.ended).end).toBe('ECONNRESET');
+    expect(target.seen.join('')).toBe('a'.repeat(300));
+  });
+
+  it('that a request announces above the limit are refused before it leaves', async () => {
+    const { port, target } = await start(1_000);
+    const url = `http://${NAME}:${target.port}/`;
+    expect(statusOf(await talk(port, plainHead('POST', url, 'Content-Length: 1001'), 'a'))).toBe(413);
+    expect(target.sockets).toEqual([]);
+    await talk(port, plainHead('POST', url, 'Content-Length: 1'), 'a');
+    expect(target.seen[0]).toMatch(/^POST /);
+  });
+
+  it.each([Number.NaN, -1, 0])('of %s are none', async (bytes) => {
+    const { port, target } = await start(bytes);
+    expect(statusOf(await talk(port, connectHead(`${NAME}:${target.port}`)))).toBe(429);
+  });
+});
+
 describe('time', () => {
   it('for a head is over for a client that sends a byte now and then', async () => {
     const { port } = await startProxy({ limits: { headMs: 200 } });

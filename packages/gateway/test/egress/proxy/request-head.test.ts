@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatAuthority } from '../../../src/egress/authority.ts';
-import { formatRequestHead } from '../../../src/egress/proxy/request-head.ts';
+import { formatRequestHead } from '../../../src/egress/proxy/format-request.ts';
 import { cutAt, readRequest, readText } from './read.ts';
 
 /** A head with these lines after a good first line and Host. */

@@ -5,10 +5,10 @@ import { onTestFinished } from 'vitest';
 import type { AllowList } from '../../../src/egress/allowlist.ts';
 import type { Lookup } from '../../../src/egress/look-up.ts';
 import type { DecisionRecord } from '../../../src/egress/proxy/ledger.ts';
-import { openProxy } from '../../../src/egress/proxy/proxy.ts';
+import { openProxy, type ProxyOptions } from '../../../src/egress/proxy/proxy.ts';
 import type { ProxyLimits } from '../../../src/egress/proxy/proxy-limits.ts';
 import type { Own } from '../../../src/egress/resolve.ts';
-import { listOf } from '../sample.ts';
+import { hostOf, listOf } from '../sample.ts';
 
 export const TOKEN = 'a-token-of-this-run-alone';
 export const CREDENTIAL = basic(`run:${TOKEN}`);
@@ -28,9 +28,11 @@ type WorldTerms = {
   readonly limits?: Partial<ProxyLimits>;
   readonly own?: Partial<Own>;
   readonly token?: string;
+  readonly options?: Partial<ProxyOptions>;
 };
 
-export async function startProxy({ entries = [], answers = {}, limits = {}, own = {}, token }: WorldTerms) {
+export async function startProxy(terms: WorldTerms) {
+  const { entries = [], answers = {}, limits = {}, own = {}, token, options } = terms;
   const asked: string[] = [];
   const decisions: DecisionRecord[] = [];
   const state: { list: AllowList } = { list: listOf(...entries) };
@@ -46,6 +48,7 @@ export async function startProxy({ entries = [], answers = {}, limits = {}, own 
     limits,
     clock: { nowMs: () => 1_000, monotonicMs: () => 0 },
     onDecision: (record) => decisions.push(record),
+    ...options,
   });
   const server = createServer();
   proxy.listen(server);
@@ -54,7 +57,16 @@ export async function startProxy({ entries = [], answers = {}, limits = {}, own 
   const setList = (...entriesNow: string[]) => {
     state.list = listOf(...entriesNow);
   };
-  return { port, proxy, asked, decisions, setList, server };
+  return { port, proxy, asked, decisions, setList, server, openDoor: newDoors(proxy) };
+}
+
+/** Opens doors, and gives the port of each. */
+function newDoors(proxy: ReturnType<typeof openProxy>) {
+  return async (host: string, port: number, isHttp: boolean): Promise<number> => {
+    const server = createServer();
+    proxy.listenFor(server, { host: hostOf(host), port, isHttp });
+    return listenOn(server);
+  };
 }
 
 /** Entries that allow a name and the loopback address it is found at. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { FILTERS_B, filterOfB, type ProcessHost, planB } from '../../../src/tiers/b-process/plan.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
 import { sampleTerms } from '../terms.ts';
 
 const AS_ROOT = { uid: 60001, gid: 60001, owner: { uid: 1000, gid: 1000 } };
@@ -12,11 +13,14 @@ function sampleHost(changes: Partial<ProcessHost> = {}): ProcessHost {
     seccomp: new Uint8Array(8),
     cgroupDescriptors: 0,
     asRoot: null,
+    pass: SAMPLE_PASS,
     isReachable: true,
     ownThreads: 120,
     ...changes,
   };
 }
+
+const LISTED = { egressHosts: ['api.example.com', '127.0.0.1:5432'] };
 
 function planned(terms: Partial<ProcessTerms> = {}, host: Partial<ProcessHost> = {}) {
   const plan = planB(sampleTerms(terms), sampleHost(host));
@@ -39,6 +43,7 @@ describe('planB() lists words that a reviewer can read', () => {
     ['namespaces', {}, {}],
     ['landlock', {}, { hasNamespaces: false }],
     ['root-with-groups', {}, { asRoot: AS_ROOT, cgroupDescriptors: 3 }],
+    ['listed-hosts', LISTED, { asRoot: AS_ROOT }],
   ])('%s', async (name, terms, host) => {
     await expect(showPlan(planned(terms, host))).toMatchFileSnapshot(`golden/${name}.txt`);
   });
@@ -50,6 +55,23 @@ describe('planB()', () => {
     const numbered = descriptors.map(({ role }, index) => `${role}=${index + 3}`);
     expect([...words, ...told]).toEqual(expect.arrayContaining(numbered));
     expect(new Set(numbered).size).toBe(8);
+  });
+
+  test('holds a list of hosts by a network of its own, with network sockets and the facts to prove it', () => {
+    const { words, told, expected, network } = planned(LISTED);
+    expect(words).toEqual(expect.arrayContaining(['ns=1', 'net=1', 'listen=127.0.0.1:3128']));
+    expect(told.filter((word) => word.startsWith('set=https_proxy=http://run:'))).toHaveLength(1);
+    expect(expected.newNamespaces).toContain('net');
+    expect(expected.equal.interfaces).toBe('lo');
+    expect(network?.names).toEqual([]);
+    expect(FILTERS_B[filterOfB(sampleTerms(LISTED))].inet).toBe(true);
+  });
+
+  test('refuses a list of hosts where nothing could hold it, and to open TLS', () => {
+    const unheld = planB(sampleTerms(LISTED), sampleHost({ hasNamespaces: false, asRoot: AS_ROOT }));
+    expect(unheld).toMatchObject({ ok: false, message: expect.stringContaining('user namespaces') });
+    const opened = planB(sampleTerms(LISTED), sampleHost({ pass: { ...SAMPLE_PASS, trusted: 'PEM' } }));
+    expect(opened).toMatchObject({ ok: false, message: expect.stringContaining('TLS') });
   });
 
   test('counts its own reaper in a namespace, and the threads of the user without one', () => {

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { type JailHost, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost, showPlan } from './sample-host.ts';
 
 const MODERN: Partial<JailHost> = { bwrapVersion: [0, 12, 0] };
 const AS_ROOT = { uid: 60001, gid: 60001, owner: { uid: 0, gid: 0 } };
+
+const LISTED = {
+  egressHosts: ['api.example.com', '*.example.org:8443', '127.0.0.1:5432', '!bad.example.org'],
+};
 
 function planned(terms: Partial<ProcessTerms> = {}, host: Partial<JailHost> = {}) {
   const plan = planC(sampleTerms(terms), sampleHost(host));
@@ -24,6 +29,7 @@ describe('planC() lays out a jail that a reviewer can read', () => {
     ['ordinary-user', {}, {}],
     ['root-with-groups', { cwd: '/home/ada/project/src' }, { asRoot: AS_ROOT, cgroupDescriptors: 2 }],
     ['shared-network', { egress: 'none', readOnly: ['/opt/tool', '/opt/tool/lib', '/usr/share'] }, {}],
+    ['listed-hosts', LISTED, { asRoot: AS_ROOT, pass: { ...SAMPLE_PASS, trusted: 'PEM' } }],
     ['workspace-in-tmp', { workspace: '/tmp/ada', executable: '/tmp/ada/run.sh' }, {}],
     ['protected-paths', { protectedPaths: ['.git/hooks', '.git/config', '.envrc'] }, MODERN],
   ])('%s', async (name, terms, host) => {
@@ -66,6 +72,51 @@ describe('planC() places the workspace', () => {
     expect(args.indexOf('--bind-fd')).toBeGreaterThan(args.lastIndexOf('--ro-bind'));
     expect(args.lastIndexOf('--remount-ro')).toBeGreaterThan(args.indexOf('--bind-fd'));
     expect(args.filter((word) => /^--(dev-)?bind(-try)?$/.test(word))).toEqual([]);
+  });
+});
+
+describe('planC() and the network', () => {
+  test('has none at all where a strict run may reach nothing, and only then makes bubblewrap do it', () => {
+    for (const egressHosts of [[], ['!example.com']]) {
+      const { args, words, network } = planned({ egressHosts });
+      expect(args).toContain('--unshare-net');
+      expect(words.join(' ')).not.toMatch(/net=|listen=|handles=/);
+      expect(network).toBeNull();
+    }
+    const { args, words } = planned(LISTED);
+    expect(args).not.toContain('--unshare-net');
+    expect(words).toContain('net=1');
+  });
+
+  test('has the hosts of a list only where the run is strict', () => {
+    const { args, words, network } = planned({ ...LISTED, egress: 'none' });
+    expect(args).not.toContain('--unshare-net');
+    expect(words).not.toContain('net=1');
+    expect(network).toBeNull();
+  });
+
+  test('is proved by the facts in either way', () => {
+    for (const egressHosts of [[], ['example.com']]) {
+      const { expected } = planned({ egressHosts });
+      expect(expected.equal.interfaces).toBe('lo');
+      expect(expected.newNamespaces).toContain('net');
+    }
+  });
+
+  test('has the token in no word but those that only the run gets', () => {
+    const pass = { ...SAMPLE_PASS, token: 'a-token-of-this-run', placeholders: { KEY: 'placeholder-1' } };
+    const { words, args, told, descriptors } = planned(LISTED, { pass });
+    expect(told.join('\n')).toContain('a-token-of-this-run');
+    expect(told).toContain('set=KEY=placeholder-1');
+    const outside = JSON.stringify([words, args, descriptors]);
+    expect(outside).not.toContain('a-token-of-this-run');
+    expect(outside).not.toContain('placeholder-1');
+  });
+
+  test('lets no variable of the call stand in for those of the proxy', () => {
+    const { told } = planned({ ...LISTED, env: { HTTPS_PROXY: 'http://evil.test', NO_PROXY: '*' } });
+    expect(told.filter((word) => word.startsWith('set=HTTPS_PROXY=')).join()).toContain('@127.0.0.1:3128');
+    expect(told).toContain('set=NO_PROXY=localhost,127.0.0.1,::1');
   });
 });
 

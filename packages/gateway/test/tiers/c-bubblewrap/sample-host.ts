@@ -1,5 +1,6 @@
 import type { JailHost, JailPlan } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/version.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
 import type { PlanRefusal } from '../../../src/tiers/plan/unenforceable.ts';
 
 /** One instruction: let every call pass. */
@@ -14,6 +15,7 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
     seccomp: ALLOW_ALL,
     cgroupDescriptors: 0,
     asRoot: null,
+    pass: SAMPLE_PASS,
     systemRoots: [
       { path: '/usr', linkTo: null },
       { path: '/bin', linkTo: 'usr/bin' },

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { findSandboxExec, type SeatbeltFindings, seatbeltTier } from '../../../src/tiers/c-seatbelt/index.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
 import { script } from '../process/machine-sample.ts';
 import { sampleTerms } from '../terms.ts';
 
-const HERE = { cgroups: 0, asRoot: null };
+const HERE = { cgroups: 0, asRoot: null, pass: SAMPLE_PASS };
 const TERMS = sampleTerms({ workspace: '/Users/ada/project' });
 
 function tier(changes: Partial<SeatbeltFindings> = {}) {

@@ -28,7 +28,9 @@ function attend(changes: Partial<ChildWatch> = {}, terms: Partial<ChildTerms> = 
     exit = resolve;
   });
   const kills: string[] = [];
-  const child = { stdin: null, stdout, stderr, ends: [said], exited, kill: () => void kills.push('killed') };
+  const kill = () => void kills.push('killed');
+  const servers = Promise.resolve([]);
+  const child = { stdin: null, stdout, stderr, ends: [said], exited, servers, kill };
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const { signal } = new AbortController();
   const ended = attendChild(child, { ...TERMS, ...terms }, { signal, clock, lastWord, ...changes });

@@ -69,7 +69,9 @@ async function pidOf(starter: Starter): Promise<number> {
   const { stdout } = await runScript(starter, 'echo $PPID');
   expect(await starter.start(LAUNCHER, planOf('', { descriptors: [NOT_OPEN] }))).toBe('ENOENT');
   const pid = Number.parseInt(textOf(stdout), 10);
-  expect(readFileSync(`/proc/${pid}/cmdline`, 'latin1')).toBe('palisade-launcher\0mode=serve\0requests=3\0');
+  expect(readFileSync(`/proc/${pid}/cmdline`, 'latin1')).toBe(
+    'palisade-launcher\0mode=serve\0requests=3\0handles=4\0',
+  );
   return pid;
 }
 

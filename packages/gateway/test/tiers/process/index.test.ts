@@ -9,6 +9,7 @@ import { Closings } from '../../../src/tiers/process/closings.ts';
 import { commandTiers } from '../../../src/tiers/process/index.ts';
 import { WarmBoxes } from '../../../src/tiers/process/warm-boxes.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
+import { NO_NETWORKS } from '../sample-networks.ts';
 import { sampleTerms } from '../terms.ts';
 import { fakeBwrap, machine, openDirectory, trialKit } from './machine-sample.ts';
 
@@ -37,6 +38,7 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     runs: new LaunchQueue({ width: 1, clock }),
     warm: new WarmBoxes({ size: 0, idleMs: 1 }),
     closing: new Closings(64),
+    networks: NO_NETWORKS,
   };
   const { c } = commandTiers(kit, machine({ clock, bwraps: [bwrap] }));
   const call = commandCall(openDirectory());
@@ -44,7 +46,10 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
   const run = () => {
     const decision = authorize(engine, call, FACTS);
     if (decision.verdict !== 'allow') throw new Error(decision.verdict);
-    return c.run(decision.grant, DEFAULT_LIMITS, { signal: new AbortController().signal });
+    return c.run(decision.grant, DEFAULT_LIMITS, {
+      signal: new AbortController().signal,
+      mayGoOn: () => true,
+    });
   };
 
   expect(await c.refusal?.(call)).toBeNull();

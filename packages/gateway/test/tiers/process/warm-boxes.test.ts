@@ -20,7 +20,7 @@ class FakeBox {
       this.die = () => resolve(DEAD);
     });
     const child: LiveChild = {
-      ...{ stdin: null, stdout: null, stderr: null, ends: [], exited },
+      ...{ stdin: null, stdout: null, stderr: null, ends: [], exited, servers: Promise.resolve([]) },
       kill: () => undefined,
     };
     this.box = {

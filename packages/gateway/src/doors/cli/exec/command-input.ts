@@ -30,6 +30,8 @@ export async function askedCommand(invocation: Invocation): Promise<AskedCommand
     args,
     ...given('tier', choiceOf(invocation, 'tier', TIERS)),
     ...given('egress', choiceOf(invocation, 'egress', EGRESS_MODES)),
+    ...given('egress_hosts', listIfAny(invocation, 'allow-host')),
+    ...given('secrets', listIfAny(invocation, 'secret')),
     ...given('workspace', workspace === undefined ? undefined : resolve(edge.cwd, workspace)),
     ...given('cwd', textOf(invocation, 'cwd')),
     env: readVariables(listOf(invocation, 'env')),
@@ -47,6 +49,12 @@ function given<K extends string, V>(key: K, value: V | undefined): Partial<Recor
 function listOf({ flags }: Invocation, name: string): readonly string[] {
   const value = flags[name];
   return Array.isArray(value) ? value : [];
+}
+
+/** What a call asks for only when it is said: an empty list would ask for something else. */
+function listIfAny(invocation: Invocation, name: string): readonly string[] | undefined {
+  const list = listOf(invocation, name);
+  return list.length === 0 ? undefined : list;
 }
 
 function choiceOf(invocation: Invocation, name: string, choices: readonly string[]): string | undefined {

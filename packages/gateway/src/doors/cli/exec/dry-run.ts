@@ -50,9 +50,10 @@ function documentOf({ process, tier }: CheckedCall, { executor, limits, ...words
   if (process === null) throw new TypeError('Cannot show the plan: the call is no command');
   const { terms, facts } = process;
   const { executable, executableSha256, argv, workspace, cwd, env, egress, stdin } = terms;
+  const { egressHosts, secrets } = terms;
   return {
     ...{ executable, executableSha256, kind: facts.kind, argv },
-    ...{ tier, executor, workspace, cwd, env, egress },
+    ...{ tier, executor, workspace, cwd, env, egress, egressHosts, secrets },
     stdinBytes: stdin === null ? null : Buffer.byteLength(stdin),
     paths: facts.paths,
     hosts: facts.hosts,
@@ -81,6 +82,8 @@ function printPlan(
   row('environment', spell(Object.entries(plan.env).map(([name, value]) => `${name}=${value}`)));
   row('input', plan.stdinBytes === null ? 'none' : `${plan.stdinBytes} bytes`);
   row('egress', plan.egress);
+  row('reaches', spell(plan.egressHosts));
+  row('secrets', spell(plan.secrets));
   row('paths', spell(plan.paths));
   row('hosts', spell(plan.hosts));
   for (const [name, value] of Object.entries(plan.limits)) row('limit', `${name}=${value}`);

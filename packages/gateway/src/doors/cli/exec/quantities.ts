@@ -26,6 +26,7 @@ const MEASURES: Readonly<Record<LimitKey, Measure>> = {
   file_size_bytes: BYTES,
   processes: COUNT,
   open_files: COUNT,
+  egress_bytes: BYTES,
 };
 
 /** The limits of all `--limit KEY=VALUE`, in the words of the tool; refuses what is not exactly a limit. */

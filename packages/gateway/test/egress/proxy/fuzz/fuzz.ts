@@ -1,7 +1,8 @@
 /** Tries random heads on the reader of the proxy and compares what it takes with the oracle. */
 import { formatHost } from '../../../../src/egress/authority.ts';
+import { formatRequestHead } from '../../../../src/egress/proxy/format-request.ts';
 import type { Read } from '../../../../src/egress/proxy/refusal.ts';
-import { formatRequestHead, type ProxyRequest } from '../../../../src/egress/proxy/request-head.ts';
+import type { ProxyRequest } from '../../../../src/egress/proxy/request-head.ts';
 import { randomFrom } from '../../fuzz/random.ts';
 import { readText } from '../read.ts';
 import { makeText } from './generate.ts';

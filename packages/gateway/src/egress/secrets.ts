@@ -1,0 +1,118 @@
+import type { Host } from './authority.ts';
+import type { EgressRequest } from './decide.ts';
+import type { Field } from './proxy/fields.ts';
+
+/*
+ * Secrets that a run uses without having them. The run has a placeholder and writes it where the secret belongs; on the
+ * way out, and only on the way to the host that the secret is bound to, the value takes its place. It does so in header
+ * values alone: a path ends in logs, and a body is whatever the run says it is. Everywhere else the placeholder goes out
+ * as it is, and is worth nothing. Headers that come back are searched for the value; bodies are not, so a host that
+ * repeats in a body what it was sent gives the value to the run.
+ */
+
+/** A value, what stands for it, and where it may go. */
+export type BoundSecret = {
+  /** What records call it. */
+  readonly name: string;
+  readonly placeholder: string;
+  readonly value: string;
+  readonly isFor: (host: Host, port: number) => boolean;
+};
+
+/** Headers with the secrets in them, to be sent and shown to nobody else. */
+export type Filled = {
+  readonly fields: readonly Field[];
+  /** The names of the secrets that are in them. */
+  readonly used: readonly string[];
+  /** Whether the host may know a secret: what it says is then quoted nowhere. */
+  readonly isBound: boolean;
+  /** Puts the placeholders back where a text of the host repeats a secret. */
+  readonly hide: (text: string) => string;
+};
+
+type Swap = { readonly from: string; readonly to: string; readonly name: string };
+
+const VALUE_CHARS = 8_192;
+/** Places of one request that are filled: with any number, a short request would become an endless one. */
+const PLACES = 64;
+/** Headers about the message or the way it took, which servers write into logs and repeat to others. */
+const NEVER =
+  /^(?:host|connection|origin|referer|user-agent|via|forwarded|(?:content|transfer|proxy|x-forwarded)-.*)$/;
+const BASIC = /^(basic +)([A-Za-z0-9+/]+={0,2})$/i;
+
+/** Fills in the secrets that are bound to the host of a request, and no others. */
+export function fillIn(
+  fields: readonly Field[],
+  { host, port }: EgressRequest,
+  secrets: readonly BoundSecret[],
+): Filled {
+  // Boundary: a secret that belongs to another host is not looked for at all.
+  const bound = secrets.filter(
+    ({ placeholder, value, isFor }) => placeholder !== '' && value !== '' && isFor(host, port),
+  );
+  const swaps = bound.map(({ name, placeholder, value }) => ({ name, from: placeholder, to: onWire(value) }));
+  if (swaps.length === 0) return { fields, used: [], isBound: false, hide: (text) => text };
+  const names = new Set<string>();
+  let places = 0;
+  const fill = newSwapper(swaps, ({ name }) => {
+    places += 1;
+    if (places <= PLACES) names.add(name);
+    return places <= PLACES;
+  });
+  const encoded: Swap[] = [];
+  const filled = fields.map((field) => {
+    if (NEVER.test(field.name)) return field;
+    const basic = field.name === 'authorization' ? fillBasic(field.value, fill) : null;
+    if (basic === null) return { ...field, value: fill(field.value) };
+    encoded.push(basic.swap);
+    return { ...field, value: basic.value };
+  });
+  const back = [...swaps, ...encoded].map(({ from, to, name }) => ({ from: to, to: from, name }));
+  return {
+    fields: filled,
+    used: bound.map(({ name }) => name).filter((name) => names.has(name)),
+    isBound: true,
+    hide: newSwapper(back, () => true),
+  };
+}
+
+/** Fills in what basic credentials say when they are decoded; null when that is nothing to be filled. */
+function fillBasic(value: string, fill: (text: string) => string) {
+  const [, scheme = '', given = ''] = BASIC.exec(value) ?? [];
+  const said = Buffer.from(given, 'base64').toString('latin1');
+  const filled = fill(said);
+  if (filled === said) return null;
+  const sent = Buffer.from(filled, 'latin1').toString('base64');
+  return { value: `${scheme}${sent}`, swap: { from: given, to: sent, name: '' } };
+}
+
+/** Replaces in one pass, the longest first, so that nothing that was put in is looked at again. */
+function newSwapper(swaps: readonly Swap[], isMeant: (swap: Swap) => boolean): (text: string) => string {
+  const byText = new Map(swaps.map((swap) => [swap.from, swap]));
+  const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
+  const pattern = new RegExp(longestFirst.map((text) => text.replace(/[^\w]/g, '\\$&')).join('|'), 'g');
+  return (text) =>
+    text.replace(pattern, (found) => {
+      const swap = byText.get(found);
+      return swap !== undefined && isMeant(swap) ? swap.to : found;
+    });
+}
+
+/** The bytes of a value as the text of a head has them: one character each. */
+function onWire(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+/** Throws for a value that no header can carry as it is. The message has nothing of it. */
+export function checkSecretValue(value: string): void {
+  const refuse = (is: string, expected: string) => {
+    throw new TypeError(`Cannot use value of secret: ${is}, expected ${expected}`);
+  };
+  if (value === '') refuse('it is empty', 'a text');
+  if (value.length > VALUE_CHARS) refuse(`it has ${value.length} characters`, `at most ${VALUE_CHARS}`);
+  // Boundary: a line break would begin a header of its own, or a second request.
+  if (/[\r\n]/.test(value)) refuse('it has a line break', 'one line without its end');
+  if (value.includes('\0')) refuse('it has a NUL', 'a text');
+  if (/\p{Cc}/u.test(value)) refuse('it has a control character', 'a text');
+  if (value !== value.trim()) refuse('it begins or ends with white space', 'a text without');
+}

@@ -1,0 +1,97 @@
+import { misfit, type Question } from './misfit.ts';
+import type { Place } from './place.ts';
+import type { Rule } from './rule.ts';
+
+/*
+ * The rules of one place. Few are tried one by one. Many, the paths of one API say, are found by the port and then by the
+ * path, segment by segment. What is found so is still compared as a whole: the index leaves out rules that cannot fit, and
+ * says of none that it fits.
+ */
+
+export type Shelf = { readonly place: Place; readonly allowing: Pile; readonly denying: Pile };
+
+/** Rules in the order of their texts, all allowing or all denying. */
+type Pile = { readonly rules: readonly Rule[]; readonly byPort: PortIndex | null };
+/** Those for every port are under null. */
+type PortIndex = Map<number | null, { readonly rules: Rule[]; readonly paths: PathTree }>;
+/** The rules whose path ends here, and those whose path goes on with a segment. */
+type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTree> };
+
+/** Up to so many are compared faster than they are found. */
+const FEW = 8;
+
+/** Puts the rules of a place away; they come in the order of their texts. */
+export function fillShelf(place: Place, rules: readonly Rule[]): Shelf {
+  const pileUp = (denies: boolean): Pile => {
+    const pile = rules.filter((rule) => rule.denies === denies);
+    return { rules: pile, byPort: pile.length > FEW ? indexRules(pile) : null };
+  };
+  return { place, allowing: pileUp(false), denying: pileUp(true) };
+}
+
+function indexRules(rules: readonly Rule[]): PortIndex {
+  const index: PortIndex = new Map();
+  for (const rule of rules) {
+    for (const port of rule.ports ?? [null]) {
+      const ofPort = index.get(port) ?? { rules: [], paths: newTree() };
+      index.set(port, ofPort);
+      ofPort.rules.push(rule);
+      placeOf(ofPort.paths, rule.path ?? '/').rules.push(rule);
+    }
+  }
+  return index;
+}
+
+function newTree(): PathTree {
+  return { rules: [], segments: new Map() };
+}
+
+function placeOf(root: PathTree, path: string): PathTree {
+  let tree = root;
+  for (const segment of segmentsOf(path)) {
+    const next = tree.segments.get(segment) ?? newTree();
+    tree.segments.set(segment, next);
+    tree = next;
+  }
+  return tree;
+}
+
+/** A slash at the end begins no segment: whether it matters is for the comparison to say. */
+function segmentsOf(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '');
+}
+
+/** The first rule that a request meets in every term. */
+export function firstFit({ rules, byPort }: Pile, question: Question): Rule | undefined {
+  if (byPort === null) return fitIn(rules, question);
+  return first(fitOfPort(byPort, question.port, question), fitOfPort(byPort, null, question));
+}
+
+function fitOfPort(byPort: PortIndex, port: number | null, question: Question): Rule | undefined {
+  const ofPort = byPort.get(port);
+  if (ofPort === undefined) return undefined;
+  const { rules, paths } = ofPort;
+  if (paths.segments.size === 0) return fitIn(rules, question);
+  const denies = rules[0]?.denies === true;
+  const path = denies ? question.widePath() : question.path();
+  // Boundary: a path that is not known may be any path, so no denying rule is left out.
+  if (path === null) return fitIn(denies ? rules : paths.rules, question);
+  let found = fitIn(paths.rules, question);
+  let tree: PathTree | undefined = paths;
+  for (const segment of segmentsOf(path)) {
+    tree = tree.segments.get(segment);
+    if (tree === undefined) break;
+    found = first(found, fitIn(tree.rules, question));
+  }
+  return found;
+}
+
+function fitIn(rules: readonly Rule[], question: Question): Rule | undefined {
+  for (const rule of rules) if (misfit(rule, question) === null) return rule;
+  return undefined;
+}
+
+function first(a: Rule | undefined, b: Rule | undefined): Rule | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.entry < b.entry ? a : b;
+}

@@ -1,0 +1,137 @@
+import type { Store } from '../store/store.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import type { SpaceName } from './account.ts';
+import { isBeneath, parseKey, parsePrefix, quoteText, type StorageKey, type StoragePrefix } from './key.ts';
+import { DEFAULT_QUOTA, type Quota, STORAGE_LIMITS } from './limits.ts';
+import { type Page, readPage, readValue, type Stored } from './read.ts';
+import { refuseFor, type StorageRefusal } from './refusal.ts';
+import { type Deleted, deleteValue, type IfVersion, type Put, putValue } from './write.ts';
+
+/*
+ * What skills keep between their calls: keys and values per tenant and skill, in the state database. A running call holds
+ * a `Space`, which is bound to one tenant, one skill and the prefixes that were granted; what it does not hold it cannot
+ * name. Each write is one transaction and durable once its promise resolves; it carries a version that never comes twice,
+ * so that "write if nothing changed" is exact also after a deletion, with other calls and with other processes.
+ *
+ * Tenant, skill, grants and quota come from the gateway and are trusted. Keys, values, cursors and versions come from a
+ * guest and may be hostile: what a guest causes is a refusal as a value, never an error. A read sees every write of its
+ * own space asked before it, and every write of anybody that was done. This room never grants, never reads a clock and
+ * never looks into a value.
+ */
+
+/** The places that a call may read and write; neither includes the other. */
+export type StorageGrants = {
+  readonly read: readonly StoragePrefix[];
+  readonly write: readonly StoragePrefix[];
+};
+
+export type SpaceTerms = SpaceName & { readonly grants: StorageGrants; readonly quota?: Quota };
+
+export type Got = { readonly ok: true; readonly found: Stored | null } | StorageRefusal;
+export type Listed = ({ readonly ok: true } & Page) | StorageRefusal;
+export type ListAsked = { readonly after?: string; readonly limit: number };
+
+const NOTHING: StorageGrants = { read: [], write: [] };
+
+export class Space {
+  readonly #store: Store;
+  readonly #name: SpaceName;
+  readonly #quota: Quota;
+  #grants: StorageGrants;
+  #pending = 0;
+
+  constructor(store: Store, { tenant, skill, grants, quota = DEFAULT_QUOTA }: SpaceTerms) {
+    this.#store = store;
+    this.#name = { tenant, skill };
+    this.#grants = grants;
+    this.#quota = quota;
+  }
+
+  /** The value of a key with its version, or null when there is none. */
+  async get(rawKey: string): Promise<Got> {
+    const judged = this.#judgeKey(rawKey, 'read');
+    if (!judged.ok) return judged;
+    return this.#read((reader) => ({ ok: true, found: readValue(reader, this.#name, judged.key) }));
+  }
+
+  /** Writes a value, durable once resolved; with `ifVersion` only over that version, or only where there is none. */
+  async put(rawKey: string, value: Uint8Array, { ifVersion }: { ifVersion?: IfVersion } = {}): Promise<Put> {
+    const judged = this.#judgeKey(rawKey, 'write');
+    if (!judged.ok) return judged;
+    const { key } = judged;
+    if (value.byteLength > STORAGE_LIMITS.valueBytes) {
+      const message = `Cannot write key ${quoteText(key)}: the value has ${value.byteLength} bytes, expected at most ${STORAGE_LIMITS.valueBytes}`;
+      return refuseFor('too-large', message);
+    }
+    if (this.#isBusy()) return busy();
+    // Boundary: a copy, taken now, so that the guest cannot change it between here and the disk.
+    const copy = Buffer.from(value);
+    const putting = { key, value: copy, ifVersion, quota: this.#quota };
+    return this.#commit((tx) => putValue(tx, this.#name, putting));
+  }
+
+  /** Removes a value, durable once resolved; with `ifVersion` only that version. */
+  async delete(rawKey: string, { ifVersion }: { ifVersion?: number } = {}): Promise<Deleted> {
+    const judged = this.#judgeKey(rawKey, 'write');
+    if (!judged.ok) return judged;
+    if (this.#isBusy()) return busy();
+    return this.#commit((tx) => deleteValue(tx, this.#name, { key: judged.key, ifVersion }));
+  }
+
+  /** A page of keys at and beneath a prefix, sorted by their bytes; `after` is the last key already seen. */
+  async list(rawPrefix: string, { after, limit }: ListAsked): Promise<Listed> {
+    const parsed = parsePrefix(rawPrefix);
+    if (!parsed.ok) return refuseFor('invalid-key', parsed.message);
+    const { prefix } = parsed;
+    if (!this.#isGranted(prefix, 'read')) return denied('list', prefix === '' ? '/' : prefix);
+    const cursor = after === undefined ? null : parseKey(after);
+    if (cursor !== null && !cursor.ok) return refuseFor('invalid-key', cursor.message);
+    const asked = { prefix, after: cursor?.key ?? null, limit };
+    return this.#read((reader) => ({ ok: true, ...readPage(reader, this.#name, asked) }));
+  }
+
+  /** Takes the grants back, at the end of the call. What was asked before is still done. */
+  close(): void {
+    this.#grants = NOTHING;
+  }
+
+  #judgeKey(rawKey: string, act: 'read' | 'write'): { readonly ok: true; key: StorageKey } | StorageRefusal {
+    const parsed = parseKey(rawKey);
+    if (!parsed.ok) return refuseFor('invalid-key', parsed.message);
+    return this.#isGranted(parsed.key, act) ? parsed : denied(act, parsed.key);
+  }
+
+  /** Boundary: the one place where a key meets the grants. */
+  #isGranted(place: StorageKey | StoragePrefix, act: 'read' | 'write'): boolean {
+    return this.#grants[act].some((prefix) => isBeneath(place, prefix));
+  }
+
+  /** While writes of ours are under way, a read queues behind them and is told when they are durable. */
+  async #read<T>(look: (reader: Reader) => T): Promise<T | StorageRefusal> {
+    if (this.#pending === 0) return look(this.#store);
+    return this.#isBusy() ? busy() : this.#commit(look);
+  }
+
+  async #commit<T>(work: (tx: Transaction) => T): Promise<T> {
+    this.#pending += 1;
+    try {
+      return await this.#store.commit(work);
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  #isBusy(): boolean {
+    return this.#pending >= STORAGE_LIMITS.pending;
+  }
+}
+
+function denied(act: 'read' | 'write' | 'list', place: string): StorageRefusal {
+  const message = `Cannot ${act} ${quoteText(place)}: no prefix of the call's grant covers it, expected one that does`;
+  return refuseFor('denied', message);
+}
+
+function busy(): StorageRefusal {
+  const message = `Cannot use the space: ${STORAGE_LIMITS.pending} requests of this call are under way, expected fewer`;
+  return refuseFor('busy', message);
+}

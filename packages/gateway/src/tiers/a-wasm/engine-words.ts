@@ -1,0 +1,54 @@
+import type { AbiName, CapabilityKind } from './abi.table.ts';
+
+/* The heads of frames. Both sides are ours; the gateway checks what an engine says all the same. */
+
+/** What a guest may use of an engine. */
+export type GuestLimits = {
+  readonly fuel: number;
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+  readonly logBytes: number;
+};
+
+/** A module that calls will name by its key. */
+export type ModuleHead = { readonly key: string };
+
+export type CallHead = {
+  readonly key: string;
+  /** Guests of different owners never sit on the same place. */
+  readonly owner: string;
+  readonly tool: string;
+  /** Host functions that are there. */
+  readonly functions: readonly AbiName[];
+  readonly counts: Readonly<Record<CapabilityKind, number>>;
+  readonly limits: GuestLimits;
+  readonly startedMs: number;
+  /** Of its random bytes, in hexadecimal. */
+  readonly seed: string;
+  readonly config: Readonly<Record<string, string>>;
+};
+
+/** What a guest asks of the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
+export type AskHead = {
+  readonly name: AbiName;
+  readonly numbers: readonly number[];
+  readonly lengths: readonly number[];
+};
+
+/** A length of bytes that follow and are kept for the guest, zero, or an error of the ABI. */
+export type AnswerHead = { readonly result: number };
+
+export type LogHead = { readonly level: number };
+
+/** How a call ended; the bytes are its output, or the JSON of the error that the tool reported. */
+export type DoneHead = {
+  readonly ending: 'returned' | 'failed' | 'trapped';
+  /** Of a trap: the code of the engine, and its sentence. */
+  readonly code?: string;
+  readonly message?: string;
+  readonly detail?: string;
+  readonly fuelUsed: number;
+  readonly isExact: boolean;
+  readonly peakMemoryBytes: number;
+  readonly isLogCut: boolean;
+};

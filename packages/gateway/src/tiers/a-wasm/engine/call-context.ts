@@ -1,0 +1,27 @@
+import { type Cipher, createCipheriv } from 'node:crypto';
+import type { CallHead } from '../engine-words.ts';
+
+const NO_BYTES = new Uint8Array(0);
+
+/** What one call keeps beside its guest. */
+export type CallContext = {
+  readonly head: CallHead;
+  /** The answer of bytes that waits to be fetched. */
+  result: Uint8Array;
+  /** What the tool reported as its failure. */
+  failure: Uint8Array | null;
+  logBytesLeft: number;
+  isLogCut: boolean;
+  readonly random: Cipher;
+};
+
+export function newCallContext(head: CallHead): CallContext {
+  return {
+    head,
+    result: NO_BYTES,
+    failure: null,
+    logBytesLeft: head.limits.logBytes,
+    isLogCut: false,
+    random: createCipheriv('aes-256-ctr', Buffer.from(head.seed, 'hex'), Buffer.alloc(16)),
+  };
+}

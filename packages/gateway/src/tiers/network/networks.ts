@@ -1,0 +1,197 @@
+/**
+ * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
+ * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
+ * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
+ */
+import type { Server } from 'node:net';
+import type { Clock, Random } from '../../core/clock.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import { type AllowList, NOWHERE, narrowList, parseAllowList } from '../../egress/allowlist.ts';
+import type { Host } from '../../egress/authority.ts';
+import type { Lookup } from '../../egress/look-up.ts';
+import type { ProxyFacts } from '../../egress/proxy/ledger.ts';
+import { type Proxy as EgressProxy, openProxy, type ProxyOptions } from '../../egress/proxy/proxy.ts';
+import type { Own } from '../../egress/resolve.ts';
+import { parseRule } from '../../egress/rule.ts';
+import type { BoundSecret } from '../../egress/secrets.ts';
+import { newAuthority } from '../../egress/tls/certificate.ts';
+import { newInterceptor } from '../../egress/tls/interceptor.ts';
+import { hasNetwork, type NetworkPlan } from './plan.ts';
+import { type NetworkPass, SAMPLE_PASS } from './variables.ts';
+
+/** A secret as the operator grants it; its value is read when a run needs it. */
+export type GrantedSecret = {
+  readonly name: string;
+  /** Where a run finds the placeholder. */
+  readonly variable: string;
+  readonly isFor: BoundSecret['isFor'];
+  readonly read: () => string;
+};
+
+export type NetworkOptions = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly lookup: Lookup;
+  /** What this machine is known by, as it is now. */
+  readonly own: () => Own;
+  /** The operator's list of this moment. */
+  readonly hosts: () => AllowList;
+  /** Whether the TLS of a host is opened, or that of any host below it. */
+  readonly isIntercepted: (host: Host, orAnyBelow: boolean) => boolean;
+  /** The certificates that the system trusts. */
+  readonly systemCertificates: () => string;
+  /** The authorities that targets are verified with; without, those that Node trusts. */
+  readonly trust?: ProxyOptions['trust'];
+  readonly secrets: ReadonlyMap<string, GrantedSecret>;
+  /** How often the list and the policies are looked at while a run has a network. */
+  readonly lookEveryMs: number;
+};
+
+/** The network of one run. */
+export type RunNetwork = {
+  readonly pass: NetworkPass;
+  /** Begins to serve the run on its listeners. */
+  readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => void;
+  readonly facts: () => ProxyFacts;
+  readonly close: () => void;
+};
+
+export type NetworkWish = {
+  readonly terms: ProcessTerms;
+  /** Both ways together. */
+  readonly egressBytes: number;
+  readonly mayGoOn: () => boolean;
+};
+
+const LOOKUP_MS = 5_000;
+const TOKEN_BYTES = 24;
+const PLACEHOLDER_BYTES = 18;
+const SERIAL_BYTES = 16;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export type Networks = {
+  /** The network of a run; null for a run that has none. */
+  readonly make: (wish: NetworkWish) => RunNetwork | null;
+  /** For the plan of a run that is only looked at. */
+  readonly samplePass: (terms: ProcessTerms) => NetworkPass;
+};
+
+export function openNetworks(options: NetworkOptions): Networks {
+  return {
+    make: (wish) => (hasNetwork(wish.terms) ? makeNetwork(options, wish) : null),
+    samplePass: (terms) => ({ ...SAMPLE_PASS, trusted: opensAny(options, terms) ? '' : null }),
+  };
+}
+
+function makeNetwork(options: NetworkOptions, wish: NetworkWish): RunNetwork {
+  const { terms, egressBytes } = wish;
+  const { random, clock, lookup } = options;
+  const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url');
+  const secrets = terms.secrets.map((name) => bindSecret(options, name));
+  const judged = listOf(terms);
+  const authority = opensAny(options, terms) ? authorityFor(options) : null;
+  const watch = new Watch(options, wish, judged);
+  const proxy = openProxy({
+    list: () => watch.list,
+    resolve: { lookup, own: options.own(), lookupMs: LOOKUP_MS },
+    credential: token,
+    limits: { bytes: egressBytes, wholeMs: terms.limits.wallMs },
+    clock,
+    secrets: secrets.map(({ bound }) => bound),
+    ...(options.trust === undefined ? {} : { trust: options.trust }),
+    ...(authority === null
+      ? {}
+      : { intercept: newInterceptor({ authority, isFor: (host) => options.isIntercepted(host, false) }) }),
+  });
+  const placeholders = secrets.map(({ variable, bound }) => [variable, bound.placeholder] as const);
+  const trusted =
+    authority === null ? null : `${options.systemCertificates()}\n${authority.certificatePem}\n`;
+  return {
+    pass: { token, placeholders: Object.fromEntries(placeholders), trusted },
+    serve: ({ listeners }, servers) => {
+      listeners.forEach(({ door }, index) => {
+        const server = servers[index];
+        if (server === undefined) return;
+        if (door === null) proxy.listen(server);
+        else proxy.listenFor(server, door);
+      });
+      watch.begin(proxy);
+    },
+    facts: proxy.facts,
+    close: () => {
+      watch.end();
+      proxy.close();
+    },
+  };
+}
+
+/** Looks, for as long as a run goes on, whether what it was allowed is still allowed. */
+class Watch {
+  list: AllowList;
+  readonly #options: NetworkOptions;
+  readonly #wish: NetworkWish;
+  readonly #judged: AllowList;
+  #hosts: AllowList;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: NetworkOptions, wish: NetworkWish, judged: AllowList) {
+    this.#options = options;
+    this.#wish = wish;
+    this.#judged = judged;
+    this.#hosts = options.hosts();
+    this.list = narrowList(judged, this.#hosts);
+  }
+
+  begin(proxy: EgressProxy): void {
+    this.#timer = setInterval(() => this.#look(proxy), this.#options.lookEveryMs);
+    this.#timer.unref();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.list = NOWHERE;
+  }
+
+  #look(proxy: EgressProxy): void {
+    const hosts = this.#options.hosts();
+    if (!this.#wish.mayGoOn()) this.end();
+    else if (hosts === this.#hosts) return;
+    else this.list = narrowList(this.#judged, hosts);
+    this.#hosts = hosts;
+    proxy.recheck();
+  }
+}
+
+/** Boundary: terms are checked before they come here; a list that cannot be read lets nothing through. */
+function listOf({ egressHosts }: ProcessTerms): AllowList {
+  const parsed = parseAllowList(egressHosts);
+  return parsed.ok ? parsed.list : NOWHERE;
+}
+
+function bindSecret({ secrets, random }: NetworkOptions, name: string) {
+  const granted = secrets.get(name);
+  if (granted === undefined) throw new TypeError(`Cannot grant secret "${name}": it is not known`);
+  const { variable, isFor, read } = granted;
+  const placeholder = `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
+  return { variable, bound: { name, placeholder, value: read(), isFor } };
+}
+
+/** Whether a host that the run may reach is one whose TLS is opened. */
+function opensAny({ isIntercepted }: NetworkOptions, terms: ProcessTerms): boolean {
+  if (!hasNetwork(terms)) return false;
+  return terms.egressHosts.some((entry) => {
+    const rule = parseRule(entry);
+    if (!rule.ok || rule.value.denies || rule.value.place.kind === 'range') return false;
+    const { kind, name } = rule.value.place;
+    return isIntercepted({ kind: 'name', name }, kind === 'below');
+  });
+}
+
+function authorityFor({ clock, random }: NetworkOptions) {
+  return newAuthority({
+    nowMs: clock.nowMs(),
+    name: 'Palisade run',
+    serial: () => random.bytes(SERIAL_BYTES),
+    lifeMs: DAY_MS,
+  });
+}

@@ -1,0 +1,35 @@
+/** Makes the networks of runs ready from what the operator configured. */
+import type { Config } from '../../config/config.ts';
+import type { Clock, Random } from '../../core/clock.ts';
+import type { Lookup } from '../../egress/look-up.ts';
+import { nodeCertificates, ownOf } from '../../egress/system.ts';
+import { interceptedBy } from '../../runner/host-lists.ts';
+import type { LiveHosts } from '../../runner/live-hosts.ts';
+import { grantSecrets } from '../../runner/secrets.ts';
+import { systemCertificates } from '../../runner/system-certificates.ts';
+import { type Networks, openNetworks } from './networks.ts';
+
+export type OpenNetworksOptions = {
+  readonly config: Pick<Config, 'process' | 'secrets'>;
+  readonly hosts: LiveHosts;
+  readonly lookup: Lookup;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** More authorities that targets are verified with. */
+  readonly trustedCertificates?: string | undefined;
+};
+
+const LOOK_EVERY_MS = 1_000;
+
+export function networksOf(options: OpenNetworksOptions): Networks {
+  const { config, hosts, lookup, clock, random, trustedCertificates: more } = options;
+  return openNetworks({
+    ...{ clock, random, lookup, systemCertificates },
+    own: () => ownOf(undefined, []),
+    hosts: () => hosts.list,
+    isIntercepted: interceptedBy(config.process.egressIntercept),
+    ...(more === undefined || more === '' ? {} : { trust: [nodeCertificates(), more] }),
+    secrets: grantSecrets(config.secrets),
+    lookEveryMs: LOOK_EVERY_MS,
+  });
+}

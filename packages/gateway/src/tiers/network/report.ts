@@ -1,0 +1,59 @@
+import { canonicalize } from '@palisade/sdk';
+import { digestBytes } from '../../core/digest.ts';
+import type { Json } from '../../core/json.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { DecisionRecord, ProxyFacts } from '../../egress/proxy/ledger.ts';
+
+/** What is told of the network of a run: to the caller, in the receipt, and in the journal. */
+export type NetworkReport = {
+  readonly output: { readonly egress?: Json };
+  readonly isolation: Readonly<Record<string, string | number>>;
+  /** Null where it had no network of its own. */
+  readonly record: Json | null;
+  /** Both ways together. */
+  readonly bytes: number;
+};
+
+/** More are counted and left out. */
+const MOST_DECISIONS = 200;
+/** Of a text that a host, an entry of a list or a server has chosen. */
+const MOST_CHARS = 300;
+
+/** `host` is the network of the gateway itself: what a run reaches there is not held. */
+export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyFacts | null): NetworkReport {
+  if (facts === null) {
+    const network = egress === 'strict' ? 'none' : 'host';
+    return { output: {}, isolation: { egress, network }, record: null, bytes: 0 };
+  }
+  const { decisions, ...counts } = facts;
+  const told = decisions.slice(0, MOST_DECISIONS).map(decisionOf);
+  const record: Json = { ...counts, decisions: told, more: decisions.length - told.length };
+  const { connections, requests, denied, cut, bytesIn, bytesOut } = counts;
+  return {
+    output: { egress: record },
+    isolation: {
+      ...{ egress, network: 'listed hosts' },
+      ...prefixed({ connections, requests, denied, cut, bytesIn, bytesOut }),
+      // The journal has what this is the digest of.
+      egressRecord: digestBytes(canonicalize(record)),
+    },
+    record,
+    bytes: bytesIn + bytesOut,
+  };
+}
+
+function decisionOf(decision: DecisionRecord): Json {
+  const entries = Object.entries(decision).map(([name, value]) => [name, cut(value)] as const);
+  return Object.fromEntries(entries);
+}
+
+function cut(value: DecisionRecord[keyof DecisionRecord]): Json {
+  if (typeof value === 'string') return value.slice(0, MOST_CHARS);
+  return Array.isArray(value) ? [...value] : (value as Json);
+}
+
+function prefixed(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [`egress${name[0]?.toUpperCase()}${name.slice(1)}`, count]),
+  );
+}

@@ -1,0 +1,86 @@
+/** What is made of a command that has ended: the outcome, what it used, and what held it. */
+import type { CodedError } from '../../core/coded-error.ts';
+import { NO_USAGE } from '../../core/limits.ts';
+import type { FailedCode } from '../../core/outcome.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { ChildEnd } from '../child/start-child.ts';
+import type { LauncherStatus } from '../child/status.ts';
+import type { RunNetwork } from '../network/networks.ts';
+import { reportOf } from '../network/report.ts';
+import type { RunResult } from '../tier.ts';
+import type { Box } from './box.ts';
+import type { CommandPlan, CommandTier } from './command-plan.ts';
+import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
+import { type Before, lookAfter } from './hygiene.ts';
+
+/** A box for the command with its plan, and whether it stood there already. */
+export type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
+
+/** A command that has come to its end, and what its launcher said of it. */
+export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
+
+export type Finished = Started & {
+  readonly ready: Ready;
+  readonly terms: ProcessTerms;
+  readonly before: Before;
+  readonly network: RunNetwork | null;
+};
+
+/** The result of a command that ran, or began to. */
+export async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
+  const { end, status, terms, before, network } = finished;
+  const { box, isWarm } = finished.ready;
+  const { group } = box;
+  const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
+  const after = await lookAfter(terms.workspace, before);
+  const verdict = proven(finished) ?? verdictOf(ran);
+  const limit = verdict.kind === 'ok' ? null : verdict.limit;
+  const report = reportOf(terms, network?.facts() ?? null);
+  const output = { ...outputOfRun(ran, limit), ...after, ...report.output };
+  const isolation = {
+    ...tier.about,
+    started: isWarm ? 'warm' : 'cold',
+    ...report.isolation,
+    ...(group?.facts() ?? { cgroup_kind: 'none' }),
+    ...status?.facts,
+  };
+  const cpuMs = cpuMsCharged(ran);
+  return {
+    ending:
+      verdict.kind === 'ok'
+        ? { status: 'ok', output }
+        : {
+            status: 'failed',
+            code: verdict.code,
+            message: verdict.message,
+            output,
+            truncated: isTruncated(ran),
+          },
+    usage: {
+      ...{ ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs },
+      ...{ outputBytes: end.outputBytes, egressBytes: report.bytes },
+    },
+    execution: { tier: tier.name, executor: tier.executor, isolation },
+    ...(report.record === null ? {} : { egress: report.record }),
+  };
+}
+
+/** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
+function proven({ status, ready }: Finished): Verdict | null {
+  if (status === null || status.pid === null) return null;
+  const missing = ready.plan.missing(status.facts);
+  if (missing === null) return null;
+  const message = `Cannot vouch for the sandbox: ${missing}`;
+  return { kind: 'failed', code: 'tier/unproven', message, limit: null };
+}
+
+/** It never began: the queue was too long, or the machine no longer gives what was planned. */
+export function unstarted(tier: CommandTier, error: CodedError, wallMs: number): RunResult {
+  const isKnown = error.code === 'tier/cancelled' || error.code === 'tier/timed-out';
+  const code: FailedCode = isKnown ? (error.code as FailedCode) : 'tier/not-started';
+  return {
+    ending: { status: 'failed', code, message: error.message, output: null, truncated: false },
+    usage: { ...NO_USAGE, calls: 1, wallMs },
+    execution: { tier: tier.name, executor: tier.executor, isolation: { boundary: 'never started' } },
+  };
+}

@@ -1,0 +1,57 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
+
+/* A file that only its owner can read. It is opened once and judged by its descriptor: what was judged is what is read. */
+
+/** What a file is in the place of what it should be. */
+export class UnfitFile extends TypeError {
+  override readonly name = 'UnfitFile';
+}
+
+const OTHERS = 0o077;
+
+/** All bytes of a private file, or null where there is none; throws UnfitFile for any other. */
+export function readPrivateFile(path: string, maxBytes: number): Buffer | null {
+  const fd = open(path);
+  if (fd === null) return null;
+  try {
+    judge(fstatSync(fd));
+    // Boundary: at most one byte more than allowed is ever read, however the file grows.
+    const buffer = Buffer.alloc(maxBytes + 1);
+    let length = 0;
+    for (let count = 1; count > 0 && length < buffer.length; length += count) {
+      count = readSync(fd, buffer, length, buffer.length - length, null);
+    }
+    if (length > maxBytes) throw new UnfitFile(`it is too large, expected at most ${maxBytes} bytes`);
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function open(path: string): number | null {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
+  try {
+    // Boundary: a link is not followed, a pipe does not hold us, and a terminal does not become ours.
+    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT') return null;
+    if (code === 'ELOOP') throw new UnfitFile('it is a link, expected the file itself');
+    // It may be fine, and only cannot be opened now.
+    if (isOutOfFiles(error)) throw storeErrorOf(error, `read "${path}"`);
+    throw new UnfitFile(`it gives ${code}, expected a file that can be read`);
+  }
+}
+
+/** Boundary: what somebody else owns, reads or writes keeps nothing. */
+function judge(stats: Stats): void {
+  if (!stats.isFile()) throw new UnfitFile('it is something else, expected a regular file');
+  const user = process.geteuid?.() ?? stats.uid;
+  if (stats.uid !== user && stats.uid !== 0) {
+    throw new UnfitFile(`it belongs to the user ${stats.uid}, expected one of the user ${user} or of root`);
+  }
+  if ((stats.mode & OTHERS) === 0) return;
+  const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
+  throw new UnfitFile(`its mode is ${mode}, expected 0600 or less`);
+}
