@@ -24,6 +24,7 @@ export type Question =
 
 const TOKEN = 'the-token-of-the-bench';
 const PIECE = Buffer.alloc(64 * 1024, 'x');
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const held: Socket[] = [];
 
 const ROLES: Readonly<Record<string, (farPort: number) => Promise<number>>> = {
@@ -48,7 +49,7 @@ const ROLES: Readonly<Record<string, (farPort: number) => Promise<number>>> = {
       resolve: { lookup: async () => [], own: { addresses: [], ports: new Set() }, lookupMs: 1_000 },
       credential: TOKEN,
       // Only the sums over a whole bench are beyond what one run gets.
-      limits: { bytesIn: Number.MAX_SAFE_INTEGER, bytesOut: Number.MAX_SAFE_INTEGER },
+      limits: { bytes: UNLIMITED, bytesIn: UNLIMITED, bytesOut: UNLIMITED },
       clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
     }).listen(server);
     return listen(server);
@@ -93,11 +94,12 @@ async function pump(socket: Socket, bytes: number): Promise<void> {
 /** Reads to the end. */
 function count(socket: Socket, already: number): Promise<number> {
   let bytes = already;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     socket.on('data', (piece: Buffer) => {
       bytes += piece.length;
     });
-    socket.once('end', () => resolve(bytes));
+    socket.once('end', () => resolve(bytes)).once('error', reject);
+    socket.resume();
   });
 }
 
@@ -151,6 +153,7 @@ function echo(socket: Socket, sent: Buffer): Promise<void> {
     };
     socket.on('data', onData);
     socket.once('close', () => reject(new Error('Cannot measure tunnels: one was closed, expected it open')));
+    socket.resume();
     socket.write(sent);
   });
 }
@@ -180,5 +183,5 @@ process.on('message', (question: Question) => {
 });
 process.on('disconnect', () => process.exit());
 const [role = '', farPort] = process.argv.slice(2);
-const value = await ROLES[role]?.(Number(farPort));
-process.send?.({ value });
+const port = await ROLES[role]?.(Number(farPort));
+process.send?.({ value: port });

@@ -5,6 +5,9 @@ import { build } from 'esbuild';
 import type { Question, Route } from './egress-child.ts';
 
 type Answer = { readonly value: number } | { readonly error: string };
+/** Far longer than any turn takes. */
+const ANSWER_MS = 30_000;
+
 type Role = 'client' | 'far' | 'pipe' | 'proxy';
 
 /** A process of the bench with the port it listens on. */
@@ -72,9 +75,12 @@ async function start(file: string, role: Role, farPort: number): Promise<Child> 
 
 function answerOf(child: ChildProcess, role: Role): Promise<number> {
   return new Promise((resolve, reject) => {
-    const onExit = () => reject(new Error(`Cannot go on: the ${role} ended, expected an answer`));
+    const fail = (what: string) => reject(new Error(`Cannot go on: the ${role} ${what}, expected an answer`));
+    const onExit = () => fail('ended');
+    const late = setTimeout(() => fail(`said nothing for ${ANSWER_MS} ms`), ANSWER_MS);
     child.once('exit', onExit);
     child.once('message', (answer: Answer) => {
+      clearTimeout(late);
       child.off('exit', onExit);
       if ('error' in answer) reject(new Error(answer.error));
       else resolve(answer.value);

@@ -24,13 +24,11 @@ const makers = {
     const main = join(source, 'main.ts');
     if (!existsSync(main))
       throw new Error('Cannot bundle the gateway: packages/gateway/src/main.ts does not exist');
-    const { metafile } = await build({
-      entryPoints: [main, ...farSides(source)],
+    const shared = {
       outdir: outDir,
       entryNames: '[name]',
       chunkNames: '[name]-[hash]',
       bundle: true,
-      splitting: true,
       format: 'esm',
       platform: 'node',
       target: 'node20',
@@ -48,7 +46,11 @@ const makers = {
       metafile: true,
       absWorkingDir: root,
       logLevel: 'warning',
-    });
+    };
+    const workers = farSides(source, 'worker');
+    const { metafile } = await build({ ...shared, entryPoints: [main, ...workers], splitting: true });
+    // An engine is handed to a sandbox as one file.
+    await build({ ...shared, entryPoints: farSides(source, 'engine') });
     writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
   },
 };
@@ -60,9 +62,9 @@ async function compile(name, outDir) {
 }
 
 /** Code of the far side of a thread or a process is started by its file, so it stays a file of its own. */
-function farSides(source) {
+function farSides(source, kind) {
   return readdirSync(source, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(worker|engine)\.ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(`.${kind}.ts`))
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 

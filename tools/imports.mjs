@@ -16,7 +16,7 @@ export const LEVELS = [
   ['core', 'version.ts'],
   ['store', 'config'],
   ['policy', 'egress', 'attest'],
-  ['approval', 'budget', 'journal', 'vault', 'storage', 'channels', 'skills', 'runner'],
+  ['approval', 'budget', 'journal', 'vault', 'storage', 'channels', 'recordings', 'skills', 'runner'],
   ['registry', 'plugins', 'builder'],
   ['tiers'],
   ['invoke'],

@@ -9,14 +9,13 @@ import { prune } from './budget/prune.ts';
 import { budgetMigrations } from './budget/tables.ts';
 import { type Config, groupsByPrincipal } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
-import { CONFIG_FILE, loadConfig } from './config/load.ts';
+import { loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
-import { systemLookup } from './egress/system.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
@@ -26,21 +25,23 @@ import { Roller } from './journal/roller.ts';
 import { recordAt } from './journal/search.ts';
 import { Segments } from './journal/segments.ts';
 import { journalMigrations } from './journal/tables.ts';
+import type { PolicyEngine } from './policy/engine.ts';
 import { policyMigrations } from './policy/tables.ts';
+import { recordingMigrations } from './recordings/tables.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { FileDigests } from './runner/file-digests.ts';
 import { KnownPrograms } from './runner/known-programs.ts';
-import { LiveHosts } from './runner/live-hosts.ts';
-import { allowListOf, settingsOf } from './runner/settings-of.ts';
+import { settingsOf } from './runner/settings-of.ts';
+import { storageMigrations } from './storage/tables.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
-import { builtinTier } from './tiers/builtin/index.ts';
-import type { Networks } from './tiers/network/networks.ts';
-import { networksOf } from './tiers/network/open.ts';
-import { openCommands } from './tiers/process/open.ts';
+import { openTiers } from './tiers/open.ts';
+import { keyFileIn } from './vault/key-file.ts';
+import { vaultMigrations } from './vault/tables.ts';
+import { Vault } from './vault/vault.ts';
 
 /* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
 
@@ -56,6 +57,8 @@ export type OpenOptions = {
   readonly random?: Random;
   /** Where palisade was started: the workspace of commands that name none. */
   readonly cwd?: string;
+  /** Tools beside those that every gateway has. */
+  readonly tools?: readonly Tool[];
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;
   /** More authorities that targets are verified with, for tests. */
@@ -72,14 +75,29 @@ export type Opened<T> = T & {
   readonly release: () => void;
 };
 
+/** The tables of all rooms. */
+const MIGRATIONS = [
+  ...journalMigrations,
+  ...policyMigrations,
+  ...budgetMigrations,
+  ...approvalMigrations,
+  ...vaultMigrations,
+  ...storageMigrations,
+  ...recordingMigrations,
+];
+
 /** Opens the rooms that keep the record: enough to read, verify, export and prove. */
 export async function openRecords(options: OpenOptions): Promise<Opened<Records>> {
   const { stateDir, version, clock = systemClock, random = systemRandom } = options;
   prepareStateDir(stateDir);
   const config = await loadConfig(options);
   const { busyTimeoutMs } = config.store;
-  const migrations = [...journalMigrations, ...policyMigrations, ...budgetMigrations, ...approvalMigrations];
-  const store = new Store({ directory: stateDir, migrations, busyTimeoutMs, nowMs: clock.nowMs() });
+  const store = new Store({
+    directory: stateDir,
+    migrations: MIGRATIONS,
+    busyTimeoutMs,
+    nowMs: clock.nowMs(),
+  });
   const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
   const keys = new Keys(join(stateDir, 'keys'));
   const { checkpointEveryRecords, checkpointAfterMs, segmentRecords } = config.journal;
@@ -97,7 +115,16 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
     maxBehindMs,
     onGrown: (seq) => roller.note(seq),
   });
-  const records: Records = { version, clock, random, store, presence, keys, journal, segments, redact };
+  const vault = new Vault({
+    store,
+    keys: keyFileIn(join(stateDir, 'keys')),
+    settings: config.vault,
+    clock,
+    random,
+    onEvent: (tx, event) => void journal.append(tx, event),
+  });
+  const rooms = { store, presence, keys, journal, segments, vault };
+  const records: Records = { version, clock, random, redact, ...rooms };
   const close = () => closeRecords(records, roller);
   try {
     foundState(records);
@@ -123,19 +150,48 @@ export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>
 /** The launcher beside this package, where the set-up builds it. */
 const LAUNCHERS = [fileURLToPath(new URL('../../launcher/dist/palisade-launcher', import.meta.url))];
 
+/** The engine of tier A beside this file, or where the set-up builds it. */
+const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+
 async function addRooms(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
-  const { stateDir } = options;
-  const { config, store, clock, version, journal, presence } = records;
+  const { config, clock } = records;
   recover(records);
   const registry = new Registry({
-    tools: [...BUILTIN_TOOLS, commandTool(config, options, clock)],
+    tools: [...BUILTIN_TOOLS, commandTool(config, options, clock), ...(options.tools ?? [])],
     input: config.input,
     limits: config.limits,
     ceilings: config.ceilings,
     loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
   });
+  const policy = await policyOf(records, options, registry);
+  const {
+    tiers,
+    engines,
+    inspect,
+    close: closeTiers,
+  } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
+  const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
+  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers, engines };
+  const close = async () => {
+    await closeTiers();
+    await records.close();
+  };
+  return { ...records, ...rooms, inspectTiers: inspect, close };
+}
+
+function here({ stateDir }: OpenOptions): { readonly house: string; readonly node: string } {
+  return { house: realpathSync(stateDir), node: process.execPath };
+}
+
+async function policyOf(
+  { config, store, clock, journal }: Opened<Records>,
+  { stateDir }: OpenOptions,
+  registry: Registry,
+): Promise<PolicyEngine> {
   const { openPolicy } = await import('./policy/engine.ts');
-  const policy = openPolicy({
+  return openPolicy({
     directory: join(stateDir, 'policies'),
     store,
     tools: () => registry.list(),
@@ -157,35 +213,6 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
       store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
     },
   });
-  const commands = openCommands({
-    clock,
-    launchers: LAUNCHERS,
-    firstUid: config.process.firstUid,
-    owner: { house: realpathSync(stateDir), process: presence.id },
-    isGone: (process) => presence.isGone(process),
-    limits: settingsOf(config, null).defaults,
-    warm: options.isLasting === true ? config.process.warm : 0,
-    networks: networksFor(config, options, records),
-  });
-  // Nobody waits for it: what cannot be ended now is tried again by the next start.
-  commands.sweep().catch(() => undefined);
-  const tiers = { builtin: builtinTier(clock, version), ...commands.tiers };
-  const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
-  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers };
-  const close = async () => {
-    await commands.close();
-    await records.close();
-  };
-  return { ...records, ...rooms, inspectTiers: commands.inspect, close };
-}
-
-function networksFor(config: Config, options: OpenOptions, { clock, random }: Records): Networks {
-  const { stateDir, configPath = join(stateDir, CONFIG_FILE), lookup = systemLookup } = options;
-  const { trustedCertificates = '' } = options;
-  const { file, process } = config;
-  const list = allowListOf(process.egressHosts);
-  const hosts = new LiveHosts({ path: configPath, stateDir, text: file?.text ?? null, list });
-  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random });
 }
 
 function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {

@@ -223,6 +223,21 @@ export const CODES = {
     'The command used up its CPU time and was stopped.',
     'Ask for less work, or raise the CPU limit where the ceiling allows it.',
   ),
+  'tier/out-of-fuel': failed(
+    507,
+    'The module used up its fuel and was stopped.',
+    'Ask for less work, or raise the fuel limit where the ceiling allows it.',
+  ),
+  'tier/trapped': failed(
+    502,
+    'The module broke off: it trapped, or did what no module may do.',
+    'Report it to the author of the tool, with the message.',
+  ),
+  'tier/invalid-module': failed(
+    502,
+    'The module cannot be run: it is malformed, past a limit, or wants what it was not granted.',
+    'Run `palisade wasm inspect` on the module; build it anew, or grant what it needs.',
+  ),
   'tier/unknown-ending': failed(
     500,
     'The gateway stopped while the call was running; whether it took effect is not known.',

@@ -26,15 +26,15 @@ export class House {
     return queues;
   }
 
-  /** Closes the queues of one subscriber; a channel that nobody listens to is gone. */
+  /** Closes the queues that `subscribe` gave, once; a channel that nobody listens to is gone. */
   unsubscribe(queues: ReadonlyMap<string, Queue>): void {
     for (const [name, queue] of queues) {
       queue.close();
       const others = this.#channels.get(name);
-      if (others === undefined || !others.delete(queue)) continue;
-      this.#subscribers -= 1;
-      if (others.size === 0) this.#channels.delete(name);
+      others?.delete(queue);
+      if (others?.size === 0) this.#channels.delete(name);
     }
+    this.#subscribers -= queues.size;
   }
 
   /** Hands the message to everybody on the channel; who has no room misses it and holds up nobody. */

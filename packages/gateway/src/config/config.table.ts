@@ -263,6 +263,23 @@ export const CONFIG_KEYS = [
   ),
 
   {
+    key: 'vault.key',
+    type: 'choice',
+    default: 'file',
+    choices: ['file', 'passphrase', 'keychain'],
+    sentence:
+      'What a new vault of secrets is locked with; `palisade secrets rotate --to` changes that of one that is there.',
+  },
+  {
+    key: 'vault.passphrase_file',
+    type: 'string',
+    default: '',
+    grammar: 'path-or-none',
+    sentence:
+      'The file that has the passphrase of the vault as its first line, of mode 0600; without one, a terminal is asked.',
+  },
+
+  {
     key: 'groups.NAME',
     type: 'string-list',
     default: null,

@@ -44,6 +44,13 @@ export type ProcessConfig = ProcessLimits & {
   readonly warm: number;
 };
 
+/** How secrets at rest are locked. */
+export type VaultConfig = {
+  readonly key: 'file' | 'passphrase' | 'keychain';
+  /** Null: a person gives the passphrase. */
+  readonly passphraseFile: string | null;
+};
+
 /** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
 export type Config = {
   readonly gateway: { readonly tenant: string };
@@ -61,6 +68,7 @@ export type Config = {
   readonly store: { readonly busyTimeoutMs: number };
   readonly clock: { readonly maxBehindMs: number };
   readonly process: ProcessConfig;
+  readonly vault: VaultConfig;
   /** Group name → its principals, as "agent:ada". */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly secrets: readonly SecretRule[];

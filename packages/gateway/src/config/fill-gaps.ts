@@ -10,6 +10,7 @@ import {
   DEFAULT_BUDGETS,
   type ProcessConfig,
   type SecretRule,
+  type VaultConfig,
 } from './config.ts';
 
 type Values = ReadonlyMap<string, Value>;
@@ -40,6 +41,10 @@ export function fillGaps({ values, groups, secrets, budgets }: Settings, file: C
     store: { busyTimeoutMs: integer('store.busy_timeout_ms') },
     clock: { maxBehindMs: integer('clock.max_behind_ms') },
     process: processOf(integer, (key) => chosen(values, key) as readonly string[], text),
+    vault: {
+      key: text('vault.key') as VaultConfig['key'],
+      passphraseFile: text('vault.passphrase_file') || null,
+    },
     groups,
     secrets: secrets.map(secretOf),
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets.map(budgetOf),

@@ -29,6 +29,10 @@ export const GRAMMARS = {
     accepts: (text) => /^\/[^\0]{0,4095}$/.test(text),
     expected: 'an absolute path such as "/srv/work"',
   },
+  'path-or-none': {
+    accepts: (text) => /^(?:\/[^\0]{0,4095})?$/.test(text),
+    expected: 'an absolute path such as "/etc/palisade/passphrase", or "" for none',
+  },
   'inner-path': {
     accepts: (text) => /^[^/\0][^\0]{0,4095}$/.test(text) && !text.split('/').includes('..'),
     expected: 'a path inside the workspace such as ".git/hooks", relative and without ".."',

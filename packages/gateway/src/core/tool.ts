@@ -3,6 +3,7 @@ import type { Json } from './json.ts';
 import type { Limits } from './limits.ts';
 import type { Refused } from './outcome.ts';
 import type { PreparedProcess } from './process.ts';
+import type { WasmProgram } from './wasm.ts';
 
 export type Risk = 'low' | 'medium' | 'high';
 
@@ -19,7 +20,8 @@ export type PrepareProcess = (input: Json) => Promise<PreparedProcess | Refused>
 
 export type Executor =
   | { readonly kind: 'builtin'; readonly run: BuiltinRun }
-  | { readonly kind: 'process'; readonly prepare: PrepareProcess };
+  | { readonly kind: 'process'; readonly prepare: PrepareProcess }
+  | { readonly kind: 'wasm'; readonly program: WasmProgram };
 
 /** The one record of a tool. What is listed, authorised, run and attested is this record. */
 export type Tool = {

@@ -1,16 +1,16 @@
-import { type Host, parseAuthority } from './authority.ts';
+import { formatAuthority, type Host, parseAuthority } from './authority.ts';
 import { accept, type Parsed, quote, refuse } from './parsed.ts';
 
 export type Scheme = 'http' | 'https';
 
-/** A URL as a request line or an allow-list has it. The path is as it was written, with its query. */
-export type HttpUrl = {
-  readonly scheme: Scheme;
-  readonly host: Host;
-  /** The one it names or that of its scheme. */
-  readonly port: number;
-  readonly path: string;
-};
+/** One port of a host and what is spoken there. */
+export type Site = { readonly scheme: Scheme; readonly host: Host; readonly port: number };
+
+/**
+ * A URL as a request line or an allow-list has it. The port is the one it names or that of its scheme; the path is as it
+ * was written, with its query.
+ */
+export type HttpUrl = Site & { readonly path: string };
 
 /** The port of a scheme when a URL names none. */
 export const DEFAULT_PORTS: Readonly<Record<Scheme, number>> = { http: 80, https: 443 };
@@ -42,4 +42,10 @@ export function parseHttpUrl(raw: string): Parsed<HttpUrl> {
     port: port ?? DEFAULT_PORTS[scheme],
     path: rest.startsWith('/') ? rest : `/${rest}`,
   });
+}
+
+/** The host as a Host header and a URL have it: with its port unless that is the one of the scheme. */
+export function formatSite({ scheme, host, port }: Site): string {
+  const whole = formatAuthority(host, port);
+  return port === DEFAULT_PORTS[scheme] ? whole.slice(0, whole.lastIndexOf(':')) : whole;
 }

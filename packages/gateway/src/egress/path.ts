@@ -7,12 +7,12 @@ import { EGRESS_LIMITS } from './limits.ts';
 
 /** Printable ASCII without the backslash and the hash. */
 const PATH = /^\/[!"$-[\]-~]*$/;
-/** Nothing encoded, no empty segment and none that begins with a dot: in its one form already, as nearly all paths are. */
-const PLAIN = /^(?=\/)(?:\/[!"$&-\-0-[\]-~][!"$&-.0-[\]-~]*)*\/?$/;
-/** A dot, a slash, a backslash or a control character that is encoded, once or more often; or an encoding that is none. */
-const DOUBTFUL = /%(?:(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)|(?![0-9a-f]{2}))/i;
-/** What is encoded in lower case, or need not be. */
-const RESPELT = /%(?:[a-f]|[\dA-F][a-f]|2D|3\d|[46][1-9A-F]|5[\dAF]|7[\dAE])/;
+/** In its one form already, as nearly all are: no segment is empty or begins with a dot, and only what must be is encoded. */
+const PLAIN =
+  /^(?:\/(?![./])[!"$&-.0-[\]-~]*(?:%(?:2[0-46-9A-C]|3[A-F]|[46]0|5[BDE]|7[BCD]|[89A-F][0-9A-F])[!"$&-.0-[\]-~]*)*)+$/;
+/** A dot, a slash, a backslash or a control character that is encoded, once or more often. */
+const HIDDEN = /%(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)/i;
+const BROKEN = /%(?![0-9A-Fa-f]{2})/;
 const CLIMBING = /\/\.{1,2}(?:(?:;|%3B)[^/]*)?(?=\/|$)/;
 const PARAMETERS = /(?:;|%3B)[^/]*/gi;
 
@@ -23,9 +23,8 @@ export function normalizePath(raw: string): string | null {
   // Boundary: a prefix means nothing for a path that a server could take for one outside it.
   if (path.length > EGRESS_LIMITS.pathChars) return null;
   if (PLAIN.test(path)) return path;
-  if (!PATH.test(path) || DOUBTFUL.test(path)) return null;
-  const decoded = RESPELT.test(path) ? path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved) : path;
-  const plain = decoded.replace(/\/{2,}/g, '/');
+  if (!PATH.test(path) || HIDDEN.test(path) || BROKEN.test(path)) return null;
+  const plain = path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved).replace(/\/{2,}/g, '/');
   return CLIMBING.test(plain) ? null : plain;
 }
 
@@ -42,7 +41,6 @@ export function isBeneath(path: string, prefix: string): boolean {
 
 /** A normalized path as a denial compares it: as the most generous server would read it. */
 export function widenPath(path: string): string {
-  const hasParameters = path.includes(';') || path.includes('%');
-  const bare = hasParameters ? path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/') : path;
+  const bare = path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/');
   return bare.replace(/(?!^)\/$/, '').toLowerCase();
 }

@@ -1,5 +1,5 @@
 import type { Host } from './authority.ts';
-import type { EgressRequest } from './decide.ts';
+import { DEFAULT_PORTS, type Site } from './http-url.ts';
 import type { Field } from './proxy/fields.ts';
 
 /*
@@ -40,24 +40,21 @@ const NEVER =
   /^(?:host|connection|origin|referer|user-agent|via|forwarded|(?:content|transfer|proxy|x-forwarded)-.*)$/;
 const BASIC = /^(basic +)([A-Za-z0-9+/]+={0,2})$/i;
 
-/** Fills in the secrets that are bound to the host of a request, and no others. */
-export function fillIn(
-  fields: readonly Field[],
-  { host, port }: EgressRequest,
-  secrets: readonly BoundSecret[],
-): Filled {
+/** Fills in the secrets that are bound to the site of a request, and no others. */
+export function fillIn(fields: readonly Field[], site: Site, secrets: readonly BoundSecret[]): Filled {
   // Boundary: a secret that belongs to another host is not looked for at all.
   const bound = secrets.filter(
-    ({ placeholder, value, isFor }) => placeholder !== '' && value !== '' && isFor(host, port),
+    ({ placeholder, value, isFor }) => placeholder !== '' && value !== '' && isFor(site.host, site.port),
   );
   const swaps = bound.map(({ name, placeholder, value }) => ({ name, from: placeholder, to: onWire(value) }));
   if (swaps.length === 0) return { fields, used: [], isBound: false, hide: (text) => text };
+  const most = isReadable(site) ? 0 : PLACES;
   const names = new Set<string>();
   let places = 0;
   const fill = newSwapper(swaps, ({ name }) => {
     places += 1;
-    if (places <= PLACES) names.add(name);
-    return places <= PLACES;
+    if (places <= most) names.add(name);
+    return places <= most;
   });
   const encoded: Swap[] = [];
   const filled = fields.map((field) => {
@@ -74,6 +71,14 @@ export function fillIn(
     isBound: true,
     hide: newSwapper(back, () => true),
   };
+}
+
+/**
+ * Boundary: a secret for the port of TLS is meant to be encrypted. In the open anybody on the way reads it, so it goes
+ * there only on a port that somebody has named for it.
+ */
+function isReadable({ scheme, port }: Site): boolean {
+  return scheme === 'http' && port === DEFAULT_PORTS.https;
 }
 
 /** Fills in what basic credentials say when they are decoded; null when that is nothing to be filled. */

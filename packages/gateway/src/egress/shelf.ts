@@ -48,17 +48,13 @@ function newTree(): PathTree {
 
 function placeOf(root: PathTree, path: string): PathTree {
   let tree = root;
-  for (const segment of segmentsOf(path)) {
+  // A slash at the end begins no segment: whether it matters is for the comparison to say.
+  for (const segment of path.split('/').filter((each) => each !== '')) {
     const next = tree.segments.get(segment) ?? newTree();
     tree.segments.set(segment, next);
     tree = next;
   }
   return tree;
-}
-
-/** A slash at the end begins no segment: whether it matters is for the comparison to say. */
-function segmentsOf(path: string): string[] {
-  return path.split('/').filter((segment) => segment !== '');
 }
 
 /** The first rule that a request meets in every term. */
@@ -76,12 +72,15 @@ function fitOfPort(byPort: PortIndex, port: number | null, question: Question): 
   const path = denies ? question.widePath() : question.path();
   // Boundary: a path that is not known may be any path, so no denying rule is left out.
   if (path === null) return fitIn(denies ? rules : paths.rules, question);
-  let found = fitIn(paths.rules, question);
+  let found: Rule | undefined;
   let tree: PathTree | undefined = paths;
-  for (const segment of segmentsOf(path)) {
-    tree = tree.segments.get(segment);
-    if (tree === undefined) break;
+  for (let start = 1; tree !== undefined; ) {
     found = first(found, fitIn(tree.rules, question));
+    if (start >= path.length) break;
+    const slash = path.indexOf('/', start);
+    const end = slash < 0 ? path.length : slash;
+    tree = tree.segments.get(path.slice(start, end));
+    start = end + 1;
   }
   return found;
 }

@@ -1,6 +1,7 @@
 import { settle } from '../budget/settle.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { fail, type Outcome } from '../core/outcome.ts';
+import { saveRecording } from '../recordings/recordings.ts';
 import type { RunResult } from '../tiers/tier.ts';
 import type { Begun } from './begin.ts';
 import { appendEnding, type Ended } from './ending.ts';
@@ -23,6 +24,7 @@ export async function finish(gateway: Gateway, begun: Begun, result: RunResult):
   const record = () =>
     gateway.store.commit((tx) => {
       settle(tx, begun.facts.call.id, usage);
+      if (result.recorded !== undefined) saveRecording(tx, begun.facts.call.id, result.recorded);
       return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress });
     });
   for (let attempt = 1; ; attempt++) {

@@ -9,8 +9,10 @@ import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
+import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
@@ -22,6 +24,7 @@ export type Records = {
   readonly keys: Keys;
   readonly journal: Journal;
   readonly segments: Segments;
+  readonly vault: Vault;
   readonly redact: (value: Json) => Json;
 };
 
@@ -32,6 +35,8 @@ export type Gateway = Records & {
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
+  /** Where modules run, for calls that are run again. */
+  readonly engines: EnginePool;
   /** Tries the tiers that run commands and says what holds on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };

@@ -62,7 +62,7 @@ export class Registry {
       return refuse('registry/invalid-input', `Cannot accept the input of ${call.tool}: ${problem}`);
     }
     const { executor } = entry.tool;
-    if (executor.kind === 'builtin') return this.#checkedCall(call, entry, parsed.value);
+    if (executor.kind !== 'process') return this.#checkedCall(call, entry, parsed.value);
     const prepared = await executor.prepare(parsed.value);
     return 'status' in prepared ? prepared : this.#checkedCommand(call, entry, parsed.value, prepared);
   }

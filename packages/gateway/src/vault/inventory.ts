@@ -1,5 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { Random } from '../core/clock.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { unreadable } from './refusal.ts';
+import { readInventory, readMark, writeInventory } from './rows.ts';
 import type { Scope } from './scope.ts';
 import { type Binding, markOf, seal, unseal } from './seal.ts';
 
@@ -10,7 +13,7 @@ import { type Binding, markOf, seal, unseal } from './seal.ts';
  */
 
 export type Entry = { readonly version: number; readonly mark: string };
-export type Inventory = ReadonlyMap<string, Entry>;
+export type Entries = ReadonlyMap<string, Entry>;
 
 const BINDING: Binding = ['palisade-vault-inventory/v1'];
 
@@ -19,20 +22,64 @@ export function entryKey({ kind, subject }: Scope, name: string): string {
   return JSON.stringify([kind, subject, name]);
 }
 
-export function sealInventory(
-  key: KeyObject,
-  inventory: Inventory,
-  random: Random,
-): { readonly mark: string; readonly sealed: Buffer } {
-  const plain = Buffer.from(JSON.stringify([...inventory].map(([id, { version, mark }]) => [id, version, mark])));
-  const sealed = seal(key, plain, BINDING, random);
-  return { mark: markOf(sealed), sealed };
+/** The list as one transaction sees and changes it. */
+type Draft = { entries: Map<string, Entry>; isChanged: boolean };
+
+/** The list of one vault. The last one that was opened is remembered, since most are read many times. */
+export class Inventory {
+  readonly #random: Random;
+  #last: { readonly mark: string; readonly key: KeyObject; readonly entries: Map<string, Entry> } | null =
+    null;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** The list as it is in this transaction; throws when it does not open. */
+  read(tx: Transaction, key: KeyObject): Entries {
+    return this.#draftOf(tx, key).entries;
+  }
+
+  /** Changes one entry, null removes it; all changes of a transaction are sealed at once, right before it is committed. */
+  change(tx: Transaction, key: KeyObject, id: string, entry: Entry | null): void {
+    const draft = this.#draftOf(tx, key);
+    if (!draft.isChanged) {
+      draft.entries = new Map(draft.entries);
+      draft.isChanged = true;
+      tx.beforeCommit(() => this.write(tx, key, draft.entries));
+    }
+    if (entry === null) draft.entries.delete(id);
+    else draft.entries.set(id, entry);
+  }
+
+  /** Seals a whole list in the place of the one before; nothing else in this transaction may change it. */
+  write(tx: Transaction, key: KeyObject, entries: Entries): void {
+    const list = [...entries].map(([id, { version, mark }]) => [id, version, mark]);
+    const sealed = seal(key, Buffer.from(JSON.stringify(list)), BINDING, this.#random);
+    writeInventory(tx, { mark: markOf(sealed), sealed });
+  }
+
+  #draftOf(tx: Transaction, key: KeyObject): Draft {
+    return tx.once(this, () => ({ entries: this.#load(tx, key), isChanged: false }));
+  }
+
+  #load(tx: Transaction, key: KeyObject): Map<string, Entry> {
+    const mark = readMark(tx);
+    if (this.#last !== null && this.#last.mark === mark && this.#last.key === key) return this.#last.entries;
+    const row = readInventory(tx);
+    const plain = row === undefined ? null : unseal(key, row.sealed, BINDING);
+    if (row === undefined || plain === null) throw spoiled();
+    const list = JSON.parse(plain.toString('utf8')) as [string, number, string][];
+    const entries = new Map(list.map(([id, version, at]) => [id, { version, mark: at }]));
+    // Boundary: remembered by the mark that was sealed, not by the one that stands beside it.
+    this.#last = { mark: markOf(row.sealed), key, entries };
+    return entries;
+  }
 }
 
-/** The list, or null when it does not open. */
-export function unsealInventory(key: KeyObject, sealed: Uint8Array): Inventory | null {
-  const plain = unseal(key, sealed, BINDING);
-  if (plain === null) return null;
-  const list = JSON.parse(plain.toString('utf8')) as [string, number, string][];
-  return new Map(list.map(([id, version, mark]) => [id, { version, mark }]));
+function spoiled(): Error {
+  return unreadable(
+    'Cannot read the vault: its list of secrets does not open, expected the one that was sealed last',
+    'Restore the database from a backup. `palisade secrets rotate --lost` removes all secrets and starts anew.',
+  );
 }

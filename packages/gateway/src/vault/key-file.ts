@@ -42,12 +42,12 @@ export function keyFileIn(directory: string): KeySource {
     },
     keepOnly: (id) => {
       const kept = id === null ? undefined : readKeys(path).get(id);
-      // What a crash left half written has a key in it, too.
-      const unfinished = namesIn(directory).filter(
-        (name) => name.startsWith(`${NAME}.`) && name.endsWith(UNFINISHED),
-      );
       if (id !== null && kept !== undefined) writeKeys(path, directory, new Map([[id, kept]]));
-      attempt(path, () => remove(directory, id === null ? [NAME, ...unfinished] : unfinished));
+      // What a crash left half written has a key in it, too.
+      const isLeft = (name: string) =>
+        (name === NAME && id === null) || (name.startsWith(`${NAME}.`) && name.endsWith(UNFINISHED));
+      const left = namesIn(directory).filter(isLeft);
+      if (left.length > 0) attempt(path, () => remove(directory, left));
     },
   };
 }

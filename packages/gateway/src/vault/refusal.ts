@@ -10,7 +10,11 @@ export function naming(name: string, scope: Scope): string {
 
 /** The key is not at hand. */
 export function locked(what: string, remedy?: string): CodedError {
-  return new CodedError('vault/locked', `Cannot open the vault: ${what}`, remedy === undefined ? {} : { remedy });
+  return new CodedError(
+    'vault/locked',
+    `Cannot open the vault: ${what}`,
+    remedy === undefined ? {} : { remedy },
+  );
 }
 
 /** The key is at hand and what is stored does not open with it. */

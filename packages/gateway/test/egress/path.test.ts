@@ -62,6 +62,18 @@ describe('normalizePath()', () => {
     expect(normalizePath(raw)).toBeNull();
   });
 
+  it('has one form for every encoded byte, and none for a dot, a slash, a backslash or a control character', () => {
+    for (let byte = 0; byte < 256; byte += 1) {
+      const digits = byte.toString(16).padStart(2, '0');
+      const char = String.fromCharCode(byte);
+      const encoded = /[A-Za-z0-9_~-]/.test(char) ? char : `%${digits.toUpperCase()}`;
+      const isHidden = byte < 0x20 || byte === 0x7f || './\\'.includes(char);
+      const expected = isHidden ? null : `/a${encoded}b`;
+      expect([byte, normalizePath(`/a%${digits}b`)]).toEqual([byte, expected]);
+      expect([byte, normalizePath(`/a%${digits.toUpperCase()}b`)]).toEqual([byte, expected]);
+    }
+  });
+
   it('gives what a URL parser leaves as it is, and nothing twice', () => {
     const text = fc.string({ unit: fc.constantFrom(...'/.%2eEfF5cCaZ;?#\\ ~1'), maxLength: 16 });
     fc.assert(

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatHost } from '../../src/egress/authority.ts';
+import type { Site } from '../../src/egress/http-url.ts';
 import { type BoundSecret, checkSecretValue, fillIn } from '../../src/egress/secrets.ts';
 import { hostOf } from './sample.ts';
 
 const KEY = newSecret('key', 'PLACEHOLDER_KEY', 'sk-live-0123456789');
-const API = { host: hostOf('api.test'), port: 443 };
+const API: Site = { scheme: 'https', host: hostOf('api.test'), port: 443 };
 
 /** A secret for api.test:443. */
 function newSecret(name: string, placeholder: string, value: string): BoundSecret {
@@ -93,6 +94,20 @@ describe('fillIn()', () => {
     const filled = fill([line, 'X-A: PLACEHOLDER_KEY'], [KEY], asked);
     expect(filled).toMatchObject({ lines: [line, 'X-A: PLACEHOLDER_KEY'], used: [], isBound: false });
     expect(filled.hide('sk-live-0123456789')).toBe('sk-live-0123456789');
+  });
+
+  it('fills nothing in that anybody could read on the way to the port of TLS, and still hides it', () => {
+    const line = `Authorization: Basic ${base64('user:PLACEHOLDER_KEY')}`;
+    const filled = fill([line, 'X-A: PLACEHOLDER_KEY'], [KEY], { ...API, scheme: 'http' });
+    expect(filled).toMatchObject({ lines: [line, 'X-A: PLACEHOLDER_KEY'], used: [], isBound: true });
+    expect(filled.hide('X-B: sk-live-0123456789')).toBe('X-B: PLACEHOLDER_KEY');
+    expect(fill([line], [KEY], API).used).toEqual(['key']);
+  });
+
+  it.each(['http', 'https'] as const)('fills in over %s on a port that the secret is for', (scheme) => {
+    const secret: BoundSecret = { ...KEY, isFor: (_host, port) => port === 8080 };
+    const filled = fill(['X-A: PLACEHOLDER_KEY'], [secret], { ...API, scheme, port: 8080 });
+    expect(filled).toMatchObject({ lines: ['X-A: sk-live-0123456789'], used: ['key'] });
   });
 
   it('tells placeholders apart of which one begins like another', () => {

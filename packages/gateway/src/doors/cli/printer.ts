@@ -1,18 +1,9 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { ACTIVE, inert } from '../../core/inert.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 type Sink = NodeJS.WritableStream;
-
-/** Control characters, bidirectional overrides and invisible ones: a terminal or a reader would obey or miss them. */
-const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
-/** The same text with everything that is not plain text spelled out. */
-export function inert(text: string): string {
-  // Boundary: names, messages and outputs come from callers and tools; the terminal must not obey them, and a line feed
-  // in one must not make a line that looks like ours.
-  return text.replace(ACTIVE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
-}
 
 /** JSON of the same value in which every such character is escaped, so that parsers read what was meant. */
 export function inertJson(value: unknown, indent = 0): string {

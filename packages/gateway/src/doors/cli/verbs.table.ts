@@ -26,6 +26,11 @@ const KEY = {
   sentence: 'The public keys to trust, from `palisade keys export`.',
 };
 const NOTE = { name: 'note', value: 'TEXT', sentence: 'Why, for the record.' };
+const SCOPE = {
+  name: 'scope',
+  value: 'SCOPE',
+  sentence: 'Whose it is: global, tenant:NAME, principal:agent:NAME or skill:ID (default: global).',
+};
 
 export const VERBS: readonly Verb[] = [
   {
@@ -289,6 +294,47 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/egress-explain.ts'),
   },
   {
+    words: 'secrets set',
+    args: ['NAME'],
+    flags: [
+      SCOPE,
+      { name: 'exact', value: null, sentence: 'Keep a line end at the end of standard input as well.' },
+      AS,
+    ],
+    sentence:
+      'Keep a secret; its value is asked for, or read from standard input, never from the command line.',
+    examples: ['palisade secrets set github', 'palisade secrets set db --scope tenant:acme < password.txt'],
+    load: () => import('./verbs/secrets-set.ts'),
+  },
+  {
+    words: 'secrets list',
+    args: [],
+    flags: [AS],
+    sentence: 'List the secrets: whose, which version, when set and when used; never a value.',
+    examples: ['palisade secrets list', 'palisade secrets list --json'],
+    load: () => import('./verbs/secrets-list.ts'),
+  },
+  {
+    words: 'secrets rm',
+    args: ['NAME'],
+    flags: [SCOPE, AS],
+    sentence: 'Remove a secret.',
+    examples: ['palisade secrets rm db --scope tenant:acme'],
+    load: () => import('./verbs/secrets-rm.ts'),
+  },
+  {
+    words: 'secrets rotate',
+    args: [],
+    flags: [
+      { name: 'to', value: 'LOCK', sentence: 'What to lock the vault with: passphrase or file.' },
+      { name: 'lost', value: null, sentence: 'Remove every secret and start anew although the key is gone.' },
+      AS,
+    ],
+    sentence: 'Seal every secret anew under a new key; the old key then opens nothing.',
+    examples: ['palisade secrets rotate', 'palisade secrets rotate --to passphrase'],
+    load: () => import('./verbs/secrets-rotate.ts'),
+  },
+  {
     words: 'keys list',
     args: [],
     flags: [],
@@ -325,6 +371,23 @@ export const VERBS: readonly Verb[] = [
     sentence: 'Print the signed receipt of a call.',
     examples: ['palisade receipt call_01k --out receipt.json'],
     load: () => import('./verbs/receipt.ts'),
+  },
+  {
+    words: 'replay',
+    args: ['CALL'],
+    flags: [],
+    sentence:
+      'Run a recorded call of a WASM tool again (by its id, its receipt or an exported run) and compare output and fuel.',
+    examples: ['palisade replay call_01k', 'palisade replay run.json'],
+    load: () => import('./verbs/replay.ts'),
+  },
+  {
+    words: 'export-run',
+    args: ['CALL'],
+    flags: [{ name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' }],
+    sentence: 'Write all that is needed to replay a call on another machine: receipt, recording and module.',
+    examples: ['palisade export-run call_01k --out run.json'],
+    load: () => import('./verbs/export-run.ts'),
   },
   {
     words: 'verify',

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { formatAddress } from '../address.ts';
 import { formatHost } from '../authority.ts';
-import type { EgressRequest } from '../decide.ts';
+import type { Site } from '../http-url.ts';
 import { type Filled, fillIn } from '../secrets.ts';
+import { connectTls, type Secured } from '../tls/connect.ts';
 import { type Answer, converse, type Message } from './converse.ts';
 import type { FetchRun } from './fetch-terms.ts';
 import { type Failure, fail, give, type Hop, type Result } from './outcome.ts';
@@ -10,7 +11,6 @@ import { reach } from './reach.ts';
 import { type Errand, tooLongHead } from './read-request.ts';
 import { type Answered, isRedirect } from './redirect.ts';
 import { formatMessage } from './request-message.ts';
-import { secure } from './secure.ts';
 import { formatUrl } from './url.ts';
 import { tooMany } from './watch.ts';
 
@@ -62,16 +62,18 @@ function refuseSize({ head, body }: Message, { limits, watch }: FetchRun): Failu
 async function exchange(
   socket: Socket,
   message: Message,
-  asked: EgressRequest,
+  { scheme, host }: Site,
   { terms, limits, watch }: FetchRun,
 ): Promise<Result<Answer>> {
   if (watch.failure !== null) return watch.failure;
-  const { signal } = watch;
-  const channel =
-    asked.scheme === 'https'
-      ? await secure(socket, asked, { withinMs: limits.connectMs, signal, trust: terms.trust })
-      : give(socket);
+  const secureTerms = { withinMs: limits.connectMs, signal: watch.signal, trust: terms.trust };
+  const channel = scheme === 'https' ? ofTarget(await connectTls(socket, host, secureTerms)) : give(socket);
   if (!channel.ok) return watch.failure ?? channel;
   const wantsBody = (response: Answered) => limits.redirects === 0 || !isRedirect(response);
   return converse(channel.value, message, { watch, limits, wantsBody });
+}
+
+function ofTarget(secured: Secured): Result<Socket> {
+  if (secured.ok) return give(secured.channel);
+  return fail(secured.isLate ? 'too-slow' : 'unreachable', secured.why);
 }

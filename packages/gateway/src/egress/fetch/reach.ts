@@ -1,9 +1,8 @@
-import type { Address } from '../address.ts';
-import { type Decision, decide, denyAddress, type EgressRequest } from '../decide.ts';
+import { type Decision, decide, type EgressRequest } from '../decide.ts';
+import { denyNow } from '../deny-now.ts';
 import { type Dialled, dial } from '../proxy/dial.ts';
-import { type Refused, turnDown } from '../proxy/refusal.ts';
 import { resolveTarget } from '../resolve.ts';
-import type { FetchRun, FetchTerms } from './fetch-terms.ts';
+import type { FetchRun } from './fetch-terms.ts';
 import { fail, type Result } from './outcome.ts';
 
 /** What was decided in the end, and the connection that came of it. */
@@ -25,7 +24,7 @@ export async function reach(asked: EgressRequest, { terms, limits, watch }: Fetc
     port: asked.port,
     connectMs: limits.connectMs,
     signal: watch.signal,
-    judge: (address) => judgeAgain(terms, asked, address),
+    judge: (address) => denyNow(terms, asked, address),
   });
   if (dialled.ok) return { decision, connection: dialled };
   if (watch.failure !== null) return { decision, connection: watch.failure };
@@ -33,13 +32,4 @@ export async function reach(asked: EgressRequest, { terms, limits, watch }: Fetc
   if (status === 403)
     return { decision: { verdict: 'deny', rule: null, why }, connection: fail('denied', why) };
   return { decision, connection: fail(status === 504 ? 'too-slow' : 'unreachable', why) };
-}
-
-/** Boundary: the list of this moment counts, not that of the moment when the lookup began. */
-function judgeAgain({ list, resolve }: FetchTerms, asked: EgressRequest, address: Address): Refused | null {
-  const now = list();
-  const decision = decide(now, asked);
-  const denial =
-    decision.verdict === 'deny' ? decision : denyAddress(now, asked, address, resolve.own.addresses);
-  return denial === null ? null : turnDown(403, denial.why);
 }

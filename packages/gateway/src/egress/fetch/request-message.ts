@@ -1,7 +1,7 @@
+import { formatSite } from '../http-url.ts';
 import { formatFields } from '../proxy/fields.ts';
 import type { Message } from './converse.ts';
 import type { Errand } from './read-request.ts';
-import { formatSite } from './url.ts';
 
 /** Methods for which a server waits for a body, so that one without any says so. */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);

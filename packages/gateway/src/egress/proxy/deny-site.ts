@@ -1,7 +1,7 @@
 import { type AllowList, rulesFor } from '../allowlist.ts';
 import { type Denial, decide } from '../decide.ts';
+import type { Site } from '../http-url.ts';
 import type { Rule } from '../rule.ts';
-import type { Site } from './request-head.ts';
 
 /**
  * What speaks against every request to a site; null when some request could be allowed. It may be too kind, since what
@@ -10,6 +10,17 @@ import type { Site } from './request-head.ts';
 export function denySite(list: AllowList, site: Site): Denial | null {
   const decision = decide(list, site);
   return decision.verdict === 'allow' || couldAllow(list, site) ? null : decision;
+}
+
+/**
+ * Whether an entry is for HTTP in the open at this site and nothing else there. Where none is, a client that asks for a
+ * tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
+ */
+export function namesHttp(list: AllowList, site: Site): boolean {
+  const isNamed = rulesFor(list, site.host).some(
+    ({ denies, scheme, ports }) => !denies && scheme === 'http' && ports?.includes(site.port) === true,
+  );
+  return isNamed || (list.narrowedBy !== null && namesHttp(list.narrowedBy, site));
 }
 
 function couldAllow(list: AllowList, site: Site): boolean {

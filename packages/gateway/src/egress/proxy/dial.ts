@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { type Address, formatAddress } from '../address.ts';
+import type { Denial } from '../decide.ts';
+import { codeOf } from '../error-code.ts';
 import { PROXY_BOUNDS } from './proxy-limits.ts';
-import { found, type Read, type Refused, turnDown } from './refusal.ts';
+import { found, type Read, turnDown } from './refusal.ts';
 
 export type Dialled = { readonly socket: Socket; readonly address: Address };
 
@@ -11,7 +13,7 @@ export type DialTerms = {
   readonly connectMs: number;
   readonly signal: AbortSignal;
   /** Asked once more before each attempt, because the list may have changed since the address was checked. */
-  readonly judge: (address: Address) => Refused | null;
+  readonly judge: (address: Address) => Denial | null;
 };
 
 type Failed = { readonly why: string; readonly isLate: boolean };
@@ -22,8 +24,8 @@ export async function dial(addresses: readonly Address[], terms: DialTerms): Pro
   const attemptMs = Math.ceil(terms.connectMs / tried.length);
   let last: Failed = { why: 'it has no address', isLate: false };
   for (const address of tried) {
-    const refused = terms.judge(address);
-    if (refused !== null) return refused;
+    const denial = terms.judge(address);
+    if (denial !== null) return turnDown(403, denial.why);
     const outcome = await attempt(address, terms, attemptMs);
     if (!('why' in outcome)) return found({ socket: outcome, address });
     last = outcome;
@@ -57,7 +59,3 @@ function attempt(address: Address, { port, signal }: DialTerms, attemptMs: numbe
 
 /** Who has the socket next listens for its end; an error alone must not end the program. */
 function ignore(): void {}
-
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : 'failed';
-}

@@ -1,5 +1,6 @@
 import type { Host } from '../authority.ts';
-import type { Site, TunnelRequest } from './request-head.ts';
+import type { Site } from '../http-url.ts';
+import type { TunnelRequest } from './request-head.ts';
 
 /**
  * A listening socket that stands for one target: whoever connects to it means that target. It knows no proxy protocol and

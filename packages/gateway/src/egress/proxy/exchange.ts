@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import type { AllowList } from '../allowlist.ts';
-import { decide, denyAddress, type EgressRequest } from '../decide.ts';
-import type { Own } from '../resolve.ts';
+import type { EgressRequest } from '../decide.ts';
+import { denyNow, type Judge } from '../deny-now.ts';
 import type { Dialled } from './dial.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
 import { PROXY_BOUNDS, type ProxyLimits } from './proxy-limits.ts';
@@ -70,10 +69,12 @@ export class Exchange {
     return this.#canAnswer;
   }
 
-  /** Goes on inside TLS: whatever is said from here on is said in there, a refusal as well. */
+  /** Goes on inside a tunnel: whatever is said from here on is said in there, a refusal as well. */
   enter(inside: Socket): void {
-    this.#client = inside;
     this.#canAnswer = true;
+    // Without TLS the inside of a tunnel is the wire itself.
+    if (inside === this.#client) return;
+    this.#client = inside;
     inside.on('error', ignore);
     inside.once('close', (hadError) => this.#onClosed(hadError));
   }
@@ -125,15 +126,10 @@ export class Exchange {
   }
 
   /** Boundary: what was allowed is cut as soon as the list does not allow it any more. */
-  recheck(list: AllowList, own: Own): void {
+  recheck(judge: Judge): void {
     if (this.isOver || this.#asked === null) return;
-    const decision = decide(list, this.#asked);
-    const address = this.#target?.address;
-    const denial =
-      decision.verdict === 'deny' || address === undefined
-        ? decision
-        : denyAddress(list, this.#asked, address, own.addresses);
-    if (denial?.verdict === 'deny') this.refuse(turnDown(403, denial.why));
+    const denial = denyNow(judge, this.#asked, this.#target?.address ?? null);
+    if (denial !== null) this.refuse(turnDown(403, denial.why));
   }
 
   /** Answers that it is not done, or cuts when there can be no answer. */

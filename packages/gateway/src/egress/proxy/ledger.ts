@@ -18,7 +18,7 @@ export type DecisionRecord = {
   readonly why: string;
   /** Why the proxy ended what it had allowed; null when it did not. */
   readonly cut: string | null;
-  /** Whether a tunnel was opened for it. */
+  /** Whether the TLS of a tunnel was opened for it. */
   readonly intercepted: boolean;
   /** The names of the secrets that were filled in. */
   readonly secrets: readonly string[];
@@ -120,7 +120,7 @@ export class Ledger {
       verdict,
       why,
       cut: null,
-      // In the open https is refused, so it is known of a request only when a tunnel was opened.
+      // In the open https is refused, so it is known of a request only when TLS was opened.
       intercepted: scheme === 'https',
       secrets: [],
       bytesIn: 0,

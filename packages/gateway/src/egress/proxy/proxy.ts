@@ -21,8 +21,9 @@ import { serve } from './serve.ts';
  * must carry the token of the run, is decided on by the allow-list before any name is looked up, and goes to an address
  * that was checked. A door stands for one target and knows no proxy protocol; what comes through it is decided on in the
  * same way. Of a tunnel only the name in its first message is looked at, unless it leads to a host whose tunnels are
- * opened: then the request inside is one like any other. Whatever is wrong with one connection ends that connection and no
- * other. This room never follows a redirect, never reads a file, and never keeps a connection for a second request.
+ * opened, or only HTTP in the open is allowed inside: then the request inside is one like any other. Whatever is wrong
+ * with one connection ends that connection and no other. This room never follows a redirect, never reads a file, and
+ * never keeps a connection for a second request.
  */
 
 export type { Door };
@@ -104,8 +105,7 @@ export function openProxy(options: ProxyOptions): Proxy {
     listen: (server) => listenFor(server, null),
     listenFor,
     recheck: () => {
-      const now = list();
-      for (const exchange of open) exchange.recheck(now, resolve.own);
+      for (const exchange of open) exchange.recheck(run);
     },
     facts: () => ledger.facts(),
     close: () => {

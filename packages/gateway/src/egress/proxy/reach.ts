@@ -1,9 +1,9 @@
-import type { Address } from '../address.ts';
-import { decide, denyAddress, type EgressRequest } from '../decide.ts';
+import { decide } from '../decide.ts';
+import { denyNow } from '../deny-now.ts';
 import { resolveTarget } from '../resolve.ts';
 import { type Dialled, dial } from './dial.ts';
 import type { Exchange } from './exchange.ts';
-import { type Read, type Refused, turnDown } from './refusal.ts';
+import { type Read, turnDown } from './refusal.ts';
 import type { ProxyRequest } from './request-head.ts';
 import type { ProxyRun } from './run.ts';
 
@@ -31,15 +31,6 @@ export async function reach(
     port: asked.port,
     connectMs: run.limits.connectMs,
     signal: exchange.signal,
-    judge: (address) => judgeAgain(run, asked, address),
+    judge: (address) => denyNow(run, asked, address),
   });
-}
-
-/** Boundary: the list of this moment counts, not that of the moment when the lookup began. */
-function judgeAgain({ list, resolve }: ProxyRun, asked: EgressRequest, address: Address): Refused | null {
-  const now = list();
-  const decision = decide(now, asked);
-  const denial =
-    decision.verdict === 'deny' ? decision : denyAddress(now, asked, address, resolve.own.addresses);
-  return denial === null ? null : turnDown(403, denial.why);
 }

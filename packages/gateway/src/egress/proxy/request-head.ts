@@ -1,6 +1,6 @@
-import { formatAuthority, type Host, parseAuthority } from '../authority.ts';
+import { formatAuthority, parseAuthority } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
-import { DEFAULT_PORTS, type HttpUrl, parseHttpUrl, type Scheme } from '../http-url.ts';
+import { DEFAULT_PORTS, type HttpUrl, parseHttpUrl, type Scheme, type Site } from '../http-url.ts';
 import { type Parsed, quote } from '../parsed.ts';
 import { endToEnd, type Field, parseFields, valuesOf } from './fields.ts';
 import { type Framing, framingOf } from './framing.ts';
@@ -37,9 +37,6 @@ export type PlainRequest = Common & {
 
 export type ProxyRequest = TunnelRequest | PlainRequest;
 
-/** The one place that a connection leads to, whatever is asked for on it. */
-export type Site = { readonly scheme: Scheme; readonly host: Host; readonly port: number };
-
 type Lines = Head['lines'];
 type Parts = {
   readonly line: RequestLine;
@@ -55,7 +52,7 @@ export function parseRequestHead(lines: Lines): Read<ProxyRequest> {
   if (parts.value.line.method === 'CONNECT') return readTunnel(parts.value);
   const url = readAbsolute(parts.value.line.rawTarget);
   if (!url.ok) return url;
-  return readPlain(parts.value, url.value, { hostPort: DEFAULT_PORTS.http, instead: 'CONNECT' });
+  return readPlain(parts.value, url.value, DEFAULT_PORTS.http);
 }
 
 /** Reads a whole head that was sent to a site itself. It is for that site or it is refused. */
@@ -63,7 +60,7 @@ export function parseSiteHead(lines: Lines, site: Site): Read<PlainRequest> {
   const parts = readParts(lines);
   if (!parts.ok) return parts;
   const url = readAt(site, parts.value.line);
-  return url.ok ? readPlain(parts.value, url.value, { hostPort: site.port, instead: 'no upgrade' }) : url;
+  return url.ok ? readPlain(parts.value, url.value, site.port) : url;
 }
 
 function readParts([first, ...others]: Lines): Read<Parts> {
@@ -119,18 +116,16 @@ function readAt({ scheme, host, port }: Site, { method, rawTarget }: RequestLine
   return isHere ? url : refuse();
 }
 
-type PlainTerms = { readonly hostPort: number; readonly instead: string };
-
 function readPlain(
   { line, fields, framing, credential }: Parts,
   { host, port, scheme, path }: HttpUrl,
-  { hostPort, instead }: PlainTerms,
+  hostPort: number,
 ): Read<PlainRequest> {
   const { method, minor, rawTarget } = line;
   const asked = { host, port, scheme, method, path };
   const wrong = problemWithHost(fields, asked, { minor, hostPort });
   if (wrong !== null) return refuseTarget(rawTarget, wrong, formatAuthority(host, port));
-  const refused = refuseWishes(fields, instead);
+  const refused = refuseWishes(fields, { host, port });
   if (!refused.ok) return refused;
   const passed = endToEnd(fields, 'request');
   if (!passed.ok) return passed;

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
+import { codeOf } from '../error-code.ts';
 
 /** The client inside TLS, or the sentence on why it is not there. */
 export type Inside = { readonly ok: true; readonly socket: TLSSocket } | { readonly ok: false; why: string };
@@ -18,10 +19,4 @@ export function acceptTls(client: Socket, secureContext: SecureContext): Promise
     socket.once('close', () => fail('the client went away in the middle of TLS'));
     socket.once('secure', () => resolve({ ok: true, socket }));
   });
-}
-
-/** The code alone: the message could repeat what was sent. */
-export function codeOf(error: Error): string {
-  const code = 'code' in error ? String(error.code) : '';
-  return /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'failed';
 }

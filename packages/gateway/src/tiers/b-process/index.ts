@@ -32,9 +32,9 @@ export function processTier(found: ProcessFindings): CommandTier {
     name: 'b',
     executor: `palisade-launcher@${launcherSha256}`,
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
-    plan: (terms, { cgroups, asRoot, pass }) => {
+    plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
       const plan = planB(terms, {
-        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot, pass },
+        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot, pass, hasStreams },
         seccomp: filters[filterOfB(terms)],
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
         isReachable: asRoot === null || found.isReachable(terms.workspace),

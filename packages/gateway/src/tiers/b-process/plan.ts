@@ -30,6 +30,7 @@ export type ProcessHost = {
   readonly asRoot: AsRoot | null;
   /** For a run that has a network. */
   readonly pass: NetworkPass;
+  readonly hasStreams?: boolean;
   /** Whether the user of commands can walk to the workspace; only asked where that is another user. */
   readonly isReachable: boolean;
   /** Threads that the user of the run has now; the kernel counts them all when there are no namespaces. */
@@ -45,7 +46,8 @@ export type ProcessDescriptor =
   | { readonly role: 'workspace' }
   | { readonly role: 'map'; readonly asRoot: AsRoot }
   | { readonly role: 'cgroup'; readonly index: number }
-  | { readonly role: 'handles'; readonly count: number };
+  | { readonly role: 'handles'; readonly count: number }
+  | { readonly role: 'stream'; readonly way: 'in' | 'out' };
 
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
 export type ProcessExpectation = {
@@ -166,15 +168,22 @@ function listDescriptors(host: ProcessHost, network: NetworkPlan | null): readon
   const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
   const handles = network === null ? [] : [{ role: 'handles', count: network.listeners.length } as const];
   const all = [{ role: 'status' }, { role: 'control' }, { role: 'words' }, seccomp] as const;
-  return [...all, ...workspace, ...cgroups, ...handles];
+  return [...(host.hasStreams === true ? STREAMS : []), ...all, ...workspace, ...cgroups, ...handles];
 }
+
+/** The first of all, so that the command knows their numbers. */
+const STREAMS = [
+  { role: 'stream', way: 'in' },
+  { role: 'stream', way: 'out' },
+] as const;
 
 const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(['workspace', 'map', 'handles']);
 
 function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
-  return descriptors.flatMap(({ role }, index) =>
-    NAMED_ELSEWHERE.has(role) ? [] : [`${role}=${FIRST_DESCRIPTOR + index}`],
-  );
+  return descriptors.flatMap(({ role }, index) => {
+    if (NAMED_ELSEWHERE.has(role)) return [];
+    return [`${role === 'stream' ? 'keep' : role}=${FIRST_DESCRIPTOR + index}`];
+  });
 }
 
 function identityOf({ asRoot }: ProcessHost, descriptors: readonly ProcessDescriptor[]): readonly string[] {

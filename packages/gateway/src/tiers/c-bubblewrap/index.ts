@@ -29,8 +29,8 @@ export function jailTier(found: JailFindings): CommandTier {
       bwrapSha256: found.bwrapSha256,
       launcherSha256: found.launcherSha256,
     },
-    plan: (terms, { cgroups, asRoot, pass }) => {
-      const plan = planC(terms, { ...found, seccomp, cgroupDescriptors: cgroups, asRoot, pass });
+    plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
+      const plan = planC(terms, { ...found, seccomp, cgroupDescriptors: cgroups, asRoot, pass, hasStreams });
       if (!plan.ok) return plan;
       const { expected, workspace: _, ...rest } = plan;
       const missing: CommandPlan['missing'] = (facts) =>

@@ -5,9 +5,8 @@
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
 import { ancestorsOf, isWithin } from '../../core/within.ts';
-import type { NetworkPlan } from '../network/plan.ts';
 import type { AsRoot } from '../plan/launcher-words.ts';
-import { type EtcFile, etcFiles } from './etc-files.ts';
+import { type EtcFile, type EtcNetwork, etcFiles } from './etc-files.ts';
 import { listReadOnly, type WorkspacePlace } from './places.ts';
 import { ETC_BINDS, JAIL_HOME, JAIL_LAUNCHER, JAIL_SHM, JAIL_TMP } from './root.table.ts';
 
@@ -32,6 +31,7 @@ export type JailDescriptor =
   /** A path in the workspace, opened without following a link, or the run is refused. */
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
   | { readonly role: 'cgroup'; readonly index: number }
+  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
   /** Where the listeners of its network come from. */
   | { readonly role: 'handles'; readonly count: number }
   /** A user namespace that maps the owner of the workspace to the user of the run. */
@@ -50,13 +50,11 @@ export function systemOptions(roots: readonly HostPath[]): readonly string[] {
 }
 
 /** An /etc that is made up, and the few files of the host's that tools need. */
-export function etcOptions(
-  etc: readonly HostPath[],
-  { sharesNetwork, names }: { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] },
-  allot: Allot,
-): readonly string[] {
-  const made = etcFiles(names).flatMap((file) => fileOptions(file, allot));
-  const shown = ETC_BINDS.filter(({ network }) => sharesNetwork || !network).map(({ path }) => String(path));
+export function etcOptions(etc: readonly HostPath[], network: EtcNetwork, allot: Allot): readonly string[] {
+  const made = etcFiles(network).flatMap((file) => fileOptions(file, allot));
+  const shown = ETC_BINDS.filter((row) => network.sharesNetwork || !row.network).map(({ path }) =>
+    String(path),
+  );
   const bound = etc
     .filter(({ path }) => shown.includes(path))
     // A link into /usr stays one: programs read the name of the time zone from it.

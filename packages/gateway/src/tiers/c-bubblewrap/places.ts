@@ -68,7 +68,7 @@ function isSystem(path: string): boolean {
 
 function findCovered(path: string): string | undefined {
   const places = [...SYSTEM_ROOTS, ...JAIL_PLACES].filter((place) => place.path !== '/etc');
-  const files = [...etcFiles([]), ...ETC_BINDS];
+  const files = [...etcFiles({ sharesNetwork: true, names: [] }), ...ETC_BINDS];
   // A single file of /etc may be shown beside those that are made up.
   const covered = isWithin('/etc', path) ? '/etc' : files.find((file) => overlap(file.path, path))?.path;
   return covered ?? places.find((place) => overlap(place.path, path))?.path;

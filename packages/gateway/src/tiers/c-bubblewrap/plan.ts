@@ -30,6 +30,7 @@ export type JailHost = {
   readonly cgroupDescriptors: number;
   /** For a run that has a network. */
   readonly pass: NetworkPass;
+  readonly hasStreams?: boolean;
   /** Null only when the gateway is not root. */
   readonly asRoot: AsRoot | null;
   /** Which of SYSTEM_ROOTS exist. */
@@ -57,6 +58,11 @@ export type JailPlan = {
 export const FILTER_WISH_C = { unixSockets: false, inet: true } as const;
 
 const FIRST_DESCRIPTOR = 3;
+/** The first of all, so that the command knows their numbers. */
+const STREAMS = [
+  { role: 'stream', way: 'in' },
+  { role: 'stream', way: 'out' },
+] as const;
 /** Bubblewrap takes 9,000 words at most, on its command line and from descriptors together. */
 const MOST_WORDS = 9_000;
 /** The launcher is the first process of the jail and counts as one of the run. */
@@ -75,6 +81,7 @@ export function planC(terms: ProcessTerms, host: JailHost): JailPlan | PlanRefus
 function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): JailPlan {
   const descriptors: mounts.JailDescriptor[] = [];
   const allot: mounts.Allot = (descriptor) => FIRST_DESCRIPTOR - 1 + descriptors.push(descriptor);
+  const streams = STREAMS.filter(() => host.hasStreams === true).map((stream) => allot(stream));
   const argsFd = allot({ role: 'args' });
   const network = planNetwork(terms, true);
   const { trusted } = host.pass;
@@ -104,6 +111,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`],
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
+    ...streams.map((fd) => `keep=${fd}`),
     ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
   return {

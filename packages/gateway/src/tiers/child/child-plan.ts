@@ -21,6 +21,8 @@ export type Descriptor =
     }
   /** What is written there, and when, is the matter of whoever starts the child. */
   | { readonly kind: 'later' }
+  /** What the child reads, or writes, for as long as both are there; our end is for whoever starts it. */
+  | { readonly kind: 'stream'; readonly way: 'in' | 'out' }
   /** So many listening sockets come back from there; only the starter can take them. */
   | { readonly kind: 'handles'; readonly count: number };
 

@@ -126,13 +126,17 @@ function kindWord(descriptor: Descriptor): string {
       return 'out';
     case 'handles':
       return 'handles';
+    case 'stream':
+      return descriptor.way;
     case 'hold':
     case 'later':
       return 'in';
   }
 }
 
-function sideOf({ kind }: Descriptor): Side | null {
+function sideOf(descriptor: Descriptor): Side | null {
+  const { kind } = descriptor;
+  if (descriptor.kind === 'stream') return descriptor.way === 'in' ? 'writes' : 'reads';
   if (kind === 'read') return 'reads';
   return kind === 'hold' || kind === 'later' ? 'holds' : null;
 }

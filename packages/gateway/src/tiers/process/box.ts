@@ -53,16 +53,17 @@ type Wish = {
   readonly pass: NetworkPass;
   /** It is for whoever asks next. */
   readonly isSpare?: true;
+  readonly hasStreams?: boolean;
 };
 
 /** The plan of a command in this place, or a refusal that is thrown. */
 export function demandPlan(
   tier: CommandTier,
-  { terms, held, pass }: Omit<Wish, 'id'>,
+  { terms, held, pass, hasStreams = false }: Omit<Wish, 'id'>,
   { runAs, cgroups }: Pick<BoxKit, 'runAs'> & { readonly cgroups: number },
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
-  const plan = tier.plan(terms, { cgroups, asRoot, pass });
+  const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
   if (plan.ok) return plan;
   throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
 }
@@ -108,17 +109,26 @@ export async function openBox(
   }
 }
 
-export type BoxRun = { readonly plan: CommandPlan; readonly terms: ProcessTerms; readonly serve: Serve };
+export type BoxRun = {
+  readonly plan: CommandPlan;
+  readonly terms: ProcessTerms;
+  readonly serve: Serve;
+  /** Told of what the launcher has said so far. */
+  readonly onStatus?: (said: Uint8Array) => void;
+};
 
 /** Lets the command of the plan begin in its box, and attends it to its end. */
 export function runInBox(
   { child, descriptors, wordsIndex }: Box,
-  { plan, terms, serve }: BoxRun,
+  { plan, terms, serve, onStatus }: BoxRun,
   watch: ChildWatch,
 ): Promise<ChildEnd> {
   const attended = childTerms(terms, descriptors, terms.stdin);
   if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
-  const lastWord: ChildWatch['lastWord'] = (_, said) => lastWordIn(said);
+  const lastWord: ChildWatch['lastWord'] = (_, said) => {
+    onStatus?.(said.bytes());
+    return lastWordIn(said);
+  };
   const ended = attendChild(child, attended, { ...watch, lastWord });
   const begin = () => child.ends[wordsIndex]?.end(wordsBytes(plan.told));
   const { network } = plan;

@@ -12,6 +12,7 @@ export type Role =
   | { readonly role: 'pinned' | 'protected'; readonly path: string }
   | { readonly role: 'cgroup'; readonly index: number }
   | { readonly role: 'handles'; readonly count: number }
+  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
   | { readonly role: 'map'; readonly asRoot: AsRoot };
 
 /** A command with its sandbox, ready to be started. */
@@ -36,6 +37,8 @@ export type RunPlace = {
   readonly asRoot: AsRoot | null;
   /** For a run that has a network. */
   readonly pass: NetworkPass;
+  /** It has a way in and a way out beside its standard streams, as the numbers 3 and 4. */
+  readonly hasStreams?: boolean;
 };
 
 /** A tier that starts commands: how it plans, and what it says of itself in a receipt. */

@@ -62,6 +62,8 @@ function descriptorOf(
       return { kind: 'later' };
     case 'handles':
       return { kind: 'handles', count: role.count };
+    case 'stream':
+      return { kind: 'stream', way: role.way };
     case 'workspace':
       return { kind: 'open', fd: sources.workspaceFd };
     case 'launcher':

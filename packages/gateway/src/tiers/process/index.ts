@@ -1,10 +1,12 @@
 /** Tiers B and C as the line sees them: probed when the first call needs them, tried when a run could not be set up. */
 import type { CheckedCall } from '../../core/checked-call.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { FileSystems } from './file-systems.ts';
+import { type HeldRun, holdRun } from './held-run.ts';
 import { holdWorkspace } from './held-workspace.ts';
 import { type Found, type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
 import { type CommandKit, runCommand, termsWithin } from './run-command.ts';
@@ -14,12 +16,20 @@ import { type TrialKit, tryTier } from './trial.ts';
 /** What both tiers run and are tried with. */
 export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
 
+/** A tier of commands, which can also hold one that stays. */
+export type HoldingTier = Tier & {
+  readonly hold: (id: string, terms: ProcessTerms) => Promise<HeldRun>;
+};
+
 /** Both tiers of commands. */
-export function commandTiers(kit: TiersKit, options: ProbeOptions): { readonly b: Tier; readonly c: Tier } {
+export function commandTiers(
+  kit: TiersKit,
+  options: ProbeOptions,
+): { readonly b: HoldingTier; readonly c: HoldingTier } {
   return { b: tierOf(kit, () => probeB(options)), c: tierOf(kit, () => probeC(options)) };
 }
 
-function tierOf(kit: TiersKit, probe: () => Promise<Probed>): Tier {
+function tierOf(kit: TiersKit, probe: () => Promise<Probed>): HoldingTier {
   const standing = new Standing({ clock: kit.clock, probe, tryTier: (found) => tryTier(found, kit) });
   const fileSystems = new FileSystems(kit.clock);
   const placeRefusal = async (found: Found, checked: CheckedCall): Promise<Refused | null> => {
@@ -29,6 +39,11 @@ function tierOf(kit: TiersKit, probe: () => Promise<Probed>): Tier {
     return lack === null ? null : lackOf(checked, lack);
   };
   return {
+    hold: async (id, terms) => {
+      const found = await standing.look();
+      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.why}`);
+      return holdRun({ ...kit, launcher: found.launcher }, found.tier, { id, terms });
+    },
     refusal: async (checked) => {
       const found = await standing.look();
       if (!found.ok) return lackOf(checked, found);

@@ -9,7 +9,6 @@ import type { StartPlan } from '../child/child-plan.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
-import type { Tier } from '../tier.ts';
 import { Closings } from './closings.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers, type TierRow } from './inspect.ts';
@@ -33,7 +32,7 @@ export type CommandOptions = {
 };
 
 export type Commands = {
-  readonly tiers: { readonly b: Tier; readonly c: Tier };
+  readonly tiers: ReturnType<typeof commandTiers>;
   readonly cgroups: Cgroups;
   readonly probeOptions: ProbeOptions;
   /** Tries both tiers and says what holds on this machine. */

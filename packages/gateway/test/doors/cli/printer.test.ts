@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inert, inertJson, Printer } from '../../../src/doors/cli/printer.ts';
+import { inert } from '../../../src/core/inert.ts';
+import { inertJson, Printer } from '../../../src/doors/cli/printer.ts';
 
 /** What makes a terminal act, turns the direction of text around, or is there without being seen. */
 const ACTIVE = [

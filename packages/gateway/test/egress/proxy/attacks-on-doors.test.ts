@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { parseAllowList } from '../../../src/egress/allowlist.ts';
 import { listOf } from '../sample.ts';
+import { startOpened } from './tls-world.ts';
 import {
   AUTHORIZED,
   allowing,
@@ -42,7 +43,6 @@ describe('N15: a port that was not granted', () => {
     });
     const ask = (method: string, path: string) =>
       talk(port, plainHead(method, `http://${NAME}:${target.port}${path}`));
-    expect(statusOf(await talk(port, connectHead(`${NAME}:${target.port}`)))).toBe(403);
     expect(statusOf(await ask('POST', '/v1/a'))).toBe(403);
     expect(statusOf(await ask('GET', '/v2/a'))).toBe(403);
     expect(statusOf(await ask('GET', '/v1/../v2/a'))).toBe(403);
@@ -121,6 +121,8 @@ describe('N19: another protocol', () => {
 describe('N20: a WebSocket', () => {
   const handshake = (host: string) =>
     `GET /socket HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  const sentence = (authority: string) =>
+    `501 Cannot upgrade to "websocket": the proxy reads this request, expected CONNECT to "${authority}", with the entry "${authority}" and without "${NAME}" in egress_intercept\r\n`;
   const startSocket = () =>
     startTarget((socket, received) => {
       socket.once('data', () => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
@@ -152,8 +154,19 @@ describe('N20: a WebSocket', () => {
     });
     const url = `http://${NAME}:${target.port}/socket`;
     const { text } = await talk(port, plainHead('GET', url, 'Connection: Upgrade', 'Upgrade: websocket'));
-    expect(text).toMatch(/^HTTP\/1\.1 501 Cannot upgrade to "websocket": .*, expected CONNECT/);
+    expect(text).toContain(sentence(`${NAME}:${target.port}`));
     expect(target.sockets).toEqual([]);
+  });
+
+  it('is refused at a door for HTTP, and inside a tunnel that is opened', async () => {
+    const world = await startBoth();
+    const door = await world.openDoor(NAME, world.target.port, true);
+    expect((await talk(door, handshake(NAME))).text).toContain(sentence(`${NAME}:${world.target.port}`));
+    expect(world.target.sockets).toEqual([]);
+    const opened = await startOpened();
+    const { text } = await opened.ask('GET /v1/', 'Connection: Upgrade', 'Upgrade: websocket');
+    expect(text).toContain(sentence(opened.authority));
+    expect(opened.target.raws).toEqual([]);
   });
 });
 

@@ -114,7 +114,7 @@ describe('a tunnel that is to be opened', () => {
   it.each([
     ['no entry', ['other.test']],
     ['an entry for another port', [`https://${NAME}:1/`]],
-    ['an entry for http alone', [`http://${NAME}:PORT/`]],
+    ['an entry for http on another port', [`http://${NAME}/`]],
     ['a denial', [`${NAME}:PORT`, `!${NAME}`]],
     ['a denial of https', [`${NAME}:PORT`, `!https://${NAME}/`]],
   ])('is refused in the open when there is %s', async (_what, entries) => {
@@ -125,6 +125,18 @@ describe('a tunnel that is to be opened', () => {
     expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
     const allowed = await startOpened();
     expect(statusOf(await allowed.ask('GET /v1/'))).toBe(200);
+  });
+
+  it.each([
+    ['an entry for http alone', [`http://${NAME}:PORT/`], 'its scheme is not allowed'],
+    ['a denial of https', [`${NAME}:PORT`, `http://${NAME}:PORT/`, `!https://${NAME}/`], 'denies it'],
+  ])('is cut when the client speaks TLS and there is %s', async (_what, entries, why) => {
+    const world = await startOpened({ entries });
+    const client = await world.enter();
+    expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
+    untouched(world);
+    expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', intercepted: true }]);
+    expect(world.decisions[0]?.why).toContain(why);
   });
 
   it.each([

@@ -7,7 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RUN, startOpened } from './tls-world.ts';
-import { allowing, eventually, listenOn, NAME, startHttp, startProxy, TOKEN } from './world.ts';
+import {
+  allowing,
+  connectHead,
+  eventually,
+  listenOn,
+  NAME,
+  openClient,
+  startHttp,
+  startProxy,
+  TOKEN,
+} from './world.ts';
 
 const ANSWERS = { [NAME]: ['127.0.0.1'] };
 
@@ -18,6 +28,7 @@ function run(command: string, args: readonly string[], proxyPort: number, cwd = 
   const proxy = `http://run:${TOKEN}@127.0.0.1:${proxyPort}`;
   const env = {
     ...{ PATH: process.env.PATH, HOME: cwd, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
+    NODE_USE_ENV_PROXY: '1',
     ...{ http_proxy: proxy, https_proxy: proxy, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, no_proxy: '' },
   };
   return new Promise((resolve) => {
@@ -269,3 +280,86 @@ describe('curl through an opened tunnel', () => {
     expect(target.raws).toEqual([]);
   });
 });
+
+describe('a client that asks for a tunnel for HTTP in the open', () => {
+  const start = async () => {
+    const { port: target } = await startHttp((request, response) => {
+      let body = '';
+      request.on('data', (piece) => {
+        body += piece;
+      });
+      request.on('end', () => response.end(`${request.method} ${request.url} ${body}`));
+    });
+    const entries = [
+      `GET http://${NAME}:${target}/`,
+      `POST http://${NAME}:${target}/a`,
+      `127.0.0.1:${target}`,
+    ];
+    const proxy = await startProxy({ entries, answers: ANSWERS });
+    return { ...proxy, url: `http://${NAME}:${target}`, authority: `${NAME}:${target}` };
+  };
+  const told = ({ decisions }: Awaited<ReturnType<typeof start>>) =>
+    decisions.map(({ method, verdict }) => `${method} ${verdict}`);
+
+  it('such as curl gets what is allowed and is told about what is not', async () => {
+    const world = await start();
+    const curl = (...args: string[]) =>
+      run('curl', ['-sS', '--max-time', '20', '--proxytunnel', ...args], world.port);
+    expect(await curl(`${world.url}/b`)).toEqual({ status: 0, out: 'GET /b ' });
+    expect(await curl('-d', 'sent', `${world.url}/a`)).toEqual({ status: 0, out: 'POST /a sent' });
+    expect((await curl('-d', 'sent', `${world.url}/b`)).out).toContain(
+      'its method is not allowed by the entry',
+    );
+    const two = await curl(`${world.url}/1`, `${world.url}/2`);
+    expect(two).toEqual({ status: 0, out: 'GET /1 GET /2 ' });
+    expect(told(world)).toEqual(['GET allow', 'POST allow', 'POST deny', 'GET allow', 'GET allow']);
+    expect(world.proxy.facts()).toMatchObject({ malformed: 0, cut: 0, faults: 0 });
+  });
+
+  it('such as fetch() of Node gets what is allowed and is told about what is not', async () => {
+    const world = await start();
+    const { out } = await fetchBoth(world);
+    expect(out).toContain('200 GET /b \n200 POST /a sent\n403 Cannot reach');
+    expect(told(world)).toEqual(['GET allow', 'POST allow', 'POST deny']);
+    expect(world.proxy.facts()).toMatchObject({ malformed: 0, cut: 0, faults: 0 });
+  });
+});
+
+type FetchWorld = { readonly port: number; readonly url: string; readonly authority: string };
+
+/** Gets /b, posts to /a and to /b, as Node does it that knows of proxies, and prints a line for each answer. */
+async function fetchBoth({ port, url, authority }: FetchWorld): Promise<Ran> {
+  const asked = [{ path: '/b' }, { path: '/a', body: 'sent' }, { path: '/b', body: 'sent' }];
+  if (process.allowedNodeEnvironmentFlags.has('--use-env-proxy')) {
+    const program = `(async () => { for (const { path, body } of ${JSON.stringify(asked)}) {
+      const response = await fetch('${url}' + path, body ? { method: 'POST', body } : {});
+      console.log(response.status, await response.text());
+    } })();`;
+    return run(process.execPath, ['-e', program], port);
+  }
+  // An older Node sends nothing to a proxy; these are the bytes of a newer one.
+  let out = '';
+  for (const { path, body } of asked) {
+    const client = openClient(port);
+    client.socket.write(connectHead(authority, 'connection: close', 'proxy-connection: keep-alive'));
+    await client.until('\r\n\r\n');
+    client.socket.write(fetchText(authority, path, body));
+    const [answer = '', text = ''] = (await client.ended).body.split('\r\n\r\n');
+    out += `${answer.slice(9, 12)} ${text}\n`;
+  }
+  return { status: 0, out };
+}
+
+function fetchText(host: string, path: string, body: string | undefined): string {
+  const [method, ofBody, length] =
+    body === undefined
+      ? ['GET', [], []]
+      : ['POST', ['content-type: text/plain;charset=UTF-8'], [`content-length: ${body.length}`]];
+  const wishes = ['accept: */*', 'accept-language: *', 'sec-fetch-mode: cors', 'user-agent: node'];
+  const all = [`host: ${host}`, 'connection: keep-alive', ...ofBody, ...wishes];
+  return [
+    `${method} ${path} HTTP/1.1`,
+    ...[...all, 'accept-encoding: gzip, deflate', ...length],
+    ...['', body ?? ''],
+  ].join('\r\n');
+}

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllowList, narrowList } from '../../../src/egress/allowlist.ts';
 import { decide } from '../../../src/egress/decide.ts';
-import { denySite } from '../../../src/egress/proxy/deny-site.ts';
+import { denySite, namesHttp } from '../../../src/egress/proxy/deny-site.ts';
 import { hostOf, listOf } from '../sample.ts';
 
 const SITE = { scheme: 'https', host: hostOf('api.a.test'), port: 443 } as const;
@@ -68,5 +68,22 @@ describe('denySite()', () => {
       { numRuns: 1_000 },
     );
     expect(allowed).toBeGreaterThan(50);
+  });
+});
+
+describe('namesHttp()', () => {
+  const site = { scheme: 'http', host: hostOf('api.a.test'), port: 80 } as const;
+
+  it.each([
+    [['http://api.a.test/'], true],
+    [['other.test', 'GET http://*.a.test:80/v1/'], true],
+    [['api.a.test'], false],
+    [['api.a.test:80', '!http://api.a.test:80/'], false],
+    [['https://api.a.test:80/'], false],
+    [['http://api.a.test:8080/'], false],
+    [['http://a.test/'], false],
+  ])('of %j is %s', (entries, isNamed) => {
+    expect(namesHttp(listOf(...entries), site)).toBe(isNamed);
+    expect(namesHttp(narrowList(listOf('api.a.test'), listOf(...entries)), site)).toBe(isNamed);
   });
 });

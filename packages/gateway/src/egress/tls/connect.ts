@@ -1,15 +1,20 @@
 import type { Socket } from 'node:net';
 import { checkServerIdentity, connect, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { formatHost, type Host } from '../authority.ts';
+import { codeOf } from '../error-code.ts';
 import { quote } from '../parsed.ts';
-import { found, type Read, turnDown } from './refusal.ts';
-import { codeOf } from './secure-client.ts';
 
 export type TrustTerms = {
   readonly withinMs: number;
+  readonly signal: AbortSignal;
   /** Instead of the authorities that Node trusts. */
   readonly trust: SecureContextOptions['ca'];
 };
+
+/** The target inside TLS, or the sentence on why it is not there. */
+export type Secured =
+  | { readonly ok: true; readonly channel: TLSSocket }
+  | { readonly ok: false; readonly isLate: boolean; readonly why: string };
 
 const UNTRUSTED = 'its certificate is of an authority that is not trusted';
 /** What a code of the handshake means for people. */
@@ -28,8 +33,11 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 };
 
 /** Speaks TLS to a target. What is given belongs to who has proved to be the host, and speaks HTTP/1.1. */
-export function connectTls(socket: Socket, host: Host, terms: TrustTerms): Promise<Read<TLSSocket>> {
-  const { withinMs, trust } = terms;
+export function connectTls(
+  socket: Socket,
+  host: Host,
+  { withinMs, signal, trust }: TrustTerms,
+): Promise<Secured> {
   const name = formatHost(host);
   return new Promise((resolve) => {
     const channel = connect({
@@ -44,20 +52,29 @@ export function connectTls(socket: Socket, host: Host, terms: TrustTerms): Promi
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
     });
-    const finish = (outcome: Read<TLSSocket>) => {
+    const finish = (outcome: Secured) => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      channel.off('close', onClose);
+      if (!outcome.ok) channel.destroy();
       resolve(outcome);
     };
-    const fail = (status: number, is: string) =>
-      finish(
-        turnDown(status, `Cannot trust target ${quote(name)}: ${is}, expected a certificate for this host`),
-      );
-    const timer = setTimeout(() => fail(504, `its handshake took more than ${withinMs} ms`), withinMs);
+    const fail = (is: string, isLate: boolean) => {
+      const why = `Cannot trust target ${quote(name)}: ${is}, expected a certificate for this host`;
+      finish({ ok: false, isLate, why });
+    };
+    const onAbort = () => fail('it is not wanted any more', false);
+    const onClose = () => fail('it broke off the handshake', false);
+    const timer = setTimeout(() => fail(`its handshake took more than ${withinMs} ms`, true), withinMs);
+    signal.addEventListener('abort', onAbort, { once: true });
+    // It stays: who has the channel next notices its end, and an error alone must not end the program.
     channel.on('error', (error) => {
       const code = codeOf(error);
-      fail(502, `${PROBLEMS[code] ?? 'its handshake failed'} (${code})`);
+      fail(`${PROBLEMS[code] ?? 'its handshake failed'} (${code})`, false);
     });
-    channel.once('close', () => fail(502, 'it broke off the handshake'));
-    channel.once('secureConnect', () => finish(found(channel)));
+    channel.once('close', onClose);
+    channel.once('secureConnect', () => finish({ ok: true, channel }));
+    // One that is aborted already says nothing any more.
+    if (signal.aborted) onAbort();
   });
 }

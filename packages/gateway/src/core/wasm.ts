@@ -1,0 +1,37 @@
+/** The words of WASM tools: what runs, and what it was granted. */
+import type { Digest } from './digest.ts';
+
+/** What a guest may do outside of itself. A capability has its handle by its place in its list; what is empty is absent. */
+export type WasmGrants = {
+  /** Entries of an allow-list, each a capability of its own. */
+  readonly http: readonly string[];
+  readonly secrets: readonly { readonly name: string; readonly mayReveal: boolean }[];
+  /** Prefixes of keys in the space of the tenant and the skill. */
+  readonly storage: readonly { readonly read: readonly string[]; readonly write: readonly string[] }[];
+  readonly channels: readonly {
+    readonly name: string;
+    readonly publish: boolean;
+    readonly receive: boolean;
+  }[];
+  readonly log: boolean;
+  readonly clock: boolean;
+  readonly random: boolean;
+  /** Values by their keys; null: the guest has no configuration. */
+  readonly config: Readonly<Record<string, string>> | null;
+};
+
+export const NO_GRANTS: WasmGrants = {
+  ...{ http: [], secrets: [], storage: [], channels: [] },
+  ...{ log: false, clock: false, random: false, config: null },
+};
+
+/** A tool that is an export of a module. */
+export type WasmProgram = {
+  /** Whose storage it uses, and who it is to others. */
+  readonly skill: string;
+  readonly sha256: Digest;
+  /** The bytes of the module; whoever takes them looks whether they are those of the digest. */
+  readonly read: () => Promise<Uint8Array>;
+  readonly exportName: string;
+  readonly grants: WasmGrants;
+};

@@ -1,0 +1,89 @@
+/**
+ * Keeps what calls of modules came from, so that they can be run again. A recording holds inputs and answers as they
+ * were, in the database of the operator and nowhere else; the receipt has its digest. There is room for so much: the
+ * oldest go first.
+ */
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { canonicalize } from '@palisade/sdk';
+import { sql } from 'kysely';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
+import type { Recording } from '../core/recording.ts';
+import { queries } from '../store/query.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import type { RecordingTables } from './tables.ts';
+
+export type Recorded = { readonly recording: Recording; readonly module: Uint8Array };
+
+/** Of all recordings together, as they lie in the database. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
+
+const query = queries<RecordingTables>();
+
+const selectRun = query<{ call: string }>()((db, p) =>
+  db
+    .selectFrom('recorded_run')
+    .innerJoin('recorded_module', 'recorded_module.sha256', 'recorded_run.module')
+    .select(['recorded_run.body', 'recorded_module.bytes'])
+    .where('call', '=', p('call')),
+);
+const insertModule = query<{ sha256: string; bytes: Buffer }>()((db, p) =>
+  db
+    .insertInto('recorded_module')
+    .values({ sha256: p('sha256'), bytes: p('bytes') })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const insertRun = query<{ call: string; module: string; body: Buffer; bytes: number }>()((db, p) =>
+  db
+    .insertInto('recorded_run')
+    .values({ call: p('call'), module: p('module'), body: p('body'), bytes: p('bytes') } as never)
+    .onConflict((conflict) => conflict.doNothing()),
+);
+const sumBytes = query<Record<never, never>>()((db) =>
+  db.selectFrom('recorded_run').select(sql<number>`coalesce(sum(bytes), 0)`.as('bytes')),
+);
+const selectOldest = query<Record<never, never>>()((db) =>
+  db.selectFrom('recorded_run').select(['seq', 'bytes']).orderBy('seq').limit(1),
+);
+const deleteRun = query<{ seq: number }>()((db, p) =>
+  db.deleteFrom('recorded_run').where('seq', '=', p('seq')),
+);
+const deleteUnused = query<Record<never, never>>()((db) =>
+  db
+    .deleteFrom('recorded_module')
+    .where('sha256', 'not in', (sub) => sub.selectFrom('recorded_run').select('module')),
+);
+
+/** The digest by which a receipt names a recording. */
+export function recordingDigest(recording: Recording): Digest {
+  return digestBytes(canonicalize(recording as unknown as Json));
+}
+
+/** Keeps the recording of a call with its module, once, and makes room for it. */
+export function saveRecording(tx: Transaction, call: string, { recording, module }: Recorded): void {
+  const body = gzipSync(canonicalize(recording as unknown as Json));
+  makeRoom(tx, body.length);
+  tx.run(insertModule, { sha256: recording.module, bytes: Buffer.from(module) });
+  tx.run(insertRun, { call, module: recording.module, body, bytes: body.length });
+}
+
+/** What a call came from; null where nothing was kept, or no longer is. */
+export function findRecording(reader: Reader, call: string): Recorded | null {
+  const row = reader.get(selectRun, { call });
+  if (row === undefined) return null;
+  const text = gunzipSync(row.body, { maxOutputLength: MOST_UNPACKED_BYTES }).toString('utf8');
+  return { recording: JSON.parse(text) as Recording, module: row.bytes };
+}
+
+function makeRoom(tx: Transaction, wanted: number): void {
+  let bytes = tx.get(sumBytes, {})?.bytes ?? 0;
+  if (bytes + wanted <= MOST_BYTES) return;
+  while (bytes + wanted > MOST_BYTES) {
+    const oldest = tx.get(selectOldest, {});
+    if (oldest === undefined) break;
+    tx.run(deleteRun, { seq: oldest.seq });
+    bytes -= oldest.bytes;
+  }
+  tx.run(deleteUnused, {});
+}

@@ -1,0 +1,139 @@
+import type { Duplex } from 'node:stream';
+import type { AskHead, CallHead, DoneHead, LogHead } from './engine-words.ts';
+import { type Frame, FrameReader, frameOf } from './frames.ts';
+
+/** An engine that was started: the two ways to it, and how it is ended. */
+export type EngineEnds = {
+  readonly send: Duplex;
+  readonly receive: Duplex;
+  /** Settles when it has ended, by itself or not, and never rejects. */
+  readonly ended: Promise<void>;
+  readonly kill: () => void;
+  /** What held it, for the receipts of its calls. */
+  readonly isolation: Readonly<Record<string, string | number | boolean>>;
+};
+
+export type EngineModule = { readonly key: string; readonly bytes: Uint8Array };
+
+export type EngineCall = {
+  readonly module: EngineModule;
+  readonly head: CallHead;
+  readonly input: Uint8Array;
+};
+
+/** What a guest asks for, as the engine says it; nothing of it was looked at yet. */
+export type Question = { readonly head: AskHead; readonly bytes: Uint8Array };
+export type Reply = { readonly result: number; readonly bytes?: Uint8Array };
+
+export type CallEars = {
+  readonly onAsk: (question: Question) => Promise<Reply>;
+  /** The level is what the engine says; it was not looked at. */
+  readonly onLog: (level: unknown, text: Uint8Array) => void;
+};
+
+export type EngineEnd =
+  | { readonly kind: 'done'; readonly head: DoneHead; readonly bytes: Uint8Array }
+  /** It was ended, has died, or said what makes no sense: nothing is known of the call but what it asked for. */
+  | { readonly kind: 'gone'; readonly why: string };
+
+/** The longest frame that an engine may send: its outputs are at most half as long. */
+const MOST_FRAME_BYTES = 160 * 1024 * 1024;
+
+type Running = { readonly ears: CallEars; readonly settle: (end: EngineEnd) => void };
+
+/** One engine process, with at most one call in it. Whatever it does wrong ends it, and costs that one call. */
+export class EngineProcess {
+  readonly isolation: EngineEnds['isolation'];
+  /** Settles when it can be used; false when it never will be. */
+  readonly ready: Promise<boolean>;
+  /** Settles when nothing of its process is left. */
+  readonly ended: Promise<void>;
+  readonly #ends: EngineEnds;
+  readonly #reader = new FrameReader(MOST_FRAME_BYTES);
+  readonly #known = new Set<string>();
+  #running: Running | null = null;
+  #onReady: (isReady: boolean) => void = () => undefined;
+  #isGone = false;
+  #why = 'it ended';
+  /** How many calls it has run. */
+  calls = 0;
+
+  constructor(ends: EngineEnds) {
+    this.#ends = ends;
+    this.isolation = ends.isolation;
+    this.ended = ends.ended;
+    this.ready = new Promise((resolve) => {
+      this.#onReady = resolve;
+    });
+    ends.send.on('error', () => this.end('it does not listen'));
+    ends.receive.on('error', () => this.end('it cannot be heard'));
+    ends.receive.on('data', (piece: Buffer) => this.#hear(piece));
+    ends.receive.once('close', () => this.end('it ended'));
+    void ends.ended.then(() => this.end('it ended'));
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Runs a call to its end; whoever wants it to end before ends the engine. */
+  run({ module, head, input }: EngineCall, ears: CallEars): Promise<EngineEnd> {
+    if (this.#running !== null) throw new TypeError('Cannot run call: the engine has one already');
+    if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
+    this.calls += 1;
+    return new Promise((settle) => {
+      this.#running = { ears, settle };
+      if (!this.#known.has(module.key))
+        this.#ends.send.write(frameOf('module', { key: module.key }, module.bytes));
+      this.#known.add(module.key);
+      this.#ends.send.write(frameOf('call', head, input));
+    });
+  }
+
+  /** Ends it at once, with the call that it runs. */
+  end(why: string): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#why = why;
+    this.#onReady(false);
+    this.#ends.kill();
+    this.#ends.send.destroy();
+    this.#ends.receive.destroy();
+    this.#finish({ kind: 'gone', why });
+  }
+
+  #hear(piece: Buffer): void {
+    const frames = this.#reader.read(piece);
+    // Boundary: beside the engine runs hostile code; what makes no sense is the end of it.
+    if (frames === null) this.end('it said what makes no sense');
+    for (const frame of frames ?? []) this.#take(frame);
+  }
+
+  #take(frame: Frame): void {
+    const running = this.#running;
+    if (frame.kind === 'ready') this.#onReady(true);
+    else if (running === null || this.#isGone) this.end('it spoke out of turn');
+    else if (frame.kind === 'ask') this.#answer(frame, running);
+    else if (frame.kind === 'log')
+      running.ears.onLog((frame.head as Partial<LogHead> | null)?.level, frame.bytes);
+    else if (frame.kind === 'done')
+      this.#finish({ kind: 'done', head: frame.head as DoneHead, bytes: frame.bytes });
+    else this.end('it said what makes no sense');
+  }
+
+  #answer({ head, bytes }: Frame, running: Running): void {
+    running.ears.onAsk({ head: head as AskHead, bytes }).then(
+      (reply) => {
+        if (this.#running !== running || this.#isGone) return;
+        this.#ends.send.write(frameOf('answer', { result: reply.result }, reply.bytes));
+      },
+      () => this.end('what it asked for broke the gateway'),
+    );
+  }
+
+  #finish(end: EngineEnd): void {
+    const running = this.#running;
+    this.#running = null;
+    running?.settle(end);
+  }
+}

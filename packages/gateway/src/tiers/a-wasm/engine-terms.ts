@@ -1,0 +1,46 @@
+import type { Digest } from '../../core/digest.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+
+/** The engine's file in its own empty workspace. */
+export const ENGINE_FILE = 'guests.engine.mjs';
+
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+/** What Node itself takes, beside the memories of guests. */
+const NODE_BYTES = 512 * MIB;
+/** Not looked at: the gateway starts it, and no caller names it. */
+const OWN_FILE = `sha256:${'0'.repeat(64)}` as Digest;
+
+export type EngineWish = {
+  /** Where Node is. */
+  readonly node: string;
+  /** A directory of its own, in which nothing is but the engine's file. */
+  readonly workspace: string;
+  /** The memory of guests. */
+  readonly memoryBytes: number;
+};
+
+/**
+ * An engine as a command: Node with one file, without a network, an environment or a place to write to. It is not
+ * bounded by a time of its own, since each of its calls is.
+ */
+export function engineTerms({ node, workspace, memoryBytes }: EngineWish): ProcessTerms {
+  return {
+    executable: node,
+    executableSha256: OWN_FILE,
+    argv: ['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4', String(memoryBytes)],
+    ...{ workspace, cwd: workspace, env: {}, stdin: null },
+    limits: {
+      ...{ wallMs: DAY_MS, cpuMs: DAY_MS, memoryBytes: memoryBytes + NODE_BYTES, outputBytes: MIB },
+      // The smallest there is: it writes to no file.
+      ...{ fileBytes: 1, processes: 64, openFiles: 256, egressBytes: 1 },
+    },
+    ...{ egress: 'strict', egressHosts: [], secrets: [], readOnly: readOnlyFor(node), protectedPaths: [] },
+  };
+}
+
+/** A Node that is no part of the system is shown with the directory that it was installed to. */
+function readOnlyFor(node: string): readonly string[] {
+  if (node.startsWith('/usr/') || node.startsWith('/bin/')) return [];
+  return [node.replace(/\/bin\/[^/]*$/, '')];
+}

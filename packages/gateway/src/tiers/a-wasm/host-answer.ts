@@ -1,0 +1,25 @@
+import { ABI_ERRORS, type AbiError } from './abi.table.ts';
+import type { Reply } from './engine-process.ts';
+
+const LENGTH_BYTES = 4;
+
+export function refuseWith(error: AbiError): Reply {
+  return { result: ABI_ERRORS[error].code };
+}
+
+export const DONE: Reply = { result: 0 };
+
+/** An answer of bytes, or the refusal of one that is too long. */
+export function answerWith(bytes: Uint8Array, mostBytes: number): Reply {
+  return bytes.length > mostBytes ? refuseWith('tooLarge') : { result: bytes.length, bytes };
+}
+
+/** A head of JSON and what follows it, as one answer. */
+export function withHead(head: unknown, bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(JSON.stringify(head));
+  const joined = Buffer.alloc(LENGTH_BYTES + text.length + bytes.length);
+  joined.writeUInt32LE(text.length, 0);
+  joined.set(text, LENGTH_BYTES);
+  joined.set(bytes, LENGTH_BYTES + text.length);
+  return joined;
+}

@@ -1,0 +1,198 @@
+/**
+ * What the gateway does for a guest. A question comes from an engine process beside which hostile code runs, so nothing
+ * of it is taken on trust: the function must be one that was granted, the handle one of this call, the lengths those of
+ * the bytes. Whatever does not hold is an error of the ABI, and is counted.
+ */
+
+import type { Seat } from '../../channels/seat.ts';
+import type { WasmGrants } from '../../core/wasm.ts';
+import type { Space } from '../../storage/space.ts';
+import { ABI_FUNCTIONS, type AbiName, CAPABILITY_KINDS, type CapabilityKind } from './abi.table.ts';
+import type { Question, Reply } from './engine-process.ts';
+import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
+import { type HttpTerms, requestFor } from './host-http.ts';
+import { deleteStored, getStored, listStored, putStored } from './host-storage.ts';
+
+export type HostRooms = {
+  readonly http: Omit<HttpTerms, 'secretOf' | 'mostBytes'>;
+  /** One for each capability of storage. */
+  readonly spaces: readonly Space[];
+  /** Null where the tenant has no room for one more. */
+  readonly seat: Seat | null;
+  /** The value of a secret, by its name; null where there is none. */
+  readonly secret: (name: string) => Promise<string | null>;
+  readonly signal: AbortSignal;
+  /** Told of each question that was refused because the guest has no right to ask it. */
+  readonly onDenied: (name: string) => void;
+};
+
+/** The longest answer that a guest is given. */
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
+const MOST_WAIT_MS = 60_000;
+
+/** A question whose form is sound, with its texts taken apart. */
+type Sound = {
+  readonly name: AbiName;
+  readonly numbers: readonly number[];
+  readonly texts: readonly Uint8Array[];
+};
+
+/** The functions that a call with these grants has. */
+export function functionsFor(grants: WasmGrants): readonly AbiName[] {
+  const has = (needs: (typeof ABI_FUNCTIONS)[number]['needs']) => {
+    if (needs === null) return true;
+    if (needs === 'config') return grants.config !== null;
+    if (needs === 'log' || needs === 'clock' || needs === 'random') return grants[needs];
+    return countOf(grants, needs) > 0;
+  };
+  return ABI_FUNCTIONS.filter((row) => has(row.needs)).map(({ name }) => name);
+}
+
+export function countOf(grants: WasmGrants, kind: CapabilityKind): number {
+  const lists = {
+    http: grants.http,
+    secret: grants.secrets,
+    storage: grants.storage,
+    channel: grants.channels,
+  };
+  return lists[kind].length;
+}
+
+/** Answers the questions of one call. */
+export function newHostCalls(grants: WasmGrants, rooms: HostRooms): (question: Question) => Promise<Reply> {
+  const granted = new Set<string>(functionsFor(grants));
+  return async (question) => {
+    const sound = readQuestion(question);
+    if (sound === null) return refuseWith('invalid');
+    const { name, numbers } = sound;
+    const row = ABI_FUNCTIONS.find((each) => each.name === name);
+    const [handle = -1] = numbers;
+    // Boundary: a function that was not granted, or a handle that is none of this call.
+    const index = row === undefined || !granted.has(name) ? null : indexOf(row.needs, handle, grants);
+    if (index === null) {
+      rooms.onDenied(name);
+      return refuseWith('denied');
+    }
+    return act(sound, index, { grants, rooms });
+  };
+}
+
+function indexOf(needs: string | null, handle: number, grants: WasmGrants): number | null {
+  if (needs === null || !(needs in CAPABILITY_KINDS)) return null;
+  const kind = needs as CapabilityKind;
+  const index = handle - CAPABILITY_KINDS[kind].firstHandle;
+  return index >= 0 && index < countOf(grants, kind) ? index : null;
+}
+
+type Means = { readonly grants: WasmGrants; readonly rooms: HostRooms };
+
+async function act({ name, numbers, texts }: Sound, index: number, means: Means): Promise<Reply> {
+  const { rooms } = means;
+  const [, first = 0] = numbers;
+  const [one = NOTHING, two = NOTHING] = texts;
+  const space = rooms.spaces[index];
+  switch (name) {
+    case 'http_request':
+      return request(index, one, two, means);
+    case 'secret_read':
+      return revealed(index, means);
+    case 'channel_publish':
+      return publish(index, one, means);
+    case 'channel_receive':
+      return receive(index, first, means);
+    default:
+      break;
+  }
+  if (space === undefined) return refuseWith('denied');
+  if (!areTexts(name === 'storage_put' ? [one] : texts)) return refuseWith('invalid');
+  switch (name) {
+    case 'storage_get':
+      return getStored(space, textOf(one), MOST_ANSWER_BYTES);
+    case 'storage_put':
+      return putStored(space, textOf(one), two, first);
+    case 'storage_delete':
+      return deleteStored(space, textOf(one), first);
+    case 'storage_list':
+      return listStored(space, { prefix: textOf(one), after: textOf(two), limit: first }, MOST_ANSWER_BYTES);
+    default:
+      return refuseWith('invalid');
+  }
+}
+
+async function request(index: number, head: Uint8Array, body: Uint8Array, means: Means): Promise<Reply> {
+  const { grants, rooms } = means;
+  const entry = grants.http[index];
+  if (entry === undefined) return refuseWith('denied');
+  const values = await Promise.all(grants.secrets.map(({ name }) => rooms.secret(name)));
+  const secretOf = (handle: number) => {
+    const at = handle - CAPABILITY_KINDS.secret.firstHandle;
+    const [secret, value] = [grants.secrets[at], values[at]];
+    return secret === undefined || value == null ? null : { name: secret.name, value };
+  };
+  return requestFor(entry, head, body, { ...rooms.http, secretOf, mostBytes: MOST_ANSWER_BYTES });
+}
+
+/** Boundary: a secret that may only be used is never told, whatever handle asks for it. */
+async function revealed(index: number, { grants, rooms }: Means): Promise<Reply> {
+  const secret = grants.secrets[index];
+  if (secret === undefined || !secret.mayReveal) {
+    rooms.onDenied('secret_read');
+    return refuseWith('denied');
+  }
+  const value = await rooms.secret(secret.name);
+  return value === null ? refuseWith('missing') : answerWith(Buffer.from(value), MOST_ANSWER_BYTES);
+}
+
+function publish(index: number, message: Uint8Array, { grants, rooms }: Means): Reply {
+  const channel = grants.channels[index];
+  if (channel === undefined || !channel.publish || rooms.seat === null) return refuseWith('denied');
+  const published = rooms.seat.publish(channel.name, message);
+  if (published === 'ok') return DONE;
+  return refuseWith(published === 'full' ? 'full' : published === 'too-large' ? 'tooLarge' : 'denied');
+}
+
+async function receive(index: number, waitMs: number, { grants, rooms }: Means): Promise<Reply> {
+  const channel = grants.channels[index];
+  if (channel === undefined || !channel.receive || rooms.seat === null) return refuseWith('denied');
+  const patience = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
+  const message = await rooms.seat.wait(channel.name, rooms.signal, patience);
+  if (message === null || message === 'denied') return refuseWith('missing');
+  const { bytes, sender, missed } = message;
+  return answerWith(withHead({ sender, missed }, bytes), MOST_ANSWER_BYTES);
+}
+
+const NOTHING = new Uint8Array(0);
+
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Boundary: what is not UTF-8 would be bent to it, and two keys could become one. */
+function areTexts(texts: readonly Uint8Array[]): boolean {
+  try {
+    for (const text of texts) DECODER.decode(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return DECODER.decode(bytes);
+}
+
+/** Boundary: the head of a question is what an engine says; its lengths have to be those of its bytes. */
+function readQuestion({ head, bytes }: Question): Sound | null {
+  const { name, numbers, lengths } = (head ?? {}) as Partial<Question['head']>;
+  if (typeof name !== 'string' || !isNumbers(numbers) || !isNumbers(lengths)) return null;
+  const texts: Uint8Array[] = [];
+  let at = 0;
+  for (const length of lengths) {
+    if (!Number.isSafeInteger(length) || length < 0 || at + length > bytes.length) return null;
+    texts.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return at === bytes.length ? { name, numbers, texts } : null;
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'number');
+}

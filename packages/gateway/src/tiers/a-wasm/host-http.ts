@@ -1,0 +1,122 @@
+import type { Random } from '../../core/clock.ts';
+import { type AllowList, NOWHERE, parseAllowList } from '../../egress/allowlist.ts';
+import { decide } from '../../egress/decide.ts';
+import { fetchFor } from '../../egress/fetch/fetch.ts';
+import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
+import type { FailureCode } from '../../egress/fetch/outcome.ts';
+import type { BoundSecret } from '../../egress/secrets.ts';
+import type { AbiError } from './abi.table.ts';
+import type { Reply } from './engine-process.ts';
+import { answerWith, refuseWith, withHead } from './host-answer.ts';
+
+/** A secret that goes into a header of one request. */
+export type HttpSecret = { readonly name: string; readonly value: string };
+
+export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets'> & {
+  readonly random: Random;
+  readonly mostBytes: number;
+  /** The secret of a handle; null where the call has none such. */
+  readonly secretOf: (handle: number) => HttpSecret | null;
+  readonly onBytes: (bytes: number) => void;
+};
+
+type Head = {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [string, string])[];
+  /** Which secret goes where: `{}` in `format` stands for it. */
+  readonly secret: { readonly handle: number; readonly header: string; readonly format: string } | null;
+};
+
+const ERRORS: Readonly<Record<FailureCode, AbiError>> = {
+  denied: 'denied',
+  invalid: 'invalid',
+  unreachable: 'unavailable',
+  'too-large': 'tooLarge',
+  'too-slow': 'tooSlow',
+  'too-many-redirects': 'unavailable',
+  malformed: 'unavailable',
+  cancelled: 'unavailable',
+};
+const PLACEHOLDER_BYTES = 18;
+const PLACE_OF_SECRET = '{}';
+
+/** Makes the request of a guest on the one entry that its handle stands for. */
+export async function requestFor(
+  entry: string,
+  rawHead: Uint8Array,
+  body: Uint8Array,
+  terms: HttpTerms,
+): Promise<Reply> {
+  const head = readHead(rawHead);
+  if (head === null) return refuseWith('invalid');
+  const list = listOf(entry);
+  const secret = head.secret === null ? null : terms.secretOf(head.secret.handle);
+  if (head.secret !== null && secret === null) return refuseWith('denied');
+  const bound = secret === null ? null : bind(secret, list, terms.random);
+  const filled: Head['headers'] =
+    bound === null || head.secret === null ? [] : [[head.secret.header, fill(head.secret.format, bound)]];
+  const { method, url } = head;
+  const request = {
+    method,
+    url,
+    headers: [...head.headers, ...filled],
+    body: body.length === 0 ? null : body,
+  };
+  const secrets = bound === null ? [] : [bound];
+  const outcome = await fetchFor(request, { ...terms, list: () => list, secrets });
+  terms.onBytes(outcome.bytesIn + outcome.bytesOut);
+  if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
+  const { status, headers, url: last } = outcome;
+  return answerWith(withHead({ status, headers, url: last }, outcome.body), terms.mostBytes);
+}
+
+/** Boundary: an entry that cannot be read lets nothing through. */
+function listOf(entry: string): AllowList {
+  const parsed = parseAllowList([entry]);
+  return parsed.ok ? parsed.list : NOWHERE;
+}
+
+function bind({ name, value }: HttpSecret, list: AllowList, random: Random): BoundSecret {
+  return {
+    name,
+    value,
+    placeholder: `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`,
+    isFor: (host, port) => decide(list, { host, port, scheme: 'https' }).verdict === 'allow',
+  };
+}
+
+function fill(format: string, { placeholder }: BoundSecret): string {
+  return format.includes(PLACE_OF_SECRET) ? format.replace(PLACE_OF_SECRET, placeholder) : placeholder;
+}
+
+/** Boundary: the head is the guest's own text. */
+function readHead(raw: Uint8Array): Head | null {
+  try {
+    const {
+      method = 'GET',
+      url,
+      headers = [],
+      secret = null,
+    } = JSON.parse(Buffer.from(raw).toString('utf8'));
+    const isSound =
+      typeof method === 'string' && typeof url === 'string' && isPairs(headers) && isSecretWish(secret);
+    return isSound ? { method, url, headers, secret } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPairs(headers: unknown): headers is Head['headers'] {
+  if (!Array.isArray(headers)) return false;
+  return headers.every(
+    (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((each) => typeof each === 'string'),
+  );
+}
+
+function isSecretWish(secret: unknown): secret is Head['secret'] {
+  if (secret === null) return true;
+  if (typeof secret !== 'object') return false;
+  const { handle, header, format } = secret as Record<string, unknown>;
+  return Number.isSafeInteger(handle) && typeof header === 'string' && typeof format === 'string';
+}

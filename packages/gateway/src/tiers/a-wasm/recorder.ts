@@ -1,0 +1,63 @@
+import { canonicalize } from '@palisade/sdk';
+import { digestBytes } from '../../core/digest.ts';
+import type { Exchange, Recording } from '../../core/recording.ts';
+import type { Question, Reply } from './engine-process.ts';
+import type { CallHead } from './engine-words.ts';
+
+/** Of all answers of one call; a call that is told more is not recorded. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** Its answer is a secret, which is kept nowhere. */
+const NEVER_KEPT = 'secret_read';
+
+/** Why a call cannot be run again. */
+export type Unrecorded = 'too large' | 'it read a secret';
+
+/** Writes down what a guest asks and is answered. */
+export class Recorder {
+  readonly #exchanges: Exchange[] = [];
+  #bytes = 0;
+  #unrecorded: Unrecorded | null = null;
+
+  /** The same answers, written down. */
+  around(answer: (question: Question) => Promise<Reply>): (question: Question) => Promise<Reply> {
+    return async (question) => {
+      const reply = await answer(question);
+      this.#note(question, reply);
+      return reply;
+    };
+  }
+
+  recordingOf(head: CallHead, input: string): Recording | Unrecorded {
+    if (this.#unrecorded !== null) return this.#unrecorded;
+    const { key, tool, functions, counts, limits, startedMs, seed, config } = head;
+    return {
+      ...{ version: 1, module: key as Recording['module'], exportName: tool, input },
+      ...{ functions, counts, limits, startedMs, seed, config },
+      exchanges: this.#exchanges,
+    };
+  }
+
+  #note(question: Question, { result, bytes = new Uint8Array(0) }: Reply): void {
+    if (question.head.name === NEVER_KEPT && bytes.length > 0) this.#unrecorded = 'it read a secret';
+    this.#bytes += bytes.length;
+    if (this.#bytes > MOST_BYTES) this.#unrecorded ??= 'too large';
+    if (this.#unrecorded !== null) {
+      this.#exchanges.length = 0;
+      return;
+    }
+    this.#exchanges.push({
+      name: String(question.head.name),
+      asked: askedDigest(question),
+      result,
+      bytes: Buffer.from(bytes).toString('base64'),
+    });
+  }
+}
+
+/** What a question comes to: its name, its numbers, its bytes. */
+export function askedDigest({ head, bytes }: Question) {
+  const { name, numbers, lengths } = head;
+  return digestBytes(
+    canonicalize([String(name), [...(numbers ?? [])], [...(lengths ?? [])], digestBytes(bytes)]),
+  );
+}

@@ -1,0 +1,31 @@
+/** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
+import { CodedError } from '../../core/coded-error.ts';
+import type { HeldRun } from '../process/held-run.ts';
+import type { EngineEnds } from './engine-process.ts';
+import { engineTerms } from './engine-terms.ts';
+
+export type StartEngineOptions = {
+  readonly node: string;
+  readonly memoryBytes: number;
+  /** A new directory with the engine's file in it; it is removed when the engine has ended. */
+  readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
+  /** Starts a command that stays in a tier, or refuses with what the tier lacks. */
+  readonly hold: (tier: 'b' | 'c', terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
+};
+
+export async function startEngine(options: StartEngineOptions): Promise<EngineEnds> {
+  const { node, memoryBytes, makeWorkspace, hold } = options;
+  const workspace = makeWorkspace();
+  const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
+  try {
+    const held = await hold('c', terms).catch((error: unknown) => {
+      if (!(error instanceof CodedError)) throw error;
+      return hold('b', terms);
+    });
+    void held.ended.then(workspace.remove);
+    return held;
+  } catch (error) {
+    workspace.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,84 @@
+/** Makes the places ready where calls run. Nothing is started before the first call, unless the gateway lasts. */
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { CONFIG_FILE } from '../config/load.ts';
+import type { Clock, Random } from '../core/clock.ts';
+import type { TierName } from '../core/tool.ts';
+import type { Lookup } from '../egress/look-up.ts';
+import { systemLookup } from '../egress/system.ts';
+import { LiveHosts } from '../runner/live-hosts.ts';
+import { allowListOf, settingsOf } from '../runner/settings-of.ts';
+import type { Presence } from '../store/presence.ts';
+import type { Store } from '../store/store.ts';
+import type { EnginePool } from './a-wasm/engine-pool.ts';
+import { openWasm } from './a-wasm/open.ts';
+import { builtinTier } from './builtin/index.ts';
+import type { Networks } from './network/networks.ts';
+import { networksOf } from './network/open.ts';
+import { type Commands, openCommands } from './process/open.ts';
+import type { Tier } from './tier.ts';
+
+export type OpenTiersOptions = {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly version: string;
+  readonly presence: Presence;
+  readonly stateDir: string;
+  readonly configPath?: string;
+  readonly lookup?: Lookup;
+  readonly trustedCertificates?: string;
+  readonly isLasting?: boolean;
+  /** Where the launcher and the engine may be, the best place first. */
+  readonly launchers: readonly string[];
+  readonly engineFiles: readonly string[];
+  /** The state directory without links, which tells our groups from those of others. */
+  readonly house: string;
+  /** Where Node is. */
+  readonly node: string;
+};
+
+export type OpenedTiers = {
+  readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
+  readonly engines: EnginePool;
+  readonly inspect: Commands['inspect'];
+  readonly close: () => Promise<void>;
+};
+
+export function openTiers(options: OpenTiersOptions): OpenedTiers {
+  const { config, store, clock, random, version, presence, launchers, house, node } = options;
+  const { isLasting = false, lookup = systemLookup } = options;
+  const commands = openCommands({
+    clock,
+    launchers,
+    firstUid: config.process.firstUid,
+    owner: { house, process: presence.id },
+    isGone: (process) => presence.isGone(process),
+    limits: settingsOf(config, null).defaults,
+    warm: isLasting ? config.process.warm : 0,
+    networks: networksFor(options, lookup),
+  });
+  // Nobody waits for it: what cannot be ended now is tried again by the next start.
+  commands.sweep().catch(() => undefined);
+  const wasm = openWasm({
+    ...{ clock, random, store, lookup, commands, node, engines: options.engineFiles },
+    memoryBytes: config.ceilings.memoryBytes,
+    secret: async () => null,
+  });
+  if (isLasting) wasm.pool.warm().catch(() => undefined);
+  const close = async () => {
+    await wasm.close();
+    await commands.close();
+  };
+  const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
+  return { tiers, engines: wasm.pool, inspect: commands.inspect, close };
+}
+
+function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {
+  const { config, stateDir, configPath = join(stateDir, CONFIG_FILE), clock, random } = options;
+  const { trustedCertificates = '' } = options;
+  const list = allowListOf(config.process.egressHosts);
+  const hosts = new LiveHosts({ path: configPath, stateDir, text: config.file?.text ?? null, list });
+  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random });
+}

@@ -1,0 +1,142 @@
+import type { KeyObject } from 'node:crypto';
+import type { Random } from '../core/clock.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { type Entry, entryKey, type Inventory } from './inventory.ts';
+import { missing, misused, naming, unreadable } from './refusal.ts';
+import { type AboutRow, readAbout, readSecret, removeSecret, writeSecret } from './rows.ts';
+import { type Asker, formatScope, type Scope, scopesOf } from './scope.ts';
+import { markOf, seal, unseal } from './seal.ts';
+import { bindingOf, MAX_SECRETS, type SecretEntry, type SecretRef } from './secret.ts';
+import type { SecretRow } from './tables.ts';
+
+/* What is in the vault, inside one transaction and under one key: rows and the sealed list of them, changed together. */
+
+/** The means of a change. */
+export type Means = {
+  readonly tx: Transaction;
+  readonly key: KeyObject;
+  readonly inventory: Inventory;
+  readonly random: Random;
+};
+
+type Named = { readonly name: string; readonly scope: Scope };
+
+export function entryOf(row: AboutRow): SecretEntry {
+  return {
+    name: row.name,
+    scope: { kind: row.scope_kind, subject: row.scope_subject },
+    version: row.version,
+    createdAtMs: row.created_at_ms,
+    usedAtMs: row.used_at_ms,
+    bytes: row.bytes,
+  };
+}
+
+/** The row that the asker means, from the most specific scope that has one. */
+export function findRow(reader: Reader, name: string, asker: Asker): SecretRow | undefined {
+  for (const scope of scopesOf(asker)) {
+    const row = readSecret(reader, scope, name);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}
+
+/** Puts a value in the place of the one before. */
+export function put(means: Means, { name, scope }: Named, value: Uint8Array, nowMs: number): SecretEntry {
+  const { tx, key, inventory, random } = means;
+  const entries = inventory.read(tx, key);
+  const id = entryKey(scope, name);
+  const before = entries.get(id);
+  if (before === undefined && entries.size >= MAX_SECRETS) {
+    const what = `Cannot set ${naming(name, scope)}: there are ${entries.size}, expected at most ${MAX_SECRETS}`;
+    throw misused(what, 'Remove secrets that nobody uses; `palisade secrets list` tells when each was used.');
+  }
+  const version = (before?.version ?? 0) + 1;
+  const sealed = seal(key, value, bindingOf(scope, name, version), random);
+  const row: SecretRow = {
+    scope_kind: scope.kind,
+    scope_subject: scope.subject,
+    name,
+    version,
+    sealed,
+    bytes: value.length,
+    created_at_ms: nowMs,
+    used_at_ms: null,
+  };
+  writeSecret(tx, row);
+  inventory.change(tx, key, id, { version, mark: markOf(sealed) });
+  return entryOf(row);
+}
+
+/** Takes a secret away, also one that does not open; gives its version, or null where there is none. */
+export function take({ tx, key, inventory }: Means, { name, scope }: Named): number | null {
+  const id = entryKey(scope, name);
+  const version = inventory.read(tx, key).get(id)?.version ?? readSecret(tx, scope, name)?.version;
+  if (version === undefined) return null;
+  removeSecret(tx, scope, name);
+  inventory.change(tx, key, id, null);
+  return version;
+}
+
+/** The row and the value that a ref means now. */
+export function look({ tx, key, inventory }: Means, ref: SecretRef): { row: SecretRow; value: Buffer } {
+  const entries = inventory.read(tx, key);
+  const { name, asker } = ref;
+  const row = findRow(tx, name, asker);
+  const scope = row === undefined ? undefined : entryOf(row).scope;
+  const listed = scopesOf(asker).find((each) => entries.has(entryKey(each, name)));
+  // Boundary: a row that was added or taken away behind our back would give the value of another scope.
+  if (!isSameScope(scope, listed)) throw unlike({ name, scope: listed ?? scope ?? ref.scope });
+  if (row === undefined || scope === undefined || !isSameScope(scope, ref.scope)) throw gone(ref);
+  return { row, value: openRow(key, row, entries.get(entryKey(scope, name))) };
+}
+
+/** Seals every secret anew under another key; gives how many there are. Throws when one of them is not as it was set. */
+export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject): number {
+  const entries = inventory.read(tx, key);
+  const renewed = new Map<string, Entry>();
+  for (const { scope, name } of readAbout(tx).map(entryOf)) {
+    const id = entryKey(scope, name);
+    const row = readSecret(tx, scope, name);
+    if (row === undefined) throw unlike({ name, scope });
+    const value = openRow(key, row, entries.get(id));
+    const sealed = seal(newKey, value, bindingOf(scope, name, row.version), random);
+    value.fill(0);
+    writeSecret(tx, { ...row, sealed });
+    renewed.set(id, { version: row.version, mark: markOf(sealed) });
+  }
+  const lost = [...entries.keys()].find((id) => !renewed.has(id));
+  if (lost !== undefined) {
+    const [kind, subject, name] = JSON.parse(lost) as [Scope['kind'], string, string];
+    throw unlike({ name, scope: { kind, subject } });
+  }
+  inventory.write(tx, newKey, renewed);
+  return renewed.size;
+}
+
+function openRow(key: KeyObject, row: SecretRow, entry: Entry | undefined): Buffer {
+  const { name, scope, version } = entryOf(row);
+  // Boundary: an older row that was put back opens as well; only the one on the list counts.
+  const isListed = entry !== undefined && entry.version === version && entry.mark === markOf(row.sealed);
+  const value = isListed ? unseal(key, row.sealed, bindingOf(scope, name, version)) : null;
+  if (value === null) throw unlike({ name, scope });
+  return value;
+}
+
+function isSameScope(a: Scope | undefined, b: Scope | undefined): boolean {
+  return a?.kind === b?.kind && a?.subject === b?.subject;
+}
+
+function unlike({ name, scope }: Named): Error {
+  return unreadable(
+    `Cannot open ${naming(name, scope)}: what is stored is not what was set`,
+    'Restore the database from a backup, or set or remove this secret.',
+  );
+}
+
+function gone({ name, scope }: SecretRef): Error {
+  return missing(
+    `Cannot open ${naming(name, scope)}: it is no longer the one that is meant, expected ${formatScope(scope)}`,
+    'Call again; `palisade secrets list` shows what there is.',
+  );
+}

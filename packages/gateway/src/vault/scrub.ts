@@ -1,0 +1,103 @@
+import { asIs, inBase64, inForm, inJson, inLowerCase, inPercent, type View } from './scrub-views.ts';
+
+/*
+ * Takes values out of what a run gives back: as they are, in base64 and base64url (also inside a longer text, also in
+ * lines), in hexadecimal, with percent escapes and with those of JSON. It looks at whole texts: a value of which one half
+ * is in this text and the other in the next is not found. A run that hides a value on purpose is not stopped by it.
+ */
+
+export type NamedValue = { readonly name: string; readonly value: Uint8Array };
+
+/** Gives back the very same text or bytes where there is nothing to take out. */
+export type Scrubber = <T extends string | Uint8Array>(given: T) => T;
+
+/** Shorter values occur by chance, and taking them out would say what they are. */
+export const MIN_SCRUBBED_BYTES = 8;
+
+type Needle = {
+  readonly bytes: Buffer;
+  readonly mark: string;
+  /** Neighbours that share bits with the value. */
+  readonly before: number;
+  readonly after: number;
+};
+type Look = { readonly needles: readonly Needle[]; readonly view: (text: Buffer) => View | null };
+type Span = { readonly start: number; readonly end: number; readonly mark: string };
+
+/** Makes a function that puts `[secret NAME]` in the place of every value. */
+export function newScrubber(secrets: readonly NamedValue[]): Scrubber {
+  const looks = looksFor(secrets);
+  return <T extends string | Uint8Array>(given: T): T => {
+    const text = typeof given === 'string' ? Buffer.from(given) : Buffer.from(given);
+    const spans = looks.flatMap((look) => spansIn(text, look));
+    if (spans.length === 0) return given;
+    const scrubbed = replace(text, spans);
+    return (typeof given === 'string' ? scrubbed.toString() : new Uint8Array(scrubbed)) as T;
+  };
+}
+
+function looksFor(secrets: readonly NamedValue[]): readonly Look[] {
+  const values = secrets
+    .map(({ name, value }) => ({ mark: `[secret ${name}]`, bytes: trimmed(value) }))
+    .filter(({ bytes }) => bytes.length >= MIN_SCRUBBED_BYTES);
+  if (values.length === 0) return [];
+  const raw = values.map((value) => ({ ...value, before: 0, after: 0 }));
+  const hex = raw.map((needle) => ({ ...needle, bytes: Buffer.from(needle.bytes.toString('hex')) }));
+  const where = (char: string, view: (text: Buffer) => View) => (text: Buffer) =>
+    text.includes(char) ? view(text) : null;
+  return [
+    { needles: raw, view: asIs },
+    { needles: hex, view: inLowerCase },
+    { needles: values.flatMap(base64Needles), view: inBase64 },
+    { needles: raw, view: where('%', inPercent) },
+    { needles: raw, view: where('+', inForm) },
+    { needles: raw, view: where('\\', inJson) },
+  ];
+}
+
+/** The characters that the value alone decides, at each of its three places in a group. */
+function base64Needles({ mark, bytes }: { readonly mark: string; readonly bytes: Buffer }): Needle[] {
+  return [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const [before, after] = [offset === 0 ? 0 : 1, (offset + bytes.length) % 3 === 0 ? 0 : 1];
+    const core = text.slice(offset === 0 ? 0 : offset + 1, text.length - after);
+    return { mark, bytes: Buffer.from(core), before, after };
+  });
+}
+
+function spansIn(text: Buffer, { needles, view: viewOf }: Look): Span[] {
+  const view = viewOf(text);
+  if (view === null) return [];
+  const spans: Span[] = [];
+  for (const { bytes, mark, before, after } of needles) {
+    for (let at = view.bytes.indexOf(bytes); at !== -1; at = view.bytes.indexOf(bytes, at + bytes.length)) {
+      const first = Math.max(0, at - before);
+      const last = Math.min(view.bytes.length, at + bytes.length + after) - 1;
+      spans.push({ start: view.startOf(first), end: view.endOf(last), mark });
+    }
+  }
+  return spans;
+}
+
+/** One mark for all that overlaps: that of the value that begins first. */
+function replace(text: Buffer, spans: readonly Span[]): Buffer {
+  const parts: Uint8Array[] = [];
+  let done = 0;
+  for (const { start, end, mark } of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (start >= done) parts.push(text.subarray(done, start), Buffer.from(mark));
+    done = Math.max(done, end);
+  }
+  return Buffer.concat([...parts, text.subarray(done)]);
+}
+
+/** Without white space at its ends, which is seldom copied along. */
+function trimmed(value: Uint8Array): Buffer {
+  const isSpace = (byte: number | undefined) =>
+    byte === 0x20 || (byte !== undefined && byte >= 9 && byte <= 13);
+  let [start, end] = [0, value.length];
+  while (start < end && isSpace(value[start])) start += 1;
+  while (end > start && isSpace(value[end - 1])) end -= 1;
+  return Buffer.from(value.subarray(start, end));
+}

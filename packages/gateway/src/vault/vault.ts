@@ -1,0 +1,138 @@
+import type { Clock, Random } from '../core/clock.ts';
+import type { Principal } from '../core/principal.ts';
+import type { Store } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { entryOf, findRow, look, type Means, put, take } from './contents.ts';
+import { actOf, bodyOf, type SecretUse, useOf, type VaultEvent } from './event.ts';
+import { Inventory } from './inventory.ts';
+import type { KeySource } from './key-file.ts';
+import { demandUntouched, isCurrent, Lock, type LockSettings, type LockSource } from './lock.ts';
+import { found, type RotateParts, type RotationWish, rotate, type VaultRotation } from './rotate.ts';
+import { noteUse, readAbout } from './rows.ts';
+import type { Asker, Scope } from './scope.ts';
+import { checkName, checkScope, checkValue, type SecretEntry, type SecretRef } from './secret.ts';
+
+/*
+ * Secrets at rest. Values come in from an administrator and go out to the run of a call that may use them; they are
+ * sealed in the database, and no record, list or message ever has one.
+ *
+ * Who is trusted: whoever has the database and the key of the vault has the values. Whoever has the database alone learns
+ * names, scopes, sizes and times, and can destroy; what they change, move, put back or take away is found when a value is
+ * wanted (`vault/unreadable`). That the whole database was put back as it once was is not found here.
+ *
+ * Every change and every use is handed to `onEvent` inside the transaction that makes it: a value leaves only when its
+ * use is on record. This room authorises nobody: who may set, and which call may use what, is decided above.
+ */
+
+export type VaultOptions = {
+  readonly store: Store;
+  readonly keys: KeySource;
+  readonly settings: LockSettings;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Records what happened, in the transaction in which it does. */
+  readonly onEvent: (tx: Transaction, event: VaultEvent) => void;
+};
+
+export class Vault {
+  readonly #options: VaultOptions;
+  readonly #parts: RotateParts;
+
+  constructor(options: VaultOptions) {
+    this.#options = options;
+    const { store, keys, random, onEvent } = options;
+    const [lock, inventory] = [new Lock(options), new Inventory(random)];
+    this.#parts = { store, keys, lock, inventory, random, onEvent };
+  }
+
+  /** What the vault is locked with; null while nothing was ever put in. */
+  get lockedWith(): LockSource | null {
+    return this.#parts.lock.source;
+  }
+
+  /** True when a person has to give the passphrase before a value can be set or used. */
+  get needsPassphrase(): boolean {
+    return this.#parts.lock.needsPassphrase;
+  }
+
+  /** Takes the passphrase of a person, for this process; whether it is right shows when it is used. */
+  givePassphrase(passphrase: string): void {
+    this.#parts.lock.give(passphrase);
+  }
+
+  /** Keeps a value under a name, in the place of the one before; durable once resolved. The first one makes the vault. */
+  async set(name: string, scope: Scope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
+    checkName(name);
+    checkScope(scope);
+    checkValue(value);
+    // The caller may use its bytes for something else before ours are written.
+    const own = Uint8Array.from(value);
+    try {
+      await found(this.#parts, by);
+      return await this.#within((means) => {
+        const entry = put(means, { name, scope }, own, this.#options.clock.nowMs());
+        const body = { ...bodyOf(entry), bytes: entry.bytes };
+        this.#options.onEvent(means.tx, actOf('secret-set', by, body));
+        return entry;
+      });
+    } finally {
+      own.fill(0);
+    }
+  }
+
+  /** Removes a secret, also one that does not open; true when there was one. */
+  async remove(name: string, scope: Scope, by: Principal): Promise<boolean> {
+    if (this.lockedWith === null) {
+      demandUntouched(this.#options.store);
+      return false;
+    }
+    return this.#within((means) => {
+      const version = take(means, { name, scope });
+      if (version === null) return false;
+      this.#options.onEvent(means.tx, actOf('secret-removed', by, bodyOf({ name, scope, version })));
+      return true;
+    });
+  }
+
+  /** Every secret by name and scope, without its value; needs no key. */
+  list(): readonly SecretEntry[] {
+    return readAbout(this.#options.store).map(entryOf);
+  }
+
+  /** The secret of that name for this asker, from the most specific scope that has one; needs no key. */
+  find(name: string, asker: Asker): SecretRef | null {
+    const row = findRow(this.#options.store, name, asker);
+    if (row === undefined) return null;
+    const { scope, version } = entryOf(row);
+    return { name, scope, version, asker };
+  }
+
+  /** The value, once its use is on record; the newest one, where it was set anew since it was found. */
+  async reveal(ref: SecretRef, use: SecretUse): Promise<Uint8Array> {
+    return this.#within((means) => {
+      const { row, value } = look(means, ref);
+      noteUse(means.tx, row, this.#options.clock.nowMs());
+      this.#options.onEvent(means.tx, useOf(entryOf(row), ref.asker, use));
+      return value;
+    });
+  }
+
+  /** A new key under a new lock, and every secret sealed anew: whoever had the old key has nothing of what is here now. */
+  rotate(by: Principal, wish: RotationWish = {}): Promise<VaultRotation> {
+    return rotate(this.#parts, by, wish);
+  }
+
+  /** Opens the vault and works in one transaction, under the key that holds in it. */
+  async #within<T>(work: (means: Means) => T): Promise<T> {
+    const { store, lock, inventory, random } = this.#parts;
+    for (;;) {
+      const open = await lock.open();
+      const { key } = open;
+      const done = await store.commit((tx) =>
+        // Another process may have rotated the vault since it was opened.
+        isCurrent(tx, open) ? { result: work({ tx, key, inventory, random }) } : null,
+      );
+      if (done !== null) return done.result;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { CodedError } from '../../src/core/coded-error.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import { Store } from '../../src/store/store.ts';
+import type { VaultEvent } from '../../src/vault/event.ts';
+import { keyFileIn } from '../../src/vault/key-file.ts';
+import type { LockSettings } from '../../src/vault/lock.ts';
+import { type Asker, GLOBAL, parseScope, type Scope } from '../../src/vault/scope.ts';
+import { vaultMigrations } from '../../src/vault/tables.ts';
+import { Vault } from '../../src/vault/vault.ts';
+import { GRACE, type TestClock, testClock } from '../fixture/gateway.ts';
+import { tempDir } from '../fixture/temp-dir.ts';
+
+export const VALUE = 'correct-horse-battery-staple';
+export const NO_CALL = { call: null, tool: null } as const;
+const ADA: Principal = { kind: 'agent', name: 'ada' };
+/** Who asks in a test that does not care. */
+export const ASKER: Asker = { tenant: 'default', principal: ADA, skill: null };
+
+type Wishes = { readonly directory?: string; readonly settings?: Partial<LockSettings> };
+export type TestVault = {
+  readonly vault: Vault;
+  readonly store: Store;
+  readonly events: VaultEvent[];
+  readonly clock: TestClock;
+  readonly directory: string;
+  readonly keyPath: string;
+};
+
+/** A vault on a database of its own, closed and gone with the test. */
+export function openVault(wishes: Wishes = {}): TestVault {
+  const { directory = tempDir(), settings = {} } = wishes;
+  const store = new Store({ directory, migrations: vaultMigrations, busyTimeoutMs: 30_000, nowMs: 0 });
+  onTestFinished(() => store.close());
+  const [events, clock] = [[] as VaultEvent[], testClock()];
+  const vault = new Vault({
+    store,
+    keys: keyFileIn(join(directory, 'keys')),
+    settings: { key: 'file', passphraseFile: null, ...settings },
+    clock,
+    random: { bytes: (count) => randomBytes(count) },
+    onEvent: (_, event) => void events.push(event),
+  });
+  return { vault, store, events, clock, directory, keyPath: join(directory, 'keys', 'vault.key') };
+}
+
+export function bytes(text: string): Uint8Array {
+  return Buffer.from(text);
+}
+
+/** A scope as it is written. */
+export function scoped(text: string): Scope {
+  const scope = parseScope(text);
+  if (scope === null) throw new Error(`Cannot read the scope "${text}"`);
+  return scope;
+}
+
+export async function put(vault: Vault, name: string, value: string, scope: Scope = GLOBAL): Promise<void> {
+  await vault.set(name, scope, bytes(value), GRACE);
+}
+
+/** The value as text, or undefined where there is none for this asker. */
+export async function valueIn(vault: Vault, name: string, asker: Asker = ASKER): Promise<string | undefined> {
+  const ref = vault.find(name, asker);
+  return ref === null ? undefined : Buffer.from(await vault.reveal(ref, NO_CALL)).toString();
+}
+
+/** The coded error that an act ends with; anything else fails the test. */
+export async function refusal(act: () => Promise<unknown>): Promise<CodedError> {
+  try {
+    await act();
+  } catch (error) {
+    if (error instanceof CodedError) return error;
+    throw error;
+  }
+  throw new Error('Cannot find the refusal: nothing was thrown');
+}
