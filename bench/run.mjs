@@ -25,6 +25,7 @@ const BENCHES = [
   'wasm-crossing',
   'wasm-pool',
   'commands',
+  'modules',
   'egress',
 ];
 const results = join(root, 'bench/results');
@@ -41,7 +42,7 @@ async function bundle(names, outdir) {
     platform: 'node',
     target: 'node20',
     conditions: ['source'],
-    external: ['libsql', '@cedar-policy/cedar-wasm', 'esbuild'],
+    external: ['libsql', '@cedar-policy/cedar-wasm', 'esbuild', 'wabt'],
     loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

@@ -1,16 +1,11 @@
 import type { RequestListener } from 'node:http';
-import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 import { askInside, connectTo, getAt, getFrom } from '../fixtures/egress/inside.ts';
+import { OWN_FOUR } from '../fixtures/egress/own-addresses.ts';
 
 const HOME = '127.0.0.1';
 const OTHER_HOME = '127.0.0.2';
-const OWN = Object.values(networkInterfaces())
-  .flatMap((list) => list ?? [])
-  .filter(({ family, internal }) => family === 'IPv4' && !internal)
-  .map(({ address }) => address)
-  .slice(0, 3);
 
 /** Where no name on a list leads by being on it. */
 const SPECIAL: Readonly<Record<string, readonly string[]>> = {
@@ -50,7 +45,7 @@ const sayWhere: RequestListener = ({ socket }, response) => response.end(`at ${s
 const HUNG_UP = /^(closed|ECONNRESET)$/;
 
 describe('a run whose allowed name leads to a special address', () => {
-  const cases = Object.entries({ ...SPECIAL, 'the own network': OWN }).flatMap(([kind, addresses]) =>
+  const cases = Object.entries({ ...SPECIAL, 'the own network': OWN_FOUR }).flatMap(([kind, addresses]) =>
     addresses.map(
       (address, index) => [`n${index}.${kind.toLowerCase().replaceAll(' ', '-')}.test`, address] as const,
     ),
@@ -83,7 +78,7 @@ describe('a run whose allowed name leads to a special address', () => {
 
   test('reaches those of this machine that entries name, and those alone', async () => {
     const { port, asked } = await startServer(sayWhere, '0.0.0.0');
-    const named = [HOME, ...OWN.slice(0, 1)];
+    const named = [HOME, ...OWN_FOUR.slice(0, 1)];
     const world = await openEgressWorld({
       entries: [...cases.map(([name]) => `${name}:${port}`), ...named.map((address) => `${address}:${port}`)],
       names: Object.fromEntries(cases.map(([name, address]) => [name, [address]])),

@@ -3,22 +3,17 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 import { tryInside, tryOutside } from '../fixtures/egress/inside.ts';
+import { HAS_SIX, OWN_FOUR, OWN_SIX } from '../fixtures/egress/own-addresses.ts';
 
 const HOME = '127.0.0.1';
 const GROUP = '224.0.0.251';
 const PROGRAM = 'goes-around.py';
 /** What getaddrinfo says where nobody answers: EAI_AGAIN or EAI_NONAME. */
 const NO_NAME = expect.stringMatching(/^-[23]$/);
-const LOCAL = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-const OWN = LOCAL.filter(({ internal, address }) => !internal && !address.startsWith('fe80')).map(
-  ({ address }) => address,
-);
-const HAS_SIX = LOCAL.some(({ address }) => address === '::1');
 
 /** Places of the world; only a run, which has no way there, ever calls them. */
 const WORLD = {
@@ -82,7 +77,7 @@ describe.each(['c', 'b'])('a run in tier %s that goes around its proxy', (tier) 
     const listed = await startServer();
     const { callers, port, datagramPort, groupPort } = await listenEverywhere();
     const world = await openEgressWorld({ entries: [`${HOME}:${listed.port}`, 'ok.test'] });
-    const own = [HOME, ...(HAS_SIX ? ['::1'] : []), ...OWN];
+    const own = [HOME, ...(HAS_SIX ? ['::1'] : []), ...OWN_FOUR, ...OWN_SIX];
     const host = {
       tcp: Object.fromEntries(own.map((address) => [`host at ${address}`, [address, port]])),
       udp: Object.fromEntries(own.map((address) => [`host at ${address}`, [address, datagramPort]])),

@@ -1,13 +1,10 @@
-import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 import { askInside, connectTo, getAt, getFrom } from '../fixtures/egress/inside.ts';
+import { OWN_FOUR, OWN_SIX } from '../fixtures/egress/own-addresses.ts';
 
 const HOME = '127.0.0.1';
-const OWN = Object.values(networkInterfaces())
-  .flatMap((list) => list ?? [])
-  .filter(({ internal, address }) => !internal && !address.startsWith('fe80'))
-  .map(({ address }) => (address.includes(':') ? `[${address}]` : address));
+const OWN = [...OWN_FOUR, ...OWN_SIX.map((address) => `[${address}]`)];
 /** Every way to write the own host; programs read all of them as addresses of it. */
 const HERE = [
   ...[

@@ -48,11 +48,10 @@ export class LiveHosts {
   async #load(): Promise<void> {
     const { stateDir, path } = this.#options;
     const wanted = this.#text;
-    const list = await loadConfig({ stateDir, ...(wanted === null ? {} : { configPath: path }) }).then(
-      ({ process }) => allowListOf(process.egressHosts),
+    const list = await loadConfig({ stateDir, ...(wanted === null ? {} : { configPath: path }) })
+      .then(({ process }) => allowListOf(process.egressHosts))
       // Boundary: what the operator wants is not known then, so nothing is allowed.
-      () => NOWHERE,
-    );
+      .catch(() => NOWHERE);
     if (wanted === this.#text) this.#list = list;
   }
 }

@@ -60,6 +60,11 @@ export class Vault {
     this.#parts.lock.give(passphrase);
   }
 
+  /** Opens a vault that is there now, and not only when it is used; throws why it cannot. */
+  async open(): Promise<void> {
+    if (this.lockedWith !== null) await this.#parts.lock.open();
+  }
+
   /** Keeps a value under a name, in the place of the one before; durable once resolved. The first one makes the vault. */
   async set(name: string, scope: Scope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
     checkName(name);

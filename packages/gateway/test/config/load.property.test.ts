@@ -48,6 +48,7 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   'variable-pattern': 'A_*',
   'subject-pattern': 'a*',
   path: '/srv/work',
+  'path-or-none': '/srv/passphrase',
   'inner-path': '.git/hooks',
   program: 'git',
   'egress-entry': '*.example.com',

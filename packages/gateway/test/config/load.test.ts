@@ -51,6 +51,7 @@ describe('loadConfig() gives', () => {
         firstUid: 61_000,
         warm: 2,
       },
+      vault: { key: 'file', passphraseFile: null },
       groups: new Map(),
       secrets: [],
       budgets: DEFAULT_BUDGETS,

@@ -99,6 +99,16 @@ describe('loadConfig() refuses with the line and the column', () => {
     ['a boolean for a number', 'limits.fuel = true', ':1:15: Cannot use limits.fuel: it is true'],
     ['a number for a section', 'limits = 1', ':1:10: Cannot use limits: it is 1, expected a table'],
     [
+      'a lock of the vault that there is not',
+      'vault.key = "plain"',
+      ':1:13: Cannot use vault.key: it is "plain", expected one of "file", "passphrase", "keychain"',
+    ],
+    [
+      'a passphrase file that is relative',
+      'vault.passphrase_file = "passphrase"',
+      ':1:25: Cannot use vault.passphrase_file: it is "passphrase", expected an absolute path',
+    ],
+    [
       'a limit above its ceiling',
       '[limits]\nwall_ms = 900_001',
       ':2:11: Cannot use limits.wall_ms: it is 900001, expected at most its ceiling of 900000, or a higher ceilings.wall_ms',

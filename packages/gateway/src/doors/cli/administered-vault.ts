@@ -43,6 +43,8 @@ export async function unlock(invocation: Invocation, vault: Vault): Promise<void
   const isNew = vault.lockedWith === null;
   const ask = () => askHidden(invocation, 'Passphrase of the vault');
   vault.givePassphrase(isNew ? await askNewPassphrase(invocation) : await ask());
+  // A wrong one is told before a value is typed.
+  await vault.open();
 }
 
 /** A new passphrase, typed twice. */
@@ -56,7 +58,8 @@ export async function askNewPassphrase(invocation: Invocation): Promise<string> 
 /** Says when the vault is locked otherwise than palisade.toml wants it. */
 export function noteLock({ print }: Invocation, { vault, settings }: Administered): void {
   const { lockedWith } = vault;
-  if (lockedWith === null || lockedWith === settings.key || print.json) return;
+  // What cannot be had yet is told where it is wanted.
+  if (lockedWith === null || lockedWith === settings.key || settings.key === 'keychain' || print.json) return;
   print.note(
     '!',
     'yellow',

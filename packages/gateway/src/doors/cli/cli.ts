@@ -48,6 +48,6 @@ function invocationOf(edge: Edge, { args, rest, flags }: Parsed, print: Printer)
     stateDir,
     signal: edge.signal,
     openRecords: () => edge.openRecords(options),
-    openGateway: () => edge.openGateway(options),
+    openGateway: (more = {}) => edge.openGateway({ ...options, ...more }),
   };
 }

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { StateDir } from '../../config/state-dir.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import type { Tool } from '../../core/tool.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import type { Printer } from './printer.ts';
 
@@ -39,7 +40,7 @@ export type Invocation = {
   readonly stateDir: StateDir;
   readonly signal: AbortSignal;
   readonly openRecords: () => Promise<Opened<Records>>;
-  readonly openGateway: () => Promise<Opened<Gateway>>;
+  readonly openGateway: (more?: Pick<OpenOptions, 'tools'>) => Promise<Opened<Gateway>>;
 };
 
 /** Gives the exit status. */
@@ -51,7 +52,13 @@ export type Opened<T> = T & {
   readonly release: () => void;
 };
 
-export type OpenOptions = { readonly stateDir: string; readonly env: Environment; readonly version: string };
+export type OpenOptions = {
+  readonly stateDir: string;
+  readonly env: Environment;
+  readonly version: string;
+  /** Tools beside those that every gateway has. */
+  readonly tools?: readonly Tool[];
+};
 
 /** The outside as the program's entry hands it to the command line. */
 export type Edge = {

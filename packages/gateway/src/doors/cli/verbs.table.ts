@@ -469,6 +469,55 @@ export const VERBS: readonly Verb[] = [
     load: () => import('./verbs/wasm-bench.ts'),
   },
   {
+    words: 'wasm run',
+    args: ['FILE'],
+    flags: [
+      {
+        name: 'tool',
+        value: 'EXPORT',
+        sentence: 'The export to call (required); docs/abi.md says how it is called.',
+      },
+      {
+        name: 'input',
+        value: 'JSON',
+        sentence:
+          'The input as JSON, @FILE, or - for standard input (default: standard input; {} on a terminal).',
+      },
+      { name: 'input-file', value: 'FILE', sentence: 'The same from a file.' },
+      {
+        name: 'grant',
+        value: 'GRANT',
+        repeats: true,
+        sentence:
+          'What it may do, as http=ENTRY, secret=NAME[:reveal], storage=PREFIX[:ro], channel=NAME[:publish|:receive], log, clock, random or config:KEY=VALUE; may be repeated.',
+      },
+      {
+        name: 'fuel',
+        value: 'N',
+        sentence: 'The most fuel it may use (default: `limits.fuel` of palisade.toml, and at most that).',
+      },
+      {
+        name: 'memory',
+        value: 'SIZE',
+        sentence:
+          'The most memory it may have, as 64k, 16m or 1g (default: `limits.memory_bytes`, and at most that).',
+      },
+      { name: 'timeout', value: 'TIME', sentence: 'The longest it may take, as 500ms, 10s or 2m.' },
+      { name: 'dry-run', value: null, sentence: 'Show what would be run and what the policies say.' },
+      AS,
+      RUN,
+      { name: 'receipt', value: 'FILE', sentence: 'Write the signed receipt to this file.' },
+    ],
+    sentence:
+      'Run a tool of a WebAssembly module that is a file, like any other call; it has what you grant and nothing else.',
+    examples: [
+      `palisade wasm run hello.wasm --tool greet --input '{"name":"Ada"}'`,
+      'palisade wasm run notes.wasm --tool save --input-file note.json --grant storage=notes/ --grant log',
+      'palisade wasm run weather.wasm --tool now --grant http=api.example.com --grant secret=weather --fuel 1000000 --dry-run',
+    ],
+    load: () => import('./verbs/wasm-run.ts'),
+  },
+  {
     words: 'config show',
     args: [],
     flags: [],

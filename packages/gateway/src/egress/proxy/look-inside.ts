@@ -81,7 +81,7 @@ async function receiveInside(
   const late = setTimeout(() => {
     const why = `Cannot look into tunnel: the client has not begun to ask, expected it within ${headMs} ms`;
     exchange.refuse(reject(exchange, tunnel, run, denied(why)));
-  }, headMs * 1000);
+  }, headMs);
   const inside = await begin(exchange.client, tunnel).finally(() => clearTimeout(late));
   if (exchange.isOver || inside === null) return null;
   if (!inside.ok) return reject(exchange, tunnel, run, inside.denial);

@@ -5,8 +5,8 @@ export type RelayStep = (piece: Buffer) => readonly Buffer[];
 
 /** What one read gives at most. A read that gave so much is followed by another at once. */
 const READ_BYTES = 64 * 1024;
-/** So much is written in one go, and so much may wait for a receiver that takes nothing. */
-const GATHERED_BYTES = 256 * 1024;
+/** So much is written in one go, and may wait for a receiver that takes nothing; the system itself holds far more for one. */
+const GATHERED_BYTES = 512 * 1024;
 
 /**
  * Passes bytes on, no faster than the receiver takes them: what cannot be written is not read. Pieces that come one right

@@ -1,18 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CodedError } from '../../../src/core/coded-error.ts';
 import { readLimits, readTime } from '../../../src/doors/cli/exec/quantities.ts';
 import { runInside } from './fake-edge.ts';
-
-/** What was read, or the message of the refusal; anything else that is thrown fails the test. */
-function orMessage<T>(read: () => T): T | string {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof CodedError && error.code === 'door/wrong-usage') return error.message;
-    throw error;
-  }
-}
+import { orWrongUsage } from './wrong-usage.ts';
 
 describe('readLimits()', () => {
   test.each([
@@ -31,13 +21,15 @@ describe('readLimits()', () => {
 
   test('reads several, each once', () => {
     expect(readLimits(['processes=1', 'wall_ms=1s'])).toEqual({ processes: 1, wall_ms: 1_000 });
-    expect(orMessage(() => readLimits(['processes=1', 'processes=2']))).toContain('processes is given twice');
+    expect(orWrongUsage(() => readLimits(['processes=1', 'processes=2']))).toContain(
+      'processes is given twice',
+    );
   });
 
   test.each(['', '=', 'memory=1', 'memory_bytes', '__proto__=1', 'constructor=1', 'Memory_bytes=1'])(
     'refuses the key of "%s" with the list of all keys and their units',
     (word) => {
-      const message = orMessage(() => readLimits([word]));
+      const message = orWrongUsage(() => readLimits([word]));
       for (const key of ['cpu_time_ms (milliseconds, or 500ms', 'memory_bytes (bytes, or 64k', 'open_files'])
         expect(message).toContain(key);
     },
@@ -61,7 +53,7 @@ describe('readLimits()', () => {
     ['a capital unit', 'memory_bytes=1G'],
     ['a second line', 'wall_ms=1\n2'],
   ])('refuses %s', (_, word) => {
-    expect(orMessage(() => readLimits([word]))).toMatch(/^Cannot use --limit .*expected /s);
+    expect(orWrongUsage(() => readLimits([word]))).toMatch(/^Cannot use --limit .*expected /s);
   });
 
   test('gives whole numbers from 1 that a double holds, or refuses, whatever it is given', () => {
@@ -74,7 +66,7 @@ describe('readLimits()', () => {
     );
     fc.assert(
       fc.property(fc.array(word, { maxLength: 3 }), (words) => {
-        const read = orMessage(() => readLimits(words));
+        const read = orWrongUsage(() => readLimits(words));
         if (typeof read === 'string') return read.startsWith('Cannot use --limit ');
         return Object.values(read).every((value) => Number.isSafeInteger(value) && value >= 1);
       }),
@@ -86,7 +78,7 @@ describe('readLimits()', () => {
 describe('readTime()', () => {
   test('takes a day at most', () => {
     expect(readTime('timeout', '1440m')).toBe(86_400_000);
-    expect(orMessage(() => readTime('timeout', '1441m'))).toContain('Cannot use --timeout "1441m"');
+    expect(orWrongUsage(() => readTime('timeout', '1441m'))).toContain('Cannot use --timeout "1441m"');
   });
 });
 

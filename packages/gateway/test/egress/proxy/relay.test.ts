@@ -82,7 +82,7 @@ describe('relay()', () => {
     for (let before = -1; before !== from.bytesRead || !from.isPaused(); await pause(100))
       before = from.bytesRead;
     expect(from.bytesRead).toBeLessThan(bytes);
-    expect(to.writableLength).toBeLessThanOrEqual(320 * 1024);
+    expect(to.writableLength).toBeLessThanOrEqual(576 * 1024);
     sink.resume();
     await eventually(() => sink.readableEnded);
     expect(sink.bytesRead).toBe(bytes);

@@ -49,6 +49,13 @@ export function readTime(flag: string, raw: string): number {
   throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${TIME.like}, from 1 to ${LONGEST_TIME_MS}`);
 }
 
+/** The bytes of a flag, up to the most that it may name. */
+export function readBytes(flag: string, raw: string, most: number): number {
+  const bytes = amountOf(raw, BYTES);
+  if (bytes !== null && bytes <= most) return bytes;
+  throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${BYTES.like}, from 1 to ${most}`);
+}
+
 /** Boundary: digits and one known unit; no sign, fraction, exponent or number that a double cannot hold. */
 function amountOf(raw: string, { units }: Measure): number | null {
   const [, digits = '', unit = ''] = /^([0-9]{1,16})([a-z]*)$/.exec(raw) ?? [];

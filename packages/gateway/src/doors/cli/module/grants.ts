@@ -7,8 +7,8 @@ import { GRANT_FORMS, type GrantKind } from './grants.table.ts';
 
 /** Each is a capability of its own, which the guest asks for by its place. */
 const MOST_GRANTS = 64;
-const CONFIG_KEY = /^[A-Za-z0-9._-]{1,64}$/;
-const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ -';
+const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';
 const CHANNEL_ACTS = ['publish', 'receive'];
 
 /** A word that was read: what must not be granted twice, and the grants with it. */
@@ -46,7 +46,13 @@ function readGrant(word: string): Read {
   return read;
 }
 
-const READERS = { http: readHttp, secret: readSecret, storage: readStorage, channel: readChannel, config: readConfig };
+const READERS = {
+  http: readHttp,
+  secret: readSecret,
+  storage: readStorage,
+  channel: readChannel,
+  config: readConfig,
+};
 
 function readHttp(entry: string): Read | Problem {
   const rule = parseRule(entry);

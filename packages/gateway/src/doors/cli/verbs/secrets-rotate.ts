@@ -16,13 +16,10 @@ export async function run(invocation: Invocation): Promise<number> {
     const passphrase = await newPassphrase(invocation, administered, to);
     const rotation = await vault.rotate(by, { ...to, ...passphrase, lost });
     if (print.json) print.document({ ...rotation, lost });
-    else if (lost) print.note('started anew', 'yellow', `  ${rotation.secrets} secrets are removed`);
+    else if (lost) print.note('started anew', 'yellow', `  secrets removed: ${rotation.secrets}`);
     else {
-      print.note(
-        'rotated',
-        'green',
-        `  ${rotation.secrets} secrets are sealed anew, locked with a ${rotation.to}`,
-      );
+      const { secrets, to: lock } = rotation;
+      print.note('rotated', 'green', `  secrets sealed anew: ${secrets}; locked with a ${lock}`);
       print.note('→', 'cyan', ' copies of the database from before need the old key, which is gone');
     }
     return 0;

@@ -1,0 +1,69 @@
+/** Whether a module keeps to the ABI as far as can be told before it runs, and which grants it lacks. */
+import { type Facts, WasmError } from '@palisade/wasm';
+import { CodedError } from '../../../core/coded-error.ts';
+import type { WasmGrants } from '../../../core/wasm.ts';
+import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../../tiers/a-wasm/abi.table.ts';
+import { wrongUsage } from '../input.ts';
+import { shorten } from './checks.table.ts';
+import { codedOf } from './errors.ts';
+import { capabilitiesOf } from './granted.ts';
+import { GRANT_FORMS } from './grants.table.ts';
+
+const TOOL_TYPE = '(i32, i32) -> i64';
+const ALLOC_TYPE = '(i32) -> i32';
+const MOST_SHOWN = 10;
+const READ_ABI = 'Build it for the ABI of docs/abi.md.';
+
+type ImportFact = Facts['imports'][number];
+
+/** The name of the tool to run, which must be an export of the right type. */
+export function requireTool({ exports }: Facts, name: string | undefined): string {
+  const tools = exports.filter(({ kind, type }) => kind === 'function' && type === TOOL_TYPE);
+  const shown = tools.slice(0, MOST_SHOWN).map((each) => shorten(each.name));
+  const expected = tools.length === 0 ? `an export of type ${TOOL_TYPE}` : `one of: ${shown.join(', ')}`;
+  if (name === undefined) throw wrongUsage(`Cannot choose a tool: --tool is missing, expected ${expected}`);
+  if (tools.some((each) => each.name === name)) return name;
+  const other = exports.find((each) => each.name === name);
+  const is = other === undefined ? 'there is no such export' : `it is ${shorten(other.type)}`;
+  throw wrongUsage(`Cannot run the tool "${name}": ${is}, expected ${expected}`);
+}
+
+/** Refuses a module that has no place for its input, or that imports what it will not find. */
+export function requireAbi(facts: Facts, grants: WasmGrants): void {
+  const alloc = facts.exports.find(({ name, kind }) => kind === 'function' && name === ABI_ALLOC);
+  if (alloc?.type !== ALLOC_TYPE) {
+    const is = alloc === undefined ? `it does not export ${ABI_ALLOC}` : `its ${ABI_ALLOC} is ${alloc.type}`;
+    throw unlinked(`${is}, expected a function of type ${ALLOC_TYPE}`, ABI_ALLOC, READ_ABI);
+  }
+  if (facts.counts.memories === 0)
+    throw unlinked('it has no memory, expected one exported as "memory"', 'memory', READ_ABI);
+  const granted = new Set(capabilitiesOf(grants));
+  // A memory that is imported is made by the engine, within the limits.
+  for (const each of facts.imports) if (each.kind !== 'memory') requireImport(each, granted);
+}
+
+function requireImport({ module, name, kind, type }: ImportFact, granted: ReadonlySet<string>): void {
+  const what = `${shorten(module)}.${shorten(name)}`;
+  const row: AbiFunction | undefined = ABI_FUNCTIONS.find((each) => each.name === name);
+  if (module !== ABI_MODULE || kind !== 'function' || row === undefined)
+    throw unlinked(`it imports ${what}, expected functions of ${ABI_MODULE}`, what, READ_ABI);
+  const expected = writeType(row);
+  if (type !== expected)
+    throw unlinked(`it imports ${what} as ${shorten(type)}, expected ${expected}`, what, READ_ABI);
+  const { needs } = row;
+  if (needs === null || granted.has(needs)) return;
+  const { form } = GRANT_FORMS[needs];
+  const remedy = `Grant it with --grant ${form}, or build the module without it.`;
+  throw unlinked(`it imports ${what}, which was not granted, expected --grant ${form}`, what, remedy);
+}
+
+/** The type of a function as the facts of a module have it. */
+export function writeType({ params, result }: AbiFunction): string {
+  return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
+}
+
+function unlinked(why: string, detail: string, remedy: string): CodedError {
+  const error = new WasmError('link', `Cannot run the module: ${why}`, { detail });
+  const { code, message } = codedOf(error);
+  return new CodedError(code, message, { remedy, cause: error });
+}
