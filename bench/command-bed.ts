@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
+import { NOWHERE, parseAllowList } from '../packages/gateway/src/egress/allowlist.ts';
 import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
 import type { ChildEnd } from '../packages/gateway/src/tiers/child/start-child.ts';
 import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
+import { openNetworks } from '../packages/gateway/src/tiers/network/networks.ts';
 import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/variables.ts';
 import { openBox, runInBox } from '../packages/gateway/src/tiers/process/box.ts';
 import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
@@ -15,7 +18,6 @@ import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
 import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
 import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
-import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
 
@@ -49,7 +51,7 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     ...{ clock, launcher: b.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
     start: starter.start.bind(starter),
     closing: new Closings(AT_ONCE),
-    networks: NO_NETWORKS,
+    networks: networks(),
   };
   const cold = { ...kit, warm: new WarmBoxes({ size: 0, idleMs: 1 }) };
   const warm = { ...kit, warm: new WarmBoxes({ size: READY, idleMs: 600_000 }) };
@@ -60,15 +62,38 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
   return { workspace, tiers: { b: b.tier, c: c.tier }, cold, warm, close };
 }
 
+/** Proxies for runs that may reach something; nothing is looked up, for nobody connects. */
+function networks(): CommandKit['networks'] {
+  const hosts = parseAllowList(['*.example.com', 'example.com']);
+  const list = hosts.ok ? hosts.list : NOWHERE;
+  return openNetworks({
+    ...{ clock, random: { bytes: randomBytes }, lookup: async () => [], systemCertificates: () => '' },
+    own: () => ({ addresses: [], ports: new Set() }),
+    hosts: () => list,
+    isIntercepted: () => false,
+    secrets: new Map(),
+    lookEveryMs: 1_000,
+  });
+}
+
 /** Lets the pool be filled again. */
 export function refilled(): Promise<void> {
   return sleep(REFILL_MS);
 }
 
-export type Command = { readonly file: string; readonly args?: readonly string[]; readonly quota?: number };
+export type Command = {
+  readonly file: string;
+  readonly args?: readonly string[];
+  readonly quota?: number;
+  /** What it may reach. */
+  readonly hosts?: readonly string[];
+};
 const DO_NOTHING: Command = { file: TRUE };
 
-export function termsOf({ workspace }: Bed, { file, args = [], quota = 2 ** 32 }: Command): ProcessTerms {
+export function termsOf(
+  { workspace }: Bed,
+  { file, args = [], quota = 2 ** 32, hosts = [] }: Command,
+): ProcessTerms {
   return {
     executable: file,
     executableSha256: '0'.repeat(64) as ProcessTerms['executableSha256'],
@@ -78,7 +103,7 @@ export function termsOf({ workspace }: Bed, { file, args = [], quota = 2 ** 32 }
       ...{ wallMs: 60_000, cpuMs: 60_000, memoryBytes: 2 ** 30, outputBytes: quota },
       ...{ fileBytes: 2 ** 28, processes: 128, openFiles: 1024, egressBytes: 2 ** 30 },
     },
-    ...{ egress: 'strict', egressHosts: [], secrets: [], readOnly: [], protectedPaths: [] },
+    ...{ egress: 'strict', egressHosts: hosts, secrets: [], readOnly: [], protectedPaths: [] },
   };
 }
 

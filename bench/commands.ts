@@ -51,6 +51,7 @@ export async function run({ quick }: BenchOptions): Promise<Figure[]> {
   try {
     return [
       ...(await latencies(bed, quick)),
+      ...(await withNetwork(bed, base, quick)),
       ...(await againstPeer(bed, quick)),
       ...(await launchRates(bed, quick)),
       ...(await captureRates(bed, quick)),
@@ -86,6 +87,41 @@ async function latencies(bed: Bed, quick: boolean): Promise<Figure[]> {
     ...threeOf(coldC, { name: 'tier C, not ready', against: 'bare bubblewrap', atMost: 1.15 }),
     { name: 'tier B, not ready / bare spawn', unit: 'x', spread: coldB.ratio },
   ];
+}
+
+/** A run that may reach one host against the same one without a network; nothing is asked for in either. */
+async function withNetwork(bed: Bed, base: string, quick: boolean): Promise<Figure[]> {
+  const workspace = join(base, 'listed');
+  mkdirSync(workspace);
+  // Boxes stand ready by workspace, so each side has its own.
+  const listed = await makeBed(workspace, bed.cold.launcher);
+  const command = { file: TRUE, hosts: ['example.com'] };
+  const rounds = quick ? 30 : 200;
+  const { c } = bed.tiers;
+  try {
+    const ready = await compareReady(rounds, {
+      prepare: refilled,
+      ours: () => runOnce(listed, listed.warm, c, command),
+      bare: () => runOnce(bed, bed.warm, c),
+    });
+    const cold = await compare(
+      rounds,
+      1,
+      () => runOnce(listed, listed.cold, c, command),
+      () => runOnce(bed, bed.cold, c),
+    );
+    return [
+      ...threeOf(ready, { name: 'tier C, ready, one host', against: 'without a network', atMost: 1.25 }),
+      {
+        name: 'tier C, not ready, one host / without',
+        unit: 'x',
+        spread: cold.ratio,
+        goal: { atMost: 1.25 },
+      },
+    ];
+  } finally {
+    await listed.close();
+  }
 }
 
 function threeOf(

@@ -25,18 +25,25 @@ export function echoOfOurs(): Uint8Array<ArrayBuffer> {
       (i64.or (i64.shl (i64.const 65536) (i64.const 32)) (i64.extend_i32_u (local.get $length)))))`);
 }
 
-/** The same work by Extism's, whose memory is another module's and is read and written through calls. */
+/** The same work by Extism's, whose memory is another module's: it is read and written through calls, eight bytes each. */
 export function echoOfExtism(): Uint8Array<ArrayBuffer> {
   return wat(`(module
     (import "extism:host/env" "input_length" (func $length (result i64)))
     (import "extism:host/env" "input_load_u8" (func $load (param i64) (result i32)))
+    (import "extism:host/env" "input_load_u64" (func $loadMany (param i64) (result i64)))
     (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
     (import "extism:host/env" "store_u8" (func $store (param i64 i32)))
+    (import "extism:host/env" "store_u64" (func $storeMany (param i64 i64)))
     (import "extism:host/env" "output_set" (func $output (param i64 i64)))
     (memory (export "memory") 1)
     (func (export "tool") (result i32) (local $i i64) (local $n i64) (local $to i64)
       (local.set $n (call $length))
       (local.set $to (call $alloc (local.get $n)))
+      (block $few (loop $many
+        (br_if $few (i64.gt_u (i64.add (local.get $i) (i64.const 8)) (local.get $n)))
+        (call $storeMany (i64.add (local.get $to) (local.get $i)) (call $loadMany (local.get $i)))
+        (local.set $i (i64.add (local.get $i) (i64.const 8)))
+        (br $many)))
       (block $done (loop $next
         (br_if $done (i64.ge_u (local.get $i) (local.get $n)))
         (call $store (i64.add (local.get $to) (local.get $i)) (call $load (local.get $i)))

@@ -22,7 +22,7 @@ import { ratioOf, takeTurns } from './turns.ts';
  */
 
 const MIB = 1024 * 1024;
-const INPUT = Buffer.from(JSON.stringify({ city: 'Reykjavík', days: 7, units: 'metric' }));
+const INPUT = new TextEncoder().encode(JSON.stringify({ city: 'Reykjavík', days: 7, units: 'metric' }));
 const NAMES = { room: 'palisade_alloc', work: 'tool' };
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 

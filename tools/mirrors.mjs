@@ -1,3 +1,5 @@
+const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/abi.table.ts' };
+
 /** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
 export const MIRRORS = [
   {
@@ -56,6 +58,50 @@ export const MIRRORS = [
       ...Object.entries(byLength).map(([name, cost]) => [`\`${name}\``, lengthCost(name, cost)]),
       ['every other operator', digits(operator)],
     ],
+  },
+  {
+    ...ABI,
+    mark: 'functions',
+    names: ['ABI_FUNCTIONS'],
+    head: ['Function', 'Takes', 'Gives', 'Needs', 'Fuel', 'What it does'],
+    rows: (functions) =>
+      functions.map((row) => [
+        `\`${row.name}\``,
+        row.params.map(([name, type]) => `\`${name}: ${type}\``).join(', ') || '–',
+        row.result === null ? '–' : `\`${row.result}\``,
+        row.needs === null ? '–' : `\`${row.needs}\``,
+        digits(row.fuel),
+        row.sentence,
+      ]),
+  },
+  {
+    ...ABI,
+    mark: 'kinds',
+    names: ['CAPABILITY_KINDS'],
+    head: ['Kind', 'Number', 'First handle', 'What it is'],
+    rows: (kinds) =>
+      Object.entries(kinds).map(([kind, row]) => [
+        `\`${kind}\``,
+        String(row.number),
+        digits(row.firstHandle),
+        row.sentence,
+      ]),
+  },
+  {
+    ...ABI,
+    mark: 'errors',
+    names: ['ABI_ERRORS'],
+    head: ['Number', 'Name', 'What it means'],
+    rows: (errors) =>
+      Object.entries(errors).map(([name, row]) => [`\`${row.code}\``, `\`${name}\``, row.sentence]),
+  },
+  {
+    file: 'docs/cli.md',
+    mark: 'grants',
+    table: 'packages/gateway/src/doors/cli/module/grants.table.ts',
+    names: ['GRANT_FORMS'],
+    head: ['Kind', 'Written as', 'What it gives'],
+    rows: (forms) => Object.entries(forms).map(([kind, row]) => [kind, `\`${row.form}\``, row.sentence]),
   },
 ];
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
-import { runScript } from '../fixtures/egress/inside.ts';
+import { PATIENT, runScript } from '../fixtures/egress/inside.ts';
 import { asNobody } from '../fixtures/jail/index.ts';
 
 const HOME = '127.0.0.1';
@@ -91,7 +91,7 @@ describe.each(['c', 'b'])('two runs at once in tier %s', (tier) => {
       { command: '/bin/sh', args: ['-c', line, 'marker-of-the-run'], tier },
       abort.signal,
     );
-    await expect.poll(() => read(`${world.workspace}/proxy`)).toMatch(/^http/);
+    await expect.poll(() => read(`${world.workspace}/proxy`), PATIENT).toMatch(/^http/);
     const token = /run:([^@]+)@/.exec(read(`${world.workspace}/proxy`))?.[1] ?? '';
     expect(token).toMatch(/^[\w-]{32}$/);
     expect(allArguments()).toContain('marker-of-the-run');

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
-import { askInside, connectTo, getFrom, runScript, tryInside } from '../fixtures/egress/inside.ts';
+import { askInside, connectTo, getFrom, PATIENT, runScript, tryInside } from '../fixtures/egress/inside.ts';
 
 const HOME = '127.0.0.1';
 const MIB = 1024 * 1024;
@@ -134,7 +134,7 @@ describe('a run that makes very many connections', () => {
     );
     await Promise.race([
       flood,
-      expect.poll(() => existsSync(join(world.workspace, 'holding')), { timeout: 40_000 }).toBe(true),
+      expect.poll(() => existsSync(join(world.workspace, 'holding')), PATIENT).toBe(true),
     ]);
     const other = await askInside(world, { page: later });
     writeFileSync(join(world.workspace, 'go-on'), '');

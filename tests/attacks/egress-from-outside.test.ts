@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
+import { PATIENT } from '../fixtures/egress/inside.ts';
 import { listenersHere } from '../fixtures/egress/listeners.ts';
 import { OWN_FOUR } from '../fixtures/egress/own-addresses.ts';
 
@@ -44,7 +45,7 @@ describe.each(['c', 'b'])('the proxy of a run in tier %s', (tier) => {
       ].join('; '),
       { tier, limits: { wall_ms: 30_000 } },
     );
-    await expect.poll(() => existsSync(file('proxy'))).toBe(true);
+    await expect.poll(() => existsSync(file('proxy')), PATIENT).toBe(true);
     const [, token = '', proxyPort = ''] =
       /run:(.+)@127.0.0.1:(\d+)/.exec(readFileSync(file('proxy'), 'utf8')) ?? [];
     const inside = readFileSync(file('listening'), 'latin1');

@@ -4,15 +4,18 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type EgressWorld, openEgressWorld } from '../fixtures/egress/index.ts';
-import { askInside, connectTo, tryInside } from '../fixtures/egress/inside.ts';
+import { askInside, connectTo, PATIENT, PYTHON, tryInside } from '../fixtures/egress/inside.ts';
 
 const HOME = '127.0.0.1';
 
-/** Repeats what it hears, and counts who has spoken. */
+/** Repeats what it hears, and knows who has spoken and who is still there. */
 async function startEcho() {
   const spoken = new Set<object>();
+  const open = new Set<object>();
   const server = createServer((socket) => {
+    open.add(socket);
     socket.on('error', () => undefined);
+    socket.on('close', () => open.delete(socket));
     socket.on('data', (bytes) => {
       spoken.add(socket);
       socket.write(bytes);
@@ -21,7 +24,7 @@ async function startEcho() {
   }).listen(0, HOME);
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return { port: (server.address() as AddressInfo).port, spoken };
+  return { port: (server.address() as AddressInfo).port, spoken, open };
 }
 
 type Change = (world: EgressWorld, port: number) => void;
@@ -86,7 +89,7 @@ async function holdDuring(change: Change, cut: number) {
   const later = hosts.map((name) => [`new to ${name}`, { send: connectTo(`${name}.test:${port}`) }]);
   const told = { tunnels: Object.fromEntries(tunnels), cut, later: Object.fromEntries(later) };
   const trying = tryInside(world, 'holds-tunnels.py', told, { limits: { wall_ms: 60_000 } });
-  await Promise.race([trying, expect.poll(() => spoken.size, { timeout: 30_000 }).toBe(4)]);
+  await Promise.race([trying, expect.poll(() => spoken.size, PATIENT).toBe(4)]);
   change(world, port);
   return trying;
 }
@@ -140,4 +143,24 @@ describe('a run that begins', () => {
     ]);
     expect(spoken.size).toBe(3);
   });
+});
+
+describe('a run that ends', () => {
+  test.each(['by itself', 'cancelled'])(
+    '%s leaves no tunnel behind, whatever it left running',
+    async (how) => {
+      const { port, spoken, open } = await startEcho();
+      const world = await openWorld(port);
+      const abort = new AbortController();
+      const program = `import socket, time; ends = [socket.create_connection(('${HOME}', ${port})) for _ in range(20)]; [end.sendall(b'hello') for end in ends]; time.sleep(600)`;
+      const line = `(setsid ${PYTHON} -c "${program}" &) ; until [ -e go-on ]; do sleep 0.05; done`;
+      const limits = { wall_ms: 60_000 };
+      const running = world.run({ command: '/bin/sh', args: ['-s'], stdin: line, limits }, abort.signal);
+      await expect.poll(() => spoken.size, PATIENT).toBe(20);
+      if (how === 'by itself') writeFileSync(join(world.workspace, 'go-on'), '');
+      if (how === 'cancelled') abort.abort();
+      await running;
+      await expect.poll(() => open.size, PATIENT).toBe(0);
+    },
+  );
 });

@@ -4,7 +4,15 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Asked, openEgressWorld, startSecureServer, startServer } from '../fixtures/egress/index.ts';
-import { askInside, connectTo, getAt, getFrom, runScript, tryInside } from '../fixtures/egress/inside.ts';
+import {
+  askInside,
+  connectTo,
+  getAt,
+  getFrom,
+  PATIENT,
+  runScript,
+  tryInside,
+} from '../fixtures/egress/inside.ts';
 
 const HOME = '127.0.0.1';
 const BEARER = 'Authorization: Bearer <placeholder>\r\n';
@@ -254,7 +262,7 @@ describe('a run that looks for the value of its secret', () => {
       ],
       { ...USES, limits: { wall_ms: 30_000 } },
     );
-    await expect.poll(() => existsSync(join(world.workspace, 'used'))).toBe(true);
+    await expect.poll(() => existsSync(join(world.workspace, 'used')), PATIENT).toBe(true);
     expect(server.asked.map(allOf).join()).toContain(value);
     const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
     const words = processes.flatMap((pid) =>

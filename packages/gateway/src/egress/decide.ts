@@ -2,7 +2,7 @@ import { type Address, formatAddress } from './address.ts';
 import { isInside } from './address-range.ts';
 import { type AllowList, shelvesFor } from './allowlist.ts';
 import { formatAuthority, type Host } from './authority.ts';
-import { type Asked, misfit, newQuestion, type Question } from './misfit.ts';
+import { type Asked, misfit, newQuestion, type Question, type Term } from './misfit.ts';
 import { quote } from './parsed.ts';
 import type { Rule } from './rule.ts';
 import { firstFit, type Shelf } from './shelf.ts';
@@ -109,8 +109,18 @@ function firstOf(shelves: readonly Shelf[], find: (shelf: Shelf) => Rule | undef
 function whyNoneFits(shelves: readonly Shelf[], question: Question): string {
   const near = firstOf(shelves, ({ allowing }) => allowing.rules[0]);
   if (near === undefined) return 'no entry of the allow-list has this host, expected one that does';
-  const term = misfit(near, question);
-  return `its ${term} is not allowed by the entry ${quote(near.entry)}, expected an entry that allows it`;
+  const term = misfit(near, question) ?? 'port';
+  const entry = quote(near.entry);
+  if (isUnseen(term, question))
+    return `the entry ${entry} asks for its ${term}, which nobody sees in a tunnel, expected an entry with the port alone, or TLS that is opened`;
+  return `its ${term} is not allowed by the entry ${entry}, expected an entry that allows it`;
+}
+
+/** What goes through a tunnel is not known, unless it is opened. */
+function isUnseen(term: Term, { scheme, method, path }: Question): boolean {
+  if (term === 'scheme') return scheme === undefined;
+  if (term === 'method') return method === undefined;
+  return term === 'path' && method === undefined && path() === null;
 }
 
 function whySpecial({ sentence }: Special): string {

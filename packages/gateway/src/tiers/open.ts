@@ -11,6 +11,7 @@ import { allowListOf, settingsOf } from '../runner/settings-of.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { EnginePool } from './a-wasm/engine-pool.ts';
+import { inspectEngines } from './a-wasm/inspect.ts';
 import { openWasm } from './a-wasm/open.ts';
 import { builtinTier } from './builtin/index.ts';
 import type { Networks } from './network/networks.ts';
@@ -72,7 +73,8 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     await commands.close();
   };
   const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
-  return { tiers, engines: wasm.pool, inspect: commands.inspect, close };
+  const inspect = async () => [...(await commands.inspect()), await inspectEngines(wasm.pool)];
+  return { tiers, engines: wasm.pool, inspect, close };
 }
 
 function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {

@@ -284,7 +284,7 @@ describe('a decision', () => {
     expect(why('example.com:22').why).toContain('its port is not allowed by the entry "example.com"');
     expect(why('GET https://c.example/v2').why).toContain('its path is not allowed');
     expect(why('POST https://c.example/v1/').why).toContain('its method is not allowed');
-    expect(why('c.example:443').why).toContain('its scheme is not allowed');
+    expect(why('c.example:443').why).toContain('asks for its scheme, which nobody sees in a tunnel');
     expect(why('127.0.0.1:80').why).toBe(
       'Cannot reach "127.0.0.1:80": no entry of the allow-list has this host, expected one that does',
     );

@@ -7,10 +7,20 @@ export type PoolOptions = {
   readonly start: () => Promise<EngineEnds>;
 };
 
+export type Census = {
+  /** The most that there are. */
+  readonly size: number;
+  readonly idle: number;
+  readonly busy: number;
+  /** Calls that wait for one. */
+  readonly waiting: number;
+};
+
 type Waiting = { readonly take: (engine: EngineProcess) => void; readonly give: (error: unknown) => void };
 
-/** An engine is replaced after so many calls, so that nothing that it gathers lasts. */
+/** An engine is replaced after so many calls and bytes of modules, so that nothing that it gathers lasts. */
 const MOST_CALLS = 100_000;
+const MOST_MODULE_BYTES = 128 * 1024 * 1024;
 /** Calls that wait for an engine at once. */
 const MOST_WAITING = 4_096;
 
@@ -24,6 +34,7 @@ export class EnginePool {
   readonly #waiting: Waiting[] = [];
   /** Every engine whose process is still there. */
   readonly #all = new Set<EngineProcess>();
+  readonly #starting = new Set<Promise<EngineProcess>>();
   /** Those that run or are being started. */
   #busy = 0;
   #isClosed = false;
@@ -33,8 +44,9 @@ export class EnginePool {
   }
 
   /** How many there are, for people to look at. */
-  get census(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
-    return { idle: this.#idle.length, busy: this.#busy, waiting: this.#waiting.length };
+  get census(): Census {
+    const { size } = this.#options;
+    return { size, idle: this.#idle.length, busy: this.#busy, waiting: this.#waiting.length };
   }
 
   /** Starts all of them; nobody has to wait for it. */
@@ -60,7 +72,7 @@ export class EnginePool {
   }
 
   giveBack(engine: EngineProcess): void {
-    if (engine.calls >= MOST_CALLS) engine.end('it has run enough');
+    if (engine.calls >= MOST_CALLS || engine.moduleBytes > MOST_MODULE_BYTES) engine.end('it has run enough');
     this.#giveBack(engine);
   }
 
@@ -70,34 +82,51 @@ export class EnginePool {
     for (const { give } of this.#waiting.splice(0))
       give(new CodedError('tier/not-started', 'Cannot run module: the gateway is closing'));
     for (const engine of this.#all) engine.end('the gateway is closing');
+    await Promise.allSettled(this.#starting);
     await Promise.all([...this.#all].map((engine) => engine.ended));
   }
 
   #giveBack(engine: EngineProcess): void {
     this.#busy -= 1;
     if (this.#isClosed) engine.end('the gateway is closing');
-    const next = this.#waiting.shift();
-    if (next === undefined) {
-      if (!engine.isGone) this.#idle.push(engine);
+    if (engine.isGone) {
+      this.#startForNext();
       return;
     }
-    if (engine.isGone) this.#start().then(next.take, next.give);
-    else {
-      this.#busy += 1;
-      next.take(engine);
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#idle.push(engine);
+      return;
     }
+    this.#busy += 1;
+    next.take(engine);
   }
 
-  async #start(): Promise<EngineProcess> {
+  #startForNext(): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#start().then(next.take, next.give);
+  }
+
+  #start(): Promise<EngineProcess> {
+    const starting = this.#begin();
+    this.#starting.add(starting);
+    return starting.finally(() => this.#starting.delete(starting));
+  }
+
+  async #begin(): Promise<EngineProcess> {
     this.#busy += 1;
     try {
       const engine = new EngineProcess(await this.#options.start());
       this.#all.add(engine);
       void engine.ended.then(() => this.#all.delete(engine));
+      // It was closed while this one was on its way.
+      if (this.#isClosed) engine.end('the gateway is closing');
       if (await engine.ready) return engine;
       throw new CodedError('tier/not-started', 'Cannot run module: the engine process did not begin');
     } catch (error) {
       this.#busy -= 1;
+      // Whoever waits has no engine that would be given back to it.
+      this.#startForNext();
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { readDoneHead } from './done-head.ts';
 import type { AskHead, CallHead, DoneHead, LogHead } from './engine-words.ts';
 import { type Frame, FrameReader, frameOf } from './frames.ts';
 
@@ -39,7 +40,13 @@ export type EngineEnd =
 /** The longest frame that an engine may send: its outputs are at most half as long. */
 const MOST_FRAME_BYTES = 160 * 1024 * 1024;
 
-type Running = { readonly ears: CallEars; readonly settle: (end: EngineEnd) => void };
+type Running = {
+  readonly ears: CallEars;
+  readonly settle: (end: EngineEnd) => void;
+  readonly fuel: number;
+  /** A guest waits for its answer, so that the engine has nothing to say meanwhile. */
+  isAsking: boolean;
+};
 
 /** One engine process, with at most one call in it. Whatever it does wrong ends it, and costs that one call. */
 export class EngineProcess {
@@ -57,6 +64,8 @@ export class EngineProcess {
   #why = 'it ended';
   /** How many calls it has run. */
   calls = 0;
+  /** Of all modules that it was given, which it keeps. */
+  moduleBytes = 0;
 
   constructor(ends: EngineEnds) {
     this.#ends = ends;
@@ -82,10 +91,8 @@ export class EngineProcess {
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     this.calls += 1;
     return new Promise((settle) => {
-      this.#running = { ears, settle };
-      if (!this.#known.has(module.key))
-        this.#ends.send.write(frameOf('module', { key: module.key }, module.bytes));
-      this.#known.add(module.key);
+      this.#running = { ears, settle, fuel: head.limits.fuel, isAsking: false };
+      if (!this.#known.has(module.key)) this.#hand(module);
       this.#ends.send.write(frameOf('call', head, input));
     });
   }
@@ -102,6 +109,12 @@ export class EngineProcess {
     this.#finish({ kind: 'gone', why });
   }
 
+  #hand({ key, bytes }: EngineModule): void {
+    this.#known.add(key);
+    this.moduleBytes += bytes.length;
+    this.#ends.send.write(frameOf('module', { key }, bytes));
+  }
+
   #hear(piece: Buffer): void {
     const frames = this.#reader.read(piece);
     // Boundary: beside the engine runs hostile code; what makes no sense is the end of it.
@@ -112,19 +125,27 @@ export class EngineProcess {
   #take(frame: Frame): void {
     const running = this.#running;
     if (frame.kind === 'ready') this.#onReady(true);
-    else if (running === null || this.#isGone) this.end('it spoke out of turn');
+    // Boundary: one question at a time, and nothing before its answer, however fast it can talk.
+    else if (running === null || running.isAsking || this.#isGone) this.end('it spoke out of turn');
     else if (frame.kind === 'ask') this.#answer(frame, running);
     else if (frame.kind === 'log')
       running.ears.onLog((frame.head as Partial<LogHead> | null)?.level, frame.bytes);
-    else if (frame.kind === 'done')
-      this.#finish({ kind: 'done', head: frame.head as DoneHead, bytes: frame.bytes });
+    else if (frame.kind === 'done') this.#conclude(frame, running);
     else this.end('it said what makes no sense');
   }
 
+  #conclude({ head: raw, bytes }: Frame, { fuel }: Running): void {
+    const head = readDoneHead(raw, fuel);
+    if (head === null) this.end('it said what makes no sense');
+    else this.#finish({ kind: 'done', head, bytes });
+  }
+
   #answer({ head, bytes }: Frame, running: Running): void {
+    running.isAsking = true;
     running.ears.onAsk({ head: head as AskHead, bytes }).then(
       (reply) => {
         if (this.#running !== running || this.#isGone) return;
+        running.isAsking = false;
         this.#ends.send.write(frameOf('answer', { result: reply.result }, reply.bytes));
       },
       () => this.end('what it asked for broke the gateway'),

@@ -7,7 +7,13 @@
 import type { Seat } from '../../channels/seat.ts';
 import type { WasmGrants } from '../../core/wasm.ts';
 import type { Space } from '../../storage/space.ts';
-import { ABI_FUNCTIONS, type AbiName, CAPABILITY_KINDS, type CapabilityKind } from './abi.table.ts';
+import {
+  ABI_ERRORS,
+  ABI_FUNCTIONS,
+  type AbiName,
+  CAPABILITY_KINDS,
+  type CapabilityKind,
+} from './abi.table.ts';
 import type { Question, Reply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
 import { type HttpTerms, requestFor } from './host-http.ts';
@@ -69,11 +75,9 @@ export function newHostCalls(grants: WasmGrants, rooms: HostRooms): (question: Q
     const [handle = -1] = numbers;
     // Boundary: a function that was not granted, or a handle that is none of this call.
     const index = row === undefined || !granted.has(name) ? null : indexOf(row.needs, handle, grants);
-    if (index === null) {
-      rooms.onDenied(name);
-      return refuseWith('denied');
-    }
-    return act(sound, index, { grants, rooms });
+    const reply = index === null ? refuseWith('denied') : await act(sound, index, { grants, rooms });
+    if (reply.result === ABI_ERRORS.denied.code) rooms.onDenied(name);
+    return reply;
   };
 }
 
@@ -123,11 +127,11 @@ async function request(index: number, head: Uint8Array, body: Uint8Array, means:
   const { grants, rooms } = means;
   const entry = grants.http[index];
   if (entry === undefined) return refuseWith('denied');
-  const values = await Promise.all(grants.secrets.map(({ name }) => rooms.secret(name)));
-  const secretOf = (handle: number) => {
-    const at = handle - CAPABILITY_KINDS.secret.firstHandle;
-    const [secret, value] = [grants.secrets[at], values[at]];
-    return secret === undefined || value == null ? null : { name: secret.name, value };
+  // Only the one that a request names is looked up: each use is recorded.
+  const secretOf = async (handle: number) => {
+    const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
+    const value = secret === undefined ? null : await rooms.secret(secret.name);
+    return secret === undefined || value === null ? null : { ...secret, value };
   };
   return requestFor(entry, head, body, { ...rooms.http, secretOf, mostBytes: MOST_ANSWER_BYTES });
 }
@@ -135,10 +139,7 @@ async function request(index: number, head: Uint8Array, body: Uint8Array, means:
 /** Boundary: a secret that may only be used is never told, whatever handle asks for it. */
 async function revealed(index: number, { grants, rooms }: Means): Promise<Reply> {
   const secret = grants.secrets[index];
-  if (secret === undefined || !secret.mayReveal) {
-    rooms.onDenied('secret_read');
-    return refuseWith('denied');
-  }
+  if (secret === undefined || !secret.mayReveal) return refuseWith('denied');
   const value = await rooms.secret(secret.name);
   return value === null ? refuseWith('missing') : answerWith(Buffer.from(value), MOST_ANSWER_BYTES);
 }

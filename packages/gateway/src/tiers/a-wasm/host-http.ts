@@ -4,19 +4,20 @@ import { decide } from '../../egress/decide.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
 import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { FailureCode } from '../../egress/fetch/outcome.ts';
-import type { BoundSecret } from '../../egress/secrets.ts';
+import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
+import { newScrubber } from '../../vault/scrub.ts';
 import type { AbiError } from './abi.table.ts';
 import type { Reply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
 /** A secret that goes into a header of one request. */
-export type HttpSecret = { readonly name: string; readonly value: string };
+export type HttpSecret = { readonly name: string; readonly value: string; readonly mayReveal: boolean };
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets'> & {
   readonly random: Random;
   readonly mostBytes: number;
   /** The secret of a handle; null where the call has none such. */
-  readonly secretOf: (handle: number) => HttpSecret | null;
+  readonly secretOf: (handle: number) => Promise<HttpSecret | null>;
   readonly onBytes: (bytes: number) => void;
 };
 
@@ -39,6 +40,8 @@ const ERRORS: Readonly<Record<FailureCode, AbiError>> = {
   cancelled: 'unavailable',
 };
 const PLACEHOLDER_BYTES = 18;
+/** The longest body that is searched for a secret, which takes up to a quarter of a second. */
+const SEARCHED_BYTES = 1024 * 1024;
 const PLACE_OF_SECRET = '{}';
 
 /** Makes the request of a guest on the one entry that its handle stands for. */
@@ -51,8 +54,9 @@ export async function requestFor(
   const head = readHead(rawHead);
   if (head === null) return refuseWith('invalid');
   const list = listOf(entry);
-  const secret = head.secret === null ? null : terms.secretOf(head.secret.handle);
+  const secret = head.secret === null ? null : await terms.secretOf(head.secret.handle);
   if (head.secret !== null && secret === null) return refuseWith('denied');
+  if (secret !== null && !isSendable(secret)) return refuseWith('invalid');
   const bound = secret === null ? null : bind(secret, list, terms.random);
   const filled: Head['headers'] =
     bound === null || head.secret === null ? [] : [[head.secret.header, fill(head.secret.format, bound)]];
@@ -64,11 +68,29 @@ export async function requestFor(
     body: body.length === 0 ? null : body,
   };
   const secrets = bound === null ? [] : [bound];
-  const outcome = await fetchFor(request, { ...terms, list: () => list, secrets });
+  const hidden = secret === null || secret.mayReveal ? null : secret;
+  const limits = { ...terms.limits, ...(hidden === null ? {} : { responseBytes: SEARCHED_BYTES }) };
+  const outcome = await fetchFor(request, { ...terms, limits, list: () => list, secrets });
   terms.onBytes(outcome.bytesIn + outcome.bytesOut);
   if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
   const { status, headers, url: last } = outcome;
-  return answerWith(withHead({ status, headers, url: last }, outcome.body), terms.mostBytes);
+  const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
+  return answerWith(withHead({ status, headers, url: last }, answered), terms.mostBytes);
+}
+
+/** Boundary: a host that repeats in its answer what it was sent does not give the value to the guest. */
+function withoutSecret(body: Uint8Array, { name, value }: HttpSecret): Uint8Array {
+  return newScrubber([{ name, value: Buffer.from(value) }])(body);
+}
+
+/** Boundary: a value with a line break would begin a header of its own. */
+function isSendable({ value }: HttpSecret): boolean {
+  try {
+    checkSecretValue(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Boundary: an entry that cannot be read lets nothing through. */

@@ -141,10 +141,14 @@ class WasmRun {
       receive: named('receive'),
     });
     const spaces = grants.storage.map((each) => openSpace(who, each));
+    // Boundary: each request has what the others of the call have left.
+    const bytesLeft = () => this.#job.limits.egressBytes - this.#egressBytes;
     const onAsk = newHostCalls(grants, {
       http: {
         ...{ signal, clock, random, resolve: { lookup, own: own(), lookupMs: LOOKUP_MS } },
-        limits: { wireBytes: this.#job.limits.egressBytes },
+        get limits() {
+          return { wireBytes: bytesLeft() };
+        },
         onBytes: (count) => {
           this.#egressBytes += count;
         },
@@ -220,7 +224,9 @@ class WasmRun {
         this.#stopped === null
           ? failed('tier/unknown-ending', `Cannot finish call: the engine process is gone (${end.why})`)
           : this.#stoppedEnding();
-      return this.#result(ending, engine);
+      // Boundary: nobody can tell what it used, so it used all: to be ended is no way to compute for nothing.
+      const facts = { fuelIsExact: false };
+      return this.#result(ending, engine, { fuel: this.#job.limits.fuel, outputBytes: 0, facts });
     }
     const ending = endingOf(end.head, end.bytes, this.#job.limits.outputBytes);
     const { fuelUsed, peakMemoryBytes, isExact } = end.head;

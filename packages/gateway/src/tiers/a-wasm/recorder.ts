@@ -6,6 +6,8 @@ import type { CallHead } from './engine-words.ts';
 
 /** Of all answers of one call; a call that is told more is not recorded. */
 const MOST_BYTES = 4 * 1024 * 1024;
+/** What an exchange takes beside the bytes of its answer. */
+const EXCHANGE_BYTES = 256;
 /** Its answer is a secret, which is kept nowhere. */
 const NEVER_KEPT = 'secret_read';
 
@@ -39,7 +41,8 @@ export class Recorder {
 
   #note(question: Question, { result, bytes = new Uint8Array(0) }: Reply): void {
     if (question.head.name === NEVER_KEPT && bytes.length > 0) this.#unrecorded = 'it read a secret';
-    this.#bytes += bytes.length;
+    this.#bytes += EXCHANGE_BYTES + bytes.length;
+    // Boundary: a guest that asks for nothing again and again does not fill the memory of the gateway either.
     if (this.#bytes > MOST_BYTES) this.#unrecorded ??= 'too large';
     if (this.#unrecorded !== null) {
       this.#exchanges.length = 0;

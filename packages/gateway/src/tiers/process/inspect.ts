@@ -10,8 +10,8 @@ import { WALLS } from './walls.table.ts';
 
 /** One thing that commands need. `name` and `detail` read as one sentence. */
 export type TierRow = {
-  /** Null: of both. */
-  readonly tier: 'b' | 'c' | null;
+  /** Null: of both that run commands. */
+  readonly tier: 'a' | 'b' | 'c' | null;
   readonly name: string;
   readonly holds: boolean;
   readonly detail: string;

@@ -34,17 +34,17 @@ function doctor(words: readonly string[], rows?: readonly TierRow[]): Promise<Ra
 }
 
 describe('palisade doctor', () => {
-  test('tries both tiers on this machine and says what holds, with a fix for each thing that does not', async () => {
+  test('tries all tiers on this machine and says what holds, with a fix for each thing that does not', async () => {
     const { status, out } = await doctor(['--json']);
     const { ok, tiers, findings } = JSON.parse(out);
     expect(ok).toBe(true);
     expect(status).toBe(0);
-    for (const tier of ['b', 'c']) {
+    for (const tier of ['a', 'b', 'c']) {
       expect(tiers).toContainEqual(expect.objectContaining({ tier, name: 'trial', holds: true }));
     }
     for (const { holds, fix } of tiers) expect(typeof fix === 'string').toBe(!holds);
     expect(findings).toContainEqual(
-      expect.objectContaining({ name: 'tiers', detail: 'builtin, b, c can run here' }),
+      expect.objectContaining({ name: 'tiers', detail: 'builtin, a, b, c can run here' }),
     );
     expect(findings.map(({ detail }: { detail: string }) => detail)).toContainEqual(
       expect.stringMatching(/^bubblewrap \d+\.\d+\.\d+, \/\S+, sha256 [0-9a-f]{16}…$/),
@@ -53,7 +53,7 @@ describe('palisade doctor', () => {
 
   test('warns of a tier that cannot be held, with its fix, and is content: other tools run', async () => {
     const { status, out } = await doctor([], [SHARED, HELD, UNHELD]);
-    expect(out).toContain('✓ tiers: builtin, b can run here\n');
+    expect(out).toContain('✓ tiers: builtin, a, b can run here\n');
     expect(out).toContain('✓ tiers b, c: launcher /launcher\n');
     expect(out).toContain(
       '! tier c: trial run cannot be held: bubblewrap is not installed\n  → Install it.\n',

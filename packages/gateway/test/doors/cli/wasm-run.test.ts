@@ -159,7 +159,7 @@ describe('palisade wasm run', () => {
     const bytes = wat(`(module (memory (export "memory") 1)
       (func (export "palisade_alloc") (param i32) (result i32) (i32.const 0))
       (func (export "tool") (param i32 i32) (result i64) (i64.const 0)))`);
-    // The type of the constant that the tool returns: i64.const becomes f64.const, of which eight bytes are missing.
+    // The tool returns an i32 where its type has an i64.
     const at = bytes.lastIndexOf(0x42);
     bytes[at] = 0x41;
     const { status, told } = await runJson(file('invalid', bytes), []);

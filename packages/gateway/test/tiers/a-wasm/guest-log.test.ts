@@ -88,7 +88,8 @@ describe('an engine that says nonsense of a line', () => {
       };
       const end = engine.run(call, { onAsk: async () => ({ result: 0 }), onLog: log.add });
       receive.write(frameOf('log', head, Buffer.from('x')));
-      receive.write(frameOf('done', { ending: 'returned' }, Buffer.from('1')));
+      const done = { ending: 'returned', fuelUsed: 1, isExact: true, peakMemoryBytes: 0, isLogCut: false };
+      receive.write(frameOf('done', done, Buffer.from('1')));
       expect(await end).toMatchObject({ kind: 'done' });
       expect(chunks).toEqual(['stderr log: x\n']);
     },

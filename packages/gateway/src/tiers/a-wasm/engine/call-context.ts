@@ -12,7 +12,8 @@ export type CallContext = {
   failure: Uint8Array | null;
   logBytesLeft: number;
   isLogCut: boolean;
-  readonly random: Cipher;
+  /** Made when the first bytes are asked for: most calls ask for none. */
+  random: Cipher | null;
 };
 
 export function newCallContext(head: CallHead): CallContext {
@@ -22,6 +23,12 @@ export function newCallContext(head: CallHead): CallContext {
     failure: null,
     logBytesLeft: head.limits.logBytes,
     isLogCut: false,
-    random: createCipheriv('aes-256-ctr', Buffer.from(head.seed, 'hex'), Buffer.alloc(16)),
+    random: null,
   };
+}
+
+/** The source of a call's random bytes: the same bytes for the same seed. */
+export function randomOf(context: CallContext): Cipher {
+  context.random ??= createCipheriv('aes-256-ctr', Buffer.from(context.head.seed, 'hex'), Buffer.alloc(16));
+  return context.random;
 }

@@ -1,4 +1,11 @@
-import { type CompileOptions, createEngine, type Engine, type Pool, WasmError } from '@palisade/wasm';
+import {
+  CEILINGS,
+  type CompileOptions,
+  createEngine,
+  type Engine,
+  type Pool,
+  WasmError,
+} from '@palisade/wasm';
 import { ABI_ALLOC } from '../abi.table.ts';
 import type { CallHead, DoneHead } from '../engine-words.ts';
 import { newCallContext } from './call-context.ts';
@@ -7,6 +14,8 @@ import { hostTableOf } from './host-functions.ts';
 
 /** Owners whose guests have a place of their own at once; the one that was used longest ago goes first. */
 const MOST_POOLS = 64;
+/** What places that nobody sits on may be promised, beside the guest that runs; the sandbox leaves twice as much. */
+const KEPT_BYTES = 256 * 1024 * 1024;
 
 export type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
 
@@ -21,7 +30,9 @@ export class GuestHouse {
 
   constructor(channel: Channel, memoryBytes: number) {
     this.#channel = channel;
-    this.#engine = createEngine({ deterministic: true, limits: { memoryBytes } });
+    // What a call may use is said with each call.
+    const limits = { memoryBytes, fuel: CEILINGS.fuel };
+    this.#engine = createEngine({ deterministic: true, limits, totalMemoryBytes: memoryBytes + KEPT_BYTES });
   }
 
   /** Takes a module in; it is compiled when the first call needs it. */
@@ -51,25 +62,40 @@ export class GuestHouse {
     }
   }
 
-  async #poolOf({ key, owner, functions, limits }: CallHead): Promise<Pool> {
+  async #poolOf(head: CallHead): Promise<Pool> {
+    const { key, owner, functions, limits } = head;
     const name = JSON.stringify([owner, key, functions, limits.memoryBytes]);
-    const pool = this.#pools.get(name) ?? (await this.#open(key, functions, limits.memoryBytes));
+    const pool = this.#pools.get(name) ?? (await this.#open(head));
+    // The one that was used last is the last to go.
     this.#pools.delete(name);
     this.#pools.set(name, pool);
-    const [oldest] = this.#pools;
-    if (this.#pools.size > MOST_POOLS && oldest !== undefined) {
-      this.#pools.delete(oldest[0]);
-      oldest[1].close();
-    }
     return pool;
   }
 
-  async #open(key: string, functions: CallHead['functions'], memoryBytes: number): Promise<Pool> {
+  async #open({ key, functions, limits: { memoryBytes } }: CallHead): Promise<Pool> {
     const bytes = this.#modules.get(key);
     if (bytes === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" never came`);
     const hosts = hostTableOf(functions, this.#channel);
     const options: CompileOptions = { hosts, limits: { memoryBytes } };
     const compiled = await this.#engine.compile(bytes, options);
-    return this.#engine.pool(compiled, { size: 1, hosts });
+    if (this.#pools.size >= MOST_POOLS) this.#closeOldest();
+    for (;;) {
+      try {
+        return this.#engine.pool(compiled, { size: 1, hosts });
+      } catch (error) {
+        // Boundary: places that are only kept never turn away a guest that wants to run.
+        const isFull = error instanceof WasmError && error.code === 'memory';
+        if (!isFull || !this.#closeOldest()) throw error;
+      }
+    }
+  }
+
+  #closeOldest(): boolean {
+    const [oldest] = this.#pools;
+    if (oldest === undefined) return false;
+    const [name, pool] = oldest;
+    this.#pools.delete(name);
+    pool.close();
+    return true;
   }
 }

@@ -10,11 +10,13 @@ import {
   type CapabilityKind,
 } from '../abi.table.ts';
 import type { AnswerHead } from '../engine-words.ts';
-import type { CallContext } from './call-context.ts';
+import { type CallContext, randomOf } from './call-context.ts';
 import type { Channel } from './channel.ts';
 
 const BYTES_PER_FUEL = 8;
 const NO_BYTES = new Uint8Array(0);
+/** What a line of the log counts beside its text: about what the gateway puts around it. */
+const LINE_BYTES = 10;
 const KINDS = Object.entries(CAPABILITY_KINDS) as readonly [
   CapabilityKind,
   (typeof CAPABILITY_KINDS)[CapabilityKind],
@@ -102,10 +104,10 @@ const LOCAL: Readonly<Record<string, Run>> = {
     return undefined;
   },
   clock_ms: (_guest, { head }) => head.startedMs,
-  random: (guest, { random }, [place = 0, length = 0]) => {
+  random: (guest, context, [place = 0, length = 0]) => {
     guest.charge(Math.ceil((length >>> 0) / BYTES_PER_FUEL));
     // The place is looked at first, so that no more is made than fits into a memory.
-    guest.write(place, random.update(guest.read(place, length).fill(0)));
+    guest.write(place, randomOf(context).update(guest.read(place, length).fill(0)));
     return undefined;
   },
   config_get: (guest, context, [place = 0, length = 0]) => {
@@ -121,12 +123,13 @@ const LOCAL: Readonly<Record<string, Run>> = {
 function logging(channel: Channel): Run {
   return (guest, context, [level = 0, place = 0, length = 0]) => {
     const text = take(guest, place, length);
-    // Boundary: a flood ends at the quota, and the record says that it was cut.
-    if (text.length > context.logBytesLeft) {
+    const bytes = text.length + LINE_BYTES;
+    // Boundary: a flood ends at the quota, one of empty lines as well, and the record says that it was cut.
+    if (bytes > context.logBytesLeft) {
       context.isLogCut = true;
       return undefined;
     }
-    context.logBytesLeft -= text.length;
+    context.logBytesLeft -= bytes;
     channel.say('log', { level }, text);
     return undefined;
   };
