@@ -70,6 +70,7 @@ function networks(): CommandKit['networks'] {
     ...{ clock, random: { bytes: randomBytes }, lookup: async () => [], systemCertificates: () => '' },
     own: () => ({ addresses: [], ports: new Set() }),
     hosts: () => list,
+    refresh: async () => undefined,
     isIntercepted: () => false,
     secrets: new Map(),
     lookEveryMs: 1_000,

@@ -1,6 +1,5 @@
 import { loadConfig } from '../config/load.ts';
 import { readConfigFile } from '../config/read-file.ts';
-import { CodedError } from '../core/coded-error.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { allowListOf } from './settings-of.ts';
 
@@ -21,6 +20,7 @@ export class LiveHosts {
   readonly #options: LiveHostsOptions;
   #text: string | null;
   #list: AllowList;
+  #loading: Promise<void> = Promise.resolve();
 
   constructor(options: LiveHostsOptions) {
     this.#options = options;
@@ -28,19 +28,27 @@ export class LiveHosts {
     this.#list = options.list;
   }
 
+  /** The list as it was read last; where the file has changed since, the next look has what it says. */
   get list(): AllowList {
-    const text = this.#read();
-    if (text === this.#text) return this.#list;
-    this.#text = text;
-    void this.#load();
+    void this.refresh();
     return this.#list;
+  }
+
+  /** Reads the file again where it has changed, and is done when the list is that of the file. */
+  async refresh(): Promise<void> {
+    const text = this.#read();
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#loading = this.#load();
+    }
+    await this.#loading;
   }
 
   #read(): string | null {
     try {
       return readConfigFile(this.#options.path)?.text ?? null;
-    } catch (error) {
-      if (!(error instanceof CodedError)) throw error;
+    } catch {
+      // Boundary: a file that cannot be read is one that says nothing sound.
       return '';
     }
   }

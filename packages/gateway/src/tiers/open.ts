@@ -10,7 +10,9 @@ import { LiveHosts } from '../runner/live-hosts.ts';
 import { allowListOf, settingsOf } from '../runner/settings-of.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
+import type { Vault } from '../vault/vault.ts';
 import type { EnginePool } from './a-wasm/engine-pool.ts';
+import type { Who } from './a-wasm/index.ts';
 import { inspectEngines } from './a-wasm/inspect.ts';
 import { openWasm } from './a-wasm/open.ts';
 import { builtinTier } from './builtin/index.ts';
@@ -26,6 +28,7 @@ export type OpenTiersOptions = {
   readonly random: Random;
   readonly version: string;
   readonly presence: Presence;
+  readonly vault: Vault;
   readonly stateDir: string;
   readonly configPath?: string;
   readonly lookup?: Lookup;
@@ -49,7 +52,7 @@ export type OpenedTiers = {
 
 export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const { config, store, clock, random, version, presence, launchers, house, node } = options;
-  const { isLasting = false, lookup = systemLookup } = options;
+  const { isLasting = false, lookup = systemLookup, vault } = options;
   const commands = openCommands({
     clock,
     launchers,
@@ -65,7 +68,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const wasm = openWasm({
     ...{ clock, random, store, lookup, commands, node, engines: options.engineFiles },
     memoryBytes: config.ceilings.memoryBytes,
-    secret: async () => null,
+    secret: (name, who) => secretOf(vault, name, who),
   });
   if (isLasting) wasm.pool.warm().catch(() => undefined);
   const close = async () => {
@@ -75,6 +78,13 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
   const inspect = async () => [...(await commands.inspect()), await inspectEngines(wasm.pool)];
   return { tiers, engines: wasm.pool, inspect, close };
+}
+
+/** The value of a secret for a call, with its use written down; null where the call has none of that name. */
+async function secretOf(vault: Vault, name: string, who: Who): Promise<string | null> {
+  const { call, tool, ...asker } = who;
+  const found = vault.find(name, asker);
+  return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
 }
 
 function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {

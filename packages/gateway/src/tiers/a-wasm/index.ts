@@ -41,6 +41,8 @@ export type Who = {
   readonly tenant: string;
   readonly principal: CheckedCall['call']['principal'];
   readonly skill: string;
+  readonly call: string;
+  readonly tool: string;
 };
 
 const SEED_BYTES = 32;
@@ -186,8 +188,9 @@ class WasmRun {
   }
 
   #who(): Who {
-    const { tenant, principal } = this.#job.checked.call;
-    return { tenant, principal, skill: this.#job.program.skill };
+    const { call, tool } = this.#job.checked;
+    const { tenant, principal, id } = call;
+    return { tenant, principal, skill: this.#job.program.skill, call: id, tool: tool.id };
   }
 
   #call(bytes: Uint8Array): EngineCall {

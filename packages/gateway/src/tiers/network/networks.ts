@@ -36,6 +36,8 @@ export type NetworkOptions = {
   readonly own: () => Own;
   /** The operator's list of this moment. */
   readonly hosts: () => AllowList;
+  /** Makes sure, before a run begins, that the list is that of this moment. */
+  readonly refresh: () => Promise<void>;
   /** Whether the TLS of a host is opened, or that of any host below it. */
   readonly isIntercepted: (host: Host, orAnyBelow: boolean) => boolean;
   /** The certificates that the system trusts. */
@@ -71,14 +73,19 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export type Networks = {
   /** The network of a run; null for a run that has none. */
-  readonly make: (wish: NetworkWish) => RunNetwork | null;
+  readonly make: (wish: NetworkWish) => Promise<RunNetwork | null>;
   /** For the plan of a run that is only looked at. */
   readonly samplePass: (terms: ProcessTerms) => NetworkPass;
 };
 
 export function openNetworks(options: NetworkOptions): Networks {
   return {
-    make: (wish) => (hasNetwork(wish.terms) ? makeNetwork(options, wish) : null),
+    make: async (wish) => {
+      if (!hasNetwork(wish.terms)) return null;
+      // Boundary: what was taken back before a run begins is not there for it, not for a moment.
+      await options.refresh();
+      return makeNetwork(options, wish);
+    },
     samplePass: (terms) => ({ ...SAMPLE_PASS, trusted: opensAny(options, terms) ? '' : null }),
   };
 }

@@ -27,6 +27,7 @@ export function networksOf(options: OpenNetworksOptions): Networks {
     ...{ clock, random, lookup, systemCertificates },
     own: () => ownOf(undefined, []),
     hosts: () => hosts.list,
+    refresh: () => hosts.refresh(),
     isIntercepted: interceptedBy(config.process.egressIntercept),
     ...(more === undefined || more === '' ? {} : { trust: [nodeCertificates(), more] }),
     secrets: grantSecrets(config.secrets),

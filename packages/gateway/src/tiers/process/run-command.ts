@@ -100,7 +100,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
   try {
-    network = kit.networks.make({ terms, egressBytes: job.egressBytes, mayGoOn: ties.mayGoOn });
+    network = await kit.networks.make({ terms, egressBytes: job.egressBytes, mayGoOn: ties.mayGoOn });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
