@@ -1,6 +1,7 @@
 /**
  * Fuzzes the readers and the decisions of the egress room: `node tools/fuzz-egress.mjs [--count N] [--seed S]`. Random
- * spellings, hosts and allow-lists are compared with Node's URL parser and with a second, slow way to decide.
+ * spellings, hosts and allow-lists are compared with Node's URL parser and with a second, slow way to decide; as many
+ * requests to the proxy are compared with another reader of their heads.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,10 +23,15 @@ function positive(text, name) {
   throw new Error(`Cannot fuzz: --${name} is "${text}", expected a whole number above 0`);
 }
 
-async function loadFuzz() {
+const SUBJECTS = {
+  'hosts and lists': 'packages/gateway/test/egress/fuzz/fuzz.ts',
+  'proxy requests': 'packages/gateway/test/egress/proxy/fuzz/fuzz.ts',
+};
+
+async function loadFuzz(path) {
   const outfile = join(root, `node_modules/.cache/palisade-fuzz-egress/fuzz-${process.pid}.mjs`);
   await build({
-    entryPoints: [join(root, 'packages/gateway/test/egress/fuzz/fuzz.ts')],
+    entryPoints: [join(root, path)],
     outfile,
     bundle: true,
     format: 'esm',
@@ -34,14 +40,17 @@ async function loadFuzz() {
     absWorkingDir: root,
     logLevel: 'warning',
   });
-  const { fuzz } = await import(pathToFileURL(outfile).href);
+  const { fuzz } = await import(`${pathToFileURL(outfile).href}?${path}`);
   await rm(outfile);
   return fuzz;
 }
 
 async function main() {
-  const { count, seed } = readOptions();
-  const fuzz = await loadFuzz();
+  const options = readOptions();
+  for (const [name, path] of Object.entries(SUBJECTS)) await run(name, await loadFuzz(path), options);
+}
+
+async function run(name, fuzz, { count, seed }) {
   const started = Date.now();
   let cases = 0;
   let findings = 0;
@@ -51,7 +60,7 @@ async function main() {
     findings += report.findings.length;
     for (const finding of report.findings) console.error(`Found: ${finding}`);
     const perSecond = Math.round((cases * 1_000) / Math.max(1, Date.now() - started));
-    console.log(`${cases} cases (${perSecond}/s), ${findings} findings`);
+    console.log(`${name}: ${cases} cases (${perSecond}/s), ${findings} findings`);
   }
   if (findings > 0) process.exitCode = 1;
 }

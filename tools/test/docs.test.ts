@@ -41,6 +41,43 @@ const wasm = `# WASM
 <!-- costs:end -->
 `;
 
+const abi = `# ABI
+
+<!-- functions:begin -->
+
+| Function | Takes | Gives | Needs | Fuel | What it does |
+| --- | --- | --- | --- | --- | --- |
+| \`now\` | – | \`f64\` | \`clock\` | 20 | The time. |
+| \`say\` | \`text: i32\`, \`textLength: i32\` | – | – | 2,000 | Says it. |
+
+<!-- functions:end -->
+<!-- kinds:begin -->
+
+| Kind | Number | First handle | What it is |
+| --- | --- | --- | --- |
+| \`http\` | 1 | 10,000 | One host. |
+
+<!-- kinds:end -->
+<!-- errors:begin -->
+
+| Number | Name | What it means |
+| --- | --- | --- |
+| \`-1\` | \`denied\` | No. |
+
+<!-- errors:end -->
+`;
+const cli = `# CLI
+
+<!-- grants:begin -->
+
+| Kind | Written as | What it gives |
+| --- | --- | --- |
+| log | \`log\` | Lines. |
+| channel | \`channel=NAME[:a\\|:b]\` | Messages. |
+
+<!-- grants:end -->
+`;
+
 const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
 const badRow = '| `bad/one` | refused | 403 | 2 | A \\| B. | Run `palisade policy check`. |\n';
 const keyRow = '| `listen` | `string` | `127.0.0.1` | Where it listens. |\n';
@@ -70,6 +107,18 @@ const sound: Tree = {
       'memory.grow': { base: 512, shift: 7 },
       'table.grow': { base: 512, shift: 3 },
     };`,
+  'packages/gateway/src/tiers/a-wasm/abi.table.ts': `export const ABI_FUNCTIONS = [
+      { name: 'now', params: [], result: 'f64', needs: 'clock', fuel: 20, sentence: 'The time.' },
+      { name: 'say', params: [['text', 'i32'], ['textLength', 'i32']], result: null, needs: null, fuel: 2_000, sentence: 'Says it.' },
+    ];
+    export const CAPABILITY_KINDS = { http: { number: 1, firstHandle: 10_000, sentence: 'One host.' } };
+    export const ABI_ERRORS = { denied: { code: -1, sentence: 'No.' } };`,
+  'packages/gateway/src/doors/cli/module/grants.table.ts': `export const GRANT_FORMS = {
+    log: { form: 'log', sentence: 'Lines.' },
+    channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },
+  };`,
+  'docs/abi.md': abi,
+  'docs/cli.md': cli,
   'docs/wasm.md': wasm,
   'docs/errors.md': errors(okRow + badRow),
   'docs/config.md': config(keyRow + portRow),
@@ -134,6 +183,31 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     'another cost',
     { ...sound, 'docs/wasm.md': wasm.replace('128 for', '64 for') },
     'Cannot keep row `memory.grow`: "Fuel" is',
+  ],
+  [
+    'a host function of another type',
+    { ...sound, 'docs/abi.md': abi.replace('text: i32', 'text: i64') },
+    'Cannot keep row `say`: "Takes" is',
+  ],
+  [
+    'a host function that is said to need nothing',
+    { ...sound, 'docs/abi.md': abi.replace('`clock`', '–') },
+    'Cannot keep row `now`: "Needs" is "–"',
+  ],
+  [
+    'another first handle',
+    { ...sound, 'docs/abi.md': abi.replace('10,000', '1') },
+    'Cannot keep row `http`: "First handle" is "1"',
+  ],
+  [
+    'another number of an error',
+    { ...sound, 'docs/abi.md': abi.replace('-1', '-2') },
+    'Cannot find row `-1`',
+  ],
+  [
+    'a grant in another form',
+    { ...sound, 'docs/cli.md': cli.replace('NAME[', '[') },
+    'Cannot keep row channel: "Written as" is',
   ],
   [
     'a missing table of features',
