@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { namesIn, remove, UNFINISHED, writeWhole } from '../attest/key-files.ts';
 import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
-import { readPrivateFile, UnfitFile } from './private-file.ts';
+import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { locked } from './refusal.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createSecretKey, type KeyObject, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { readPrivateFile, UnfitFile } from './private-file.ts';
+import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { locked, misused } from './refusal.ts';
 import { KEY_BYTES } from './seal.ts';
 

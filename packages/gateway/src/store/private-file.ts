@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
+import { isOutOfFiles, storeErrorOf } from './fault-of.ts';
 
 /* A file that only its owner can read. It is opened once and judged by its descriptor: what was judged is what is read. */
 
