@@ -19,7 +19,7 @@ const around = (more: string) =>
 
 const STRANGE = {
   'env.system': '(import "env" "system" (func (param i32) (result i32)))',
-  'env.memory': '(import "env" "table" (table 1 funcref))',
+  'env.table': '(import "env" "table" (table 1 funcref))',
   'wasi_snapshot_preview1.fd_write':
     '(import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))',
   'wasi_snapshot_preview1.proc_exit': '(import "wasi_snapshot_preview1" "proc_exit" (func (param i32)))',
@@ -58,7 +58,7 @@ const FEATURES = {
   memory64: guest(ECHO, { more: '', memory: 'i64 8' }),
   // A type with a nullable reference to itself, a structure, and a string; this assembler cannot spell them.
   'function-references': moduleOf([section(1, [1, 0x60, 1, 0x63, 0, 0])]),
-  gc: moduleOf([section(1, [1, 0x5f, 0])]),
+  gc: moduleOf([section(1, [1, 0x5f, 1, 0x7f, 0])]),
   stringref: moduleOf([section(1, [1, 0x60, 1, 0x67, 0])]),
   'relaxed-simd': guest(ECHO, {
     more: '(func (param v128 v128) (result v128) (i8x16.relaxed_swizzle (local.get 0) (local.get 1)))',

@@ -1,9 +1,9 @@
 import type { Random } from '../../core/clock.ts';
-import { type AllowList, NOWHERE, parseAllowList } from '../../egress/allowlist.ts';
-import { decide } from '../../egress/decide.ts';
+import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
 import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { FailureCode } from '../../egress/fetch/outcome.ts';
+import { DEFAULT_PORTS } from '../../egress/http-url.ts';
 import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { AbiError } from './abi.table.ts';
@@ -104,7 +104,12 @@ function bind({ name, value }: HttpSecret, list: AllowList, random: Random): Bou
     name,
     value,
     placeholder: `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`,
-    isFor: (host, port) => decide(list, { host, port, scheme: 'https' }).verdict === 'allow',
+    // Boundary: on its way to port 80 the value would be anybody's to read, unless the entry names that port.
+    isFor: (host, port) =>
+      rulesFor(list, host).some(({ denies, ports, scheme }) => {
+        if (denies || scheme === 'http' || ports === null || !ports.includes(port)) return false;
+        return port !== DEFAULT_PORTS.http || ports.length === 1;
+      }),
   };
 }
 

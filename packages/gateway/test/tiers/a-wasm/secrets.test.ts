@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { WasmGrants } from '../../../src/core/wasm.ts';
+import { GLOBAL } from '../../../src/vault/scope.ts';
+import { callTool, GRACE, openTestGateway, PERMIT_ALL, recordsOf } from '../../fixture/gateway.ts';
+import { guest, packed, wasmTool } from './guests.ts';
+
+const VALUE = 'value-of-the-secret-6f1c';
+
+/** A server that keeps what it was shown, and gives it back in its body when asked to. */
+async function startServer() {
+  const shown: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    shown.push(request.headers.authorization);
+    response.end(`served ${request.url}`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, shown };
+}
+
+/** Asks for a URL with the secret of a handle in a header, and returns the head of the answer as it comes. */
+function asks(url: string, secret: number | null): Uint8Array<ArrayBuffer> {
+  const wish =
+    secret === null ? {} : { secret: { handle: secret, header: 'authorization', format: 'Bearer {}' } };
+  const head = JSON.stringify({ url, ...wish });
+  return guest(
+    `(local.set $n (call $http_request (i32.const 10000) (i32.const 16) (i32.const ${head.length})
+       (i32.const 0) (i32.const 0)))
+     (if (i32.lt_s (local.get $n) (i32.const 0)) (then (return (call $print (local.get $n)))))
+     (drop (call $result_read (i32.const 20000) (i32.const 30000)))
+     ${packed('(i32.const 20004)', '(i32.load (i32.const 20000))')}`,
+    [head],
+  );
+}
+
+const READS = guest(
+  `(local.set $n (call $secret_read (i32.const 20000)))
+   (call $print (local.get $n))`,
+);
+
+async function open(module: Uint8Array, grants: Partial<WasmGrants>) {
+  const tools = [wasmTool('test.tool', module, grants)];
+  const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
+  await gateway.vault.set('api-key', GLOBAL, Buffer.from(VALUE), GRACE);
+  const call = async () => (await callTool(gateway, 'test.tool')).outcome;
+  return { gateway, call };
+}
+
+describe('a secret that a module may use', () => {
+  it('goes to the granted host in the header, and the guest never has it', async () => {
+    const { port, shown } = await startServer();
+    const grants = { http: [`127.0.0.1:${port}`], secrets: [{ name: 'api-key', mayReveal: false }] };
+    const { gateway, call } = await open(asks(`http://127.0.0.1:${port}/x`, 20_000), grants);
+    const outcome = await call();
+    expect(outcome).toMatchObject({ status: 'ok', output: { status: 200 } });
+    expect(shown).toEqual([`Bearer ${VALUE}`]);
+    expect(JSON.stringify(outcome)).not.toContain(VALUE);
+    // It is in no file either, and its use is in the journal.
+    const files = readdirSync(gateway.stateDir, { recursive: true, withFileTypes: true }).filter((each) =>
+      each.isFile(),
+    );
+    for (const { parentPath, name } of files)
+      expect(readFileSync(join(parentPath, name)).includes(VALUE), name).toBe(false);
+    expect(recordsOf(gateway).map(({ kind }) => kind)).toContain('secret-used');
+  });
+
+  it('is not read by the guest, whose value a guest with the right to it does read', async () => {
+    const used = await open(READS, { secrets: [{ name: 'api-key', mayReveal: false }] });
+    expect(await used.call()).toMatchObject({ output: -1 });
+    const revealed = await open(READS, { secrets: [{ name: 'api-key', mayReveal: true }] });
+    expect(await revealed.call()).toMatchObject({ output: VALUE.length % 10 });
+  });
+
+  it('that is not in the vault is missing', async () => {
+    const { call } = await open(READS, { secrets: [{ name: 'other-key', mayReveal: true }] });
+    expect(await call()).toMatchObject({ output: -2 });
+  });
+
+  it('of a handle that the call does not have is denied, and nothing is sent', async () => {
+    const { port, shown } = await startServer();
+    const { call } = await open(asks(`http://127.0.0.1:${port}/x`, 20_001), {
+      http: [`127.0.0.1:${port}`],
+      secrets: [{ name: 'api-key', mayReveal: false }],
+    });
+    expect(await call()).toMatchObject({ output: -1 });
+    expect(shown).toEqual([]);
+  });
+});
+
+describe('a request of a module', () => {
+  it('goes to the host of its handle and to no other', async () => {
+    const [granted, other] = [await startServer(), await startServer()];
+    const allowed = await open(asks(`http://127.0.0.1:${granted.port}/a`, null), {
+      http: [`127.0.0.1:${granted.port}`],
+    });
+    expect(await allowed.call()).toMatchObject({ output: { status: 200 } });
+    const denied = await open(asks(`http://127.0.0.1:${other.port}/a`, null), {
+      http: [`127.0.0.1:${granted.port}`],
+    });
+    expect(await denied.call()).toMatchObject({ output: -1 });
+    expect([granted.shown.length, other.shown.length]).toEqual([1, 0]);
+  });
+});
