@@ -73,6 +73,7 @@ function networks(): CommandKit['networks'] {
     refresh: async () => undefined,
     isIntercepted: () => false,
     secrets: new Map(),
+    vaultSecret: async () => null,
     lookEveryMs: 1_000,
   });
 }
@@ -117,7 +118,8 @@ export async function runOnce(
 ): Promise<RunResult> {
   const facts = { kind: 'plain', tier: tier.name, paths: [], hosts: [] } as const;
   const checked = {
-    call: { id: 'bench' },
+    call: { id: 'bench', tenant: 'default', principal: { kind: 'user', name: 'bench' } },
+    tool: { id: 'bench' },
     process: { terms: termsOf(bed, command), facts, stillHolds: () => null },
   } as unknown as CheckedCall;
   const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };

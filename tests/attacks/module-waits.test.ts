@@ -1,33 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
-import { afterAll, describe, expect, test } from 'vitest';
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
 import { engines } from '../fixtures/modules/engines.ts';
 import { ECHO, guest, listOf, type Words } from '../fixtures/modules/guest.ts';
 import { openModules, standingModules } from '../fixtures/modules/index.ts';
+import { standingServers } from '../fixtures/modules/servers.ts';
 import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A guest is inside a host call when its time is over: the call ends then, and its engine is free for others. */
 
 const WALL_MS = 300;
-const HOME = '127.0.0.1';
 const NEWS = { channels: [{ name: 'news', publish: true, receive: true }] };
 const RECEIVE = '(call $channel_receive (i32.const 40000) (i32.const 60000))';
-
-/** Takes every connection and does with it what it is told. */
-async function listener(onSocket: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    onSocket(socket);
-  }).listen(0, HOME);
-  await once(server, 'listening');
-  afterAll(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return `${HOME}:${(server.address() as { port: number }).port}`;
-}
 
 function drip(socket: Socket): void {
   socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
@@ -50,12 +33,13 @@ const limits = { wallMs: WALL_MS };
 const fetches = (id: string, host: string) =>
   moduleTool(id, guest(asks(`http://${host}/`)), { grants: { http: [host] }, limits });
 
+const { raw } = standingServers();
 const { call, opened } = standingModules(async () => ({
   lookup: () => new Promise(() => undefined),
   tools: [
     moduleTool('test.message', guest(listOf(RECEIVE)), { grants: NEWS, limits }),
-    fetches('test.silent', await listener(() => undefined)),
-    fetches('test.drips', await listener(drip)),
+    fetches('test.silent', (await raw(() => undefined)).at),
+    fetches('test.drips', (await raw(drip)).at),
     fetches('test.unnamed', 'slow.test'),
     moduleTool('test.holds', guest(listOf(RECEIVE)), { grants: NEWS, limits: { wallMs: 1_000 } }),
     moduleTool('test.receives', guest(`(call $body ${RECEIVE})`), { grants: NEWS }),

@@ -93,7 +93,7 @@ function demandKeys(table: Table, path: Path, required: readonly string[]): void
 }
 
 function checkSecret(secret: Table, path: Path): void {
-  demandKeys(secret, path, ['name', 'variable', 'hosts', 'file']);
+  demandKeys(secret, path, ['name', 'variable', 'hosts']);
 }
 
 function checkBudget(budget: Table, path: Path): void {

@@ -315,7 +315,7 @@ export const CONFIG_KEYS = [
     default: null,
     grammar: 'path',
     sentence:
-      'The file that has the value as its first line, of mode 0600 and out of reach of commands; required.',
+      'The file that has the value as its first line, of mode 0600 and out of reach of commands; without one, the vault has it under this name.',
   },
 
   {

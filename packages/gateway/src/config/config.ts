@@ -22,8 +22,8 @@ export type SecretRule = {
   /** Where the run finds what stands for the value. */
   readonly variable: string;
   readonly hosts: readonly string[];
-  /** Where the value is. */
-  readonly file: string;
+  /** Where the value is; null: in the vault, under that name. */
+  readonly file: string | null;
 };
 
 /** The text that a configuration was read from. */

@@ -96,7 +96,7 @@ function secretOf(values: Values): SecretRule {
     name: values.get('name') as string,
     variable: values.get('variable') as string,
     hosts: values.get('hosts') as readonly string[],
-    file: values.get('file') as string,
+    file: (values.get('file') ?? null) as string | null,
   };
 }
 

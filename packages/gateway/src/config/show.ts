@@ -54,11 +54,10 @@ function itemsOf(config: Config, row: ConfigKey): readonly Item[] {
     });
   }
   if (section === 'secret[]') {
-    return config.secrets.map((secret, i) => ({
-      path: ['secret', i, name],
-      value: secret[name as keyof SecretRule],
-      row,
-    }));
+    return config.secrets.flatMap((secret, i) => {
+      const value = secret[name as keyof SecretRule];
+      return value === null ? [] : [{ path: ['secret', i, name], value, row }];
+    });
   }
   const values = config[section as 'limits'] as Readonly<Record<string, Value>>;
   return [{ path: [section, name], value: values[camelCase(name)] ?? '', row }];

@@ -13,8 +13,9 @@ export type GrantedSecret = {
   /** Where a run finds what stands for the value. */
   readonly variable: string;
   readonly isFor: BoundSecret['isFor'];
-  readonly read: () => string;
-  /** Where the value lies: as it was written, and with the links of this moment followed. */
+  /** Reads it from its file; null: the vault has it. */
+  readonly read: (() => string) | null;
+  /** Where the value lies: as it was written, and with the links of this moment followed; nowhere, if in the vault. */
   readonly paths: readonly string[];
 };
 
@@ -26,8 +27,8 @@ export function grantSecrets(rules: readonly SecretRule[]): GrantedSecrets {
     name,
     variable,
     isFor: boundTo(hosts, `secret[${i}].hosts`),
-    read: () => readSecretFile(file),
-    paths: [...new Set([normalize(file), resolvePath(file, '/').path])],
+    read: file === null ? null : () => readSecretFile(file),
+    paths: file === null ? [] : [...new Set([normalize(file), resolvePath(file, '/').path])],
   }));
   return new Map(granted.map((secret) => [secret.name, secret]));
 }

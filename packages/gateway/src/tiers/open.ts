@@ -16,7 +16,7 @@ import type { Who } from './a-wasm/index.ts';
 import { inspectEngines } from './a-wasm/inspect.ts';
 import { openWasm } from './a-wasm/open.ts';
 import { builtinTier } from './builtin/index.ts';
-import type { Networks } from './network/networks.ts';
+import type { NetworkOptions, Networks } from './network/networks.ts';
 import { networksOf } from './network/open.ts';
 import { type Commands, openCommands } from './process/open.ts';
 import type { Tier } from './tier.ts';
@@ -81,7 +81,11 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
 }
 
 /** The value of a secret for a call, with its use written down; null where the call has none of that name. */
-async function secretOf(vault: Vault, name: string, who: Who): Promise<string | null> {
+async function secretOf(
+  vault: Vault,
+  name: string,
+  who: Omit<Who, 'skill'> & { readonly skill: string | null },
+): Promise<string | null> {
   const { call, tool, ...asker } = who;
   const found = vault.find(name, asker);
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
@@ -89,8 +93,10 @@ async function secretOf(vault: Vault, name: string, who: Who): Promise<string | 
 
 function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {
   const { config, stateDir, configPath = join(stateDir, CONFIG_FILE), clock, random } = options;
-  const { trustedCertificates = '' } = options;
+  const { trustedCertificates = '', vault } = options;
   const list = allowListOf(config.process.egressHosts);
   const hosts = new LiveHosts({ path: configPath, stateDir, text: config.file?.text ?? null, list });
-  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random });
+  const vaultSecret: NetworkOptions['vaultSecret'] = (name, { id, ...rest }) =>
+    secretOf(vault, name, { ...rest, call: id, skill: null });
+  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random, vaultSecret });
 }

@@ -128,7 +128,13 @@ describe('loadConfig()', () => {
     },
   );
 
-  it.each(KEYS.filter(({ key }) => key.startsWith('secret')))(
+  it('takes a secret without a file for one of the vault', async () => {
+    const lines = ['name = "a"', 'variable = "A_TOKEN"', 'hosts = ["a.test"]'];
+    const { secrets } = await load(`[[secret]]\n${lines.join('\n')}\n`);
+    expect(secrets).toEqual([{ name: 'a', variable: 'A_TOKEN', hosts: ['a.test'], file: null }]);
+  });
+
+  it.each(KEYS.filter(({ key }) => key.startsWith('secret') && key !== 'secret[].file'))(
     'takes the documented key $key and does not do without it',
     async (row) => {
       const name = row.key.replace('secret[].', '');

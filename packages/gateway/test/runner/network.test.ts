@@ -239,17 +239,21 @@ describe('grantSecrets()', () => {
     expect(grant).toThrow(why);
   });
 
+  it('has no file to read, and none to keep from commands, where the vault has the value', () => {
+    expect(grantSecrets([secret({ file: null })]).get('github')).toMatchObject({ read: null, paths: [] });
+  });
+
   it('reads the value when it is asked for, as the file is then', () => {
     const { outside } = makeHost();
     const file = join(outside, 'token');
     const granted = grantSecrets([secret({ file })]).get('github');
-    expect(() => granted?.read()).toThrow('ENOENT');
+    expect(() => granted?.read?.()).toThrow('ENOENT');
     writeFileSync(file, 'first\n', { mode: 0o600 });
-    expect(granted?.read()).toBe('first');
+    expect(granted?.read?.()).toBe('first');
     writeFileSync(file, 'second\n');
-    expect(granted?.read()).toBe('second');
+    expect(granted?.read?.()).toBe('second');
     chmodSync(file, 0o644);
-    expect(() => granted?.read()).toThrow('its mode is 0644');
+    expect(() => granted?.read?.()).toThrow('its mode is 0644');
     expect(JSON.stringify(granted)).not.toContain('second');
   });
 });

@@ -1,4 +1,3 @@
-import { canonicalize } from '@palisade/sdk';
 import { digestBytes } from '../../core/digest.ts';
 import type { Exchange, Recording } from '../../core/recording.ts';
 import type { Question, Reply } from './engine-process.ts';
@@ -60,7 +59,8 @@ export class Recorder {
 /** What a question comes to: its name, its numbers, its bytes. */
 export function askedDigest({ head, bytes }: Question) {
   const { name, numbers, lengths } = head;
+  // Not the canonical form, which has no number that a guest may ask with and JSON does not hold exactly.
   return digestBytes(
-    canonicalize([String(name), [...(numbers ?? [])], [...(lengths ?? [])], digestBytes(bytes)]),
+    JSON.stringify([String(name), [...(numbers ?? [])], [...(lengths ?? [])], digestBytes(bytes)]),
   );
 }

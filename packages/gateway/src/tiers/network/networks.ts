@@ -4,7 +4,9 @@
  * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
  */
 import type { Server } from 'node:net';
+import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { type AllowList, NOWHERE, narrowList, parseAllowList } from '../../egress/allowlist.ts';
 import type { Host } from '../../egress/authority.ts';
@@ -25,8 +27,12 @@ export type GrantedSecret = {
   /** Where a run finds the placeholder. */
   readonly variable: string;
   readonly isFor: BoundSecret['isFor'];
-  readonly read: () => string;
+  /** Null: the vault has it. */
+  readonly read: (() => string) | null;
 };
+
+/** Whose run it is. */
+export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & { readonly tool: string };
 
 export type NetworkOptions = {
   readonly clock: Clock;
@@ -45,6 +51,8 @@ export type NetworkOptions = {
   /** The authorities that targets are verified with; without, those that Node trusts. */
   readonly trust?: ProxyOptions['trust'];
   readonly secrets: ReadonlyMap<string, GrantedSecret>;
+  /** The value of a secret of the vault, with its use written down; null where there is none for this run. */
+  readonly vaultSecret: (name: string, runner: Runner) => Promise<string | null>;
   /** How often the list and the policies are looked at while a run has a network. */
   readonly lookEveryMs: number;
 };
@@ -60,6 +68,7 @@ export type RunNetwork = {
 
 export type NetworkWish = {
   readonly terms: ProcessTerms;
+  readonly runner: Runner;
   /** Both ways together. */
   readonly egressBytes: number;
   readonly mayGoOn: () => boolean;
@@ -90,11 +99,11 @@ export function openNetworks(options: NetworkOptions): Networks {
   };
 }
 
-function makeNetwork(options: NetworkOptions, wish: NetworkWish): RunNetwork {
+async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<RunNetwork> {
   const { terms, egressBytes } = wish;
   const { random, clock, lookup } = options;
   const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url');
-  const secrets = terms.secrets.map((name) => bindSecret(options, name));
+  const secrets = await Promise.all(terms.secrets.map((name) => bindSecret(options, name, wish.runner)));
   const judged = listOf(terms);
   const authority = opensAny(options, terms) ? authorityFor(options) : null;
   const watch = new Watch(options, wish, judged);
@@ -175,12 +184,19 @@ function listOf({ egressHosts }: ProcessTerms): AllowList {
   return parsed.ok ? parsed.list : NOWHERE;
 }
 
-function bindSecret({ secrets, random }: NetworkOptions, name: string) {
+async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name: string, runner: Runner) {
   const granted = secrets.get(name);
   if (granted === undefined) throw new TypeError(`Cannot grant secret "${name}": it is not known`);
   const { variable, isFor, read } = granted;
+  const value = read === null ? await vaultSecret(name, runner) : read();
+  if (value === null) {
+    throw new CodedError(
+      'vault/missing',
+      `Cannot grant secret "${name}": the vault has none of that name for this run, expected one`,
+    );
+  }
   const placeholder = `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
-  return { variable, bound: { name, placeholder, value: read(), isFor } };
+  return { variable, bound: { name, placeholder, value, isFor } };
 }
 
 /** Whether a host that the run may reach is one whose TLS is opened. */

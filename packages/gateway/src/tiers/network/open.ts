@@ -7,7 +7,7 @@ import { interceptedBy } from '../../runner/host-lists.ts';
 import type { LiveHosts } from '../../runner/live-hosts.ts';
 import { grantSecrets } from '../../runner/secrets.ts';
 import { systemCertificates } from '../../runner/system-certificates.ts';
-import { type Networks, openNetworks } from './networks.ts';
+import { type NetworkOptions, type Networks, openNetworks } from './networks.ts';
 
 export type OpenNetworksOptions = {
   readonly config: Pick<Config, 'process' | 'secrets'>;
@@ -15,6 +15,7 @@ export type OpenNetworksOptions = {
   readonly lookup: Lookup;
   readonly clock: Clock;
   readonly random: Random;
+  readonly vaultSecret: NetworkOptions['vaultSecret'];
   /** More authorities that targets are verified with. */
   readonly trustedCertificates?: string | undefined;
 };
@@ -22,9 +23,9 @@ export type OpenNetworksOptions = {
 const LOOK_EVERY_MS = 1_000;
 
 export function networksOf(options: OpenNetworksOptions): Networks {
-  const { config, hosts, lookup, clock, random, trustedCertificates: more } = options;
+  const { config, hosts, lookup, clock, random, vaultSecret, trustedCertificates: more } = options;
   return openNetworks({
-    ...{ clock, random, lookup, systemCertificates },
+    ...{ clock, random, lookup, systemCertificates, vaultSecret },
     own: () => ownOf(undefined, []),
     hosts: () => hosts.list,
     refresh: () => hosts.refresh(),

@@ -10,7 +10,7 @@ import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
-import type { Networks, RunNetwork } from '../network/networks.ts';
+import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/variables.ts';
 import type { RunResult, RunTies } from '../tier.ts';
 import { type Box, type BoxKit, demandPlan, openBox, runInBox, type Serve, statusOf } from './box.ts';
@@ -49,8 +49,10 @@ export async function runCommand(
   const startedMs = kit.clock.monotonicMs();
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
+    const { id, tenant, principal } = call.checked.call;
     const job = {
-      ...{ terms, id: call.checked.call.id, deadlineMs, stillHolds: process.stillHolds },
+      runner: { id, tenant, principal, tool: call.checked.tool.id },
+      ...{ terms, id, deadlineMs, stillHolds: process.stillHolds },
       egressBytes: call.limits.egressBytes,
     };
     const patience = { signal: ties.signal, deadlineMs };
@@ -87,6 +89,7 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
 type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly id: string;
   readonly deadlineMs: number;
+  readonly runner: Runner;
   /** What it may send and receive in all. */
   readonly egressBytes: number;
   /** Told when the launcher has said something: its sandbox stands, or does not. */
@@ -100,7 +103,12 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
   try {
-    network = await kit.networks.make({ terms, egressBytes: job.egressBytes, mayGoOn: ties.mayGoOn });
+    network = await kit.networks.make({
+      terms,
+      runner: job.runner,
+      egressBytes: job.egressBytes,
+      mayGoOn: ties.mayGoOn,
+    });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
