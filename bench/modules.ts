@@ -9,7 +9,7 @@ import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/engine-terms.t
 import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine-words.ts';
 import { startEngine } from '../packages/gateway/src/tiers/a-wasm/start-engine.ts';
 import { openCommands } from '../packages/gateway/src/tiers/process/open.ts';
-import { makeScratch } from '../packages/gateway/src/tiers/process/scratch.ts';
+import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';
 import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
 import { createEngine } from '../packages/wasm/src/instance/engine.ts';
 import { type BenchOptions, type Figure, quantile, scaled, single, spreadOf, timesOf } from './measure.ts';
@@ -50,11 +50,13 @@ async function openEngine(house: string) {
     limits: DEFAULT_SETTINGS.defaults,
     networks: NO_NETWORKS,
   });
+  const scratches = new Scratches({ owner: { house, process: 'p_bench' }, isGone: () => false });
+  const node = scratches.program(process.execPath);
   const built = join(process.cwd(), 'packages/gateway/dist/guests.engine.js');
   const ends = await startEngine({
-    node: process.execPath,
+    node: node.path,
     memoryBytes: 64 * MIB,
-    makeWorkspace: () => makeScratch('palisade-bench-', ENGINE_FILE, [built]),
+    makeWorkspace: () => scratches.file(ENGINE_FILE, [built]),
     hold: (tier, terms) => commands.tiers[tier].hold(`bench-${tier}`, terms),
   });
   const running = new EngineProcess(ends);
@@ -63,6 +65,7 @@ async function openEngine(house: string) {
     running.end('the bench is over');
     await ends.ended;
     await commands.close();
+    node.remove();
   };
   return { process: running, close };
 }

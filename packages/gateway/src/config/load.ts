@@ -26,8 +26,12 @@ export async function loadConfig({ stateDir, configPath }: Source): Promise<Conf
     const what = `Cannot read ${JSON.stringify(configPath)}: there is no such file, expected the configuration`;
     throw invalidConfig(CONFIG_FILE, undefined, what);
   }
-  if (file === null) return fillGaps(checkSettings({}), null);
-  return fillGaps(await readSettings(file), file);
+  return configOf(file);
+}
+
+/** The configuration that a file says, which was read already; null: there is none. */
+export async function configOf(file: ConfigFile | null): Promise<Config> {
+  return file === null ? fillGaps(checkSettings({}), null) : fillGaps(await readSettings(file), file);
 }
 
 async function readSettings(file: ConfigFile): Promise<Settings> {

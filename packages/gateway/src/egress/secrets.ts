@@ -110,14 +110,17 @@ function onWire(value: string): string {
 
 /** Throws for a value that no header can carry as it is. The message has nothing of it. */
 export function checkSecretValue(value: string): void {
-  const refuse = (is: string, expected: string) => {
-    throw new TypeError(`Cannot use value of secret: ${is}, expected ${expected}`);
-  };
-  if (value === '') refuse('it is empty', 'a text');
-  if (value.length > VALUE_CHARS) refuse(`it has ${value.length} characters`, `at most ${VALUE_CHARS}`);
+  const problem = problemWithSecret(value);
+  if (problem !== null) throw new TypeError(`Cannot use value of secret: ${problem}`);
+}
+
+/** Why no header can carry a value as it is, and what it should be; null when one can. It has nothing of the value. */
+export function problemWithSecret(value: string): string | null {
+  if (value === '') return 'it is empty, expected a text';
+  if (value.length > VALUE_CHARS) return `it has ${value.length} characters, expected at most ${VALUE_CHARS}`;
   // Boundary: a line break would begin a header of its own, or a second request.
-  if (/[\r\n]/.test(value)) refuse('it has a line break', 'one line without its end');
-  if (value.includes('\0')) refuse('it has a NUL', 'a text');
-  if (/\p{Cc}/u.test(value)) refuse('it has a control character', 'a text');
-  if (value !== value.trim()) refuse('it begins or ends with white space', 'a text without');
+  if (/[\r\n]/.test(value)) return 'it has a line break, expected one line without its end';
+  if (value.includes('\0')) return 'it has a NUL, expected a text';
+  if (/\p{Cc}/u.test(value)) return 'it has a control character, expected a text';
+  return value === value.trim() ? null : 'it begins or ends with white space, expected a text without';
 }

@@ -34,7 +34,9 @@ export function appendEnding(
   facts: CallFacts,
   ended: { outcome: Outcome; ran: Ran; egress?: Json | null },
 ): Ended {
-  const { outcome, ran, egress = null } = ended;
+  const { outcome, ran } = ended;
+  // Boundary: hosts are named by what ran, which may have put a secret into a name.
+  const egress = gateway.redact(ended.egress ?? null);
   const { status, code } = outcome;
   const usage = status === 'refused' ? NO_USAGE : outcome.usage;
   const output = outputOf(outcome);
@@ -53,7 +55,7 @@ export function appendEnding(
         outputDigest: output?.digest ?? null,
         outcome: { status, code },
         output: output === null ? null : { bytes: output.bytes, truncated: output.truncated },
-        execution: ran?.execution ?? null,
+        execution: ran === null ? null : withRecord(ran.execution, egress),
         usage,
       },
       place,
@@ -68,14 +70,20 @@ export function appendEnding(
       tenant: facts.tenant,
       body: {
         ...{ status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
-        // Boundary: hosts are named by what ran, which may have put a secret into a name.
-        ...(egress === null ? {} : { egress: gateway.redact(egress) }),
+        ...(egress === null ? {} : { egress }),
       },
       closes: ran !== null,
       isPlain: true,
     };
   });
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
+}
+
+/** The receipt names what the journal has of the network, as it is written there. */
+function withRecord(execution: Execution, egress: Json): Execution {
+  if (egress === null) return execution;
+  const egressRecord = digestBytes(canonicalize(egress));
+  return { ...execution, isolation: { ...execution.isolation, egressRecord } };
 }
 
 function outputOf(outcome: Outcome) {

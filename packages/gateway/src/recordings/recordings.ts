@@ -5,7 +5,6 @@
  */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { canonicalize } from '@palisade/sdk';
-import { sql } from 'kysely';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import type { Recording } from '../core/recording.ts';
@@ -15,7 +14,7 @@ import type { RecordingTables } from './tables.ts';
 
 export type Recorded = { readonly recording: Recording; readonly module: Uint8Array };
 
-/** Of all recordings together, as they lie in the database. */
+/** Of all recordings and their modules together, as they lie in the database. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 
@@ -40,11 +39,12 @@ const insertRun = query<{ call: string; module: string; body: Buffer; bytes: num
     .values({ call: p('call'), module: p('module'), body: p('body'), bytes: p('bytes') } as never)
     .onConflict((conflict) => conflict.doNothing()),
 );
-const sumBytes = query<Record<never, never>>()((db) =>
-  db.selectFrom('recorded_run').select(sql<number>`coalesce(sum(bytes), 0)`.as('bytes')),
+const selectTotal = query<Record<never, never>>()((db) => db.selectFrom('recorded_total').select('bytes'));
+const selectModule = query<{ sha256: string }>()((db, p) =>
+  db.selectFrom('recorded_module').select('sha256').where('sha256', '=', p('sha256')),
 );
 const selectOldest = query<Record<never, never>>()((db) =>
-  db.selectFrom('recorded_run').select(['seq', 'bytes']).orderBy('seq').limit(1),
+  db.selectFrom('recorded_run').select('seq').orderBy('seq').limit(1),
 );
 const deleteRun = query<{ seq: number }>()((db, p) =>
   db.deleteFrom('recorded_run').where('seq', '=', p('seq')),
@@ -61,10 +61,16 @@ export function recordingDigest(recording: Recording): Digest {
 }
 
 /** Keeps the recording of a call with its module, once, and makes room for it. */
-export function saveRecording(tx: Transaction, call: string, { recording, module }: Recorded): void {
+export function saveRecording(
+  tx: Transaction,
+  call: string,
+  { recording, module }: Recorded,
+  mostBytes = MOST_BYTES,
+): void {
   const body = gzipSync(canonicalize(recording as unknown as Json));
-  makeRoom(tx, body.length);
-  tx.run(insertModule, { sha256: recording.module, bytes: Buffer.from(module) });
+  makeRoom(tx, body.length + module.length, mostBytes);
+  if (tx.get(selectModule, { sha256: recording.module }) === undefined)
+    tx.run(insertModule, { sha256: recording.module, bytes: Buffer.from(module) });
   tx.run(insertRun, { call, module: recording.module, body, bytes: body.length });
 }
 
@@ -76,14 +82,12 @@ export function findRecording(reader: Reader, call: string): Recorded | null {
   return { recording: JSON.parse(text) as Recording, module: row.bytes };
 }
 
-function makeRoom(tx: Transaction, wanted: number): void {
-  let bytes = tx.get(sumBytes, {})?.bytes ?? 0;
-  if (bytes + wanted <= MOST_BYTES) return;
-  while (bytes + wanted > MOST_BYTES) {
+/** What is wanted counts the module, whether it is there already or not: there is a little room to spare. */
+function makeRoom(tx: Transaction, wanted: number, mostBytes: number): void {
+  while ((tx.get(selectTotal, {})?.bytes ?? 0) + wanted > mostBytes) {
     const oldest = tx.get(selectOldest, {});
-    if (oldest === undefined) break;
+    if (oldest === undefined) return;
     tx.run(deleteRun, { seq: oldest.seq });
-    bytes -= oldest.bytes;
+    tx.run(deleteUnused, {});
   }
-  tx.run(deleteUnused, {});
 }

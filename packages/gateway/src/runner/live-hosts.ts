@@ -1,4 +1,5 @@
-import { loadConfig } from '../config/load.ts';
+import type { ConfigFile } from '../config/config.ts';
+import { configOf } from '../config/load.ts';
 import { readConfigFile } from '../config/read-file.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { allowListOf } from './settings-of.ts';
@@ -6,11 +7,15 @@ import { allowListOf } from './settings-of.ts';
 export type LiveHostsOptions = {
   /** Where the configuration is, or would be. */
   readonly path: string;
-  readonly stateDir: string;
+  /** It was named, so that without the file nothing is known of what the operator wants. */
+  readonly mustExist: boolean;
   /** The text that the list was read from; null: there was no file. */
   readonly text: string | null;
   readonly list: AllowList;
 };
+
+/** Stands for a file that nobody can read; no file is this text, as none has a NUL. */
+const UNREADABLE = '\0';
 
 /**
  * The operator's allow-list as the configuration says it at this moment. A file that was changed is read by the time of
@@ -36,30 +41,36 @@ export class LiveHosts {
 
   /** Reads the file again where it has changed, and is done when the list is that of the file. */
   async refresh(): Promise<void> {
-    const text = this.#read();
+    const file = this.#read();
+    const text = file === UNREADABLE ? file : (file?.text ?? null);
     if (text !== this.#text) {
       this.#text = text;
-      this.#loading = this.#load();
+      this.#loading = this.#load(file);
     }
     await this.#loading;
   }
 
-  #read(): string | null {
+  #read(): ConfigFile | typeof UNREADABLE | null {
     try {
-      return readConfigFile(this.#options.path)?.text ?? null;
+      const file = readConfigFile(this.#options.path);
+      return file === null && this.#options.mustExist ? UNREADABLE : file;
     } catch {
-      // Boundary: a file that cannot be read is one that says nothing sound.
-      return '';
+      return UNREADABLE;
     }
   }
 
-  async #load(): Promise<void> {
-    const { stateDir, path } = this.#options;
+  /** What was compared is what is read: the file may be another one by now. */
+  async #load(file: ConfigFile | typeof UNREADABLE | null): Promise<void> {
     const wanted = this.#text;
-    const list = await loadConfig({ stateDir, ...(wanted === null ? {} : { configPath: path }) })
-      .then(({ process }) => allowListOf(process.egressHosts))
-      // Boundary: what the operator wants is not known then, so nothing is allowed.
-      .catch(() => NOWHERE);
+    const list = await listOf(file);
     if (wanted === this.#text) this.#list = list;
   }
+}
+
+/** Boundary: what the operator wants is not known of a file that cannot be read or is wrong, so nothing is allowed. */
+async function listOf(file: ConfigFile | typeof UNREADABLE | null): Promise<AllowList> {
+  if (file === UNREADABLE) return NOWHERE;
+  return configOf(file)
+    .then(({ process }) => allowListOf(process.egressHosts))
+    .catch(() => NOWHERE);
 }

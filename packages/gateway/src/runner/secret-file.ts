@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { CodedError } from '../core/coded-error.ts';
-import { checkSecretValue } from '../egress/secrets.ts';
+import { problemWithSecret } from '../egress/secrets.ts';
 import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { quote } from './problem.ts';
 
@@ -17,14 +17,8 @@ export function readSecretFile(path: string): string {
   if (!isUtf8(bytes)) throw unfit(path, 'it has other bytes, expected UTF-8');
   const [line = ''] = new TextDecoder().decode(bytes).split('\n', 1);
   const value = line.replace(/\r$/, '');
-  try {
-    checkSecretValue(value);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [, is = 'its first line cannot be used, expected another value'] =
-      /: (.*)$/.exec(error.message) ?? [];
-    throw unfit(path, is);
-  }
+  const problem = problemWithSecret(value);
+  if (problem !== null) throw unfit(path, problem);
   return value;
 }
 

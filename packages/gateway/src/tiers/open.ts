@@ -19,6 +19,7 @@ import { builtinTier } from './builtin/index.ts';
 import type { NetworkOptions, Networks } from './network/networks.ts';
 import { networksOf } from './network/open.ts';
 import { type Commands, openCommands } from './process/open.ts';
+import { Scratches } from './process/scratch.ts';
 import type { Tier } from './tier.ts';
 
 export type OpenTiersOptions = {
@@ -65,7 +66,13 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   });
   // Nobody waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
+  const scratches = new Scratches({
+    owner: { house, process: presence.id },
+    isGone: (process) => presence.isGone(process),
+  });
+  scratches.sweep();
   const wasm = openWasm({
+    scratches,
     ...{ clock, random, store, lookup, commands, node, engines: options.engineFiles },
     memoryBytes: config.ceilings.memoryBytes,
     secret: (name, who) => secretOf(vault, name, who),
@@ -92,10 +99,12 @@ async function secretOf(
 }
 
 function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {
-  const { config, stateDir, configPath = join(stateDir, CONFIG_FILE), clock, random } = options;
+  const { config, stateDir, configPath, clock, random } = options;
   const { trustedCertificates = '', vault } = options;
   const list = allowListOf(config.process.egressHosts);
-  const hosts = new LiveHosts({ path: configPath, stateDir, text: config.file?.text ?? null, list });
+  const path = configPath ?? join(stateDir, CONFIG_FILE);
+  const text = config.file?.text ?? null;
+  const hosts = new LiveHosts({ path, mustExist: configPath !== undefined, text, list });
   const vaultSecret: NetworkOptions['vaultSecret'] = (name, { id, ...rest }) =>
     secretOf(vault, name, { ...rest, call: id, skill: null });
   return networksOf({ config, hosts, lookup, trustedCertificates, clock, random, vaultSecret });

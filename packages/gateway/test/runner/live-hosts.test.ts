@@ -5,13 +5,12 @@ import { LiveHosts } from '../../src/runner/live-hosts.ts';
 import { allowListOf } from '../../src/runner/settings-of.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
-function open(first: readonly string[]) {
-  const stateDir = tempDir();
-  const path = join(stateDir, 'palisade.toml');
+function open(first: readonly string[], mustExist = false) {
+  const path = join(tempDir(), 'palisade.toml');
   const write = (text: string) => writeFileSync(path, text);
   const text = `[process]\negress_hosts = ${JSON.stringify(first)}\n`;
   write(text);
-  const hosts = new LiveHosts({ path, stateDir, text, list: allowListOf(first) });
+  const hosts = new LiveHosts({ path, mustExist, text, list: allowListOf(first) });
   return { hosts, path, write, entries: () => hosts.list.entries };
 }
 
@@ -41,9 +40,22 @@ describe('the operator’s list of this moment', () => {
     await vi.waitFor(() => expect(entries()).toEqual(['c.test']));
   });
 
-  it('allows nothing without the file that it was read from', async () => {
-    const { path, entries } = open(['a.test']);
+  it.each([false, true])('allows nothing without the file that it was read from', async (mustExist) => {
+    const { path, entries, write } = open(['a.test'], mustExist);
     rmSync(path);
     await vi.waitFor(() => expect(entries()).toEqual([]));
+    write('[process]\negress_hosts = ["c.test"]\n');
+    await vi.waitFor(() => expect(entries()).toEqual(['c.test']));
+  });
+
+  it('is that of the text that was read, though the file was another one for a moment', async () => {
+    const { hosts, write } = open(['a.test']);
+    write('[process]\negress_hosts = ["b.test"]\n');
+    const reading = hosts.refresh();
+    write('[process]\negress_hosts = ["c.test"]\n');
+    await reading;
+    expect(hosts.list.entries).toEqual(['b.test']);
+    await hosts.refresh();
+    expect(hosts.list.entries).toEqual(['c.test']);
   });
 });

@@ -4,6 +4,7 @@ import type { Denial } from '../decide.ts';
 import { codeOf } from '../error-code.ts';
 import { PROXY_BOUNDS } from './proxy-limits.ts';
 import { found, type Read, turnDown } from './refusal.ts';
+import { connectForRelay } from './relay.ts';
 
 export type Dialled = { readonly socket: Socket; readonly address: Address };
 
@@ -12,6 +13,8 @@ export type DialTerms = {
   /** For all attempts together. */
   readonly connectMs: number;
   readonly signal: AbortSignal;
+  /** Whether all that comes goes through `relay`, and nothing reads the socket before. */
+  readonly isForRelay?: boolean;
   /** Asked once more before each attempt, because the list may have changed since the address was checked. */
   readonly judge: (address: Address) => Denial | null;
 };
@@ -34,11 +37,13 @@ export async function dial(addresses: readonly Address[], terms: DialTerms): Pro
   return turnDown(last.isLate ? 504 : 502, `Cannot connect to target: ${last.why}, expected an answer`);
 }
 
-function attempt(address: Address, { port, signal }: DialTerms, attemptMs: number): Promise<Socket | Failed> {
+function attempt(address: Address, terms: DialTerms, attemptMs: number): Promise<Socket | Failed> {
+  const { port, signal, isForRelay = false } = terms;
+  const open = isForRelay ? connectForRelay : connect;
   const host = formatAddress(address);
   return new Promise((resolve) => {
     // Boundary: the address that was checked, as a number; no name is looked up from here on.
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const socket = open({ host, port, allowHalfOpen: true, noDelay: true });
     const finish = (outcome: Socket | Failed) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);

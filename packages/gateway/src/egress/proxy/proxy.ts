@@ -97,6 +97,8 @@ export function openProxy(options: ProxyOptions): Proxy {
 
   const listenFor = (server: Server, door: Door | null) => {
     servers.add(server);
+    // A connection that cannot be accepted, for want of descriptors say, is lost; it must not end the program.
+    server.on('error', () => {});
     server.on('connection', (client) => receive(client, door));
   };
 

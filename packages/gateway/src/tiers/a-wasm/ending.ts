@@ -6,16 +6,18 @@ import type { RunEnding } from '../tier.ts';
 import type { DoneHead } from './engine-words.ts';
 
 /** What the engine calls it, and what its caller is told. */
-const CODES: Readonly<Record<string, FailedCode>> = {
-  fuel: 'tier/out-of-fuel',
-  memory: 'tier/out-of-memory',
-  limit: 'tier/invalid-module',
-  malformed: 'tier/invalid-module',
-  invalid: 'tier/invalid-module',
-  feature: 'tier/invalid-module',
-  link: 'tier/invalid-module',
-  export: 'tier/invalid-module',
-};
+const CODES: ReadonlyMap<string, FailedCode> = new Map(
+  Object.entries({
+    fuel: 'tier/out-of-fuel',
+    memory: 'tier/out-of-memory',
+    limit: 'tier/invalid-module',
+    malformed: 'tier/invalid-module',
+    invalid: 'tier/invalid-module',
+    feature: 'tier/invalid-module',
+    link: 'tier/invalid-module',
+    export: 'tier/invalid-module',
+  }),
+);
 const MOST_DEPTH = 128;
 const MOST_MESSAGE_CHARS = 2_000;
 
@@ -31,7 +33,7 @@ export function endingOf(head: DoneHead, bytes: Uint8Array, outputBytes: number)
 function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: number): RunEnding {
   if (code === 'limit' && detail === 'mostBytes')
     return failed('tier/output-exceeded', `Cannot return output: it has more than ${outputBytes} bytes`);
-  return failed(CODES[code] ?? 'tier/trapped', shorten(message));
+  return failed(CODES.get(code) ?? 'tier/trapped', shorten(message));
 }
 
 /** What a tool says of its own failure; a report that makes no sense is one all the same. */

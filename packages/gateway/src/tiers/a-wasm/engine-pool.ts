@@ -16,17 +16,23 @@ export type Census = {
   readonly waiting: number;
 };
 
-type Waiting = { readonly take: (engine: EngineProcess) => void; readonly give: (error: unknown) => void };
+type Waiting = {
+  readonly owner: string;
+  readonly take: (engine: EngineProcess) => void;
+  readonly give: (error: unknown) => void;
+};
 
 /** An engine is replaced after so many calls and bytes of modules, so that nothing that it gathers lasts. */
 const MOST_CALLS = 100_000;
 const MOST_MODULE_BYTES = 128 * 1024 * 1024;
+const OF_ANOTHER = 'it is of another tenant';
 /** Calls that wait for an engine at once. */
 const MOST_WAITING = 4_096;
 
 /**
  * Engines that stand ready. A call has one for itself; one that has died is replaced when the next call needs it. Who
- * waits is served in the order of coming.
+ * waits is served in the order of coming. An engine has one owner for all of its life: a guest that took one over would
+ * sit beside every later call in it, so those are of its own tenant.
  */
 export class EnginePool {
   readonly #options: PoolOptions;
@@ -52,23 +58,23 @@ export class EnginePool {
   /** Starts all of them; nobody has to wait for it. */
   async warm(): Promise<void> {
     const missing = this.#options.size - this.#idle.length - this.#busy;
-    const started = Array.from({ length: Math.max(0, missing) }, () => this.#start().catch(() => null));
+    const started = Array.from({ length: Math.max(0, missing) }, () => this.#start(null).catch(() => null));
     for (const engine of await Promise.all(started)) if (engine !== null) this.#giveBack(engine);
   }
 
-  /** An engine for one call; it is to be given back, whatever became of it. */
-  take(): Promise<EngineProcess> {
+  /** An engine for one call of this owner; it is to be given back, whatever became of it. */
+  take(owner: string): Promise<EngineProcess> {
     if (this.#isClosed) throw new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
-    for (let engine = this.#idle.pop(); engine !== undefined; engine = this.#idle.pop()) {
-      if (engine.isGone) continue;
+    const engine = this.#takeIdle(owner);
+    if (engine !== null) {
       this.#busy += 1;
       return Promise.resolve(engine);
     }
-    if (this.#busy < this.#options.size) return this.#start();
+    if (this.#busy < this.#options.size) return this.#start(owner);
     // Boundary: who comes when thousands wait is told so, and holds nothing.
     if (this.#waiting.length >= MOST_WAITING)
       throw new CodedError('tier/not-started', `Cannot run module: ${MOST_WAITING} calls wait for an engine`);
-    return new Promise((take, give) => this.#waiting.push({ take, give }));
+    return new Promise((take, give) => this.#waiting.push({ owner, take, give }));
   }
 
   giveBack(engine: EngineProcess): void {
@@ -88,35 +94,63 @@ export class EnginePool {
 
   #giveBack(engine: EngineProcess): void {
     this.#busy -= 1;
+    // Who ran nothing in it has left nothing in it.
+    if (engine.calls === 0) engine.owner = null;
     if (this.#isClosed) engine.end('the gateway is closing');
     if (engine.isGone) {
       this.#startForNext();
       return;
     }
-    const next = this.#waiting.shift();
+    const [next] = this.#waiting;
     if (next === undefined) {
       this.#idle.push(engine);
       return;
     }
+    if (!isFor(engine, next.owner)) {
+      engine.end(OF_ANOTHER);
+      this.#startForNext();
+      return;
+    }
+    this.#waiting.shift();
     this.#busy += 1;
+    engine.owner = next.owner;
     next.take(engine);
+  }
+
+  /** One that stands ready for this owner; where all are of others and there is room for no more, the oldest goes. */
+  #takeIdle(owner: string): EngineProcess | null {
+    const alive = this.#idle.filter(({ isGone }) => !isGone);
+    const found = alive.findLast((each) => each.owner === owner) ?? alive.find((each) => each.owner === null);
+    const isFull = alive.length + this.#busy >= this.#options.size;
+    const oldest = found === undefined && isFull ? alive[0] : undefined;
+    // Boundary: what a guest of one tenant may have left in an engine is not there for the calls of another.
+    oldest?.end(OF_ANOTHER);
+    this.#idle.splice(
+      0,
+      Number.POSITIVE_INFINITY,
+      ...alive.filter((each) => each !== found && each !== oldest),
+    );
+    if (found === undefined) return null;
+    found.owner = owner;
+    return found;
   }
 
   #startForNext(): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) this.#start().then(next.take, next.give);
+    if (next !== undefined) this.#start(next.owner).then(next.take, next.give);
   }
 
-  #start(): Promise<EngineProcess> {
-    const starting = this.#begin();
+  #start(owner: string | null): Promise<EngineProcess> {
+    const starting = this.#begin(owner);
     this.#starting.add(starting);
     return starting.finally(() => this.#starting.delete(starting));
   }
 
-  async #begin(): Promise<EngineProcess> {
+  async #begin(owner: string | null): Promise<EngineProcess> {
     this.#busy += 1;
     try {
       const engine = new EngineProcess(await this.#options.start());
+      engine.owner = owner;
       this.#all.add(engine);
       void engine.ended.then(() => this.#all.delete(engine));
       // It was closed while this one was on its way.
@@ -130,4 +164,8 @@ export class EnginePool {
       throw error;
     }
   }
+}
+
+function isFor(engine: EngineProcess, owner: string): boolean {
+  return engine.owner === null || engine.owner === owner;
 }

@@ -1,6 +1,14 @@
 import type { Duplex } from 'node:stream';
+import { ABI_FUNCTIONS } from './abi.table.ts';
 import { readDoneHead } from './done-head.ts';
-import type { AskHead, CallHead, DoneHead, LogHead } from './engine-words.ts';
+import {
+  type AskHead,
+  type CallHead,
+  type DoneHead,
+  LOG_LINE_BYTES,
+  type LogHead,
+  MOST_ASK_BYTES,
+} from './engine-words.ts';
 import { type Frame, FrameReader, frameOf } from './frames.ts';
 
 /** An engine that was started: the two ways to it, and how it is ended. */
@@ -37,13 +45,20 @@ export type EngineEnd =
   /** It was ended, has died, or said what makes no sense: nothing is known of the call but what it asked for. */
   | { readonly kind: 'gone'; readonly why: string };
 
-/** The longest frame that an engine may send: its outputs are at most half as long. */
-const MOST_FRAME_BYTES = 160 * 1024 * 1024;
+/** The longest head that an engine sends, many times over. */
+const MOST_HEAD_BYTES = 64 * 1024;
+/** What a frame may be long beside its bytes. */
+const FRAME_BYTES = MOST_HEAD_BYTES + 64;
+/** What the gateway is asked; the rest an engine does by itself. */
+const ASKED: ReadonlySet<unknown> = new Set(
+  ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name }) => name),
+);
 
 type Running = {
   readonly ears: CallEars;
   readonly settle: (end: EngineEnd) => void;
-  readonly fuel: number;
+  readonly limits: CallHead['limits'];
+  logBytesLeft: number;
   /** A guest waits for its answer, so that the engine has nothing to say meanwhile. */
   isAsking: boolean;
 };
@@ -56,12 +71,15 @@ export class EngineProcess {
   /** Settles when nothing of its process is left. */
   readonly ended: Promise<void>;
   readonly #ends: EngineEnds;
-  readonly #reader = new FrameReader(MOST_FRAME_BYTES);
+  readonly #reader = new FrameReader(FRAME_BYTES, MOST_HEAD_BYTES);
   readonly #known = new Set<string>();
   #running: Running | null = null;
   #onReady: (isReady: boolean) => void = () => undefined;
+  #isReady = false;
   #isGone = false;
   #why = 'it ended';
+  /** Whose calls it runs; null before the first. */
+  owner: string | null = null;
   /** How many calls it has run. */
   calls = 0;
   /** Of all modules that it was given, which it keeps. */
@@ -91,7 +109,10 @@ export class EngineProcess {
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     this.calls += 1;
     return new Promise((settle) => {
-      this.#running = { ears, settle, fuel: head.limits.fuel, isAsking: false };
+      const { limits } = head;
+      this.#running = { ears, settle, limits, logBytesLeft: limits.logBytes, isAsking: false };
+      // Boundary: it may send what this call can come to, and nothing that the gateway would only keep.
+      this.#reader.mostBytes = FRAME_BYTES + Math.max(MOST_ASK_BYTES, limits.outputBytes, limits.logBytes);
       if (!this.#known.has(module.key)) this.#hand(module);
       this.#ends.send.write(frameOf('call', head, input));
     });
@@ -124,23 +145,42 @@ export class EngineProcess {
 
   #take(frame: Frame): void {
     const running = this.#running;
-    if (frame.kind === 'ready') this.#onReady(true);
+    if (frame.kind === 'ready' && !this.#isReady) this.#begin();
     // Boundary: one question at a time, and nothing before its answer, however fast it can talk.
     else if (running === null || running.isAsking || this.#isGone) this.end('it spoke out of turn');
+    // Boundary: who has not taken in what it was told, and asks for more, would fill the memory of the gateway.
+    else if (this.#ends.send.writableLength > 0) this.end('it does not listen');
     else if (frame.kind === 'ask') this.#answer(frame, running);
-    else if (frame.kind === 'log')
-      running.ears.onLog((frame.head as Partial<LogHead> | null)?.level, frame.bytes);
+    else if (frame.kind === 'log') this.#log(frame, running);
     else if (frame.kind === 'done') this.#conclude(frame, running);
     else this.end('it said what makes no sense');
   }
 
-  #conclude({ head: raw, bytes }: Frame, { fuel }: Running): void {
-    const head = readDoneHead(raw, fuel);
-    if (head === null) this.end('it said what makes no sense');
+  #begin(): void {
+    this.#isReady = true;
+    this.#onReady(true);
+  }
+
+  #log({ head, bytes }: Frame, running: Running): void {
+    running.logBytesLeft -= bytes.length + LOG_LINE_BYTES;
+    // Boundary: the engine keeps the quota by itself; one that does not is no longer ours.
+    if (running.logBytesLeft < 0) this.end('it said more than it may');
+    else running.ears.onLog((head as Partial<LogHead> | null)?.level, bytes);
+  }
+
+  #conclude({ head: raw, bytes }: Frame, { limits }: Running): void {
+    const head = readDoneHead(raw, limits);
+    // Boundary: no output is longer than the engine would let it be.
+    if (head === null || bytes.length > limits.outputBytes) this.end('it said what makes no sense');
     else this.#finish({ kind: 'done', head, bytes });
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
+    // Boundary: the name is written down before it is looked up.
+    if (!ASKED.has((head as Partial<AskHead> | null)?.name)) {
+      this.end('it said what makes no sense');
+      return;
+    }
     running.isAsking = true;
     running.ears.onAsk({ head: head as AskHead, bytes }).then(
       (reply) => {

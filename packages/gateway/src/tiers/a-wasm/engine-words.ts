@@ -28,6 +28,11 @@ export type CallHead = {
   readonly config: Readonly<Record<string, string>>;
 };
 
+/** The longest texts of one question: more than any capability takes, so that nothing longer is copied or looked at. */
+export const MOST_ASK_BYTES = 8 * 1024 * 1024;
+/** What a line of the log counts beside its text: about what the gateway puts around it. */
+export const LOG_LINE_BYTES = 10;
+
 /** What a guest asks of the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
 export type AskHead = {
   readonly name: AbiName;

@@ -35,12 +35,14 @@ export function frameLength(start: Buffer): number | null {
 }
 
 /** Reads a whole frame; null where it makes no sense. */
-export function parseFrame(frame: Buffer): Frame | null {
+export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINITY): Frame | null {
   if (frame.length < LENGTH_BYTES + BEFORE_HEAD) return null;
   const kind = KINDS.get(frame[LENGTH_BYTES] ?? 0);
   const start = LENGTH_BYTES + BEFORE_HEAD;
-  const end = start + frame.readUInt32LE(LENGTH_BYTES + 1);
-  if (kind === undefined || end > frame.length) return null;
+  const headBytes = frame.readUInt32LE(LENGTH_BYTES + 1);
+  const end = start + headBytes;
+  // Boundary: JSON takes many times its length in memory, and the time of everybody while it is read.
+  if (kind === undefined || end > frame.length || headBytes > mostHeadBytes) return null;
   try {
     const head: unknown = JSON.parse(frame.toString('utf8', start, end));
     return { kind, head, bytes: frame.subarray(end) };
@@ -51,12 +53,15 @@ export function parseFrame(frame: Buffer): Frame | null {
 
 /** Puts frames together from the pieces in which they come, and never keeps more than one that is too long. */
 export class FrameReader {
-  readonly #mostBytes: number;
+  /** The longest frame that may come now. */
+  mostBytes: number;
+  readonly #mostHeadBytes: number;
   #pieces: Buffer[] = [];
   #length = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(mostBytes: number, mostHeadBytes: number) {
+    this.mostBytes = mostBytes;
+    this.#mostHeadBytes = mostHeadBytes;
   }
 
   /** The frames that a piece completes; null once something makes no sense, and from then on. */
@@ -68,9 +73,9 @@ export class FrameReader {
       if (this.#length < LENGTH_BYTES) return frames;
       const wanted = frameLength(this.#front(LENGTH_BYTES)) ?? 0;
       // Boundary: who announces more than may come is not waited for.
-      if (wanted > this.#mostBytes) return null;
+      if (wanted > this.mostBytes) return null;
       if (this.#length < wanted) return frames;
-      const frame = parseFrame(this.#take(wanted));
+      const frame = parseFrame(this.#take(wanted), this.#mostHeadBytes);
       if (frame === null) return null;
       frames.push(frame);
     }

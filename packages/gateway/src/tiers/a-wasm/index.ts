@@ -107,8 +107,10 @@ class WasmRun {
     ties.signal.addEventListener('abort', onAbort, { once: true });
     if (ties.signal.aborted) onAbort();
     try {
-      engine = await orAborted(pool.take(), stop.signal, (late) => pool.giveBack(late));
-      if (engine === null) return this.#result(this.#stoppedEnding());
+      engine = await orAborted(pool.take(this.#job.checked.call.tenant), stop.signal, (late) =>
+        pool.giveBack(late),
+      );
+      if (engine === null || stop.signal.aborted) return this.#result(this.#stoppedEnding());
       return this.#concluded(await this.#runIn(engine, bytes, stop.signal), engine);
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;

@@ -3,12 +3,14 @@ import { CodedError } from '../../core/coded-error.ts';
 import { type TierRow, TRIAL_ROW } from '../process/inspect.ts';
 import type { EnginePool } from './engine-pool.ts';
 
+/** Its engine runs nothing. */
+const NOBODY = '';
 const FIX =
   'Look at the rows of tier C and B: engines run in the jail of one or under the limits of the other.';
 
 export async function inspectEngines(pool: EnginePool): Promise<TierRow> {
   try {
-    const engine = await pool.take();
+    const engine = await pool.take(NOBODY);
     const { tier } = engine.isolation;
     pool.giveBack(engine);
     const where = tier === 'c' ? 'in the jail of tier C' : 'under the limits of tier B';

@@ -8,7 +8,7 @@ import { parsePrefix, type StoragePrefix } from '../../storage/key.ts';
 import { Space } from '../../storage/space.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commands } from '../process/open.ts';
-import { makeScratch } from '../process/scratch.ts';
+import type { Scratch, Scratches } from '../process/scratch.ts';
 import type { Tier } from '../tier.ts';
 import { EnginePool } from './engine-pool.ts';
 import { ENGINE_FILE } from './engine-terms.ts';
@@ -27,6 +27,7 @@ export type OpenWasmOptions = {
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
+  readonly scratches: Scratches;
 };
 
 export type OpenedWasm = {
@@ -36,18 +37,20 @@ export type OpenedWasm = {
 };
 
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
-  const { clock, random, store, lookup, commands, secret } = options;
+  const { clock, random, store, lookup, commands, secret, scratches } = options;
   const channels = new Channels();
   let engines = 0;
+  let node: Scratch | null = null;
   const pool = new EnginePool({
     size: Math.max(2, availableParallelism()),
-    start: () => {
+    start: async () => {
       engines += 1;
       const id = `engine-${engines}`;
+      node ??= scratches.program(options.node);
       return startEngine({
-        node: options.node,
+        node: node.path,
         memoryBytes: options.memoryBytes,
-        makeWorkspace: () => makeScratch('palisade-engine-', ENGINE_FILE, options.engines),
+        makeWorkspace: () => scratches.file(ENGINE_FILE, options.engines),
         hold: (tier, terms) => commands.tiers[tier].hold(`${id}-${tier}`, terms),
       });
     },
@@ -61,6 +64,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
   const close = async () => {
     channels.close();
     await pool.close();
+    node?.remove();
   };
   return { tier, pool, close };
 }

@@ -40,7 +40,8 @@ export class Recorder {
 
   #note(question: Question, { result, bytes = new Uint8Array(0) }: Reply): void {
     if (question.head.name === NEVER_KEPT && bytes.length > 0) this.#unrecorded = 'it read a secret';
-    this.#bytes += EXCHANGE_BYTES + bytes.length;
+    const name = String(question.head.name);
+    this.#bytes += EXCHANGE_BYTES + name.length + bytes.length;
     // Boundary: a guest that asks for nothing again and again does not fill the memory of the gateway either.
     if (this.#bytes > MOST_BYTES) this.#unrecorded ??= 'too large';
     if (this.#unrecorded !== null) {
@@ -48,7 +49,7 @@ export class Recorder {
       return;
     }
     this.#exchanges.push({
-      name: String(question.head.name),
+      name,
       asked: askedDigest(question),
       result,
       bytes: Buffer.from(bytes).toString('base64'),

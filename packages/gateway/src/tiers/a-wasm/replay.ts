@@ -55,7 +55,7 @@ export async function replay(
     next += 1;
     return { result: expected.result, bytes: Buffer.from(expected.bytes, 'base64') };
   };
-  const engine = await pool.take();
+  const engine = await pool.take(head.owner);
   const onAbort = () => engine.end('nobody waits for it');
   signal.addEventListener('abort', onAbort, { once: true });
   try {

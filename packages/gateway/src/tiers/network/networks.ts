@@ -15,7 +15,7 @@ import type { ProxyFacts } from '../../egress/proxy/ledger.ts';
 import { type Proxy as EgressProxy, openProxy, type ProxyOptions } from '../../egress/proxy/proxy.ts';
 import type { Own } from '../../egress/resolve.ts';
 import { parseRule } from '../../egress/rule.ts';
-import type { BoundSecret } from '../../egress/secrets.ts';
+import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
 import { newAuthority } from '../../egress/tls/certificate.ts';
 import { newInterceptor } from '../../egress/tls/interceptor.ts';
 import { hasNetwork, type NetworkPlan } from './plan.ts';
@@ -111,7 +111,8 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
     list: () => watch.list,
     resolve: { lookup, own: options.own(), lookupMs: LOOKUP_MS },
     credential: token,
-    limits: { bytes: egressBytes, wholeMs: terms.limits.wallMs },
+    // One limit for both ways; either may use it up.
+    limits: { bytes: egressBytes, bytesIn: egressBytes, bytesOut: egressBytes, wholeMs: terms.limits.wallMs },
     clock,
     secrets: secrets.map(({ bound }) => bound),
     ...(options.trust === undefined ? {} : { trust: options.trust }),
@@ -158,9 +159,12 @@ class Watch {
     this.list = narrowList(judged, this.#hosts);
   }
 
+  /** Also for a run that begins once more, because its first sandbox was gone. */
   begin(proxy: EgressProxy): void {
+    clearInterval(this.#timer);
     this.#timer = setInterval(() => this.#look(proxy), this.#options.lookEveryMs);
     this.#timer.unref();
+    this.#look(proxy);
   }
 
   end(): void {
@@ -170,11 +174,20 @@ class Watch {
 
   #look(proxy: EgressProxy): void {
     const hosts = this.#options.hosts();
-    if (!this.#wish.mayGoOn()) this.end();
+    if (!this.#mayGoOn()) this.end();
     else if (hosts === this.#hosts) return;
     else this.list = narrowList(this.#judged, hosts);
     this.#hosts = hosts;
     proxy.recheck();
+  }
+
+  #mayGoOn(): boolean {
+    try {
+      return this.#wish.mayGoOn();
+    } catch {
+      // Boundary: where nobody can tell what the policies say, they do not say yes; and no look ends the gateway.
+      return false;
+    }
   }
 }
 
@@ -195,6 +208,9 @@ async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name
       `Cannot grant secret "${name}": the vault has none of that name for this run, expected one`,
     );
   }
+  // Boundary: whoever filled the vault did not know that the value would be a part of a header.
+  const problem = problemWithSecret(value);
+  if (problem !== null) throw new CodedError('config/invalid', `Cannot grant secret "${name}": ${problem}`);
   const placeholder = `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
   return { variable, bound: { name, placeholder, value, isFor } };
 }

@@ -24,8 +24,8 @@ export type NetworkPlan = {
 const MOST_LISTENERS = 64;
 const PROXY_ADDRESS = '127.0.0.1';
 const FIRST_PROXY_PORT = 3128;
-/** Names have addresses from 127.0.1.1 on. */
-const NAME_NETWORK = '127.0.1';
+/** What names can lead to. */
+const NAME_ADDRESSES = Array.from({ length: 254 }, (_, index) => `127.0.1.${index + 1}`);
 const HTTP_PORT = 80;
 const LOOPBACK = /^127\.|^::1$/;
 
@@ -75,11 +75,13 @@ function placesOf(rules: readonly Rule[], takesNames: boolean): readonly DoorPla
       if (address !== null && LOOPBACK.test(address)) put(loopback, address, rule);
     }
   }
-  const ofNames = [...named].slice(0, takesNames ? MOST_LISTENERS : 0).map(([name, own], index) => ({
-    address: `${NAME_NETWORK}.${index + 1}`,
-    name,
-    doors: doorsOf({ kind: 'name', name }, own),
-  }));
+  // An address that the list names has doors of its own.
+  const free = NAME_ADDRESSES.filter((address) => !loopback.has(address));
+  const names = takesNames ? [...named] : [];
+  const ofNames = free.flatMap((address, index) => {
+    const [name, own = []] = names[index] ?? [];
+    return name === undefined ? [] : [{ address, name, doors: doorsOf({ kind: 'name', name }, own) }];
+  });
   const ofAddresses = [...loopback].flatMap(([address, own]) => {
     const host = parseHost(address);
     return host.ok ? [{ address, name: null, doors: doorsOf(host.value, own) }] : [];

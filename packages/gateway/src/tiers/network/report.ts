@@ -1,5 +1,3 @@
-import { canonicalize } from '@palisade/sdk';
-import { digestBytes } from '../../core/digest.ts';
 import type { Json } from '../../core/json.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { DecisionRecord, ProxyFacts } from '../../egress/proxy/ledger.ts';
@@ -34,8 +32,6 @@ export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyF
     isolation: {
       ...{ egress, network: 'listed hosts' },
       ...prefixed({ connections, requests, denied, cut, bytesIn, bytesOut }),
-      // The journal has what this is the digest of.
-      egressRecord: digestBytes(canonicalize(record)),
     },
     record,
     bytes: bytesIn + bytesOut,
@@ -48,7 +44,8 @@ function decisionOf(decision: DecisionRecord): Json {
 }
 
 function cut(value: DecisionRecord[keyof DecisionRecord]): Json {
-  if (typeof value === 'string') return value.slice(0, MOST_CHARS);
+  // Boundary: half a character has no bytes, so a record that was cut in the middle of one could not be signed.
+  if (typeof value === 'string') return value.slice(0, MOST_CHARS).replace(/\p{Surrogate}/gu, '?');
   return Array.isArray(value) ? [...value] : (value as Json);
 }
 

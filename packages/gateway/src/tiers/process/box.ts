@@ -134,12 +134,15 @@ export function runInBox(
   const { network } = plan;
   if (network === null) begin();
   else
-    void child.servers.then((servers) => {
-      // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
-      if (servers === null) return;
-      serve(network, servers);
-      begin();
-    });
+    child.servers
+      .then((servers) => {
+        // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
+        if (servers === null) return;
+        serve(network, servers);
+        begin();
+      })
+      // Nobody else would notice that it never began.
+      .catch(() => child.kill());
   return ended;
 }
 

@@ -1,25 +1,105 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+/**
+ * Directories that a gateway makes for what it starts, outside of its state directory: the user of commands, another one
+ * where the gateway is root, has to walk to them. Each has the name of its gateway, so that the next one of the same state
+ * directory can remove what a gateway that was killed has left.
+ */
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
+import { type GroupNames, groupNames, type Owner } from '../cgroup/group-name.ts';
+import { isInReachOfAll } from './machine.ts';
 
 export type Scratch = { readonly path: string; readonly remove: () => void };
 
-/** A new directory with one file in it, a copy of the first of these that is there. */
-export function makeScratch(prefix: string, name: string, sources: readonly string[]): Scratch {
-  const path = mkdtempSync(join(tmpdir(), prefix));
-  const remove = () => rmSync(path, { recursive: true, force: true });
-  for (const source of sources) {
-    try {
-      copyFileSync(source, join(path, name));
-      return { path, remove };
-    } catch {
-      // The next one, then.
+export type ScratchOptions = {
+  /** Tells the directories of this state directory and process from those of others. */
+  readonly owner: Owner;
+  readonly isGone: (process: string) => boolean;
+};
+
+/** Not /tmp, of which a jail has its own. */
+const PROGRAMS_IN = '/var/tmp';
+const ALL_ENTER = 0o711;
+const ALL_EXECUTE = 0o755;
+
+export class Scratches {
+  readonly #options: ScratchOptions;
+  readonly #names: GroupNames;
+
+  constructor(options: ScratchOptions) {
+    this.#options = options;
+    this.#names = groupNames('palisade', options.owner);
+  }
+
+  /** A new directory with one file in it, a copy of the first of these that is there. */
+  file(name: string, sources: readonly string[]): Scratch {
+    const scratch = this.#make(tmpdir());
+    for (const source of sources) {
+      try {
+        copyFileSync(source, join(scratch.path, name));
+        return scratch;
+      } catch {
+        // The next one, then.
+      }
+    }
+    scratch.remove();
+    throw new CodedError(
+      'tier/unenforceable',
+      `Cannot find "${name}": it is not built, expected it beside the gateway`,
+    );
+  }
+
+  /** A program that every user can execute: itself, or a copy where it lies in a place of its owner's. */
+  program(path: string): Scratch {
+    if (!path.startsWith(`${tmpdir()}/`) && isInReachOfAll(path)) return { path, remove: () => undefined };
+    const scratch = this.#make(PROGRAMS_IN);
+    const directory = join(scratch.path, 'bin');
+    mkdirSync(directory);
+    const copy = join(directory, 'program');
+    copyFileSync(path, copy);
+    chmodSync(scratch.path, ALL_ENTER);
+    chmodSync(directory, ALL_ENTER);
+    chmodSync(copy, ALL_EXECUTE);
+    return { path: copy, remove: scratch.remove };
+  }
+
+  /** Removes what gateways of this state directory have left that are gone. */
+  sweep(): void {
+    for (const parent of new Set([tmpdir(), PROGRAMS_IN])) {
+      for (const name of namesIn(parent)) {
+        const process = this.#names.processOf(name);
+        // Boundary: who makes a directory of such a name in a place that all can write to has it removed by nobody else.
+        if (process !== null && isOwn(join(parent, name)) && this.#options.isGone(process)) {
+          remove(join(parent, name));
+        }
+      }
     }
   }
-  remove();
-  throw new CodedError(
-    'tier/unenforceable',
-    `Cannot find "${name}": it is not built, expected it beside the gateway`,
-  );
+
+  #make(parent: string): Scratch {
+    const path = mkdtempSync(join(parent, `${this.#names.nameOf('scratch')}-`));
+    return { path, remove: () => remove(path) };
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function isOwn(path: string): boolean {
+  try {
+    const stats = statSync(path);
+    return stats.isDirectory() && stats.uid === process.geteuid?.();
+  } catch {
+    return false;
+  }
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
 }

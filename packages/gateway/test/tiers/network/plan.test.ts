@@ -66,6 +66,17 @@ describe('doors', () => {
     ]);
   });
 
+  test('of names stand at no address that the list names itself', () => {
+    expect(doorsFor(['a.test:443', 'b.test:443', '127.0.1.1:443', '127.0.1.3:80'])).toEqual([
+      '127.0.0.1:3128 proxy',
+      '127.0.1.1:443 127.0.1.1:443',
+      '127.0.1.3:80 127.0.1.3:80 http',
+      '127.0.1.2:443 a.test:443',
+      '127.0.1.4:443 b.test:443',
+    ]);
+    expect(namesFor(['a.test:443', '127.0.1.1:443'])).toEqual(['127.0.1.2 a.test']);
+  });
+
   test('leave the proxy a port of its own', () => {
     expect(doorsFor(['127.0.0.1:3128', '127.0.0.1:3129'])[0]).toBe('127.0.0.1:3130 proxy');
   });

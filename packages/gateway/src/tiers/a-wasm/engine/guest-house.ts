@@ -20,6 +20,8 @@ const KEPT_BYTES = 256 * 1024 * 1024;
 export type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
 
 const NO_BYTES = new Uint8Array(0);
+/** Names of a module stand in messages, and may be as long as it likes. */
+const MOST_MESSAGE_CHARS = 2_000;
 
 /** Modules and the places of their guests. Each call has a guest of its own, on a place that only its owner uses. */
 export class GuestHouse {
@@ -57,7 +59,7 @@ export class GuestHouse {
       if (!(error instanceof WasmError)) throw error;
       const { code, message, detail, usage } = error;
       const used = usage ?? { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
-      const told = { code, message, ...(detail === undefined ? {} : { detail }) };
+      const told = { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
       return { head: { ending: 'trapped', ...told, ...used, isLogCut: context.isLogCut }, bytes: NO_BYTES };
     }
   }
@@ -98,4 +100,8 @@ export class GuestHouse {
     pool.close();
     return true;
   }
+}
+
+function cut(text: string): string {
+  return text.slice(0, MOST_MESSAGE_CHARS);
 }

@@ -9,14 +9,12 @@ import {
   CAPABILITY_KINDS,
   type CapabilityKind,
 } from '../abi.table.ts';
-import type { AnswerHead } from '../engine-words.ts';
+import { type AnswerHead, LOG_LINE_BYTES, MOST_ASK_BYTES } from '../engine-words.ts';
 import { type CallContext, randomOf } from './call-context.ts';
 import type { Channel } from './channel.ts';
 
 const BYTES_PER_FUEL = 8;
 const NO_BYTES = new Uint8Array(0);
-/** What a line of the log counts beside its text: about what the gateway puts around it. */
-const LINE_BYTES = 10;
 const KINDS = Object.entries(CAPABILITY_KINDS) as readonly [
   CapabilityKind,
   (typeof CAPABILITY_KINDS)[CapabilityKind],
@@ -56,6 +54,12 @@ function asking({ name, params }: AbiFunction, channel: Channel): Run {
     isLength: params[index - 1] !== undefined && `${params[index - 1]?.[0]}Length` === param,
   }));
   return (guest, context, values) => {
+    const askedBytes = shape.reduce(
+      (sum, { isLength }, at) => sum + (isLength ? (values[at] ?? 0) >>> 0 : 0),
+      0,
+    );
+    // Boundary: the gateway answers everybody, and what it would refuse by its length is not carried to it.
+    if (askedBytes > MOST_ASK_BYTES) return ABI_ERRORS.tooLarge.code;
     const numbers: number[] = [];
     const texts: Uint8Array[] = [];
     shape.forEach(({ isBytes, isLength }, index) => {
@@ -100,7 +104,8 @@ const LOCAL: Readonly<Record<string, Run>> = {
     return result.length;
   },
   fail: (guest, context, [place = 0, length = 0]) => {
-    context.failure = take(guest, place, length);
+    // A report that is longer than an output may be is one without a reason.
+    context.failure = length >>> 0 > context.head.limits.outputBytes ? NO_BYTES : take(guest, place, length);
     return undefined;
   },
   clock_ms: (_guest, { head }) => head.startedMs,
@@ -123,7 +128,7 @@ const LOCAL: Readonly<Record<string, Run>> = {
 function logging(channel: Channel): Run {
   return (guest, context, [level = 0, place = 0, length = 0]) => {
     const text = take(guest, place, length);
-    const bytes = text.length + LINE_BYTES;
+    const bytes = text.length + LOG_LINE_BYTES;
     // Boundary: a flood ends at the quota, one of empty lines as well, and the record says that it was cut.
     if (bytes > context.logBytesLeft) {
       context.isLogCut = true;

@@ -1,0 +1,105 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type CallEars, EngineProcess, type Question } from '../../../src/tiers/a-wasm/engine-process.ts';
+import { FRAMES } from '../../../src/tiers/a-wasm/frames.ts';
+import { DONE, type FakeEngine, fakeEngine } from './fake-engine.ts';
+import { sampleHead } from './sample-engine.ts';
+
+const ASK = { name: 'storage_get', numbers: [30_000], lengths: [] };
+const HEAD = sampleHead();
+const CALL = { module: { key: 'module-1', bytes: new Uint8Array(8) }, head: HEAD, input: new Uint8Array(2) };
+
+function started(ears: Partial<CallEars> = {}) {
+  const fake = fakeEngine();
+  const engine = new EngineProcess(fake.ends);
+  onTestFinished(() => engine.end('the test is over'));
+  fake.say('ready', {});
+  const asked: Question[] = [];
+  const logged: Uint8Array[] = [];
+  const onAsk = async (question: Question) => {
+    asked.push(question);
+    return { result: 3, bytes: Buffer.from('abc') };
+  };
+  const onLog = (_level: unknown, text: Uint8Array) => void logged.push(text);
+  return { fake, engine, asked, logged, run: () => engine.run(CALL, { onAsk, onLog, ...ears }) };
+}
+
+/** A frame whose head has this length without being one. */
+function longHead(bytes: number): Buffer {
+  const frame = Buffer.alloc(9 + bytes, '[');
+  frame.writeUInt32LE(5 + bytes, 0);
+  frame[4] = FRAMES.ask;
+  frame.writeUInt32LE(bytes, 5);
+  return frame;
+}
+
+describe('an engine that was taken over', () => {
+  it('is heard as long as it keeps to the rules', async () => {
+    const { fake, engine, asked, logged, run } = started();
+    const end = run();
+    fake.say('log', { level: 1 }, Buffer.from('line'));
+    fake.say('ask', ASK);
+    await expect.poll(() => fake.heard.at(-1)?.kind).toBe('answer');
+    fake.say('done', DONE, Buffer.from('{}'));
+    expect(await end).toMatchObject({ kind: 'done', head: DONE });
+    expect([asked.length, logged.length, engine.isGone]).toEqual([1, 1, false]);
+  });
+
+  it.each<[string, (fake: FakeEngine) => void, string]>([
+    ['says that it is ready again', (fake) => fake.say('ready', {}), 'makes no sense'],
+    ['says what only the gateway says', (fake) => fake.say('call', HEAD), 'makes no sense'],
+    ['sends a head that is longer than any', (fake) => fake.sayBytes(longHead(65_537)), 'makes no sense'],
+    ['announces gigabytes', (fake) => fake.sayBytes(Buffer.from([255, 255, 255, 255, 4])), 'makes no sense'],
+    ['asks for what nobody does', (fake) => fake.say('ask', { ...ASK, name: '\ud800' }), 'makes no sense'],
+    ['asks for what the gateway is not asked', (fake) => fake.say('ask', { ...ASK, name: 'log' }), 'sense'],
+    ['asks without a head', (fake) => fake.say('ask', null), 'makes no sense'],
+    ['ends with more than an output', (fake) => fake.say('done', DONE, Buffer.alloc(1_048_577)), 'sense'],
+    ['used more fuel than it had', (fake) => fake.say('done', { ...DONE, fuelUsed: 1e12 }), 'makes no sense'],
+    [
+      'used more memory than it had',
+      (fake) => fake.say('done', { ...DONE, peakMemoryBytes: HEAD.limits.memoryBytes + 1 }),
+      'makes no sense',
+    ],
+    ['logs more than it may', (fake) => fake.say('log', { level: 1 }, Buffer.alloc(10_001)), 'more than it'],
+  ])('and %s is ended, and the call with it', async (_name, misbehave, why) => {
+    const { fake, engine, asked, run } = started();
+    const end = run();
+    misbehave(fake);
+    expect(await end).toMatchObject({ kind: 'gone', why: expect.stringContaining(why) });
+    expect([engine.isGone, fake.isKilled(), asked.length]).toEqual([true, true, 0]);
+  });
+
+  it('and floods the log with empty lines is ended at the quota', async () => {
+    const { fake, logged, run } = started();
+    const end = run();
+    for (let line = 0; line <= HEAD.limits.logBytes / 10; line += 1) fake.say('log', { level: 1 });
+    expect(await end).toMatchObject({ kind: 'gone' });
+    expect(logged.length).toBe(HEAD.limits.logBytes / 10);
+  });
+
+  it('and asks on without taking in an answer is ended before a second one waits for it', async () => {
+    const { fake, asked, run } = started();
+    const end = run();
+    fake.stopListening();
+    fake.say('ask', ASK);
+    await expect.poll(() => fake.ends.send.writableLength).toBeGreaterThan(0);
+    fake.say('ask', ASK);
+    expect(await end).toMatchObject({ kind: 'gone', why: 'it does not listen' });
+    expect(asked.length).toBe(1);
+  });
+
+  it('and ends a call that it did not take in is not given another', async () => {
+    const { fake, engine, run } = started();
+    fake.stopListening();
+    const end = run();
+    fake.say('done', DONE, Buffer.from('{}'));
+    expect(await end).toMatchObject({ kind: 'gone', why: 'it does not listen' });
+    expect(engine.isGone).toBe(true);
+  });
+
+  it('and speaks when nobody asked it is ended', async () => {
+    const { fake, engine } = started();
+    expect(await engine.ready).toBe(true);
+    fake.say('done', DONE, Buffer.from('{}'));
+    await expect.poll(() => engine.isGone).toBe(true);
+  });
+});
