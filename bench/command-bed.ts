@@ -67,7 +67,12 @@ function networks(): CommandKit['networks'] {
   const hosts = parseAllowList(['*.example.com', 'example.com']);
   const list = hosts.ok ? hosts.list : NOWHERE;
   return openNetworks({
-    ...{ clock, random: { bytes: randomBytes }, lookup: async () => [], systemCertificates: () => '' },
+    ...{
+      clock,
+      random: { bytes: randomBytes },
+      newLookup: () => async () => [],
+      systemCertificates: () => '',
+    },
     own: () => ({ addresses: [], ports: new Set() }),
     hosts: () => list,
     refresh: async () => undefined,
@@ -136,7 +141,7 @@ export async function capture(bed: Bed, tier: CommandTier, command: Command): Pr
   const held = holdWorkspace(bed.workspace);
   const { box, plan } = await openBox(bed.cold, tier, { id: 'bench', terms, held, pass: SAMPLE_PASS });
   try {
-    return await runInBox(box, { plan, terms, serve: () => undefined }, { signal: never(), clock });
+    return await runInBox(box, { plan, terms, serve: async () => undefined }, { signal: never(), clock });
   } finally {
     held.close();
     await box.close();

@@ -9,7 +9,7 @@ import { moduleTool } from '../fixtures/modules/tool.ts';
 const [DENIED, INVALID, UNAVAILABLE] = [-1, -6, -7];
 const METADATA = '169.254.169.254';
 
-/** GRANTED and HIDDEN stand for the host and port that was granted, and for one that was not; PORT for the first's. */
+/** GRANTED and HIDDEN stand for the host and port that was granted, and for one that was not; PORT and OTHER for their ports. */
 const DIRECT: Readonly<Record<string, readonly [head: object, code: number]>> = {
   'another port of the host': [{ url: 'http://HIDDEN/' }, DENIED],
   'the host on its usual port': [{ url: 'http://127.0.0.1/' }, DENIED],
@@ -22,9 +22,12 @@ const DIRECT: Readonly<Record<string, readonly [head: object, code: number]>> = 
   'a host behind a fragment': [{ url: 'http://GRANTED#@HIDDEN/' }, INVALID],
   'a host behind a blank': [{ url: 'http://GRANTED @HIDDEN/' }, INVALID],
   'a host behind a line break': [{ url: 'http://GRANTED\r\nHost: HIDDEN/' }, INVALID],
-  'the same address as one number': [{ url: 'http://2130706433:PORT/' }, INVALID],
-  'the same address in hexadecimal': [{ url: 'http://0x7f.1:PORT/' }, INVALID],
-  'the same address inside of a longer one': [{ url: 'http://[::ffff:127.0.0.1]:PORT/' }, DENIED],
+  'another port of the host, as one number': [{ url: 'http://2130706433:OTHER/' }, DENIED],
+  'another port of the host, in hexadecimal': [{ url: 'http://0x7f.1:OTHER/' }, DENIED],
+  'another port of the host, inside of a longer address': [
+    { url: 'http://[::ffff:127.0.0.1]:OTHER/' },
+    DENIED,
+  ],
   'another address of the machine': [{ url: 'http://127.0.0.2:PORT/' }, DENIED],
   'the address of nothing': [{ url: 'http://0.0.0.0:PORT/' }, DENIED],
   'the metadata service': [{ url: `http://${METADATA}/latest/meta-data/` }, DENIED],
@@ -48,7 +51,7 @@ const REDIRECTS: Readonly<Record<string, readonly [location: string, code: numbe
   'to the metadata service of another provider': ['http://100.100.100.200/', DENIED],
   'to another port': ['http://HIDDEN/', DENIED],
   'to another name': ['http://evil.test/', DENIED],
-  'to the same address as one number': ['http://2130706433:PORT/', UNAVAILABLE],
+  'to another port as one number': ['http://2130706433:OTHER/', DENIED],
   'to a user name that looks like the host': ['http://GRANTED@HIDDEN/', UNAVAILABLE],
   'to a place without a scheme': ['//HIDDEN/', DENIED],
   'to a file': ['file:///etc/passwd', DENIED],
@@ -66,7 +69,8 @@ function filled(text: string): string {
   return text
     .replaceAll('GRANTED', granted?.at ?? '')
     .replaceAll('HIDDEN', hidden?.at ?? '')
-    .replaceAll('PORT', String(granted?.port));
+    .replaceAll('PORT', String(granted?.port))
+    .replaceAll('OTHER', String(hidden?.port));
 }
 
 const asks =

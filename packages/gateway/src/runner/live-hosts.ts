@@ -7,8 +7,6 @@ import { allowListOf } from './settings-of.ts';
 export type LiveHostsOptions = {
   /** Where the configuration is, or would be. */
   readonly path: string;
-  /** It was named, so that without the file nothing is known of what the operator wants. */
-  readonly mustExist: boolean;
   /** The text that the list was read from; null: there was no file. */
   readonly text: string | null;
   readonly list: AllowList;
@@ -22,15 +20,15 @@ const UNREADABLE = '\0';
  * the next look; one that cannot be read, or is wrong, allows nothing until it is mended.
  */
 export class LiveHosts {
-  readonly #options: LiveHostsOptions;
+  readonly #path: string;
   #text: string | null;
   #list: AllowList;
   #loading: Promise<void> = Promise.resolve();
 
-  constructor(options: LiveHostsOptions) {
-    this.#options = options;
-    this.#text = options.text;
-    this.#list = options.list;
+  constructor({ path, text, list }: LiveHostsOptions) {
+    this.#path = path;
+    this.#text = text;
+    this.#list = list;
   }
 
   /** The list as it was read last; where the file has changed since, the next look has what it says. */
@@ -52,8 +50,7 @@ export class LiveHosts {
 
   #read(): ConfigFile | typeof UNREADABLE | null {
     try {
-      const file = readConfigFile(this.#options.path);
-      return file === null && this.#options.mustExist ? UNREADABLE : file;
+      return readConfigFile(this.#path);
     } catch {
       return UNREADABLE;
     }

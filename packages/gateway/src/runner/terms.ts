@@ -180,7 +180,15 @@ function networkOf(
   if (egress !== 'strict') return { egressHosts: [], secrets: [] };
   demandGranted(secrets, settings.secrets, env);
   // What the caller names narrows and no more: a request has to be allowed by the operator's list as well.
-  return { egressHosts: egressHosts ?? settings.egressHosts.entries, secrets };
+  const entries = egressHosts ?? settings.egressHosts.entries;
+  if (secrets.length > 0 && entries.every((entry) => entry.startsWith('!'))) {
+    throw new RunnerProblem(
+      'runner/egress-denied',
+      'Cannot run the command: it asks for secrets and can reach no host, expected hosts to use them with',
+      'Leave the secrets out, or have the operator add their hosts to `process.egress_hosts`.',
+    );
+  }
+  return { egressHosts: entries, secrets };
 }
 
 function demandListed(hosts: readonly string[], egressHosts: AllowList): void {

@@ -5,6 +5,7 @@ import { CONFIG_FILE } from '../config/load.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
 import type { Lookup } from '../egress/look-up.ts';
+import { LookupTurns } from '../egress/lookup-turns.ts';
 import { systemLookup } from '../egress/system.ts';
 import { LiveHosts } from '../runner/live-hosts.ts';
 import { allowListOf, settingsOf } from '../runner/settings-of.ts';
@@ -51,9 +52,13 @@ export type OpenedTiers = {
   readonly close: () => Promise<void>;
 };
 
+/** The system has four threads for lookups and files together; some are left for the files. */
+const LOOKUPS_AT_ONCE = 3;
+
 export function openTiers(options: OpenTiersOptions): OpenedTiers {
   const { config, store, clock, random, version, presence, launchers, house, node } = options;
   const { isLasting = false, lookup = systemLookup, vault } = options;
+  const turns = new LookupTurns(lookup, LOOKUPS_AT_ONCE);
   const commands = openCommands({
     clock,
     launchers,
@@ -62,7 +67,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     isGone: (process) => presence.isGone(process),
     limits: settingsOf(config, null).defaults,
     warm: isLasting ? config.process.warm : 0,
-    networks: networksFor(options, lookup),
+    networks: networksFor(options, turns),
   });
   // Nobody waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
@@ -73,7 +78,15 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   scratches.sweep();
   const wasm = openWasm({
     scratches,
-    ...{ clock, random, store, lookup, commands, node, engines: options.engineFiles },
+    ...{
+      clock,
+      random,
+      store,
+      commands,
+      newLookup: () => turns.forRun(),
+      node,
+      engines: options.engineFiles,
+    },
     memoryBytes: config.ceilings.memoryBytes,
     secret: (name, who) => secretOf(vault, name, who),
   });
@@ -98,14 +111,20 @@ async function secretOf(
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
 }
 
-function networksFor(options: OpenTiersOptions, lookup: Lookup): Networks {
-  const { config, stateDir, configPath, clock, random } = options;
+function networksFor(options: OpenTiersOptions, turns: LookupTurns): Networks {
+  const { config, stateDir, configPath: path = join(stateDir, CONFIG_FILE), clock, random } = options;
   const { trustedCertificates = '', vault } = options;
   const list = allowListOf(config.process.egressHosts);
-  const path = configPath ?? join(stateDir, CONFIG_FILE);
-  const text = config.file?.text ?? null;
-  const hosts = new LiveHosts({ path, mustExist: configPath !== undefined, text, list });
+  const hosts = new LiveHosts({ path, text: config.file?.text ?? null, list });
   const vaultSecret: NetworkOptions['vaultSecret'] = (name, { id, ...rest }) =>
     secretOf(vault, name, { ...rest, call: id, skill: null });
-  return networksOf({ config, hosts, lookup, trustedCertificates, clock, random, vaultSecret });
+  return networksOf({
+    config,
+    hosts,
+    newLookup: () => turns.forRun(),
+    trustedCertificates,
+    clock,
+    random,
+    vaultSecret,
+  });
 }

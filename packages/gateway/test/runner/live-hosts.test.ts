@@ -5,12 +5,12 @@ import { LiveHosts } from '../../src/runner/live-hosts.ts';
 import { allowListOf } from '../../src/runner/settings-of.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
-function open(first: readonly string[], mustExist = false) {
+function open(first: readonly string[]) {
   const path = join(tempDir(), 'palisade.toml');
   const write = (text: string) => writeFileSync(path, text);
   const text = `[process]\negress_hosts = ${JSON.stringify(first)}\n`;
   write(text);
-  const hosts = new LiveHosts({ path, mustExist, text, list: allowListOf(first) });
+  const hosts = new LiveHosts({ path, text, list: allowListOf(first) });
   return { hosts, path, write, entries: () => hosts.list.entries };
 }
 
@@ -40,8 +40,8 @@ describe('the operator’s list of this moment', () => {
     await vi.waitFor(() => expect(entries()).toEqual(['c.test']));
   });
 
-  it.each([false, true])('allows nothing without the file that it was read from', async (mustExist) => {
-    const { path, entries, write } = open(['a.test'], mustExist);
+  it('allows nothing without the file that it was read from', async () => {
+    const { path, entries, write } = open(['a.test']);
     rmSync(path);
     await vi.waitFor(() => expect(entries()).toEqual([]));
     write('[process]\negress_hosts = ["c.test"]\n');

@@ -4,6 +4,7 @@ import type { Recording } from '../../core/recording.ts';
 import { findRecording, type Recorded } from '../../recordings/recordings.ts';
 import { type Bound, readNamed } from './input.ts';
 import { endingOf, recordOf } from './records.ts';
+import { findUnsound } from './run-bundle-form.ts';
 import type { Invocation, Opened } from './verb.ts';
 
 type Records = Awaited<ReturnType<Invocation['openRecords']>>;
@@ -58,16 +59,22 @@ export async function readBundle(
 ): Promise<RunBundle | { readonly format: null; readonly call: string }> {
   const raw: unknown = parse(path, await readNamed(invocation, path, BOUND));
   const { format, payload } = (raw ?? {}) as { readonly format?: unknown; readonly payload?: unknown };
-  if (format === BUNDLE_FORMAT) return raw as RunBundle;
+  if (format === BUNDLE_FORMAT) {
+    // Boundary: whoever wrote the file may want something else than a replay.
+    const unsound = findUnsound(raw);
+    if (unsound !== null) throw unreadable(path, `its ${unsound} is missing or wrong`);
+    return raw as RunBundle;
+  }
   if (typeof payload === 'string') return { format: null, call: claimOf({ payload }).call };
-  throw unreadable(path, 'it is neither a receipt nor an exported run');
+  throw unreadable(path, 'it is something else');
 }
 
 /** What the statement of a receipt says; whether its signature holds is for `palisade verify`. */
 export function claimOf({ payload }: RunBundle['envelope']): Claim {
-  const { predicate, subject } = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'));
+  const { predicate, subject } = statementOf(payload);
   const { call, outcome, usage, execution } = predicate ?? {};
-  const outputDigest = subject?.find?.(({ name }: { name: unknown }) => name === 'output')?.digest?.sha256;
+  const subjects = Array.isArray(subject) ? subject : [];
+  const outputDigest = subjects.find((each) => each?.name === 'output')?.digest?.sha256;
   return {
     call: String(call?.id),
     code: String(outcome?.code),
@@ -75,6 +82,15 @@ export function claimOf({ payload }: RunBundle['envelope']): Claim {
     fuel: Number(usage?.fuel),
     recording: String(execution?.isolation?.recording ?? 'no WASM tool'),
   };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each part that is taken from it is made a text or a number.
+function statementOf(payload: string): { readonly predicate?: any; readonly subject?: unknown } {
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) ?? {};
+  } catch {
+    throw new CodedError('door/wrong-usage', 'Cannot use receipt: its payload is no statement, expected one');
+  }
 }
 
 function parse(path: string, bytes: Uint8Array): unknown {
@@ -86,5 +102,8 @@ function parse(path: string, bytes: Uint8Array): unknown {
 }
 
 function unreadable(path: string, is: string): CodedError {
-  return new CodedError('door/wrong-usage', `Cannot use "${path}": ${is}, expected one of them`);
+  return new CodedError(
+    'door/wrong-usage',
+    `Cannot use "${path}": ${is}, expected a receipt or an exported run`,
+  );
 }

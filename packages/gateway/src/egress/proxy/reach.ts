@@ -10,7 +10,7 @@ import type { ProxyRun } from './run.ts';
 /** Decides on a request, finds its addresses and connects to one of them, in this order. */
 export async function reach(
   exchange: Exchange,
-  { asked, method }: ProxyRequest,
+  { kind, asked, method }: ProxyRequest,
   run: ProxyRun,
 ): Promise<Read<Dialled>> {
   const list = run.list();
@@ -31,6 +31,7 @@ export async function reach(
     port: asked.port,
     connectMs: run.limits.connectMs,
     signal: exchange.signal,
+    isForRelay: kind === 'tunnel',
     judge: (address) => denyNow(run, asked, address),
   });
 }

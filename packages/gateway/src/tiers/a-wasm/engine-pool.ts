@@ -18,6 +18,8 @@ export type Census = {
 
 type Waiting = {
   readonly owner: string;
+  /** How many who came later were served before it. */
+  passed: number;
   readonly take: (engine: EngineProcess) => void;
   readonly give: (error: unknown) => void;
 };
@@ -26,13 +28,18 @@ type Waiting = {
 const MOST_CALLS = 100_000;
 const MOST_MODULE_BYTES = 128 * 1024 * 1024;
 const OF_ANOTHER = 'it is of another tenant';
+/** For an engine that was started to say so. */
+const BEGIN_MS = 20_000;
 /** Calls that wait for an engine at once. */
 const MOST_WAITING = 4_096;
+/** So many may overtake the one who waits longest: a new engine costs about what that many calls in an old one do. */
+const MOST_PASSED = 32;
 
 /**
- * Engines that stand ready. A call has one for itself; one that has died is replaced when the next call needs it. Who
- * waits is served in the order of coming. An engine has one owner for all of its life: a guest that took one over would
- * sit beside every later call in it, so those are of its own tenant.
+ * Engines that stand ready. A call has one for itself; one that has died is replaced when the next call needs it. An
+ * engine has one owner for all of its life: a guest that took one over would sit beside every later call in it, so those
+ * are of its own tenant. Who waits is served in the order of coming, but for this: the next call of an engine's own
+ * tenant is served before some others, since each of those costs a new engine.
  */
 export class EnginePool {
   readonly #options: PoolOptions;
@@ -74,7 +81,7 @@ export class EnginePool {
     // Boundary: who comes when thousands wait is told so, and holds nothing.
     if (this.#waiting.length >= MOST_WAITING)
       throw new CodedError('tier/not-started', `Cannot run module: ${MOST_WAITING} calls wait for an engine`);
-    return new Promise((take, give) => this.#waiting.push({ owner, take, give }));
+    return new Promise((take, give) => this.#waiting.push({ owner, passed: 0, take, give }));
   }
 
   giveBack(engine: EngineProcess): void {
@@ -101,20 +108,29 @@ export class EnginePool {
       this.#startForNext();
       return;
     }
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#idle.push(engine);
+    const next = this.#nextFor(engine);
+    if (next === null) {
+      if (this.#waiting.length === 0) this.#idle.push(engine);
+      else {
+        engine.end(OF_ANOTHER);
+        this.#startForNext();
+      }
       return;
     }
-    if (!isFor(engine, next.owner)) {
-      engine.end(OF_ANOTHER);
-      this.#startForNext();
-      return;
-    }
-    this.#waiting.shift();
     this.#busy += 1;
     engine.owner = next.owner;
     next.take(engine);
+  }
+
+  /** The first of those who wait that this engine is for; null where there is none, or somebody was passed too often. */
+  #nextFor(engine: EngineProcess): Waiting | null {
+    const [first] = this.#waiting;
+    if (first === undefined) return null;
+    const index = this.#waiting.findIndex(({ owner }) => isFor(engine, owner));
+    // Boundary: a tenant that calls and calls does not keep the others waiting for good.
+    if (index < 0 || (index > 0 && first.passed >= MOST_PASSED)) return null;
+    if (index > 0) first.passed += 1;
+    return this.#waiting.splice(index, 1)[0] ?? null;
   }
 
   /** One that stands ready for this owner; where all are of others and there is room for no more, the oldest goes. */
@@ -155,7 +171,8 @@ export class EnginePool {
       void engine.ended.then(() => this.#all.delete(engine));
       // It was closed while this one was on its way.
       if (this.#isClosed) engine.end('the gateway is closing');
-      if (await engine.ready) return engine;
+      const late = setTimeout(() => engine.end('it does not begin'), BEGIN_MS);
+      if (await engine.ready.finally(() => clearTimeout(late))) return engine;
       throw new CodedError('tier/not-started', 'Cannot run module: the engine process did not begin');
     } catch (error) {
       this.#busy -= 1;

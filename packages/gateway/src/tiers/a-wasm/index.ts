@@ -22,13 +22,15 @@ import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
 import type { CallHead } from './engine-words.ts';
 import { type GuestLog, newGuestLog } from './guest-log.ts';
 import { countOf, functionsFor, newHostCalls } from './host-calls.ts';
+import { orAborted } from './or-aborted.ts';
 import { Recorder } from './recorder.ts';
 
 export type WasmTierOptions = {
   readonly pool: EnginePool;
   readonly clock: Clock;
   readonly random: Random;
-  readonly lookup: Lookup;
+  /** The lookup of one call. */
+  readonly newLookup: () => Lookup;
   readonly own: () => Own;
   readonly channels: Channels;
   /** The space of a tenant's skill, below these prefixes. */
@@ -111,7 +113,7 @@ class WasmRun {
         pool.giveBack(late),
       );
       if (engine === null || stop.signal.aborted) return this.#result(this.#stoppedEnding());
-      return this.#concluded(await this.#runIn(engine, bytes, stop.signal), engine);
+      return this.#concluded(await this.#runIn(engine, bytes, stop), engine);
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;
       return this.#result(failed('tier/not-started', error.message));
@@ -130,26 +132,19 @@ class WasmRun {
     return digestBytes(bytes) === program.sha256 ? bytes : null;
   }
 
-  async #runIn(engine: EngineProcess, bytes: Uint8Array, signal: AbortSignal): Promise<EngineEnd> {
-    const { clock, random, lookup, own, channels, openSpace, secret } = this.#options;
+  async #runIn(engine: EngineProcess, bytes: Uint8Array, stop: AbortController): Promise<EngineEnd> {
+    const { clock, random, newLookup, own, channels, openSpace, secret } = this.#options;
     const { program } = this.#job;
+    const { signal } = stop;
     const who = this.#who();
     const { grants } = program;
-    const named = (act: 'publish' | 'receive') =>
-      grants.channels.filter((channel) => channel[act]).map(({ name }) => name);
-    const { tenant, principal, skill } = who;
-    const seat = channels.join({
-      tenant,
-      sender: { principal, skill },
-      publish: named('publish'),
-      receive: named('receive'),
-    });
+    const seat = joinChannels(channels, who, grants.channels);
     const spaces = grants.storage.map((each) => openSpace(who, each));
     // Boundary: each request has what the others of the call have left.
     const bytesLeft = () => this.#job.limits.egressBytes - this.#egressBytes;
     const onAsk = newHostCalls(grants, {
       http: {
-        ...{ signal, clock, random, resolve: { lookup, own: own(), lookupMs: LOOKUP_MS } },
+        ...{ signal, clock, random, resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS } },
         get limits() {
           return { wireBytes: bytesLeft() };
         },
@@ -159,21 +154,35 @@ class WasmRun {
       },
       spaces,
       seat,
-      secret: (name) => secret(name, who),
+      secret: async (name) => {
+        const value = await secret(name, who);
+        const mayReveal = grants.secrets.some((each) => each.name === name && each.mayReveal);
+        if (value !== null && mayReveal) this.#recorder.giveUp('it read a secret');
+        return value;
+      },
       signal,
       onDenied: () => {
         this.#denied += 1;
       },
     });
+    let answering: Promise<unknown> = Promise.resolve();
+    const answer = this.#recorder.around(onAsk);
     try {
       const call = this.#call(bytes);
       const end = await engine.run(call, {
-        onAsk: this.#recorder.around(onAsk),
+        onAsk: (question) => {
+          const answered = answer(question);
+          answering = answered.catch(() => undefined);
+          return answered;
+        },
         onLog: this.#job.log.add,
       });
       if (end.kind === 'done') this.#keep(call);
       return end;
     } finally {
+      // Boundary: what was under way when the call was ended is counted as well, and nothing is done after its receipt.
+      stop.abort();
+      await answering;
       seat?.close();
       for (const space of spaces) space.close();
     }
@@ -276,16 +285,12 @@ class WasmRun {
   }
 }
 
-/** What a promise gives, or null when the signal comes first; what comes too late is handed on. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal, late: (value: T) => void): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve(null);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then((value) => {
-      if (signal.aborted) late(value);
-      else resolve(value);
-    }, reject);
-    if (signal.aborted) onAbort();
+function joinChannels(channels: Channels, who: Who, granted: WasmProgram['grants']['channels']) {
+  const { tenant, principal, skill } = who;
+  const named = (act: 'publish' | 'receive') => granted.filter((each) => each[act]).map(({ name }) => name);
+  return channels.join({
+    ...{ tenant, sender: { principal, skill } },
+    ...{ publish: named('publish'), receive: named('receive') },
   });
 }
 

@@ -19,7 +19,8 @@ export type OpenWasmOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
-  readonly lookup: Lookup;
+  /** The lookup of one call. */
+  readonly newLookup: () => Lookup;
   readonly commands: Pick<Commands, 'tiers'>;
   readonly secret: WasmTierOptions['secret'];
   /** Where Node is, and where the engine may be, the best place first. */
@@ -37,7 +38,7 @@ export type OpenedWasm = {
 };
 
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
-  const { clock, random, store, lookup, commands, secret, scratches } = options;
+  const { clock, random, store, newLookup, commands, secret, scratches } = options;
   const channels = new Channels();
   let engines = 0;
   let node: Scratch | null = null;
@@ -56,7 +57,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
     },
   });
   const tier = wasmTier({
-    ...{ pool, clock, random, lookup, channels, secret },
+    ...{ pool, clock, random, newLookup, channels, secret },
     own: () => ownOf(undefined, []),
     openSpace: ({ tenant, skill }, { read, write }) =>
       new Space(store, { tenant, skill, grants: { read: prefixes(read), write: prefixes(write) } }),

@@ -7,8 +7,6 @@ import type { CallHead } from './engine-words.ts';
 const MOST_BYTES = 4 * 1024 * 1024;
 /** What an exchange takes beside the bytes of its answer. */
 const EXCHANGE_BYTES = 256;
-/** Its answer is a secret, which is kept nowhere. */
-const NEVER_KEPT = 'secret_read';
 
 /** Why a call cannot be run again. */
 export type Unrecorded = 'too large' | 'it read a secret';
@@ -28,6 +26,12 @@ export class Recorder {
     };
   }
 
+  /** Keeps nothing of the call, neither what was nor what will be. */
+  giveUp(why: Unrecorded): void {
+    this.#unrecorded ??= why;
+    this.#exchanges.length = 0;
+  }
+
   recordingOf(head: CallHead, input: string): Recording | Unrecorded {
     if (this.#unrecorded !== null) return this.#unrecorded;
     const { key, tool, functions, counts, limits, startedMs, seed, config } = head;
@@ -39,15 +43,11 @@ export class Recorder {
   }
 
   #note(question: Question, { result, bytes = new Uint8Array(0) }: Reply): void {
-    if (question.head.name === NEVER_KEPT && bytes.length > 0) this.#unrecorded = 'it read a secret';
     const name = String(question.head.name);
     this.#bytes += EXCHANGE_BYTES + name.length + bytes.length;
     // Boundary: a guest that asks for nothing again and again does not fill the memory of the gateway either.
-    if (this.#bytes > MOST_BYTES) this.#unrecorded ??= 'too large';
-    if (this.#unrecorded !== null) {
-      this.#exchanges.length = 0;
-      return;
-    }
+    if (this.#bytes > MOST_BYTES) this.giveUp('too large');
+    if (this.#unrecorded !== null) return;
     this.#exchanges.push({
       name,
       asked: askedDigest(question),

@@ -58,6 +58,7 @@ export async function replay(
   const engine = await pool.take(head.owner);
   const onAbort = () => engine.end('nobody waits for it');
   signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
   try {
     const call = { module: { key: recording.module, bytes: module }, head, input: Buffer.from(input) };
     const end = await engine.run(call, { onAsk, onLog: () => undefined });

@@ -19,7 +19,8 @@ export async function startEngine(options: StartEngineOptions): Promise<EngineEn
   const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
   try {
     const held = await hold('c', terms).catch((error: unknown) => {
-      if (!(error instanceof CodedError)) throw error;
+      // Boundary: only where tier C cannot be had at all; what failed once is not a reason for the weaker one.
+      if (!(error instanceof CodedError) || error.code !== 'tier/unenforceable') throw error;
       return hold('b', terms);
     });
     void held.ended.then(workspace.remove);

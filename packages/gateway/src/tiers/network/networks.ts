@@ -37,7 +37,8 @@ export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & 
 export type NetworkOptions = {
   readonly clock: Clock;
   readonly random: Random;
-  readonly lookup: Lookup;
+  /** The lookup of one run. */
+  readonly newLookup: () => Lookup;
   /** What this machine is known by, as it is now. */
   readonly own: () => Own;
   /** The operator's list of this moment. */
@@ -61,7 +62,7 @@ export type NetworkOptions = {
 export type RunNetwork = {
   readonly pass: NetworkPass;
   /** Begins to serve the run on its listeners. */
-  readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => void;
+  readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
   readonly facts: () => ProxyFacts;
   readonly close: () => void;
 };
@@ -75,6 +76,7 @@ export type NetworkWish = {
 };
 
 const LOOKUP_MS = 5_000;
+const EITHER_WAY = { bytesIn: Number.MAX_SAFE_INTEGER, bytesOut: Number.MAX_SAFE_INTEGER } as const;
 const TOKEN_BYTES = 24;
 const PLACEHOLDER_BYTES = 18;
 const SERIAL_BYTES = 16;
@@ -91,7 +93,6 @@ export function openNetworks(options: NetworkOptions): Networks {
   return {
     make: async (wish) => {
       if (!hasNetwork(wish.terms)) return null;
-      // Boundary: what was taken back before a run begins is not there for it, not for a moment.
       await options.refresh();
       return makeNetwork(options, wish);
     },
@@ -101,7 +102,7 @@ export function openNetworks(options: NetworkOptions): Networks {
 
 async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<RunNetwork> {
   const { terms, egressBytes } = wish;
-  const { random, clock, lookup } = options;
+  const { random, clock } = options;
   const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url');
   const secrets = await Promise.all(terms.secrets.map((name) => bindSecret(options, name, wish.runner)));
   const judged = listOf(terms);
@@ -109,10 +110,11 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
   const watch = new Watch(options, wish, judged);
   const proxy = openProxy({
     list: () => watch.list,
-    resolve: { lookup, own: options.own(), lookupMs: LOOKUP_MS },
+    resolve: { lookup: options.newLookup(), own: options.own(), lookupMs: LOOKUP_MS },
     credential: token,
     // One limit for both ways; either may use it up.
-    limits: { bytes: egressBytes, bytesIn: egressBytes, bytesOut: egressBytes, wholeMs: terms.limits.wallMs },
+    // A run has one number of bytes for both ways, and no other for each.
+    limits: { bytes: egressBytes, ...EITHER_WAY, wholeMs: terms.limits.wallMs },
     clock,
     secrets: secrets.map(({ bound }) => bound),
     ...(options.trust === undefined ? {} : { trust: options.trust }),
@@ -125,7 +127,9 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
     authority === null ? null : `${options.systemCertificates()}\n${authority.certificatePem}\n`;
   return {
     pass: { token, placeholders: Object.fromEntries(placeholders), trusted },
-    serve: ({ listeners }, servers) => {
+    serve: async ({ listeners }, servers) => {
+      // Boundary: what was taken back before the command begins is not there for it, not for a moment.
+      await options.refresh();
       listeners.forEach(({ door }, index) => {
         const server = servers[index];
         if (server === undefined) return;
@@ -199,7 +203,8 @@ function listOf({ egressHosts }: ProcessTerms): AllowList {
 
 async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name: string, runner: Runner) {
   const granted = secrets.get(name);
-  if (granted === undefined) throw new TypeError(`Cannot grant secret "${name}": it is not known`);
+  if (granted === undefined)
+    throw new TypeError(`Cannot grant secret "${name}": it is not known, expected one of the configuration`);
   const { variable, isFor, read } = granted;
   const value = read === null ? await vaultSecret(name, runner) : read();
   if (value === null) {

@@ -12,7 +12,7 @@ import { type NetworkOptions, type Networks, openNetworks } from './networks.ts'
 export type OpenNetworksOptions = {
   readonly config: Pick<Config, 'process' | 'secrets'>;
   readonly hosts: LiveHosts;
-  readonly lookup: Lookup;
+  readonly newLookup: () => Lookup;
   readonly clock: Clock;
   readonly random: Random;
   readonly vaultSecret: NetworkOptions['vaultSecret'];
@@ -23,9 +23,9 @@ export type OpenNetworksOptions = {
 const LOOK_EVERY_MS = 1_000;
 
 export function networksOf(options: OpenNetworksOptions): Networks {
-  const { config, hosts, lookup, clock, random, vaultSecret, trustedCertificates: more } = options;
+  const { config, hosts, newLookup, clock, random, vaultSecret, trustedCertificates: more } = options;
   return openNetworks({
-    ...{ clock, random, lookup, systemCertificates, vaultSecret },
+    ...{ clock, random, newLookup, systemCertificates, vaultSecret },
     own: () => ownOf(undefined, []),
     hosts: () => hosts.list,
     refresh: () => hosts.refresh(),

@@ -24,7 +24,7 @@ export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyF
     return { output: {}, isolation: { egress, network }, record: null, bytes: 0 };
   }
   const { decisions, ...counts } = facts;
-  const told = decisions.slice(0, MOST_DECISIONS).map(decisionOf);
+  const told = mostTelling(decisions).map(decisionOf);
   const record: Json = { ...counts, decisions: told, more: decisions.length - told.length };
   const { connections, requests, denied, cut, bytesIn, bytesOut } = counts;
   return {
@@ -36,6 +36,28 @@ export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyF
     record,
     bytes: bytesIn + bytesOut,
   };
+}
+
+/**
+ * As many as are told, in their order. Boundary: what went out comes before what was denied, and a new target before one
+ * that is known, so that a run cannot push what it did out of the record with what it only tried.
+ */
+function mostTelling(decisions: readonly DecisionRecord[]): readonly DecisionRecord[] {
+  const known = new Set<string>();
+  const ranked = decisions.map((decision, index) => ({ decision, index, rank: rankOf(decision, known) }));
+  return ranked
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, MOST_DECISIONS)
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ decision }) => decision);
+}
+
+function rankOf({ verdict, host, port, method }: DecisionRecord, known: Set<string>): 0 | 1 | 2 {
+  if (verdict === 'deny') return 2;
+  const target = `${method} ${host} ${port}`;
+  const isNew = !known.has(target);
+  known.add(target);
+  return isNew ? 0 : 1;
 }
 
 function decisionOf(decision: DecisionRecord): Json {

@@ -31,7 +31,7 @@ export type BoxKit = {
 };
 
 /** What serves the listeners of a run, once they are there. */
-export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => void;
+export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
 
 export type Box = {
   readonly child: LiveChild | { readonly error: string };
@@ -135,10 +135,10 @@ export function runInBox(
   if (network === null) begin();
   else
     child.servers
-      .then((servers) => {
+      .then(async (servers) => {
         // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
         if (servers === null) return;
-        serve(network, servers);
+        await serve(network, servers);
         begin();
       })
       // Nobody else would notice that it never began.

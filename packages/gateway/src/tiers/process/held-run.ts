@@ -33,7 +33,7 @@ export async function holdRun(
   const { box, plan } = await openBox(kit, tier, wish).finally(() => held.close());
   const stop = new AbortController();
   const { proved, onStatus } = proofOf(plan);
-  const run = { plan, terms, serve: () => undefined, onStatus };
+  const run = { plan, terms, serve: async () => undefined, onStatus };
   const ended = runInBox(box, run, { signal: stop.signal, clock: kit.clock })
     .then(
       () => undefined,

@@ -211,7 +211,7 @@ async function start(
   const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
   const signal = AbortSignal.any([ties.signal, cpu.signal]);
   const watch = { ...ties, signal, clock, onRead: job.onBegun };
-  const serve: Serve = (plan, servers) => network?.serve(plan, servers);
+  const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
   const end = await runInBox(ready.box, run, watch).finally(() => cpu.close());
   const parsed = parseStatus(statusOf(end));

@@ -3,7 +3,7 @@
  * where the gateway is root, has to walk to them. Each has the name of its gateway, so that the next one of the same state
  * directory can remove what a gateway that was killed has left.
  */
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
@@ -93,7 +93,7 @@ function namesIn(directory: string): readonly string[] {
 
 function isOwn(path: string): boolean {
   try {
-    const stats = statSync(path);
+    const stats = lstatSync(path);
     return stats.isDirectory() && stats.uid === process.geteuid?.();
   } catch {
     return false;

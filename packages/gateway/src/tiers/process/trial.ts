@@ -65,7 +65,7 @@ export async function tryTier(
     const opened = await openBox({ ...kit, launcher }, tier, wish);
     box = opened.box;
     const signal = new AbortController().signal;
-    const run = { plan: opened.plan, terms, serve: () => undefined };
+    const run = { plan: opened.plan, terms, serve: async () => undefined };
     const end = await runInBox(box, run, { signal, clock: kit.clock });
     return judge(opened.plan, attemptOf(end, statusOf(end)), kit.readSetting ?? textOf);
   } catch (error) {

@@ -47,6 +47,12 @@ describe('connections', () => {
     expect(proxy.facts()).toMatchObject({ connections: 2, turnedAway: 2, denied: 2 });
   });
 
+  it('that cannot be accepted end nothing', async () => {
+    const { port, server } = await startProxy({});
+    expect(() => server.emit('error', Object.assign(new Error('accept'), { code: 'ENFILE' }))).not.toThrow();
+    expect(statusOf(await talk(port, connectHead('a.test:443')))).toBe(403);
+  });
+
   it('by the thousand leave the proxy as it was', async () => {
     const target = await startEcho();
     const { port, proxy } = await startProxy({

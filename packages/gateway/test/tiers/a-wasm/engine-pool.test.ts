@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CodedError } from '../../../src/core/coded-error.ts';
 import { EnginePool } from '../../../src/tiers/a-wasm/engine-pool.ts';
 import type { EngineProcess } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { DONE, type FakeEngine, fakeEngine } from './fake-engine.ts';
@@ -62,28 +63,39 @@ describe('a pool of engines', () => {
     expect(fakes.length).toBe(1);
   });
 
-  it('serves those who wait in the order of coming, each with an engine of its tenant', async () => {
-    const { pool, use } = open(1);
+  /** Who waits, in the order of being served, and the engines that each was given. */
+  async function served(owners: readonly string[]) {
+    const { pool, fakes, use } = open(1);
     const engine = await pool.take('ada');
     const order: string[] = [];
-    const waiting = ['grace', 'ada', 'ada'].map((owner) =>
+    const ended = owners.map((owner) =>
       pool.take(owner).then((taken) => {
         order.push(owner);
-        return taken;
+        return use(taken);
       }),
     );
     await use(engine);
-    const taken: EngineProcess[] = [];
-    for (const each of waiting) {
-      const next = await each;
-      taken.push(next);
-      await use(next);
-    }
-    expect(order).toEqual(['grace', 'ada', 'ada']);
-    expect(taken[0]).not.toBe(engine);
-    expect(taken[1]).not.toBe(taken[0]);
-    expect(taken[2]).toBe(taken[1]);
+    await Promise.all(ended);
     expect(pool.census).toEqual({ size: 1, idle: 1, busy: 0, waiting: 0 });
+    return { order, engines: fakes.length };
+  }
+
+  it('serves those who wait in the order of coming, where they are of one tenant or each of another', async () => {
+    const owners = ['grace', 'alan', 'edsger'];
+    expect(await served(owners)).toEqual({ order: owners, engines: 4 });
+    expect(await served(['ada', 'ada', 'ada'])).toEqual({ order: ['ada', 'ada', 'ada'], engines: 1 });
+  });
+
+  it('serves all of one tenant before it starts an engine for the next', async () => {
+    const { order, engines } = await served(['grace', 'ada', 'alan', 'grace', 'ada', 'alan']);
+    expect(order).toEqual(['ada', 'ada', 'grace', 'grace', 'alan', 'alan']);
+    expect(engines).toBe(3);
+  });
+
+  it('lets nobody be passed again and again', async () => {
+    const { order } = await served(['grace', ...Array.from({ length: 100 }, () => 'ada')]);
+    expect(order.indexOf('grace')).toBe(32);
+    expect(order).toHaveLength(101);
   });
 
   it('replaces one that died while it stood idle, and one that died in a call', async () => {
@@ -100,6 +112,20 @@ describe('a pool of engines', () => {
     pool.giveBack(second);
     expect((await waits).isGone).toBe(false);
     expect(pool.census).toEqual({ size: 1, idle: 0, busy: 1, waiting: 0 });
+  });
+
+  it('tells everybody who waits where no engine can be started', async () => {
+    let starts = 0;
+    const pool = new EnginePool({
+      size: 1,
+      start: () => {
+        starts += 1;
+        return Promise.reject(new CodedError('tier/not-started', 'there is no room'));
+      },
+    });
+    const told = await Promise.allSettled(['ada', 'grace', 'ada'].map((owner) => pool.take(owner)));
+    expect(told.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect([starts, pool.census]).toEqual([3, { size: 1, idle: 0, busy: 0, waiting: 0 }]);
   });
 
   it('that is closed turns away who waits and who comes, and ends what runs', async () => {

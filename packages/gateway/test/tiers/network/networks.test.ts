@@ -15,7 +15,7 @@ function options(more: Partial<NetworkOptions> = {}): NetworkOptions {
   return {
     clock: { nowMs: () => 0, monotonicMs: () => 0 },
     random: { bytes: (count) => randomBytes(count) },
-    lookup: async () => [],
+    newLookup: () => async () => [],
     own: () => ({ addresses: [], ports: new Set() }),
     hosts: () => parsed.list,
     refresh: async () => undefined,
@@ -52,7 +52,7 @@ describe('the network of a run', () => {
     const mayGoOn = vi.fn(() => true);
     const network = await makeNetwork(mayGoOn);
     expect(mayGoOn).not.toHaveBeenCalled();
-    network.begin();
+    await network.begin();
     expect(mayGoOn).toHaveBeenCalledTimes(1);
     vi.advanceTimersByTime(2 * LOOK_EVERY_MS);
     expect(mayGoOn).toHaveBeenCalledTimes(3);
@@ -63,8 +63,8 @@ describe('the network of a run', () => {
 
   test('leaves no timer behind when its run had to begin twice', async () => {
     const network = await makeNetwork(() => true);
-    network.begin();
-    network.begin();
+    await network.begin();
+    await network.begin();
     expect(vi.getTimerCount()).toBe(1);
     network.close();
     expect(vi.getTimerCount()).toBe(0);
@@ -73,7 +73,7 @@ describe('the network of a run', () => {
   test('is over, and the gateway is not, when nobody can tell what the policies say', async () => {
     const mayGoOn = vi.fn<() => boolean>(() => true);
     const network = await makeNetwork(mayGoOn);
-    network.begin();
+    await network.begin();
     mayGoOn.mockImplementation(() => {
       throw new Error('the store is closed');
     });

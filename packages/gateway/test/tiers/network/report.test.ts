@@ -32,6 +32,17 @@ describe('the report of a network', () => {
     expect(bytes).toBe(7);
   });
 
+  test('has what went out, however much was tried or done elsewhere before and after', () => {
+    const denied = { ...DECISION, verdict: 'deny', rule: null } as const;
+    const noise = Array.from({ length: 300 }, (_, i) => ({ ...(i % 2 === 0 ? denied : DECISION), atMs: i }));
+    const sent = { ...DECISION, host: 'b.test', method: 'POST' };
+    const { record } = reportOf({ egress: 'strict' }, factsOf([...noise, sent, ...noise]));
+    const { decisions } = record as unknown as { decisions: readonly DecisionRecord[] };
+    expect(decisions).toHaveLength(200);
+    expect(decisions.filter(({ host }) => host === 'b.test')).toEqual([sent]);
+    expect(decisions.findIndex(({ host }) => host === 'b.test')).toBe(150);
+  });
+
   test.each([0, 1])('can be signed wherever a long entry was cut', (shift) => {
     const rule = `${'a'.repeat(shift)}${'\u{1f4a9}'.repeat(200)}`;
     const { record } = reportOf({ egress: 'strict' }, factsOf([{ ...DECISION, rule }]));

@@ -38,7 +38,7 @@ function run(box: Box, serve: Serve) {
 describe('a command with a network', () => {
   test('is told to begin once its listeners are served', async () => {
     const { box, end, exit } = openBox(Promise.resolve([]));
-    const serve = vi.fn(() => expect(end).not.toHaveBeenCalled());
+    const serve = vi.fn(async () => expect(end).not.toHaveBeenCalled());
     const ended = run(box, serve);
     await vi.waitFor(() => expect(end).toHaveBeenCalledTimes(1));
     expect(serve).toHaveBeenCalledTimes(1);

@@ -7,6 +7,9 @@ import type { Invocation } from '../verb.ts';
 /** It did not end as the receipt says. */
 const DIFFERS = 1;
 
+/** Of a file that somebody gave: that it fits together says nothing of who made it. */
+const UNSIGNED = 'The signature of its receipt was not looked at; `palisade verify` does that.';
+
 /** Runs a recorded call again and says whether it ends as its receipt says. */
 export async function run(invocation: Invocation): Promise<number> {
   const { args, print, signal } = invocation;
@@ -17,10 +20,13 @@ export async function run(invocation: Invocation): Promise<number> {
     const bundle: RunBundle = given.format === null ? bundleOf(gateway, given.call) : (given as RunBundle);
     const claim = claimOf(bundle.envelope);
     const module = Buffer.from(bundle.module, 'base64');
-    const replayed = await replay(gateway.engines, bundle.recording, module, signal);
+    // Boundary: no run takes longer than a call could, whatever its file says.
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(gateway.config.ceilings.wallMs)]);
+    const replayed = await replay(gateway.engines, bundle.recording, module, patience);
     const problems = differences(claim, replayed, recordingDigest(bundle.recording));
     if (print.json) print.document({ ...claim, replayed, problems, same: problems.length === 0 });
     else show(invocation, claim, problems);
+    if (!print.json && given.format !== null) print.line(UNSIGNED);
     return problems.length === 0 ? 0 : DIFFERS;
   } finally {
     await gateway.close();
