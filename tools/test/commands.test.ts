@@ -34,6 +34,13 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/wasm.md': `<!-- features:begin -->\n<!-- features:end -->\n<!-- limits:begin -->\n<!-- limits:end -->\n
 <!-- costs:begin -->\n| What | Fuel |\n| --- | --- |
 | entering a function | 1 |\n| \`nop\` | 0 |\n| every other operator | 1 |\n<!-- costs:end -->\n`,
+      'docs/abi.md': ['functions', 'kinds', 'errors']
+        .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)
+        .join(''),
+      'docs/cli.md': '<!-- grants:begin -->\n<!-- grants:end -->\n',
+      'packages/gateway/src/tiers/a-wasm/abi.table.ts':
+        'export const ABI_FUNCTIONS = [], CAPABILITY_KINDS = {}, ABI_ERRORS = {};\n',
+      'packages/gateway/src/doors/cli/module/grants.table.ts': 'export const GRANT_FORMS = {};\n',
       'packages/wasm/src/features.table.ts': 'export const FEATURES = [];\n',
       'packages/wasm/src/limits.ts': 'export const DEFAULT_LIMITS = {}, CEILINGS = {};\n',
       'packages/wasm/src/costs.table.ts':

@@ -109,9 +109,7 @@ class WasmRun {
     ties.signal.addEventListener('abort', onAbort, { once: true });
     if (ties.signal.aborted) onAbort();
     try {
-      engine = await orAborted(pool.take(this.#job.checked.call.tenant), stop.signal, (late) =>
-        pool.giveBack(late),
-      );
+      engine = await orAborted(pool.take(this.#who().tenant), stop.signal, (late) => pool.giveBack(late));
       if (engine === null || stop.signal.aborted) return this.#result(this.#stoppedEnding());
       return this.#concluded(await this.#runIn(engine, bytes, stop), engine);
     } catch (error) {
