@@ -66,17 +66,17 @@ describe('modules', () => {
   });
 
   test('in 2,000 calls in a row leave the gateway and its engines as large as after the first ones', async () => {
-    /** Ten at a time, so that they share what they write to the disk. */
+    /** Forty at a time, so that they share what they write to the disk. */
     const round = async (calls: number) => {
-      for (let first = 0; first < calls; first += 10) {
-        const inputs = Array.from({ length: 10 }, (_, index) => ({ number: first + index }));
+      for (let first = 0; first < calls; first += 40) {
+        const inputs = Array.from({ length: 40 }, (_, index) => ({ number: first + index }));
         const ends = await Promise.all(inputs.map((input) => call('test.sums', input)));
         expect(ends.map(({ output }) => output)).toEqual(inputs.map((input) => [sumOf(input)]));
       }
     };
-    await round(300);
+    await round(400);
     const [gateway, found] = [process.memoryUsage().rss, engines()];
-    await round(1_700);
+    await round(1_600);
     const after = engines();
     expect(after.map(({ pid }) => pid)).toEqual(found.map(({ pid }) => pid));
     expect(process.memoryUsage().rss - gateway).toBeLessThan(200 * MIB);
