@@ -189,6 +189,7 @@ describe('palisade policy test', () => {
       [
         `${about}expected = "allow"\n${input('egress_hosts = ["a.example.com"]')}`,
         `${about}expected = "deny"\n${input('egress_hosts = ["b.example.com"]')}`,
+        `${about}expected = "deny"\n${input('egress_hosts = ["a.example.com"], secrets = ["github"]')}`,
         `${about}expected = "deny"\n${input('egress_hosts = [], secrets = ["github"]')}`,
         `${about}expected = "deny"\n${input('egress_hosts = ["!a.example.com"]')}`,
         `${about}expected = "allow"\n${input('egress_hosts = []')}`,
@@ -196,8 +197,9 @@ describe('palisade policy test', () => {
     );
     const { out, status } = await palisade('policy', 'test', file, '--json');
     const { cases } = JSON.parse(out) as { cases: { actual: string; message: string }[] };
-    expect(cases.map(({ actual }) => actual)).toEqual(['allow', 'deny', 'deny', 'error', 'allow']);
-    expect(cases[3]?.message).toContain('egress_hosts[0] denies');
+    expect(cases.map(({ actual }) => actual)).toEqual(['allow', 'deny', 'deny', 'error', 'error', 'allow']);
+    expect(cases[3]?.message).toContain('it asks for secrets and can reach no host');
+    expect(cases[4]?.message).toContain('egress_hosts[0] denies');
     expect(status).toBe(1);
   });
 });
