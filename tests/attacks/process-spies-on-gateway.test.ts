@@ -62,7 +62,7 @@ test('a command learns nothing of another process of its user, of the gateway, o
     expect([what, answer]).toEqual([what, expect.stringMatching(REFUSED)]);
   }
   // Everybody may read the words of a process; the launcher's tell nothing.
-  expect(String(words).replaceAll('\0', '')).toBe('palisade-launchermode=serverequests=3');
+  expect(String(words).replaceAll('\0', '')).toBe('palisade-launchermode=serverequests=3handles=4');
 });
 
 test('outside, the same program reads the secret of a process of its user', async () => {
