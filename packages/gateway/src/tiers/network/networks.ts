@@ -15,21 +15,12 @@ import type { ProxyFacts } from '../../egress/proxy/ledger.ts';
 import { type Proxy as EgressProxy, openProxy, type ProxyOptions } from '../../egress/proxy/proxy.ts';
 import type { Own } from '../../egress/resolve.ts';
 import { parseRule } from '../../egress/rule.ts';
-import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
+import { problemWithSecret } from '../../egress/secrets.ts';
 import { newAuthority } from '../../egress/tls/certificate.ts';
 import { newInterceptor } from '../../egress/tls/interceptor.ts';
+import type { GrantedSecret } from '../../runner/secrets.ts';
 import { hasNetwork, type NetworkPlan } from './plan.ts';
 import { type NetworkPass, SAMPLE_PASS } from './variables.ts';
-
-/** A secret as the operator grants it; its value is read when a run needs it. */
-export type GrantedSecret = {
-  readonly name: string;
-  /** Where a run finds the placeholder. */
-  readonly variable: string;
-  readonly isFor: BoundSecret['isFor'];
-  /** Null: the vault has it. */
-  readonly read: (() => string) | null;
-};
 
 /** Whose run it is. */
 export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & { readonly tool: string };
@@ -51,7 +42,7 @@ export type NetworkOptions = {
   readonly systemCertificates: () => string;
   /** The authorities that targets are verified with; without, those that Node trusts. */
   readonly trust?: ProxyOptions['trust'];
-  readonly secrets: ReadonlyMap<string, GrantedSecret>;
+  readonly secrets: ReadonlyMap<string, Omit<GrantedSecret, 'paths'>>;
   /** The value of a secret of the vault, with its use written down; null where there is none for this run. */
   readonly vaultSecret: (name: string, runner: Runner) => Promise<string | null>;
   /** How often the list and the policies are looked at while a run has a network. */
