@@ -13,16 +13,16 @@ function wat(text: string): Uint8Array<ArrayBuffer> {
 
 /** Copies its input, byte by byte, and returns the copy: by our ABI. */
 export function echoOfOurs(): Uint8Array<ArrayBuffer> {
-  return wat(`(module (memory (export "memory") 2 16)
+  return wat(`(module (memory (export "memory") 1 16)
     (func (export "palisade_alloc") (param i32) (result i32) (i32.const 1024))
     (func (export "tool") (param $at i32) (param $length i32) (result i64) (local $i i32)
       (block $done (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $length)))
-        (i32.store8 (i32.add (i32.const 65536) (local.get $i))
+        (i32.store8 (i32.add (i32.const 32768) (local.get $i))
           (i32.load8_u (i32.add (local.get $at) (local.get $i))))
         (local.set $i (i32.add (local.get $i) (i32.const 1)))
         (br $next)))
-      (i64.or (i64.shl (i64.const 65536) (i64.const 32)) (i64.extend_i32_u (local.get $length)))))`);
+      (i64.or (i64.shl (i64.const 32768) (i64.const 32)) (i64.extend_i32_u (local.get $length)))))`);
 }
 
 /** The same work by Extism's, whose memory is another module's: it is read and written through calls, eight bytes each. */

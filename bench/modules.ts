@@ -79,7 +79,9 @@ const HEAD: CallHead = {
 };
 
 async function latencies(engine: EngineProcess, quick: boolean): Promise<Figure[]> {
-  const call: EngineCall = { module: { key: 'echo', bytes: echoOfOurs() }, head: HEAD, input: INPUT };
+  const prepared = await engine.prepare(echoOfOurs(), { memoryBytes: HEAD.limits.memoryBytes });
+  if (prepared.kind !== 'prepared') throw new Error(`Cannot measure: ${JSON.stringify(prepared)}`);
+  const call: EngineCall = { module: { key: 'echo', form: prepared.form }, head: HEAD, input: INPUT };
   const ears = { onAsk: async () => ({ result: -1 }), onLog: () => undefined };
   const one = async () => {
     const end = await engine.run(call, ears);

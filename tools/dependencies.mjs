@@ -11,7 +11,7 @@ import { listPackages } from './source.mjs';
 
 const PAGE = 'DEPENDENCIES.md';
 const COLUMNS = ['Package', 'Version', 'Why', 'What it may touch', 'How to leave it'];
-const CLOSED_PACKAGES = ['sdk', 'wasm'];
+const CLOSED_PACKAGES = ['guest', 'sdk', 'wasm'];
 
 /** Checks the manifests, the page and the lock file under `root`. */
 export function check(root) {
@@ -33,7 +33,7 @@ export function check(root) {
 
 function readManifests(root) {
   const packages = listPackages(root).map((name) => `packages/${name}/package.json`);
-  return ['package.json', ...packages, 'bench/peers/package.json']
+  return ['package.json', ...packages, 'bench/peers/package.json', 'packages/guest/tools/package.json']
     .filter((file) => existsSync(join(root, file)))
     .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) }));
 }

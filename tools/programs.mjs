@@ -20,6 +20,8 @@ export const PROGRAMS = [
   ['openssl', 'openssl'],
   ['rg', 'ripgrep'],
   ['sqlite3', 'sqlite3'],
+  ['clang', 'clang'],
+  ['wasm-ld', 'lld'],
 ];
 
 const PLACES = ['/usr/local/bin', '/usr/bin', '/bin'];

@@ -1,7 +1,7 @@
 /**
  * Makes a fresh clone ready, and an old one current: installs what the lock file says and builds what is stale. Asks
  * nothing, uses nothing from node_modules, and does nothing when all is done already. With --programs it also sees to
- * the programs of the system that the tests start.
+ * the programs that the tests start: those of the system, and the compilers of the examples.
  */
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -25,6 +25,17 @@ export async function setUp(root, say) {
       await buildStale(root, say);
       await launcher(root, say);
     },
+  );
+}
+
+/** Puts in place the compilers that the examples of skills are made with; they have a folder and a lock file of their own. */
+export async function setUpCompilers(root, say) {
+  const folder = join(root, 'packages/guest/tools');
+  if (!existsSync(join(folder, 'package-lock.json'))) return;
+  await withLock(
+    folder,
+    () => say('waiting for another set-up of the compilers'),
+    () => install(folder, (step) => say(`${step} of packages/guest/tools`)),
   );
 }
 
@@ -131,6 +142,7 @@ if (process.argv[1] && realpathSync(process.argv[1]) === here) {
     const root = words[0] === '--root' ? resolve(words[1] ?? '.') : dirname(dirname(here));
     if (words.includes('--programs')) await ensurePrograms(say);
     await setUp(root, say);
+    if (words.includes('--programs')) await setUpCompilers(root, say);
     say('ready');
   } catch (error) {
     console.error(error.message);

@@ -89,13 +89,51 @@ describe('a call whose engine is killed', () => {
     const running = call('test.asks', {}, { tenant: 'bob' });
     await expect.poll(() => held.count, PATIENCE).toBe(1);
     await killEngines();
-    expect(await running).toMatchObject({ code: 'tier/unknown-ending', output: null });
+    const end = await running;
+    expect(end).toMatchObject({ code: 'tier/unknown-ending', output: null });
+    // The receipt says what nobody can tell, and the journal where it went.
+    expect(end.isolation).toMatchObject({
+      ...{ interrupted: 'http_request', interruptedFate: 'unknown' },
+      ...{ egressRequests: 1, egressCut: 1, recording: 'none' },
+    });
+    expect(end.usage.egressBytes).toBeGreaterThan(0);
     held.release();
     expect(await call('test.echo', { still: 'here' })).toMatchObject({
       code: 'ok',
       output: { still: 'here' },
     });
     expect(await version('bob')).toBe(2);
+    expect(held.count).toBe(1);
+  });
+
+  test('while the gateway stores for it says whether that was done, and what was stored is there once', async () => {
+    const { store } = opened().gateway;
+    const commit = store.commit.bind(store);
+    const stored: { go: () => void } = { go: () => undefined };
+    const reached = new Promise<void>((resolve) => {
+      // The third is the write of the guest: the first is the intent, the second what it stored before.
+      let count = 0;
+      store.commit = (work) => {
+        count += 1;
+        if (count !== 3) return commit(work);
+        resolve();
+        return new Promise((done) => {
+          stored.go = () => done(commit(work) as never);
+        });
+      };
+    });
+    const running = call('test.asks', {}, { tenant: 'carol' });
+    await reached;
+    await killEngines();
+    // The gateway hears of it when the pipe is closed, a moment after the process is gone.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    store.commit = commit;
+    stored.go();
+    const end = await running;
+    expect(end).toMatchObject({ code: 'tier/unknown-ending', output: null });
+    expect(end.isolation).toMatchObject({ interrupted: 'storage_put', interruptedFate: 'done' });
+    // It is there, once: nobody asks for what comes after it, and nobody begins anew.
+    expect(await version('carol')).toBe(2);
     expect(held.count).toBe(1);
   });
 
@@ -107,10 +145,12 @@ describe('a call whose engine is killed', () => {
     await expect.poll(() => opened().gateway.engines.census.busy, PATIENCE).toBeGreaterThan(0);
     for (const engine of engines()) engine.kill();
     const ends = await Promise.all(calls);
-    const lost = ends.map(({ code }) => code).filter((code) => code !== 'ok');
-    expect(lost.length).toBeLessThanOrEqual(opened().gateway.engines.census.size);
+    const { size } = opened().gateway.engines.census;
+    const lost = (code: string) => ends.filter((end) => end.code === code).length;
+    expect(lost('tier/unknown-ending')).toBeLessThanOrEqual(size);
     // One that was killed before it was ready has begun nothing.
-    for (const code of lost) expect(['tier/unknown-ending', 'tier/not-started']).toContain(code);
+    expect(lost('tier/not-started')).toBeLessThanOrEqual(size);
+    expect(lost('ok')).toBe(60 - lost('tier/unknown-ending') - lost('tier/not-started'));
     for (const [index, { code, output }] of ends.entries())
       if (code === 'ok') expect(output).toEqual({ index });
   });

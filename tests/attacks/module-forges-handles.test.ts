@@ -15,8 +15,8 @@ const [INT_MIN, INT_MAX] = [-(2 ** 31), 2 ** 31 - 1];
 const GRANTS: Partial<WasmGrants> = {
   http: ['127.0.0.1:9', '127.0.0.1:10'],
   secrets: [
-    { name: 'first', mayReveal: true },
-    { name: 'second', mayReveal: true },
+    { name: 'first', mayReveal: true, hosts: [] },
+    { name: 'second', mayReveal: true, hosts: [] },
   ],
   storage: [
     { read: ['notes/'], write: ['notes/'] },
@@ -65,7 +65,7 @@ const READ_ONLY: Partial<WasmGrants> = {
     { name: 'news', publish: false, receive: true },
     { name: 'mail', publish: true, receive: false },
   ],
-  secrets: [{ name: 'first', mayReveal: false }],
+  secrets: [{ name: 'first', mayReveal: false, hosts: [] }],
 };
 
 const { call } = standingModules(() => ({

@@ -38,7 +38,7 @@ const STRANGE = {
 /** What each function of the ABI needs, granted. */
 const GRANTS: Readonly<Record<string, Partial<WasmGrants>>> = {
   http: { http: ['example.com'] },
-  secret: { secrets: [{ name: 'token', mayReveal: false }] },
+  secret: { secrets: [{ name: 'token', mayReveal: false, hosts: [] }] },
   storage: { storage: [{ read: ['notes/'], write: ['notes/'] }] },
   channel: { channels: [{ name: 'news', publish: true, receive: true }] },
   log: { log: true },

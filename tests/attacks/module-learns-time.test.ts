@@ -68,7 +68,7 @@ describe('the chance of a guest', () => {
     const { callId, usage, code } = await call('test.draws');
     const kept = findRecording(gateway.store, callId);
     if (kept === null) throw new Error('nothing was kept');
-    const again = await replay(gateway.engines, kept.recording, kept.module, new AbortController().signal);
+    const again = await replay(gateway, kept.recording, kept.module, new AbortController().signal);
     expect(again).toMatchObject({ code, fuel: usage.fuel, parting: null });
     const other = await call('test.draws');
     const [first, second] = [callId, other.callId].map(

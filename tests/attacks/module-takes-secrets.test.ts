@@ -66,7 +66,10 @@ const { call, opened } = standingModules(async () => {
     sent.push(JSON.stringify(request.headers));
     repeat(request, response);
   });
-  const secrets = ['api-key', 'none', 'broken'].map((name) => ({ name, mayReveal: false }));
+  const secrets = ['api-key', 'none', 'broken'].map((name) => ({
+    ...{ name, mayReveal: false },
+    hosts: [site.granted?.at ?? '', site.other?.at ?? ''],
+  }));
   const grants = { http: [site.granted.at, site.other.at], secrets, log: true };
   const tool = (id: string, body: Parameters<typeof guest>[0]) => moduleTool(id, guest(body), { grants });
   const away = encodeURIComponent(`http://${site.other.at}/seen`);
@@ -83,6 +86,15 @@ const { call, opened } = standingModules(async () => {
       tool('test.missing', uses('/names', { handle: 20_001, header: 'X', format: '{}' })),
       tool('test.broken', uses('/names', { handle: 20_002, header: 'X', format: '{}' })),
       tool('test.forged', uses('/names', { handle: 20_003, header: 'X', format: '{}' })),
+      moduleTool('test.unbound', guest(uses('/body?how=as+it+is')), {
+        grants: { ...grants, secrets: [{ name: 'api-key', mayReveal: false, hosts: [site.other.at] }] },
+      }),
+      moduleTool('test.wide', guest(uses(`/away?to=${away}`)), {
+        grants: {
+          http: [`127.0.0.1/32:${site.granted.port}`],
+          secrets: [{ name: 'api-key', mayReveal: false, hosts: ['*.example.com', '127.0.0.1'] }],
+        },
+      }),
       tool('test.odd', uses('/names', { handle: '20000', header: 'X', format: '{}' })),
       tool(
         'test.reads',
@@ -95,7 +107,7 @@ const { call, opened } = standingModules(async () => {
         guest('(call $told_length (call $secret_read (i32.const 20000)))', {
           more: '(func $told_length (param i32) (result i64) (call $say (local.get 0)) (call $said))',
         }),
-        { grants: { secrets: [{ name: 'api-key', mayReveal: true }] } },
+        { grants: { secrets: [{ name: 'api-key', mayReveal: true, hosts: [] }] } },
       ),
     ],
   };
@@ -155,6 +167,8 @@ describe('a secret', () => {
 
   test.each([
     ['of a handle that was not granted', 'test.forged', DENIED],
+    ['for another host that the guest may reach', 'test.unbound', DENIED],
+    ['for another port of its host', 'test.wide', DENIED],
     ['that is not there', 'test.missing', DENIED],
     ['that would end its header', 'test.broken', INVALID],
     ['in a format that would end its header', 'test.breaks', INVALID],

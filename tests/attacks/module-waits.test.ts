@@ -9,6 +9,7 @@ import { moduleTool } from '../fixtures/modules/tool.ts';
 /* A guest is inside a host call when its time is over: the call ends then, and its engine is free for others. */
 
 const WALL_MS = 300;
+const LONG_FUEL = 5_000_000_000;
 const NEWS = { channels: [{ name: 'news', publish: true, receive: true }] };
 const RECEIVE = '(call $channel_receive (i32.const 40000) (i32.const 60000))';
 
@@ -36,6 +37,7 @@ const fetches = (id: string, host: string) =>
 const { raw } = standingServers();
 const { call, opened } = standingModules(async () => ({
   lookup: () => new Promise(() => undefined),
+  config: `[limits]\nfuel = ${LONG_FUEL}\n`,
   tools: [
     moduleTool('test.message', guest(listOf(RECEIVE)), { grants: NEWS, limits }),
     fetches('test.silent', (await raw(() => undefined)).at),
@@ -47,6 +49,9 @@ const { call, opened } = standingModules(async () => ({
       guest(listOf('(call $channel_publish (i32.const 40000) (local.get $at) (local.get $length))')),
       { grants: NEWS },
     ),
+    moduleTool('test.computes', guest('(loop $again (br $again)) (unreachable)'), {
+      limits: { fuel: LONG_FUEL, wallMs: 30_000 },
+    }),
     moduleTool('test.echo', guest(ECHO)),
   ],
 }));
@@ -78,7 +83,7 @@ describe('a guest that waits', () => {
   test('for an engine is ended by its own time, before anything of it ran', async () => {
     const stop = new AbortController();
     const { size } = census();
-    const holders = Array.from({ length: size }, () => call('test.receives', {}, { signal: stop.signal }));
+    const holders = Array.from({ length: size }, () => call('test.computes', {}, { signal: stop.signal }));
     await expect.poll(() => census().busy, PATIENCE).toBe(size);
     expect(await call('test.echo', {}, { timeoutMs: 100 })).toMatchObject({
       ...{ code: 'tier/timed-out', isolation: { boundary: 'never started' }, usage: { fuel: 0 } },
@@ -86,6 +91,24 @@ describe('a guest that waits', () => {
     stop.abort();
     await Promise.all(holders);
     expect(await call('test.echo', { after: 1 })).toMatchObject({ output: { after: 1 } });
+  });
+
+  test('in more engines than compute at once keeps nobody else waiting', async () => {
+    const { size, most } = census();
+    const stops = Array.from({ length: 2 * most }, () => new AbortController());
+    const hostile = stops.map(({ signal }) => call('test.receives', {}, { tenant: 'hostile', signal }));
+    // It has half of the engines at most; its other calls wait.
+    await expect.poll(() => census().paused, PATIENCE).toBe(most / 2);
+    expect(census()).toMatchObject({ busy: most / 2, waiting: 2 * most - most / 2 });
+    expect(most / 2).toBeGreaterThan(size);
+    for (const tenant of ['ada', 'grace', 'ada'])
+      expect(await call('test.echo', { tenant }, { tenant })).toMatchObject({ output: { tenant } });
+    expect(census()).toMatchObject({ busy: most / 2, waiting: 2 * most - most / 2 });
+    for (const stop of stops) stop.abort();
+    expect(new Set((await Promise.all(hostile)).map(({ code }) => code))).toEqual(
+      new Set(['tier/cancelled']),
+    );
+    await expect.poll(census, PATIENCE).toMatchObject({ busy: 0, waiting: 0 });
   });
 
   test('is ended at once when its caller does not want it any more', async () => {

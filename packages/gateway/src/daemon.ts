@@ -169,11 +169,12 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
   const {
     tiers,
     engines,
+    ready,
     inspect,
     close: closeTiers,
   } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
-  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers, engines };
+  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers, engines, ready };
   const close = async () => {
     await closeTiers();
     await records.close();

@@ -105,27 +105,46 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
   const asked = (more: object, ...all: (readonly string[])[]) =>
     open(who, { launcher: built[kind], runs: runs(...all), ...more }).end;
 
-  test('lets the command reach the listeners of the gateway, low ports too', async () => {
-    const places = ['127.0.0.1:3128', '127.0.1.1:80', ...(hasSix ? ['[::1]:443'] : [])];
-    const script = reach(['127.0.0.1/3128', '127.0.1.1/80', '::1/443', '127.0.0.1/80']);
-    const said = await asked({}, [...network(...places), ...bash(script)]);
-    const six = hasSix ? 'run 1 listener 2\n' : 'none\n';
-    expect(said.outputs[1]?.out).toBe(`run 1 listener 0\nrun 1 listener 1\n${six}none\n`);
-    expect(said.listeners.map(({ run, index, at }) => [run, index, at])).toEqual(
-      [
-        [1, 0, '127.0.0.1 3128'],
-        [1, 1, '127.0.1.1 80'],
-        [1, 2, '::1 443'],
-      ].slice(0, places.length),
-    );
-    expect([said.code, said.ends]).toEqual([0, { 1: 'ended exit=0' }]);
+  const places = ['127.0.0.1:3128', '127.0.1.1:80', ...(hasSix ? ['[::1]:443'] : [])];
+  const many = Array.from({ length: 64 }, (_, at) => `127.0.0.${at + 1}:${at + 1}`);
+  const alone = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; ls -l /proc/$$/fd | grep -c socket:; grep -hE '^Cap' /proc/$$/status | cut -f2 | sort -u; unshare -r ${bindLow}`;
+  /** Runs that do not look at each other, all of one gateway. */
+  const wordsOf = () => ({
+    reaches: [
+      ...network(...places),
+      ...bash(reach(['127.0.0.1/3128', '127.0.1.1/80', '::1/443', '127.0.0.1/80'])),
+    ],
+    apart: ['net=1', ...bash(reach([`127.0.0.1/${hostPort()}`]))],
+    beside: ['keep=3', ...bash(reach([`127.0.0.1/${hostPort()}`]))],
+    alone: [...network('127.0.0.1:80'), ...bash(alone)],
+    parent: [...network('127.0.0.1:80'), ...bash('grep CapEff /proc/$PPID/status')],
+    many: [...network(...many), ...bash(reach(['127.0.0.64/64', '127.0.0.1/1']))],
+    taken: [...network('127.0.0.1:80', '127.0.0.1:80'), ...bash('echo started')],
+  });
+  const seen: { said: Said | null } = { said: null };
+  beforeAll(async () => {
+    seen.said = await asked({}, ...Object.values(wordsOf()));
+  });
+  /** What came of one of them. */
+  const ran = (name: keyof ReturnType<typeof wordsOf>) => {
+    const id = Object.keys(wordsOf()).indexOf(name) + 1;
+    const { code, listeners = [], outputs, ends } = seen.said ?? {};
+    const handed = listeners.filter(({ run }) => run === id).map(({ index, at }) => [index, at]);
+    return { id, code, handed, output: outputs?.[id], end: ends?.[id] };
+  };
+
+  test('lets the command reach the listeners of the gateway, low ports too', () => {
+    const { id, code, handed, output, end } = ran('reaches');
+    const six = hasSix ? `run ${id} listener 2\n` : 'none\n';
+    expect(output?.out).toBe(`run ${id} listener 0\nrun ${id} listener 1\n${six}none\n`);
+    const expected = ['127.0.0.1 3128', '127.0.1.1 80', '::1 443'].slice(0, places.length);
+    expect(handed).toEqual(expected.map((at, index) => [index, at]));
+    expect([code, end]).toEqual([0, 'ended exit=0']);
   });
 
-  test('keeps the host out of reach, whose servers a command without a network of its own reaches', async () => {
-    const script = bash(reach([`127.0.0.1/${hostPort()}`]));
-    const said = await asked({}, ['net=1', ...script], ['keep=3', ...script]);
-    expect(said.outputs[1]).toEqual({ out: 'none\n', error: '' });
-    expect(said.outputs[2]?.out).toBe('host\n');
+  test('keeps the host out of reach, whose servers a command without a network of its own reaches', () => {
+    expect(ran('apart').output).toEqual({ out: 'none\n', error: '' });
+    expect(ran('beside').output?.out).toBe('host\n');
   });
 
   test('gives the gateway a server that nobody outside of the run comes to', async () => {
@@ -154,32 +173,28 @@ describe.each(cases)('the %s launcher with %s, of %s,', (kind, _mode, _name, who
     expect(said.listeners).toHaveLength(4);
   });
 
-  test('leaves the command lo alone, no socket, no capability, and no say over the network', async () => {
-    const script = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; ls -l /proc/$$/fd | grep -c socket:; grep -hE '^Cap' /proc/$$/status | cut -f2 | sort -u; unshare -r ${bindLow}`;
-    const said = await asked({}, [...network('127.0.0.1:80'), ...bash(script)]);
-    const lines = said.outputs[1]?.out.split('\n');
+  test('leaves the command lo alone, no socket, no capability, and no say over the network', () => {
+    const lines = ran('alone').output?.out.split('\n');
     expect(lines).toEqual(['lo', '0', '0000000000000000', 'Permission denied']);
     const control = spawnSync('unshare', ['-rn', 'sh', '-c', bindLow], { encoding: 'utf8', ...who.start });
     expect(control.stdout).toBe('bound');
   });
 
-  test('has itself no capability that it did not have before', async () => {
-    const said = await asked({}, [...network('127.0.0.1:80'), ...bash('grep CapEff /proc/$PPID/status')]);
+  test('has itself no capability that it did not have before', () => {
     const expected = who === anybody || mode[0] === 'ns=1' ? /\t0{16}\n$/ : /\t0*[1-9a-f][0-9a-f]*\n$/;
-    expect(said.outputs[1]?.out).toMatch(expected);
+    expect(ran('parent').output?.out).toMatch(expected);
   });
 
-  test('hands over 64 listeners in their order', async () => {
-    const places = Array.from({ length: 64 }, (_, at) => `127.0.0.${at + 1}:${at + 1}`);
-    const said = await asked({}, [...network(...places), ...bash(reach(['127.0.0.64/64', '127.0.0.1/1']))]);
-    expect(said.outputs[1]?.out).toBe('run 1 listener 63\nrun 1 listener 0\n');
-    expect(said.listeners.map(({ index }) => index)).toEqual(places.map((_, at) => at));
+  test('hands over 64 listeners in their order', () => {
+    const { id, handed, output } = ran('many');
+    expect(output?.out).toBe(`run ${id} listener 63\nrun ${id} listener 0\n`);
+    expect(handed.map(([index]) => index)).toEqual(many.map((_, at) => at));
   });
 
-  test('starts nothing when a place is taken', async () => {
-    const said = await asked({}, [...network('127.0.0.1:80', '127.0.0.1:80'), ...bash('echo started')]);
-    expect(said.ends).toEqual({ 1: 'ended exit=125' });
-    expect(said.outputs[1]).toEqual({
+  test('starts nothing when a place is taken', () => {
+    const { output, end } = ran('taken');
+    expect(end).toBe('ended exit=125');
+    expect(output).toEqual({
       out: '',
       error: 'Cannot start the command: listen ended with EADDRINUSE\n',
     });

@@ -1,3 +1,10 @@
+export { callLifted } from './component/canonical/call-lifted.ts';
+export type { Layout } from './component/canonical/codec.ts';
+export { layoutOf } from './component/canonical/codec-of.ts';
+export type { Tagged } from './component/canonical/guise.ts';
+export { loweredHost, type WorldHost } from './component/canonical/lowered-host.ts';
+export { isComponent, type LinkedComponent, linkComponent } from './component/link-component.ts';
+export type { WitFunction, WitType, World, WorldImport } from './component/types.ts';
 export { type Usage, WasmError, type WasmErrorCode } from './error.ts';
 export { FEATURES, type FeatureName, isSupported } from './features.table.ts';
 export { type Facts, inspect } from './inspect.ts';

@@ -31,6 +31,9 @@ export function approvalDigest(binding: ApprovalBinding): Digest {
   return digestValue({ tenant, principal, tool, toolDigest, inputDigest, artifacts, policySet });
 }
 
+/** What people and policies are told of a tool; all of it without secrets. */
+export type AskedTool = Pick<Tool, 'description' | 'category' | 'tier' | 'capabilities' | 'inputSchema'>;
+
 /** A question to a person, and its answer once there is one. */
 export type Approval = {
   readonly id: string;
@@ -54,6 +57,8 @@ export type Approval = {
   readonly decidedAtMs: number | null;
   readonly note: string | null;
   readonly usedByCall: string | null;
+  /** The tool, where it lives no longer than its call; null for one that every gateway has. */
+  readonly askedTool: AskedTool | null;
 };
 
 /** What people are told: an open question or an unused approval whose time has passed is expired. */
@@ -86,5 +91,6 @@ export function approvalOf(row: ApprovalRow): Approval {
     decidedAtMs: row.decided_at_ms,
     note: row.note,
     usedByCall: row.used_by_call,
+    askedTool: row.tool_json === '' ? null : (JSON.parse(row.tool_json) as AskedTool),
   };
 }

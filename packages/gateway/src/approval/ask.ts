@@ -22,6 +22,8 @@ export type ApprovalRequest = {
   readonly inputText: string;
   readonly policies: readonly string[];
   readonly risk: Risk;
+  /** Of a tool that only this call's gateway has: the canonical text of its AskedTool; else empty. */
+  readonly toolText: string;
   readonly nowMs: number;
   readonly expiresAtMs: number;
 };
@@ -62,6 +64,7 @@ const insert = query<ApprovalRow>()((db, p) =>
     decided_at_ms: p('decided_at_ms'),
     note: p('note'),
     used_by_call: p('used_by_call'),
+    tool_json: p('tool_json'),
   }),
 );
 
@@ -95,5 +98,6 @@ function rowOf({ binding, ...request }: ApprovalRequest, digest: string): Approv
     decided_at_ms: null,
     note: null,
     used_by_call: null,
+    tool_json: request.toolText,
   };
 }

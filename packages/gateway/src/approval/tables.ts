@@ -24,6 +24,8 @@ export type ApprovalRow = {
   decided_at_ms: number | null;
   note: string | null;
   used_by_call: string | null;
+  /** JSON of a tool that lives no longer than its call; empty for one that every gateway has. */
+  tool_json: string;
 };
 
 /** `seq` is the order of asking, whatever the clock did meanwhile. */
@@ -64,5 +66,9 @@ CREATE INDEX approval_by_state ON approval (state, seq);`,
 CREATE INDEX approval_by_asker ON approval (tenant, principal, state, expires_at_ms);
 CREATE INDEX approval_by_expiry ON approval (expires_at_ms);
 CREATE INDEX approval_with_input ON approval (expires_at_ms) WHERE input_json <> '';`,
+  },
+  {
+    id: 'approval/003',
+    sql: `ALTER TABLE approval ADD COLUMN tool_json TEXT NOT NULL DEFAULT '';`,
   },
 ];

@@ -10,9 +10,19 @@ export type Exchange = {
   readonly bytes: string;
 };
 
+/** What counts depend on, beside the module: fuel of two engines is compared only where all of it is equal. */
+export type EngineFacts = {
+  /** The version of the meter. */
+  readonly meter: number;
+  readonly form: string;
+  readonly isDeterministic: boolean;
+};
+
 /** All that a call of a module came from, so that it can be run again and has to end in the same way. */
 export type Recording = {
-  readonly version: 1;
+  readonly version: 1 | 2;
+  /** Of the engine that ran it; version 1 does not say. */
+  readonly engine?: EngineFacts;
   readonly module: Digest;
   readonly exportName: string;
   /** The canonical text. */

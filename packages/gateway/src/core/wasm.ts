@@ -5,7 +5,7 @@ import type { Digest } from './digest.ts';
 export type WasmGrants = {
   /** Entries of an allow-list, each a capability of its own. */
   readonly http: readonly string[];
-  readonly secrets: readonly { readonly name: string; readonly mayReveal: boolean }[];
+  readonly secrets: readonly SecretGrant[];
   /** Prefixes of keys in the space of the tenant and the skill. */
   readonly storage: readonly { readonly read: readonly string[]; readonly write: readonly string[] }[];
   readonly channels: readonly {
@@ -18,6 +18,14 @@ export type WasmGrants = {
   readonly random: boolean;
   /** Values by their keys; null: the guest has no configuration. */
   readonly config: Readonly<Record<string, string>> | null;
+};
+
+/** A secret that a guest may use in requests and, where it says so, read. */
+export type SecretGrant = {
+  readonly name: string;
+  readonly mayReveal: boolean;
+  /** The only hosts that get the value, each with or without a port; without one that is 443 alone. None: nobody does. */
+  readonly hosts: readonly string[];
 };
 
 export const NO_GRANTS: WasmGrants = {
@@ -34,4 +42,6 @@ export type WasmProgram = {
   readonly read: () => Promise<Uint8Array>;
   readonly exportName: string;
   readonly grants: WasmGrants;
+  /** False: nothing is kept to run its calls again. */
+  readonly isRecorded?: boolean;
 };

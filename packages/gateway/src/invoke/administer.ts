@@ -1,9 +1,12 @@
+import type { Approval } from '../approval/approval.ts';
 import { type Decided, decide } from '../approval/decide.ts';
 import { show } from '../approval/list.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
+import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
+import type { Tool } from '../core/tool.ts';
 import { readHead } from '../journal/head.ts';
 import type { Draft } from '../journal/journal.ts';
 import { search } from '../journal/search.ts';
@@ -24,7 +27,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
   const { id, verdict, by, note } = answer;
   const nowMs = gateway.clock.nowMs();
   const asked = show(gateway.store, id);
-  const tool = gateway.registry.find(asked?.tool ?? '')?.tool;
+  const tool = asked === null ? undefined : toolOf(gateway, asked);
   if (asked === null || tool === undefined) {
     return {
       ok: false,
@@ -49,6 +52,18 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
     });
     return decided;
   });
+}
+
+/** The tool of this gateway; else, of one that lived no longer than its call, what was written down to be judged. */
+function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
+  const { tool: id, risk, askedTool } = asked;
+  const found = registry.find(id)?.tool;
+  if (found !== undefined || askedTool === null) return found;
+  const run = () => Promise.reject(new TypeError(`Cannot run ${id}: it is only there to be judged`));
+  return {
+    ...{ ...askedTool, id, risk, outputSchema: {}, limits: LIMIT_CEILINGS, artifacts: [] },
+    ...{ hosts: () => [], paths: () => [], executor: { kind: 'builtin', run } },
+  };
 }
 
 /** Asks the policies whether this principal may administer; refuses with what they said. */

@@ -12,6 +12,7 @@ import type { Json } from '../core/json.ts';
 import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
+import type { Tool } from '../core/tool.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, judge, UNDECIDED, type Verdict } from './admit.ts';
@@ -136,6 +137,7 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
     inputText: canonicalize(gateway.redact(input)),
     policies: verdict.decidedBy,
     risk: tool.risk,
+    toolText: tool.executor.kind === 'wasm' ? canonicalize(gateway.redact(askedTool(tool))) : '',
     nowMs,
     expiresAtMs: nowMs + gateway.approvalExpiresAfterMs,
   });
@@ -155,6 +157,11 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
     return refuse('policy/approval-expired', message, remedy);
   }
   return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
+}
+
+/** A module may be run from a file, by a gateway that nobody else has: whoever decides has to see it all the same. */
+function askedTool({ description, category, tier, capabilities, inputSchema }: Tool): Json {
+  return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }
 
 type Refusing = { readonly checked: CheckedCall; readonly verdict: Verdict };

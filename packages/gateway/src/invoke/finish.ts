@@ -1,8 +1,8 @@
 import { settle } from '../budget/settle.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { fail, type Outcome } from '../core/outcome.ts';
-import { saveRecording } from '../recordings/recordings.ts';
-import type { RunResult } from '../tiers/tier.ts';
+import { type Packed, pack, saveRecording } from '../recordings/recordings.ts';
+import type { Execution, RunResult } from '../tiers/tier.ts';
 import type { Begun } from './begin.ts';
 import { appendEnding, type Ended } from './ending.ts';
 import type { Gateway } from './gateway.ts';
@@ -13,31 +13,46 @@ const PAUSE_MS = 200;
 const LATER_MS = 5000;
 const LATER_ATTEMPTS = 720;
 
-/** One transaction: the budgets are settled with what was really used, the receipt is signed, the intent is closed. */
+const UNSAVED = 'none: it could not be saved';
+
+/**
+ * One transaction: the budgets are settled with what was really used, the recording is kept, the receipt is signed, the
+ * intent is closed. The receipt has the digest of the recording, so both are written together or neither is: there is no
+ * receipt that promises a recording which was never there. The ending is worth waiting for, the recording is not: it is
+ * compressed before, tried once, and whatever fails then, the attempts after that write an ending whose receipt says that
+ * there is none.
+ */
 export async function finish(gateway: Gateway, begun: Begun, result: RunResult): Promise<Ended> {
-  const { ending, usage, execution, egress = null } = result;
+  const { ending, usage, egress = null } = result;
   const outcome: Outcome =
     ending.status === 'ok'
       ? { status: 'ok', code: 'ok', output: ending.output, usage }
       : fail(ending.code, ending.message, { output: ending.output, truncated: ending.truncated, usage });
-  const ran = { startedAt: begun.startedAt, execution };
-  const record = () =>
+  const packed = result.recorded === undefined ? null : await pack(result.recorded).catch(() => null);
+  const recordWith = (recording: Packed | null) =>
     gateway.store.commit((tx) => {
       settle(tx, begun.facts.call.id, usage);
-      if (result.recorded !== undefined) saveRecording(tx, begun.facts.call.id, result.recorded);
+      if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
+      const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
       return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress });
     });
   for (let attempt = 1; ; attempt++) {
     try {
-      return await record();
+      return await recordWith(attempt === 1 ? packed : null);
     } catch (error) {
       if (attempt === ATTEMPTS) {
-        recordLater(record, LATER_ATTEMPTS);
+        recordLater(() => recordWith(null), LATER_ATTEMPTS);
         return unrecorded(begun, result, error);
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
+}
+
+/** Where it ran, and by which digest its recording is known. */
+function executionOf({ execution, recorded }: RunResult, saved: Packed | null): Execution {
+  if (recorded === undefined) return execution;
+  return { ...execution, isolation: { ...execution.isolation, recording: saved?.digest ?? UNSAVED } };
 }
 
 /** A gateway that lives on closes the call itself once it can; one that ends leaves it to the next. */

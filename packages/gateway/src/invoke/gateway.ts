@@ -10,6 +10,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
+import type { ReadyModules } from '../tiers/a-wasm/ready-modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -37,6 +38,8 @@ export type Gateway = Records & {
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
   /** Where modules run, for calls that are run again. */
   readonly engines: EnginePool;
+  /** Modules in the form in which engines take them. */
+  readonly ready: ReadyModules;
   /** Tries the tiers that run commands and says what holds on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };

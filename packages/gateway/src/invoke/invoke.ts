@@ -4,6 +4,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
 import { authorize } from '../policy/authorize.ts';
 import type { RunEnding, RunResult, RunTies, Ties } from '../tiers/tier.ts';
+import { TierFault } from '../tiers/tier-fault.ts';
 import { admit } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
 import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
@@ -66,6 +67,7 @@ async function admitAndBegin(gateway: Gateway, call: ToolCall): Promise<Begun | 
 async function run(gateway: Gateway, begun: Begun, ties: RunTies): Promise<RunResult> {
   const { grant, limits } = begun;
   const { tool, tier: name } = grant.call;
+  const startedMs = gateway.clock.monotonicMs();
   try {
     const tier = gateway.tiers[name];
     if (tier === undefined)
@@ -73,7 +75,8 @@ async function run(gateway: Gateway, begun: Begun, ties: RunTies): Promise<RunRe
     const result = await tier.run(grant, limits, ties);
     return { ...result, ending: await checkedEnding(gateway, begun, result.ending) };
   } catch (error) {
-    return brokenResult(gateway, begun, error);
+    const wallMs = Math.ceil(gateway.clock.monotonicMs() - startedMs);
+    return brokenResult(gateway, begun, error, wallMs);
   }
 }
 
@@ -85,9 +88,19 @@ async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEndi
   return { status: 'failed', code: 'tier/invalid-output', message, output: ending.output, truncated: false };
 }
 
-/** A tier that throws has broken, not failed: the call is closed as a fault and costs its one call. */
-async function brokenResult(gateway: Gateway, { facts }: Begun, error: unknown): Promise<RunResult> {
-  const incident = await recordFault(gateway, facts, error).catch(() => 'that could not be recorded');
+/**
+ * A tier that throws has broken, not failed: the call is closed as a fault. It costs what the tier knows that it used; of
+ * one that knows nothing that is one call and its time.
+ */
+async function brokenResult(
+  gateway: Gateway,
+  { facts }: Begun,
+  error: unknown,
+  wallMs: number,
+): Promise<RunResult> {
+  const isTold = error instanceof TierFault;
+  const cause = isTold ? error.cause : error;
+  const incident = await recordFault(gateway, facts, cause).catch(() => 'that could not be recorded');
   const message = `Cannot finish call: the tier broke, incident ${incident}`;
   const ending = {
     status: 'failed',
@@ -96,5 +109,6 @@ async function brokenResult(gateway: Gateway, { facts }: Begun, error: unknown):
     output: null,
     truncated: false,
   } as const;
-  return { ending, usage: { ...NO_USAGE, calls: 1 }, execution: UNKNOWN_EXECUTION };
+  if (isTold) return { ...error.soFar, ending };
+  return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
 }

@@ -3,7 +3,8 @@
  * were, in the database of the operator and nowhere else; the receipt has its digest. There is room for so much: the
  * oldest go first.
  */
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gunzipSync, gzip } from 'node:zlib';
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
@@ -14,10 +15,21 @@ import type { RecordingTables } from './tables.ts';
 
 export type Recorded = { readonly recording: Recording; readonly module: Uint8Array };
 
+/** A recording as the text that its digest is of, with its module. */
+export type Written = {
+  readonly text: string;
+  readonly digest: Digest;
+  readonly module: { readonly sha256: Digest; readonly bytes: Uint8Array };
+};
+
+/** The same, as it is saved. */
+export type Packed = Pick<Written, 'digest' | 'module'> & { readonly body: Buffer };
+
 /** Of all recordings and their modules together, as they lie in the database. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 
+const compress = promisify<string, Buffer>(gzip);
 const query = queries<RecordingTables>();
 
 const selectRun = query<{ call: string }>()((db, p) =>
@@ -60,18 +72,28 @@ export function recordingDigest(recording: Recording): Digest {
   return digestBytes(canonicalize(recording as unknown as Json));
 }
 
+export function writeDown({ recording, module }: Recorded): Written {
+  const text = canonicalize(recording as unknown as Json);
+  return { text, digest: digestBytes(text), module: { sha256: recording.module, bytes: module } };
+}
+
+/** Takes its time beside everything else, so that the database is not held meanwhile. */
+export async function pack({ text, digest, module }: Written): Promise<Packed> {
+  return { digest, module, body: await compress(text) };
+}
+
 /** Keeps the recording of a call with its module, once, and makes room for it. */
 export function saveRecording(
   tx: Transaction,
   call: string,
-  { recording, module }: Recorded,
+  { module, body }: Packed,
   mostBytes = MOST_BYTES,
 ): void {
-  const body = gzipSync(canonicalize(recording as unknown as Json));
-  makeRoom(tx, body.length + module.length, mostBytes);
-  if (tx.get(selectModule, { sha256: recording.module }) === undefined)
-    tx.run(insertModule, { sha256: recording.module, bytes: Buffer.from(module) });
-  tx.run(insertRun, { call, module: recording.module, body, bytes: body.length });
+  makeRoom(tx, body.length + module.bytes.length, mostBytes);
+  const { sha256 } = module;
+  if (tx.get(selectModule, { sha256 }) === undefined)
+    tx.run(insertModule, { sha256, bytes: Buffer.from(module.bytes) });
+  tx.run(insertRun, { call, module: sha256, body, bytes: body.length });
 }
 
 /** What a call came from; null where nothing was kept, or no longer is. */

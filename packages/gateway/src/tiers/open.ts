@@ -8,6 +8,7 @@ import type { Lookup } from '../egress/look-up.ts';
 import { LookupTurns } from '../egress/lookup-turns.ts';
 import { systemLookup } from '../egress/system.ts';
 import { LiveHosts } from '../runner/live-hosts.ts';
+import { grantSecrets } from '../runner/secrets.ts';
 import { allowListOf, settingsOf } from '../runner/settings-of.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
@@ -16,6 +17,7 @@ import type { EnginePool } from './a-wasm/engine-pool.ts';
 import type { Who } from './a-wasm/index.ts';
 import { inspectEngines } from './a-wasm/inspect.ts';
 import { openWasm } from './a-wasm/open.ts';
+import type { ReadyModules } from './a-wasm/ready-modules.ts';
 import { builtinTier } from './builtin/index.ts';
 import type { NetworkOptions, Networks } from './network/networks.ts';
 import { networksOf } from './network/open.ts';
@@ -48,6 +50,7 @@ export type OpenTiersOptions = {
 export type OpenedTiers = {
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
   readonly engines: EnginePool;
+  readonly ready: ReadyModules;
   readonly inspect: Commands['inspect'];
   readonly close: () => Promise<void>;
 };
@@ -86,9 +89,12 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
       newLookup: () => turns.forRun(),
       node,
       engines: options.engineFiles,
+      formsDir: join(options.stateDir, 'modules'),
     },
     memoryBytes: config.ceilings.memoryBytes,
     secret: (name, who) => secretOf(vault, name, who),
+    operatorSecrets: grantSecrets(config.secrets),
+    trustedCertificates: options.trustedCertificates ?? '',
   });
   if (isLasting) wasm.pool.warm().catch(() => undefined);
   const close = async () => {
@@ -97,7 +103,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   };
   const tiers = { builtin: builtinTier(clock, version), a: wasm.tier, ...commands.tiers };
   const inspect = async () => [...(await commands.inspect()), await inspectEngines(wasm.pool)];
-  return { tiers, engines: wasm.pool, inspect, close };
+  return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, close };
 }
 
 /** The value of a secret for a call, with its use written down; null where the call has none of that name. */

@@ -3,8 +3,8 @@ import type { Json } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
 import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { ProcessLimits } from '../core/process.ts';
-import type { Recording } from '../core/recording.ts';
 import type { Grant } from '../policy/grant.ts';
+import type { Written } from '../recordings/recordings.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
 export type Execution = {
@@ -29,11 +29,9 @@ export type RunResult = {
   readonly execution: Execution;
   /** What it did on the network, for the journal; left out where it had none. */
   readonly egress?: Json;
-  /** What it came from, where it can be run again. */
-  readonly recorded?: Recorded;
+  /** What it came from, where it can be run again; the receipt names it once it is saved. */
+  readonly recorded?: Written;
 };
-
-export type Recorded = { readonly recording: Recording; readonly module: Uint8Array };
 
 /** What binds a run to its caller: a signal that ends it, and an ear for what it prints meanwhile. */
 export type Ties = {

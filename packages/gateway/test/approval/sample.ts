@@ -24,6 +24,7 @@ export function request(wishes: Partial<ApprovalRequest> & { id: string }): Appr
     binding: BINDING,
     inputText: '{"ms":60000}',
     policies: ['long-sleeps'],
+    toolText: '',
     risk: 'high',
     nowMs,
     expiresAtMs: nowMs + LIFE_MS,

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { digestBytes } from '../../src/core/digest.ts';
 import type { Recording } from '../../src/core/recording.ts';
-import { findRecording, type Recorded, saveRecording } from '../../src/recordings/recordings.ts';
+import {
+  findRecording,
+  pack,
+  type Recorded,
+  saveRecording,
+  writeDown,
+} from '../../src/recordings/recordings.ts';
 import { openTestGateway } from '../fixture/gateway.ts';
 
 const KIB = 1024;
@@ -18,8 +24,10 @@ function recorded(module: Uint8Array, bytes: number): Recorded {
 
 async function open() {
   const { store } = await openTestGateway();
-  const save = (call: string, what: Recorded, mostBytes?: number) =>
-    store.commit((tx) => saveRecording(tx, call, what, mostBytes));
+  const save = async (call: string, what: Recorded, mostBytes?: number) => {
+    const packed = await pack(writeDown(what));
+    return store.commit((tx) => saveRecording(tx, call, packed, mostBytes));
+  };
   return { store, save, find: (call: string) => findRecording(store, call) };
 }
 

@@ -1,3 +1,4 @@
+import './fixtures/cheap-scrypt.ts';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

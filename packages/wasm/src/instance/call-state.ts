@@ -1,6 +1,8 @@
 import { type Usage, WasmError } from '../error.ts';
 import type { Guest } from './guest.ts';
+import type { Recipe } from './recipe.ts';
 import type { Stack } from './stack.ts';
+import type { Views } from './views.ts';
 
 /** The exports that the meter adds to a module. */
 export type Controls = {
@@ -12,16 +14,26 @@ export type Controls = {
   /** 0: the guest ended by itself; 1: its fuel ran out; 2: its stack did. */
   readonly why: () => number;
   readonly start: (() => unknown) | undefined;
+  /** Sets all that is no memory to what it was at first, where the meter could see to that. */
+  readonly renew: (() => void) | undefined;
 };
 
 /** What one call of a guest knows of itself; one of these per seat, set anew for each call. */
 export type CallState = {
+  readonly recipe: Recipe;
   controls: Controls;
+  /** What the guest exports, the meter's own among it: only `findCallee` says what may be called. */
+  exports: WebAssembly.Exports;
   memories: readonly WebAssembly.Memory[];
   /** The memory that host functions see. */
   memory: WebAssembly.Memory | undefined;
-  /** What host functions see of the running call; there is none between calls, and another one in each. */
+  /**
+   * What host functions see of the running call; there is none between calls, and another one in each. None either
+   * while a host function has called the guest: then no host function can be reached.
+   */
   guest: Guest | undefined;
+  /** Views of that memory which the package keeps to itself, if they were asked for. */
+  views: Views | undefined;
   /** Whether a host function was handed a view of the memory itself, which outlives the call. */
   isExposed: boolean;
   /** The fuel this call was given. */
@@ -34,6 +46,8 @@ export type CallState = {
   raised: WasmError | undefined;
   /** What ended the call; nothing the guest or a host function does afterwards makes it succeed. */
   ended: WasmError | undefined;
+  /** What a visit threw by itself: it may look like a trap, and is none. */
+  fault: { readonly thrown: unknown } | undefined;
   readonly now: () => number;
   readonly stack: Stack;
 };
@@ -51,13 +65,20 @@ export const NO_CONTROLS: Controls = Object.freeze({
   left: () => 0,
   why: () => 0,
   start: undefined,
+  renew: undefined,
 });
 
-export function newCallState({ now, stack }: Surroundings): CallState {
+/** Those too. */
+export const NO_EXPORTS: WebAssembly.Exports = Object.freeze({});
+
+export function newCallState(recipe: Recipe, { now, stack }: Surroundings): CallState {
   return {
+    recipe,
     controls: NO_CONTROLS,
+    exports: NO_EXPORTS,
     memories: [],
     memory: undefined,
+    views: undefined,
     guest: undefined,
     isExposed: false,
     fuel: 0,
@@ -66,6 +87,7 @@ export function newCallState({ now, stack }: Surroundings): CallState {
     context: undefined,
     raised: undefined,
     ended: undefined,
+    fault: undefined,
     now,
     stack,
   };
@@ -114,6 +136,12 @@ export function readClock(state: CallState): void {
   state.patience = PATIENCE;
   if (state.deadline === Number.POSITIVE_INFINITY || state.now() < state.deadline) return;
   throw endCall(state, pastDeadline(state));
+}
+
+/** A guest that a host function has called may not call the host, as that one is in the middle of its work. */
+export function reentered(state: CallState): WasmError {
+  const message = 'Cannot cross: the guest was called by a host function, expected it to return first';
+  return new WasmError('trap', message, { detail: 're-entered', usage: usageOf(state) });
 }
 
 export function pastDeadline(state: CallState): WasmError {

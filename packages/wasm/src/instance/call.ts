@@ -2,10 +2,9 @@ import { type Usage, WasmError } from '../error.ts';
 import type { Limits } from '../limits.ts';
 import { type CallState, charge, endCall, outOfFuel, PATIENCE, pastDeadline, usageOf } from './call-state.ts';
 import { GuestView } from './guest.ts';
-import type { GuestFunction, Recipe } from './recipe.ts';
+import { judge } from './judge.ts';
 import { giveBackShare, type Stack, shareOf, takeShare } from './stack.ts';
-import { classifyTrap } from './trap.ts';
-import { type GuestValue, isValueOf, settleNaN, writeSignature } from './value.ts';
+import type { GuestValue } from './value.ts';
 
 export type CallOptions = {
   /** What the call may use, at most what the instance may. */
@@ -54,39 +53,6 @@ function requireWithin(name: string, value: number, most: number): void {
   throw new RangeError(`Cannot call: ${name} is ${String(value)}, expected a whole number from 0 to ${most}`);
 }
 
-/** A function that the guest exports, if V8 need not bend the arguments to call it. */
-export function findCallee(recipe: Recipe, name: string, args: readonly GuestValue[]): GuestFunction {
-  // Boundary: the guest's own functions only; the meter's exports are in no list.
-  const callee = recipe.functions.get(name);
-  if (callee === undefined) throw uncallable(name, 'the module exports no such function', 'one of its own');
-  const is = misfit(callee, args);
-  if (is !== undefined) throw uncallable(name, is, writeSignature(callee));
-  return callee;
-}
-
-function uncallable(name: string, is: string, expected: string): WasmError {
-  const message = `Cannot call ${JSON.stringify(name)}: ${is}, expected ${expected}`;
-  return new WasmError('export', message, { detail: name });
-}
-
-function misfit({ params, foreign }: GuestFunction, args: readonly GuestValue[]): string | undefined {
-  if (foreign !== undefined) return `its type has ${foreign}, which cannot cross to the host`;
-  if (args.length !== params.length) return `${args.length} arguments were given`;
-  for (const [index, type] of params.entries()) {
-    const value: unknown = args[index];
-    if (!isValueOf(type, value)) return `argument ${index} is ${String(value)} (${typeof value})`;
-  }
-  return undefined;
-}
-
-/** The arguments as the guest is given them. */
-export function settleArguments(
-  { isDeterministic }: Recipe,
-  args: readonly GuestValue[],
-): readonly GuestValue[] {
-  return isDeterministic ? args.map(settleNaN) : args;
-}
-
 /** Guest code to run, and the fuel that is due before it begins. */
 export type Job = { readonly owed: number; readonly work: () => unknown };
 
@@ -113,6 +79,7 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
     state.context = undefined;
     state.ended = undefined;
     state.raised = undefined;
+    state.fault = undefined;
   }
 }
 
@@ -142,34 +109,4 @@ export function requireTime(deadline: number, now: () => number): void {
     'deadline',
     'Cannot call: the deadline has passed before it began, expected a later one',
   );
-}
-
-/** How the guest ended, from what it threw. */
-function judge(state: CallState, thrown: unknown): unknown {
-  // Whatever a host function throws has ended the call at the crossing: the rest is V8's word.
-  if (state.ended !== undefined) return state.ended;
-  const why = state.controls.why();
-  if (why === 1) return outOfFuel(state);
-  if (why === 2) {
-    const message = 'Cannot finish call: its stack is used up, expected fewer calls inside each other';
-    return new WasmError('stack', message, { cause: thrown, usage: usageOf(state) });
-  }
-  const code = classifyTrap(thrown);
-  // The meter brings the count up to date before an `unreachable`; other traps it cannot foresee.
-  const usage = usageOf(state, code === 'unreachable');
-  // Neither the guest nor a host function can throw anything else: this is a fault of ours and stays what it is.
-  if (code === undefined) return thrown;
-  const said = thrown instanceof Error ? thrown.message : '';
-  return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${said}"`, {
-    cause: thrown,
-    usage,
-    // The machine's own stack, which our count is there to come before.
-    ...(code === 'stack' ? { detail: 'machine' } : {}),
-  });
-}
-
-/** What an export returned, as a list. */
-export function listResults(returned: unknown): readonly GuestValue[] {
-  if (returned === undefined) return [];
-  return Array.isArray(returned) ? returned : [returned as GuestValue];
 }

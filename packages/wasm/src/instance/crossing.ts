@@ -1,5 +1,5 @@
 import { WasmError } from '../error.ts';
-import { type CallState, charge, endCall, PATIENCE, readClock, usageOf } from './call-state.ts';
+import { type CallState, charge, endCall, PATIENCE, readClock, reentered, usageOf } from './call-state.ts';
 import type { Guest } from './guest.ts';
 import type { HostRow } from './host.ts';
 import { type GuestValue, isNumberType, JS_TYPES, settleNaN, type ValueName } from './value.ts';
@@ -123,7 +123,8 @@ function enter({ state, weight, fuel }: Gate): Guest {
   state.patience -= weight;
   if (state.patience <= 0) readClock(state);
   if (fuel > 0) charge(state, fuel);
-  if (state.guest === undefined) throw new TypeError('No call is running, expected one around a crossing');
+  // Boundary: what a host function has begun is not begun again by the guest that it calls meanwhile.
+  if (state.guest === undefined) throw endCall(state, reentered(state));
   return state.guest;
 }
 

@@ -1,5 +1,7 @@
 import { WasmError } from '../error.ts';
+import { callExport } from './call-export.ts';
 import { type CallState, charge, usageOf } from './call-state.ts';
+import type { GuestValue } from './value.ts';
 
 /**
  * What a host function sees of the guest that called it: one memory (the one exported as `memory`, else the first) and
@@ -19,6 +21,12 @@ export type Guest = {
   /** Takes fuel for work that grows with the arguments, before it is done. Too little left ends the call as 'fuel'. */
   charge(fuel: number): void;
   fuelLeft(): number;
+  /**
+   * Calls an export of the guest that has one result or none, on the same fuel, stack and deadline. In a host function
+   * the guest cannot reach the host meanwhile: a crossing ends the call as 'trap' with the detail 're-entered'. If the
+   * guest fails, the whole call has ended with that, whatever is done with the error.
+   */
+  call(name: string, ...values: GuestValue[]): GuestValue | undefined;
 };
 
 const NO_BYTES = new ArrayBuffer(0);
@@ -27,9 +35,19 @@ const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** The guest as one call shows it. Every call has another one: with that of an earlier call nothing can be reached. */
 export class GuestView implements Guest {
   readonly #state: CallState;
+  readonly #isVisit: boolean;
 
-  constructor(state: CallState) {
+  /** For a visit, `call` lets the guest reach the host: no host function is at work then. */
+  constructor(state: CallState, isVisit = false) {
     this.#state = state;
+    this.#isVisit = isVisit;
+  }
+
+  /** The state of the running call that `guest` shows. */
+  static stateOf(guest: Guest): CallState {
+    // Boundary: only a guest that an engine made has one.
+    if (!(#state in guest)) throw new TypeError('Cannot use guest: it is an object of another kind');
+    return guest.#running();
   }
 
   get context(): unknown {
@@ -86,6 +104,12 @@ export class GuestView implements Guest {
 
   fuelLeft(): number {
     return Math.max(0, this.#running().controls.left());
+  }
+
+  call(name: string, ...values: GuestValue[]): GuestValue | undefined {
+    const state = this.#running();
+    // The visit's own view is out of reach as well while the guest runs: host functions have theirs.
+    return callExport(state, { name, values, seen: this.#isVisit ? new GuestView(state) : undefined });
   }
 
   #running(): CallState {

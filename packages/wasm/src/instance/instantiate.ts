@@ -3,15 +3,13 @@ import { type Limits, narrowLimits } from '../limits.ts';
 import {
   type CallOptions,
   type CallResult,
-  findCallee,
-  listResults,
   readTerms,
   requireIdle,
   requireTime,
   runMetered,
-  settleArguments,
 } from './call.ts';
 import type { Surroundings } from './call-state.ts';
+import { findCallee, listResults, settleArguments } from './callee.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import type { House, Reservation } from './house.ts';
 import { allowanceOf, narrowSlots } from './memory.ts';

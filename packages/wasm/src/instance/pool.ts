@@ -1,23 +1,16 @@
-import { WasmError } from '../error.ts';
-import {
-  type CallOptions,
-  type CallResult,
-  findCallee,
-  listResults,
-  readTerms,
-  requireTime,
-  runMetered,
-  settleArguments,
-} from './call.ts';
+import { type Usage, WasmError } from '../error.ts';
+import { type CallOptions, type CallResult, readTerms, requireTime, runMetered } from './call.ts';
 import type { CallState, Surroundings } from './call-state.ts';
+import { findCallee, listResults, settleArguments } from './callee.ts';
 import {
   type BytesExports,
   type BytesOptions,
   type BytesResult,
-  findPassing,
   PLACE,
   passBytes,
+  requirePassing,
 } from './exchange.ts';
+import { type Guest, GuestView } from './guest.ts';
 import { type HostTable, NO_HOSTS } from './host.ts';
 import type { Reservation } from './house.ts';
 import { type InstanceLimits, type Premises, readLease } from './instantiate.ts';
@@ -57,6 +50,18 @@ type PoolParts = {
   readonly surroundings: Surroundings;
 };
 
+/** Runs a visit inside its call. */
+function attempt<T>(state: CallState, use: (guest: Guest) => T): T {
+  const guest = new GuestView(state, true);
+  state.guest = guest;
+  try {
+    return use(guest);
+  } catch (thrown) {
+    state.fault = { thrown };
+    throw thrown;
+  }
+}
+
 /** Runs each call on a guest of its own, on places that are used again. Nothing of one run is there in the next. */
 export class Pool {
   readonly limits: InstanceLimits;
@@ -81,46 +86,46 @@ export class Pool {
   run(name: string, args: readonly GuestValue[] = [], options: CallOptions = {}): CallResult {
     const { owed } = findCallee(this.#recipe, name, args);
     const values = settleArguments(this.#recipe, args);
-    const { returned, usage } = this.#seated(options, owed, ({ exports }) => {
-      const callee = exports[name] as (...each: GuestValue[]) => unknown;
+    const { returned, usage } = this.#seated(options, owed, ({ state }) => {
+      const callee = state.exports[name] as (...each: GuestValue[]) => unknown;
       return callee(...values);
     });
     return { results: listResults(returned), ...usage };
   }
 
   /**
+   * Lets `use` call a new guest as often as it wants and reach its memory: all of it one call, with one count of fuel,
+   * over when `use` returns. What `use` throws by itself comes out as it is; a failure of the guest does in any case.
+   */
+  visit<T>(options: CallOptions, use: (guest: Guest) => T): Usage & { readonly value: T } {
+    const { returned, usage } = this.#seated(options, 0, ({ state }) => attempt(state, use));
+    return { value: returned as T, ...usage };
+  }
+
+  /**
    * Hands bytes to a new guest and takes bytes from it: `room` gives a place for so many, `work` takes the place and the
    * length and gives both of its answer in one i64, the place above. It is one call, with one count of fuel.
    */
-  exchange({ room, work }: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
+  exchange(names: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
     const { mostBytes = Number.MAX_SAFE_INTEGER, ...terms } = options;
-    const owed =
-      findPassing(this.#recipe, room, ['i32'], 'i32') + findPassing(this.#recipe, work, PLACE, 'i64');
-    const { returned, usage } = this.#seated(terms, owed, ({ exports }, state) =>
-      passBytes(state, input, mostBytes, {
-        room: exports[room] as (length: number) => number,
-        work: exports[work] as (place: number, length: number) => bigint,
-      }),
-    );
-    return { bytes: returned as Uint8Array, ...usage };
+    requirePassing(this.#recipe, names.room, ['i32'], 'i32');
+    requirePassing(this.#recipe, names.work, PLACE, 'i64');
+    const { value, ...usage } = this.visit(terms, (guest) => passBytes(guest, names, input, mostBytes));
+    return { bytes: value, ...usage };
   }
 
-  #seated(
-    options: CallOptions,
-    owed: number,
-    use: (guest: WebAssembly.Instance, state: CallState) => unknown,
-  ): ReturnType<typeof runMetered> {
+  #seated(options: CallOptions, owed: number, use: (seat: Seat) => unknown): ReturnType<typeof runMetered> {
     const { now, stack } = this.#surroundings;
     const terms = readTerms(options, this.limits, stack);
     requireTime(terms.deadline, now);
     const seat = this.#take();
     let endedWell = false;
     try {
-      const guest = seat.seat();
+      seat.seat();
       const { start } = seat.state.controls;
       const work = () => {
         start?.();
-        return use(guest, seat.state);
+        return use(seat);
       };
       const ended = runMetered(seat.state, terms, { owed: owed + this.#recipe.startOwed, work });
       endedWell = true;

@@ -1,6 +1,7 @@
 import type { Limits } from '../limits.ts';
 import type { ExternKind, WasmModule } from '../read/module.ts';
 import { footprintOf } from './footprint.ts';
+import { type Renewal, renewalOf } from './renewal.ts';
 import { type Shape, type Shapes, shapeOf } from './shape.ts';
 import type { Signature } from './value.ts';
 
@@ -47,6 +48,7 @@ export type Recipe = {
   readonly hostCharged: ReadonlySet<string>;
   readonly limits: Limits;
   readonly isDeterministic: boolean;
+  readonly renewal: Renewal;
   /** How much memory all this takes beside the module's code, about. */
   readonly bytes: number;
 };
@@ -79,6 +81,7 @@ export function recipeOf({ module, sections, memories, ...terms }: RecipeInput):
     startOwed: owed.get(start) ?? 0,
     memories: slotsOf(module, memories),
     guestMemory: guestMemory?.index ?? 0,
+    renewal: renewalOf(module, sections, memories),
     ...terms,
     bytes: footprintOf(sections, shapes, terms),
   };

@@ -1,5 +1,13 @@
 import { WasmError } from '../error.ts';
-import { type CallState, type Controls, NO_CONTROLS, newCallState, type Surroundings } from './call-state.ts';
+import { RENEW } from '../meter/controls.ts';
+import {
+  type CallState,
+  type Controls,
+  NO_CONTROLS,
+  NO_EXPORTS,
+  newCallState,
+  type Surroundings,
+} from './call-state.ts';
 import type { HostTable } from './host.ts';
 import { type ImportObject, link, put } from './link.ts';
 import { detachViews, makeMemory, renewMemory } from './memory.ts';
@@ -16,7 +24,8 @@ export type SeatTerms = {
 /**
  * The place of one guest: its memories, its way to the host, the state of its call. A guest is a WebAssembly.Instance
  * of its own, so globals, tables and segments are as new whenever a new guest sits down; memories outlive it where they
- * can be cleared. Without a guest the seat holds nothing of the former one.
+ * can be cleared. Where all that it could change can be set back, it is, and the instance is the next guest. Between
+ * calls the seat holds nothing of the former guest.
  */
 export class Seat {
   readonly recipe: Recipe;
@@ -30,7 +39,7 @@ export class Seat {
   /** Refuses a module whose imports the table does not cover. */
   constructor({ recipe, hosts, slots, surroundings }: SeatTerms) {
     this.recipe = recipe;
-    this.state = newCallState(surroundings);
+    this.state = newCallState(recipe, surroundings);
     this.#slots = slots;
     this.#imports = link(recipe, hosts, this.state);
   }
@@ -46,21 +55,39 @@ export class Seat {
     this.state.memories = memories;
     this.state.memory = memories[this.recipe.guestMemory];
     this.state.controls = controlsOf(guest);
+    this.state.exports = guest.exports;
     this.#guest = guest;
     return guest;
   }
 
-  /** Sends the guest away. Memories stay, cleared, only when it ended well: after a trap nothing is used again. */
+  /** Sends the guest away, or makes it new where it sits, only when it ended well: after a trap nothing is used again. */
   clear(endedWell: boolean): void {
-    const { memories, memory, isExposed } = this.state;
+    const { memory, isExposed, memories } = this.state;
     if (memory !== undefined && isExposed) detachViews(memory);
     this.state.isExposed = false;
+    this.state.views = undefined;
+    this.#spare = endedWell ? this.#slots.map((slot, index) => renewMemory(slot, memories[index])) : [];
+    if (endedWell && this.#renew()) return;
     this.#guest = undefined;
     this.#import([]);
     this.state.memories = [];
     this.state.memory = undefined;
     this.state.controls = NO_CONTROLS;
-    this.#spare = endedWell ? this.#slots.map((slot, index) => renewMemory(slot, memories[index])) : [];
+    this.state.exports = NO_EXPORTS;
+  }
+
+  /** Whether the guest is one that nobody has called yet, as if it had only now sat down. */
+  #renew(): boolean {
+    const { renewal } = this.recipe;
+    const { renew } = this.state.controls;
+    // Boundary: a memory that has grown cannot shrink, and all of them are as new or none is used.
+    if (renewal === null || renew === undefined || this.#spare.includes(undefined)) return false;
+    for (const { memory, place, bytes } of renewal) {
+      const buffer = this.#spare[memory]?.buffer;
+      if (buffer !== undefined) new Uint8Array(buffer).set(bytes, place);
+    }
+    renew();
+    return true;
   }
 
   #import(memories: readonly WebAssembly.Memory[]): void {
@@ -101,5 +128,6 @@ function controlsOf({ exports }: WebAssembly.Instance): Controls {
     left: exports[`${CONTROL_PREFIX}left`] as Controls['left'],
     why: exports[`${CONTROL_PREFIX}why`] as Controls['why'],
     start: start as Controls['start'],
+    renew: exports[RENEW] as Controls['renew'],
   };
 }

@@ -9,6 +9,9 @@ import { Sink } from './sink.ts';
 /** Names of added exports begin with this; a guest that has one itself is refused. */
 export const RESERVED = 'palisade:';
 
+/** The control that sets every global that can change to what it was at first. */
+export const RENEW = `${RESERVED}renew`;
+
 /** What `palisade:why` answers. */
 export const REASONS = { none: 0, fuel: 1, stack: 2 } as const;
 
@@ -18,9 +21,11 @@ export type Controls = readonly { readonly name: string; readonly index: number 
 const FUEL_SHIFT = 16;
 const STACK_UNIT_SHIFT = 5;
 
-/** Adds the controls. */
-export function addControls(plan: Plan): Controls {
+/** Adds the controls. `palisade:renew` is there only where it makes all that is no memory as it was at first. */
+export function addControls(plan: Plan, isRenewable: boolean): Controls {
+  const renew = () => ({ name: RENEW, index: plan.add({ params: [], results: [] }, renewBody(plan)) });
   return [
+    ...(isRenewable ? [renew()] : []),
     { name: `${RESERVED}set`, index: plan.add({ params: [F64, I32], results: [] }, setBody(plan)) },
     { name: `${RESERVED}charge`, index: plan.add({ params: [F64], results: [] }, chargeBody(plan)) },
     { name: `${RESERVED}left`, index: plan.add({ params: [], results: [F64] }, leftBody(plan)) },
@@ -43,6 +48,17 @@ export function addDoor(plan: Plan, index: number): void {
     setGlobal(write, plan.counter);
   });
   plan.doorOf.set(index, plan.add(type, door));
+}
+
+/** The counter is not the guest's, and is set with each call. */
+function renewBody({ module: { bytes, globals } }: Plan): Uint8Array {
+  return body((write) => {
+    globals.forEach(({ mutable, imported, start, end }, index) => {
+      if (!mutable || imported) return;
+      write.copy(bytes, start, end);
+      setGlobal(write, index);
+    });
+  });
 }
 
 function setBody(plan: Plan): Uint8Array {

@@ -15,7 +15,7 @@ import { survey } from './survey.ts';
 import { type Extent, writeModule } from './write.ts';
 
 /** Raised whenever the same module gets other bytes or other counts. */
-export const METER_VERSION = 3;
+export const METER_VERSION = 4;
 
 /** The faster one on every V8 we run on. */
 export const DEFAULT_FORM: Form = 'thread';
@@ -69,7 +69,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   const hostFuel = requireFuels(options.hostFuel ?? {});
   const isDeterministic = options.deterministic === true;
   const plan = new Plan({ module, survey: found, limits, form, isDeterministic, hostFuel });
-  const controls = addControls(plan);
+  const controls = addControls(plan, found.isRenewable);
   addThreadTypes(plan);
   addDoors(plan);
   const memories = extents(

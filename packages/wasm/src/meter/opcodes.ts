@@ -51,7 +51,7 @@ export const FEATURE_OF = fill(new Uint8Array(CODES), (_name, _run, feature) =>
 /** 1–4 for an instruction that leaves a NaN open: f32, f64, f32x4, f64x2. */
 export const NAN_OF = fill(new Uint8Array(CODES), (name) => looseNan(name));
 
-const SPECIAL = new Set(['global.get', 'memory.grow', 'ref.func'].map((name) => codeOf(name)));
+const SPECIAL = new Set(['global.get', 'memory.grow', 'ref.func', 'table.set'].map((name) => codeOf(name)));
 
 /** What the walks look at: most operators only count. */
 export const ROLES = { plain: 0, control: 1, local: 2, special: 3, vector: 4 } as const;
@@ -64,6 +64,17 @@ const BY_LENGTH_CODES = new Set(Object.keys(BY_LENGTH).map((name) => codeOf(name
 /** Whether the work of the instruction grows with an operand. */
 export function isByLength(code: number): boolean {
   return BY_LENGTH_CODES.has(code);
+}
+
+const LASTING_CODES = new Set(
+  ['table.set', 'table.grow', 'table.fill', 'table.copy', 'table.init', 'elem.drop', 'data.drop'].map(
+    (name) => codeOf(name),
+  ),
+);
+
+/** Whether the instruction changes a table or gives up a segment: what only a new instance has as it was. */
+export function isLasting(code: number): boolean {
+  return LASTING_CODES.has(code);
 }
 
 /** The code of an instruction that the table has. */

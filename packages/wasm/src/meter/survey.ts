@@ -10,7 +10,7 @@ import type { WasmModule } from '../read/module.ts';
 import { Burden } from './burden.ts';
 import { readLocals } from './locals.ts';
 import { NO_TYPE, OP } from './op.ts';
-import { CHANGE_OF, COST_OF, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
+import { CHANGE_OF, COST_OF, isLasting, MISC_BASE, NAN_OF, ROLE_OF, ROLES } from './opcodes.ts';
 import { Walker } from './walker.ts';
 
 export type Survey = {
@@ -28,6 +28,8 @@ export type Survey = {
   readonly light: Uint8Array;
   /** By function: what a call of it costs, when that is the same always and little; else 0. */
   readonly prepaid: Uint8Array;
+  /** Its tables and globals are its own, and nothing in it changes a table or gives up a segment. */
+  readonly isRenewable: boolean;
 };
 
 /** More than twice what the heaviest real modules have. */
@@ -50,6 +52,7 @@ class Surveyor {
   #instructions = 0;
   #deepestNesting = 0;
   #mostLocals = 0;
+  #isRenewable: boolean;
   // Of the present function:
   #function = 0;
   #nesting = 0;
@@ -68,6 +71,7 @@ class Surveyor {
     this.#openNans = new Uint8Array(module.functions.length);
     this.#light = new Uint8Array(module.functions.length);
     this.#prepaid = new Uint8Array(module.functions.length);
+    this.#isRenewable = module.imports.every(({ kind }) => kind === 'function' || kind === 'memory');
   }
 
   run(): Survey {
@@ -87,6 +91,7 @@ class Surveyor {
       openNans: this.#openNans,
       light: this.#light,
       prepaid: this.#prepaid,
+      isRenewable: this.#isRenewable,
     };
   }
 
@@ -243,6 +248,7 @@ class Surveyor {
 
   #lookAtRare(code: number): void {
     const { first } = this.#walker;
+    if (isLasting(code)) this.#isRenewable = false;
     if (code === OP.refFunc) {
       this.#requireBelow('function', first, this.#inTailCall.length);
       this.#referenced[first] = 1;

@@ -1,10 +1,11 @@
-import type { Cursor } from './cursor.ts';
+import { Cursor } from './cursor.ts';
 import { type Draft, readIndex, use } from './draft.ts';
 import type { ValueType } from './module.ts';
 import { malformed, requireWithin, unsupported } from './refusal.ts';
 import { F32, F64, FUNCREF, I32, I64, readHeapType, V128 } from './value-type.ts';
 
 const END = 0x0b;
+const I32_CONST = 0x41;
 const HEAP_PREFIX = 0xfb;
 const VECTOR_PREFIX = 0xfd;
 const V128_CONST = 0x0c;
@@ -27,10 +28,19 @@ export function readConstant(cursor: Cursor, draft: Draft, type: ValueType): voi
   }
 }
 
+/** Passes a constant expression that gives an i32, and gives it where it is one number and nothing else. */
+export function readPlainConstant(cursor: Cursor, draft: Draft): number | undefined {
+  const ahead = new Cursor(cursor.bytes, cursor.at, cursor.at + cursor.left);
+  readConstant(cursor, draft, I32);
+  if (ahead.u8('a constant expression') !== I32_CONST) return undefined;
+  const value = ahead.i32('i32.const');
+  return ahead.at === cursor.at - 1 ? value >>> 0 : undefined;
+}
+
 /** Passes one operator and gives the type of what it leaves; each leaves one value. */
 function readOperator(cursor: Cursor, draft: Draft, opcode: number, offset: number): ValueType {
   switch (opcode) {
-    case 0x41:
+    case I32_CONST:
       cursor.i32('i32.const');
       return I32;
     case 0x42:

@@ -1,9 +1,8 @@
-import { readConstant } from './constant.ts';
+import { readPlainConstant } from './constant.ts';
 import type { Cursor } from './cursor.ts';
 import { type Draft, readIndex, readLimitedCount, use } from './draft.ts';
 import type { DataSegment } from './module.ts';
 import { malformed, requireWithin } from './refusal.ts';
-import { I32 } from './value-type.ts';
 
 const ACTIVE = 0;
 const PASSIVE = 1;
@@ -38,20 +37,26 @@ function readDataSegment(cursor: Cursor, draft: Draft): DataSegment {
   const offset = cursor.at;
   const flags = cursor.u32("a data segment's flags");
   if (flags > ACTIVE_IN_MEMORY) throw malformed(`a data segment has flags ${flags}, expected 0 to 2`, offset);
-  if (flags === PASSIVE) use(draft, 'bulk-memory', offset);
-  else readPlace(cursor, draft, flags);
+  const isPassive = flags === PASSIVE;
+  if (isPassive) use(draft, 'bulk-memory', offset);
+  const target = isPassive ? NOWHERE : readPlace(cursor, draft, flags);
   const length = cursor.u32("a data segment's length");
   const start = cursor.at;
   cursor.skip(length, 'a data segment');
-  return { mode: flags === PASSIVE ? 'passive' : 'active', start, end: cursor.at };
+  return { mode: isPassive ? 'passive' : 'active', ...target, start, end: cursor.at };
 }
 
+type Target = Pick<DataSegment, 'memory' | 'place'>;
+
+const NOWHERE: Target = { memory: 0, place: undefined };
+
 /** Where an active segment is copied to. */
-function readPlace(cursor: Cursor, draft: Draft, flags: number): void {
+function readPlace(cursor: Cursor, draft: Draft, flags: number): Target {
   const offset = cursor.at;
-  if (flags === ACTIVE_IN_MEMORY) readIndex(cursor, 'memory', draft.memories.length);
+  let memory = 0;
+  if (flags === ACTIVE_IN_MEMORY) memory = readIndex(cursor, 'memory', draft.memories.length);
   else if (flags === ACTIVE && draft.memories.length === 0) {
     throw malformed('a data segment has no memory, expected memory 0', offset);
   }
-  readConstant(cursor, draft, I32);
+  return { memory, place: readPlainConstant(cursor, draft) };
 }

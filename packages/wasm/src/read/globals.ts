@@ -13,8 +13,9 @@ export function readGlobals(cursor: Cursor, draft: Draft): void {
   const count = readLimitedCount(cursor, draft, { key: 'globals', before, leastBytes: 4 });
   for (let index = 0; index < count; index += 1) {
     const global = readGlobalType(cursor, draft, false);
+    const start = cursor.at;
     readConstant(cursor, draft, global.type);
-    draft.globals.push(global);
+    draft.globals.push({ ...global, start, end: cursor.at - 1 });
   }
 }
 
@@ -24,5 +25,5 @@ export function readGlobalType(cursor: Cursor, draft: Draft, imported: boolean):
   const flags = cursor.u8("a global's mutability");
   if (flags === SHARED || flags === (SHARED | MUTABLE)) unsupported('shared-everything', offset);
   if (flags > MUTABLE) throw malformed(`a global's mutability is ${flags}, expected 0 or 1`, offset);
-  return { type, mutable: flags === MUTABLE, imported };
+  return { type, mutable: flags === MUTABLE, imported, start: offset, end: offset };
 }

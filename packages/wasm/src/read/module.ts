@@ -68,7 +68,12 @@ export type Memory = Entry & {
   readonly imported: boolean;
 };
 
-export type Global = { readonly type: ValueType; readonly mutable: boolean; readonly imported: boolean };
+/** The range is that of what it is at first, without the `end`; an imported one has none. */
+export type Global = Entry & {
+  readonly type: ValueType;
+  readonly mutable: boolean;
+  readonly imported: boolean;
+};
 
 export type Export = Entry & { readonly name: string; readonly kind: ExternKind; readonly index: number };
 
@@ -78,7 +83,12 @@ export type ElementSegment = {
 };
 
 /** The range is that of the bytes to be copied. */
-export type DataSegment = Entry & { readonly mode: 'active' | 'passive' };
+export type DataSegment = Entry & {
+  readonly mode: 'active' | 'passive';
+  readonly memory: number;
+  /** Where an active one goes; undefined where that is more than a plain number. */
+  readonly place: number | undefined;
+};
 
 /** What the sections say. Index spaces have their imports first. */
 export type WasmModule = {

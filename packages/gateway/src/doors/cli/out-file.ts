@@ -2,6 +2,8 @@ import {
   closeSync,
   fstatSync,
   ftruncateSync,
+  linkSync,
+  lstatSync,
   openSync,
   realpathSync,
   renameSync,
@@ -65,6 +67,30 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
     } catch (error) {
       if ((error as { code?: string }).code !== 'EEXIST') rmSync(fresh, { force: true });
       throw new Error((error as Error).message.replaceAll(fresh, target));
+    }
+  });
+}
+
+/**
+ * Puts a text where a flag says, for the owner's eyes alone and whole or not at all. What is there already is replaced
+ * only where that is asked for.
+ */
+export function writePrivateFile(path: string, text: string, mayReplace: boolean): void {
+  const old = orWrongUsage(path, () => lstatSync(path, { throwIfNoEntry: false }));
+  if (old !== undefined && !mayReplace)
+    throw wrongUsage(`Cannot write "${path}": it is there already, expected a new file or --force`);
+  if (old !== undefined && !old.isFile())
+    throw wrongUsage(`Cannot write "${path}": it is no regular file, expected one or a new one`);
+  orWrongUsage(path, () => {
+    const fresh = `${path}.${process.pid}.new`;
+    try {
+      // Boundary: `wx` follows no link that somebody put there, and the mode is that of a new file.
+      writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
+      // A link fails where a name is taken meanwhile; a rename does not ask.
+      if (mayReplace) renameSync(fresh, path);
+      else linkSync(fresh, path);
+    } finally {
+      rmSync(fresh, { force: true });
     }
   });
 }

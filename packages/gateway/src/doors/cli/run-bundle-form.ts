@@ -1,7 +1,7 @@
 /** What an exported run has to look like before anything of it is used: it comes from a file that anybody may have written. */
 
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
-import type { Exchange, Recording } from '../../core/recording.ts';
+import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
 
 type Check = (value: unknown) => boolean;
 
@@ -39,8 +39,15 @@ const EXCHANGE: Readonly<Record<keyof Exchange, Check>> = {
   bytes: isBase64,
 };
 
+const ENGINE: Readonly<Record<keyof EngineFacts, Check>> = {
+  meter: isCount,
+  form: isText,
+  isDeterministic: (value) => typeof value === 'boolean',
+};
+
 const RECORDING: Readonly<Record<keyof Recording, Check>> = {
-  version: (value) => value === 1,
+  version: (value) => value === 1 || value === 2,
+  engine: (value) => value === undefined || isShaped(ENGINE)(value),
   module: isText,
   exportName: isText,
   input: isText,

@@ -384,7 +384,14 @@ export const VERBS: readonly Verb[] = [
   {
     words: 'export-run',
     args: ['CALL'],
-    flags: [{ name: 'out', value: 'FILE', sentence: 'Write to this file instead of standard output.' }],
+    flags: [
+      {
+        name: 'out',
+        value: 'FILE',
+        sentence: 'Write to this new file, of mode 0600, instead of standard output.',
+      },
+      { name: 'force', value: null, sentence: 'Replace the file of --out.' },
+    ],
     sentence: 'Write all that is needed to replay a call on another machine: receipt, recording and module.',
     examples: ['palisade export-run call_01k --out run.json'],
     load: () => import('./verbs/export-run.ts'),
@@ -489,7 +496,22 @@ export const VERBS: readonly Verb[] = [
         value: 'GRANT',
         repeats: true,
         sentence:
-          'What it may do, as http=ENTRY, secret=NAME[:reveal], storage=PREFIX[:ro], channel=NAME[:publish|:receive], log, clock, random or config:KEY=VALUE; may be repeated.',
+          'What it may do, as http=ENTRY, secret=NAME[:reveal][@HOST,…], storage=PREFIX[:ro], channel=NAME[:publish|:receive], log, clock, random or config:KEY=VALUE; may be repeated.',
+      },
+      {
+        name: 'input-schema',
+        value: 'FILE',
+        sentence: 'The JSON Schema that the input has to fit; another is refused before anything runs.',
+      },
+      {
+        name: 'output-schema',
+        value: 'FILE',
+        sentence: 'The JSON Schema that the output has to fit; another is no success.',
+      },
+      {
+        name: 'no-record',
+        value: null,
+        sentence: 'Keep nothing to run the call again with; its receipt says so.',
       },
       {
         name: 'fuel',
@@ -513,7 +535,7 @@ export const VERBS: readonly Verb[] = [
     examples: [
       `palisade wasm run hello.wasm --tool greet --input '{"name":"Ada"}'`,
       'palisade wasm run notes.wasm --tool save --input-file note.json --grant storage=notes/ --grant log',
-      'palisade wasm run weather.wasm --tool now --grant http=api.example.com --grant secret=weather --fuel 1000000 --dry-run',
+      'palisade wasm run weather.wasm --tool now --grant http=api.example.com --grant secret=weather@api.example.com --fuel 1000000 --dry-run',
     ],
     load: () => import('./verbs/wasm-run.ts'),
   },

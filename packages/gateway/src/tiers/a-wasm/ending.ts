@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
-import type { DoneHead } from './engine-words.ts';
+import type { DoneHead, Refused } from './engine-words.ts';
 
 /** What the engine calls it, and what its caller is told. */
 const CODES: ReadonlyMap<string, FailedCode> = new Map(
@@ -33,6 +33,11 @@ export function endingOf(head: DoneHead, bytes: Uint8Array, outputBytes: number)
 function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: number): RunEnding {
   if (code === 'limit' && detail === 'mostBytes')
     return failed('tier/output-exceeded', `Cannot return output: it has more than ${outputBytes} bytes`);
+  return refusedEnding({ code, message });
+}
+
+/** What the engine says against a module, or of a guest that it stopped. */
+export function refusedEnding({ code, message }: Refused): RunEnding {
   return failed(CODES.get(code) ?? 'tier/trapped', shorten(message));
 }
 

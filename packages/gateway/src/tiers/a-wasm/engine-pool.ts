@@ -1,188 +1,206 @@
+/**
+ * Engines that stand ready. A call has one for itself, and an engine has one owner for all of its life: a guest that took
+ * one over would sit beside every later call in it, so those are of its own tenant. One that no call is in is kept for its
+ * owner while there is room, and in a gateway that lasts one that nobody owns stands ready for whoever comes next. Which
+ * call is served when is the matter of the turns.
+ */
+import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { type Census, ENDS, EngineCounts, type Metric } from './engine-counts.ts';
 import { type EngineEnds, EngineProcess } from './engine-process.ts';
+import { EngineTurns } from './engine-turns.ts';
+import { IdleEngines } from './idle-engines.ts';
+import { didNotBegin, startFailure } from './start-failure.ts';
 
 export type PoolOptions = {
-  /** Engines at once. */
+  /** Guests that compute at once. */
   readonly size: number;
+  /** Engines in all, with those whose guests wait for answers and those that stand idle; one tenant has half of them. */
+  readonly most: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** False where the machine has no memory for more engines than compute at once. */
+  readonly hasMemory: () => boolean;
   readonly start: () => Promise<EngineEnds>;
 };
 
-export type Census = {
-  /** The most that there are. */
-  readonly size: number;
-  readonly idle: number;
-  readonly busy: number;
-  /** Calls that wait for one. */
-  readonly waiting: number;
-};
-
-type Waiting = {
-  readonly owner: string;
-  /** How many who came later were served before it. */
-  passed: number;
-  readonly take: (engine: EngineProcess) => void;
-  readonly give: (error: unknown) => void;
-};
-
-/** An engine is replaced after so many calls and bytes of modules, so that nothing that it gathers lasts. */
+/** An engine is replaced between calls after so many of them, bytes of modules and time: nothing that it gathers lasts. */
 const MOST_CALLS = 100_000;
 const MOST_MODULE_BYTES = 128 * 1024 * 1024;
-const OF_ANOTHER = 'it is of another tenant';
+const MOST_AGE_MS = 60 * 60_000;
+/** So long an engine stands idle before it is asked whether it is still needed. */
+const IDLE_MS = 10 * 60_000;
 /** For an engine that was started to say so. */
 const BEGIN_MS = 20_000;
-/** Calls that wait for an engine at once. */
-const MOST_WAITING = 4_096;
-/** So many may overtake the one who waits longest: a new engine costs about what that many calls in an old one do. */
-const MOST_PASSED = 32;
 
-/**
- * Engines that stand ready. A call has one for itself; one that has died is replaced when the next call needs it. An
- * engine has one owner for all of its life: a guest that took one over would sit beside every later call in it, so those
- * are of its own tenant. Who waits is served in the order of coming, but for this: the next call of an engine's own
- * tenant is served before some others, since each of those costs a new engine.
- */
 export class EnginePool {
   readonly #options: PoolOptions;
-  readonly #idle: EngineProcess[] = [];
-  readonly #waiting: Waiting[] = [];
+  readonly #turns: EngineTurns;
+  readonly #idle: IdleEngines;
+  readonly #counts = new EngineCounts();
   /** Every engine whose process is still there. */
   readonly #all = new Set<EngineProcess>();
-  readonly #starting = new Set<Promise<EngineProcess>>();
-  /** Those that run or are being started. */
-  #busy = 0;
+  readonly #starting = new Set<Promise<void>>();
+  #keepsSpare = false;
+  #didStartFail = false;
   #isClosed = false;
 
   constructor(options: PoolOptions) {
+    const { size, most, clock } = options;
     this.#options = options;
+    this.#idle = new IdleEngines({ lookMs: IDLE_MS, mayStay: (engine) => this.#mayStay(engine) });
+    this.#turns = new EngineTurns({
+      ...{ size, mostOfOne: Math.max(size, Math.floor(most / 2)), clock },
+      takeIdle: (owner) => this.#takeIdle(owner),
+      hasIdle: (owner) => this.#idle.hasOf(owner),
+      onCall: (waitedMs) => this.#counts.onCall(waitedMs),
+      onChange: () => this.#dispatch(),
+    });
   }
 
   /** How many there are, for people to look at. */
   get census(): Census {
-    const { size } = this.#options;
-    return { size, idle: this.#idle.length, busy: this.#busy, waiting: this.#waiting.length };
+    const { size, most } = this.#options;
+    const { started, endedInAll: ended } = this.#counts;
+    const [idle, starting] = [this.#idle.count, this.#starting.size];
+    return { size, most, idle, starting, ...this.#turns.census, started, ended };
   }
 
-  /** Starts all of them; nobody has to wait for it. */
+  metrics(): readonly Metric[] {
+    return this.#counts.metrics(this.census);
+  }
+
+  /** Starts as many as may compute, and from now on keeps one ready for whoever comes; nobody has to wait for it. */
   async warm(): Promise<void> {
-    const missing = this.#options.size - this.#idle.length - this.#busy;
-    const started = Array.from({ length: Math.max(0, missing) }, () => this.#start(null).catch(() => null));
-    for (const engine of await Promise.all(started)) if (engine !== null) this.#giveBack(engine);
+    this.#keepsSpare = true;
+    for (let missing = this.#options.size - this.#alive; missing > 0; missing -= 1) this.#start();
+    await Promise.all(this.#starting);
   }
 
-  /** An engine for one call of this owner; it is to be given back, whatever became of it. */
-  take(owner: string): Promise<EngineProcess> {
-    if (this.#isClosed) throw new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
-    const engine = this.#takeIdle(owner);
-    if (engine !== null) {
-      this.#busy += 1;
-      return Promise.resolve(engine);
-    }
-    if (this.#busy < this.#options.size) return this.#start(owner);
-    // Boundary: who comes when thousands wait is told so, and holds nothing.
-    if (this.#waiting.length >= MOST_WAITING)
-      throw new CodedError('tier/not-started', `Cannot run module: ${MOST_WAITING} calls wait for an engine`);
-    return new Promise((take, give) => this.#waiting.push({ owner, passed: 0, take, give }));
+  /** An engine for one call of this owner; it is to be given back, whatever became of it. Who is aborted waits no more. */
+  async take(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
+    if (this.#isClosed) throw isClosing();
+    return this.#turns.wait(owner, signal);
   }
 
   giveBack(engine: EngineProcess): void {
-    if (engine.calls >= MOST_CALLS || engine.moduleBytes > MOST_MODULE_BYTES) engine.end('it has run enough');
-    this.#giveBack(engine);
+    if (!this.#turns.release(engine)) return;
+    // Who ran nothing in it has left nothing in it.
+    if (engine.calls === 0) engine.owner = null;
+    if (this.#isWorn(engine)) engine.end(ENDS.retired);
+    if (!engine.isGone) this.#idle.keep(engine);
+    this.#dispatch();
   }
 
   /** Ends all of them, also those that run. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { give } of this.#waiting.splice(0))
-      give(new CodedError('tier/not-started', 'Cannot run module: the gateway is closing'));
-    for (const engine of this.#all) engine.end('the gateway is closing');
-    await Promise.allSettled(this.#starting);
+    this.#turns.refuseAll(isClosing());
+    for (const engine of this.#all) engine.end(ENDS.closing);
+    await Promise.all(this.#starting);
     await Promise.all([...this.#all].map((engine) => engine.ended));
   }
 
-  #giveBack(engine: EngineProcess): void {
-    this.#busy -= 1;
-    // Who ran nothing in it has left nothing in it.
-    if (engine.calls === 0) engine.owner = null;
-    if (this.#isClosed) engine.end('the gateway is closing');
-    if (engine.isGone) {
-      this.#startForNext();
-      return;
-    }
-    const next = this.#nextFor(engine);
-    if (next === null) {
-      if (this.#waiting.length === 0) this.#idle.push(engine);
-      else {
-        engine.end(OF_ANOTHER);
-        this.#startForNext();
-      }
-      return;
-    }
-    this.#busy += 1;
-    engine.owner = next.owner;
-    next.take(engine);
+  /** Engines that can be used, or soon can be. */
+  get #alive(): number {
+    return this.#turns.census.busy + this.#idle.count + this.#starting.size;
   }
 
-  /** The first of those who wait that this engine is for; null where there is none, or somebody was passed too often. */
-  #nextFor(engine: EngineProcess): Waiting | null {
-    const [first] = this.#waiting;
-    if (first === undefined) return null;
-    const index = this.#waiting.findIndex(({ owner }) => isFor(engine, owner));
-    // Boundary: a tenant that calls and calls does not keep the others waiting for good.
-    if (index < 0 || (index > 0 && first.passed >= MOST_PASSED)) return null;
-    if (index > 0) first.passed += 1;
-    return this.#waiting.splice(index, 1)[0] ?? null;
+  /** Serves whom it can, and starts what the others need. */
+  #dispatch(): void {
+    if (this.#isClosed) return;
+    this.#turns.serve();
+    while (this.#isOneMissing() && this.#hasRoom()) this.#start();
   }
 
-  /** One that stands ready for this owner; where all are of others and there is room for no more, the oldest goes. */
-  #takeIdle(owner: string): EngineProcess | null {
-    const alive = this.#idle.filter(({ isGone }) => !isGone);
-    const found = alive.findLast((each) => each.owner === owner) ?? alive.find((each) => each.owner === null);
-    const isFull = alive.length + this.#busy >= this.#options.size;
-    const oldest = found === undefined && isFull ? alive[0] : undefined;
+  #isOneMissing(): boolean {
+    if (this.#starting.size >= this.#options.size) return false;
+    // What cannot be started is not tried again and again with nobody who waits for it.
+    const spare = this.#keepsSpare && !this.#didStartFail ? 1 : 0;
+    return Math.max(this.#turns.wanted(), spare) > this.#starting.size + this.#idle.unowned;
+  }
+
+  /** Room for one more, if need be in the place of one that stands idle. */
+  #hasRoom(): boolean {
+    const { size, most, hasMemory } = this.#options;
+    const alive = this.#alive;
+    if (alive < size || (alive < most && hasMemory())) return true;
+    // Nobody's engine goes for one that nobody waits for while memory is short.
+    if (alive < most && this.#turns.wanted() === 0) return false;
+    const longest = this.#idle.longest((owner) => this.#turns.hasCallsOf(owner));
     // Boundary: what a guest of one tenant may have left in an engine is not there for the calls of another.
-    oldest?.end(OF_ANOTHER);
-    this.#idle.splice(
-      0,
-      Number.POSITIVE_INFINITY,
-      ...alive.filter((each) => each !== found && each !== oldest),
-    );
-    if (found === undefined) return null;
-    found.owner = owner;
-    return found;
+    if (longest !== null) this.#end(longest, ENDS.evicted);
+    return longest !== null;
   }
 
-  #startForNext(): void {
-    const next = this.#waiting.shift();
-    if (next !== undefined) this.#start(next.owner).then(next.take, next.give);
-  }
-
-  #start(owner: string | null): Promise<EngineProcess> {
-    const starting = this.#begin(owner);
-    this.#starting.add(starting);
-    return starting.finally(() => this.#starting.delete(starting));
-  }
-
-  async #begin(owner: string | null): Promise<EngineProcess> {
-    this.#busy += 1;
-    try {
-      const engine = new EngineProcess(await this.#options.start());
-      engine.owner = owner;
-      this.#all.add(engine);
-      void engine.ended.then(() => this.#all.delete(engine));
-      // It was closed while this one was on its way.
-      if (this.#isClosed) engine.end('the gateway is closing');
-      const late = setTimeout(() => engine.end('it does not begin'), BEGIN_MS);
-      if (await engine.ready.finally(() => clearTimeout(late))) return engine;
-      throw new CodedError('tier/not-started', 'Cannot run module: the engine process did not begin');
-    } catch (error) {
-      this.#busy -= 1;
-      // Whoever waits has no engine that would be given back to it.
-      this.#startForNext();
-      throw error;
+  #takeIdle(owner: string): EngineProcess | null {
+    for (;;) {
+      const engine = this.#idle.take(owner);
+      if (engine !== null && this.#isWorn(engine)) engine.end(ENDS.retired);
+      if (engine === null || !engine.isGone) return engine;
     }
+  }
+
+  #isWorn({ calls, moduleBytes, startedMs }: EngineProcess): boolean {
+    const ageMs = this.#options.clock.monotonicMs() - startedMs;
+    return ageMs >= MOST_AGE_MS || calls >= MOST_CALLS || moduleBytes > MOST_MODULE_BYTES;
+  }
+
+  /** Beyond those that can compute at once only the one that is nobody's is kept for long. */
+  #mayStay(engine: EngineProcess): boolean {
+    const isNeeded = engine.owner === null || this.#idle.count <= this.#options.size;
+    if (isNeeded && !this.#isWorn(engine)) return true;
+    this.#end(engine, ENDS.retired);
+    this.#dispatch();
+    return false;
+  }
+
+  #end(engine: EngineProcess, why: string): void {
+    this.#idle.drop(engine);
+    engine.end(why);
+  }
+
+  #start(): void {
+    const starting = this.#begin().then(
+      (engine) => {
+        this.#starting.delete(starting);
+        this.#didStartFail = false;
+        if (!engine.isGone) this.#idle.keep(engine);
+        this.#dispatch();
+      },
+      (error: unknown) => {
+        this.#starting.delete(starting);
+        this.#didStartFail = true;
+        this.#counts.failedStarts += 1;
+        // Each start that fails is told to one call, so nobody tries for ever.
+        this.#turns.refuseFirst(startFailure(error));
+        this.#dispatch();
+      },
+    );
+    this.#starting.add(starting);
+  }
+
+  async #begin(): Promise<EngineProcess> {
+    const engine = new EngineProcess(await this.#options.start());
+    engine.startedMs = this.#options.clock.monotonicMs();
+    engine.turns = this.#turns.askTurns(engine);
+    this.#counts.started += 1;
+    this.#all.add(engine);
+    void engine.ended.then(() => this.#onEnded(engine));
+    // It was closed while this one was on its way.
+    if (this.#isClosed) engine.end(ENDS.closing);
+    const late = setTimeout(() => engine.end('it says nothing'), BEGIN_MS);
+    if (await engine.ready.finally(() => clearTimeout(late))) return engine;
+    throw didNotBegin(engine.why);
+  }
+
+  #onEnded(engine: EngineProcess): void {
+    this.#all.delete(engine);
+    this.#counts.onEnd(engine.why);
+    // One that died while it stood idle is replaced where it is missed.
+    if (this.#idle.drop(engine)) this.#dispatch();
   }
 }
 
-function isFor(engine: EngineProcess, owner: string): boolean {
-  return engine.owner === null || engine.owner === owner;
+function isClosing(): CodedError {
+  return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
 }

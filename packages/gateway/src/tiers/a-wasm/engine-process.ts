@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { ABI_FUNCTIONS } from './abi.table.ts';
-import { readDoneHead } from './done-head.ts';
+import { readDoneHead, readPrepared } from './done-head.ts';
 import {
   type AskHead,
   type CallHead,
@@ -8,7 +8,10 @@ import {
   LOG_LINE_BYTES,
   type LogHead,
   MOST_ASK_BYTES,
+  type PrepareHead,
+  type Refused,
 } from './engine-words.ts';
+import type { Form } from './forms.ts';
 import { type Frame, FrameReader, frameOf } from './frames.ts';
 
 /** An engine that was started: the two ways to it, and how it is ended. */
@@ -22,7 +25,7 @@ export type EngineEnds = {
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
-export type EngineModule = { readonly key: string; readonly bytes: Uint8Array };
+export type EngineModule = { readonly key: string; readonly form: Form };
 
 export type EngineCall = {
   readonly module: EngineModule;
@@ -40,25 +43,42 @@ export type CallEars = {
   readonly onLog: (level: unknown, text: Uint8Array) => void;
 };
 
+/** Told when a guest asks and when its answer is there; it has the answer when the turn that this gives has come. */
+export type AskTurns = {
+  readonly onAsk: () => void;
+  readonly onAnswer: () => Promise<void> | undefined;
+};
+
 export type EngineEnd =
   | { readonly kind: 'done'; readonly head: DoneHead; readonly bytes: Uint8Array }
   /** It was ended, has died, or said what makes no sense: nothing is known of the call but what it asked for. */
+  | { readonly kind: 'gone'; readonly why: string };
+
+export type PrepareEnd =
+  | { readonly kind: 'prepared'; readonly form: Form }
+  | { readonly kind: 'refused'; readonly refused: Refused }
   | { readonly kind: 'gone'; readonly why: string };
 
 /** The longest head that an engine sends, many times over. */
 const MOST_HEAD_BYTES = 64 * 1024;
 /** What a frame may be long beside its bytes. */
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
-/** What the gateway is asked; the rest an engine does by itself. */
-const ASKED: ReadonlySet<unknown> = new Set(
-  ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name }) => name),
+/** What the gateway is asked, with its fuel; the rest an engine does by itself. */
+const ASKED: ReadonlyMap<unknown, number> = new Map(
+  ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name, fuel }) => [name, fuel]),
 );
+/** What a module may come to in its form, beside its own length: names of imports and exports, and what the meter adds. */
+const MOST_GROWTH = 5;
+const MOST_ADDED_BYTES = 1024 * 1024;
+const NO_TURNS: AskTurns = { onAsk: () => undefined, onAnswer: () => undefined };
 
 type Running = {
   readonly ears: CallEars;
   readonly settle: (end: EngineEnd) => void;
   readonly limits: CallHead['limits'];
   logBytesLeft: number;
+  /** Of its questions alone, as the gateway counts them. */
+  fuelLeft: number;
   /** A guest waits for its answer, so that the engine has nothing to say meanwhile. */
   isAsking: boolean;
 };
@@ -74,12 +94,17 @@ export class EngineProcess {
   readonly #reader = new FrameReader(FRAME_BYTES, MOST_HEAD_BYTES);
   readonly #known = new Set<string>();
   #running: Running | null = null;
+  #onPrepared: ((end: PrepareEnd) => void) | null = null;
   #onReady: (isReady: boolean) => void = () => undefined;
   #isReady = false;
   #isGone = false;
   #why = 'it ended';
   /** Whose calls it runs; null before the first. */
   owner: string | null = null;
+  /** When it began, on the clock of who started it. */
+  startedMs = 0;
+  /** Lets its guest go on with an answer when it is its turn. */
+  turns: AskTurns = NO_TURNS;
   /** How many calls it has run. */
   calls = 0;
   /** Of all modules that it was given, which it keeps. */
@@ -103,14 +128,36 @@ export class EngineProcess {
     return this.#isGone;
   }
 
+  get #isBusy(): boolean {
+    return this.#running !== null || this.#onPrepared !== null;
+  }
+
+  /** Why it is gone. */
+  get why(): string {
+    return this.#why;
+  }
+
+  /** Has it make a module ready for all engines. Boundary: one that has run a guest could say what that guest likes. */
+  prepare(module: Uint8Array, head: PrepareHead): Promise<PrepareEnd> {
+    if (this.#isBusy || this.calls > 0)
+      throw new TypeError('Cannot prepare module: the engine has run guests, expected a new one');
+    if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
+    return new Promise((settle) => {
+      this.#onPrepared = settle;
+      this.#reader.mostBytes = FRAME_BYTES + MOST_GROWTH * module.length + MOST_ADDED_BYTES;
+      this.#ends.send.write(frameOf('prepare', head, module));
+    });
+  }
+
   /** Runs a call to its end; whoever wants it to end before ends the engine. */
   run({ module, head, input }: EngineCall, ears: CallEars): Promise<EngineEnd> {
-    if (this.#running !== null) throw new TypeError('Cannot run call: the engine has one already');
+    if (this.#isBusy) throw new TypeError('Cannot run call: the engine has one already');
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     this.calls += 1;
     return new Promise((settle) => {
       const { limits } = head;
-      this.#running = { ears, settle, limits, logBytesLeft: limits.logBytes, isAsking: false };
+      const [logBytesLeft, fuelLeft] = [limits.logBytes, limits.fuel];
+      this.#running = { ears, settle, limits, logBytesLeft, fuelLeft, isAsking: false };
       // Boundary: it may send what this call can come to, and nothing that the gateway would only keep.
       this.#reader.mostBytes = FRAME_BYTES + Math.max(MOST_ASK_BYTES, limits.outputBytes, limits.logBytes);
       if (!this.#known.has(module.key)) this.#hand(module);
@@ -128,12 +175,13 @@ export class EngineProcess {
     this.#ends.send.destroy();
     this.#ends.receive.destroy();
     this.#finish({ kind: 'gone', why });
+    this.#finishPreparing({ kind: 'gone', why });
   }
 
-  #hand({ key, bytes }: EngineModule): void {
+  #hand({ key, form: { bytes, ...head } }: EngineModule): void {
     this.#known.add(key);
     this.moduleBytes += bytes.length;
-    this.#ends.send.write(frameOf('module', { key }, bytes));
+    this.#ends.send.write(frameOf('module', { key, ...head }, bytes));
   }
 
   #hear(piece: Buffer): void {
@@ -146,13 +194,14 @@ export class EngineProcess {
   #take(frame: Frame): void {
     const running = this.#running;
     if (frame.kind === 'ready' && !this.#isReady) this.#begin();
+    else if (frame.kind === 'prepared' && this.#onPrepared !== null && !this.#isGone) this.#conclude(frame);
     // Boundary: one question at a time, and nothing before its answer, however fast it can talk.
     else if (running === null || running.isAsking || this.#isGone) this.end('it spoke out of turn');
     // Boundary: who has not taken in what it was told, and asks for more, would fill the memory of the gateway.
     else if (this.#ends.send.writableLength > 0) this.end('it does not listen');
     else if (frame.kind === 'ask') this.#answer(frame, running);
     else if (frame.kind === 'log') this.#log(frame, running);
-    else if (frame.kind === 'done') this.#conclude(frame, running);
+    else if (frame.kind === 'done') this.#concludeCall(frame, running);
     else this.end('it said what makes no sense');
   }
 
@@ -168,7 +217,19 @@ export class EngineProcess {
     else running.ears.onLog((head as Partial<LogHead> | null)?.level, bytes);
   }
 
-  #conclude({ head: raw, bytes }: Frame, { limits }: Running): void {
+  #conclude({ head, bytes }: Frame): void {
+    const end = readPrepared(head, bytes);
+    if (end === null) this.end('it said what makes no sense');
+    else this.#finishPreparing(end);
+  }
+
+  #finishPreparing(end: PrepareEnd): void {
+    const settle = this.#onPrepared;
+    this.#onPrepared = null;
+    settle?.(end);
+  }
+
+  #concludeCall({ head: raw, bytes }: Frame, { limits }: Running): void {
     const head = readDoneHead(raw, limits);
     // Boundary: no output is longer than the engine would let it be.
     if (head === null || bytes.length > limits.outputBytes) this.end('it said what makes no sense');
@@ -176,20 +237,32 @@ export class EngineProcess {
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
+    const fuel = ASKED.get((head as Partial<AskHead> | null)?.name);
     // Boundary: the name is written down before it is looked up.
-    if (!ASKED.has((head as Partial<AskHead> | null)?.name)) {
+    if (fuel === undefined) {
       this.end('it said what makes no sense');
       return;
     }
+    running.fuelLeft -= fuel;
+    // Boundary: a guest's fuel bounds how often it asks; an engine that asks more often is no longer ours.
+    if (running.fuelLeft < 0) {
+      this.end('it asked for more than its fuel pays for');
+      return;
+    }
     running.isAsking = true;
+    this.turns.onAsk();
     running.ears.onAsk({ head: head as AskHead, bytes }).then(
-      (reply) => {
-        if (this.#running !== running || this.#isGone) return;
-        running.isAsking = false;
-        this.#ends.send.write(frameOf('answer', { result: reply.result }, reply.bytes));
-      },
+      (reply) => void this.#reply(reply, running),
       () => this.end('what it asked for broke the gateway'),
     );
+  }
+
+  async #reply({ result, bytes }: Reply, running: Running): Promise<void> {
+    if (this.#running !== running) return;
+    await this.turns.onAnswer();
+    if (this.#running !== running || this.#isGone) return;
+    running.isAsking = false;
+    this.#ends.send.write(frameOf('answer', { result }, bytes));
   }
 
   #finish(end: EngineEnd): void {

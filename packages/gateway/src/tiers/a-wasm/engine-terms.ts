@@ -5,6 +5,7 @@ import type { ProcessTerms } from '../../core/process.ts';
 export const ENGINE_FILE = 'guests.engine.mjs';
 
 const MIB = 1024 * 1024;
+/** Nothing that a call meets: the pool gives no call to an engine that is older than an hour. */
 const DAY_MS = 86_400_000;
 /** What Node itself takes, beside the memories of guests. */
 const NODE_BYTES = 512 * MIB;
@@ -22,7 +23,7 @@ export type EngineWish = {
 
 /**
  * An engine as a command: Node with one file, without a network, an environment or a place to write to. It is not
- * bounded by a time of its own, since each of its calls is.
+ * bounded by a time of its own that a call could meet, since each of its calls is.
  */
 export function engineTerms({ node, workspace, memoryBytes }: EngineWish): ProcessTerms {
   return {

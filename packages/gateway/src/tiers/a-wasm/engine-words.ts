@@ -1,4 +1,6 @@
+import type { EngineFacts } from '../../core/recording.ts';
 import type { AbiName, CapabilityKind } from './abi.table.ts';
+import type { FormHead } from './forms.ts';
 
 /* The heads of frames. Both sides are ours; the gateway checks what an engine says all the same. */
 
@@ -10,8 +12,17 @@ export type GuestLimits = {
   readonly logBytes: number;
 };
 
-/** A module that calls will name by its key. */
-export type ModuleHead = { readonly key: string };
+/** A module in the form that an engine made of it, which calls will name by its key. */
+export type ModuleHead = FormHead & { readonly key: string };
+
+/** A module that is to be made ready, for calls that may use so much memory: what a guest is told of it depends on that. */
+export type PrepareHead = { readonly memoryBytes: number };
+
+/** What an engine made of a module, with the form as the bytes; or why it takes none such. */
+export type PreparedHead = FormHead | { readonly refused: Refused };
+
+/** Why an engine refuses a module: its code, and its sentence. */
+export type Refused = { readonly code: string; readonly message: string; readonly detail?: string };
 
 export type CallHead = {
   readonly key: string;
@@ -56,4 +67,6 @@ export type DoneHead = {
   readonly isExact: boolean;
   readonly peakMemoryBytes: number;
   readonly isLogCut: boolean;
+  /** What its count depends on; left out by one that does not say. */
+  readonly engine?: EngineFacts;
 };

@@ -4,14 +4,20 @@
  * it, so the gateway takes nothing of what it says on trust: not its lengths, not its heads.
  */
 
-/** To an engine: a module, a call, the answer to what a guest asked. From it: questions, lines of a log, the end of a call. */
-export const FRAMES = { module: 1, call: 2, answer: 3, ask: 4, log: 5, done: 6, ready: 7 } as const;
+/**
+ * To an engine: a module to be made ready, a module that was, a call, the answer to what a guest asked. From it: a module
+ * that is ready, questions, lines of a log, the end of a call.
+ */
+export const FRAMES = {
+  ...{ module: 1, call: 2, answer: 3, ask: 4, log: 5, done: 6, ready: 7, prepare: 8, prepared: 9 },
+} as const;
 
 export type FrameKind = keyof typeof FRAMES;
 
 export type Frame = { readonly kind: FrameKind; readonly head: unknown; readonly bytes: Uint8Array };
 
 const LENGTH_BYTES = 4;
+const NOTHING = Buffer.alloc(0);
 const BEFORE_HEAD = 1 + LENGTH_BYTES;
 const KINDS = new Map<number, FrameKind>(
   Object.entries(FRAMES).map(([kind, number]) => [number, kind as FrameKind]),
@@ -51,13 +57,15 @@ export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINI
   }
 }
 
-/** Puts frames together from the pieces in which they come, and never keeps more than one that is too long. */
+/** Puts frames together from the pieces in which they come. It keeps at most one that is not whole, in twice its bytes. */
 export class FrameReader {
   /** The longest frame that may come now. */
   mostBytes: number;
   readonly #mostHeadBytes: number;
-  #pieces: Buffer[] = [];
-  #length = 0;
+  /** What has come of a frame that is not whole, at the beginning of a buffer. */
+  #held = NOTHING;
+  #heldBytes = 0;
+  #isLost = false;
 
   constructor(mostBytes: number, mostHeadBytes: number) {
     this.mostBytes = mostBytes;
@@ -66,35 +74,45 @@ export class FrameReader {
 
   /** The frames that a piece completes; null once something makes no sense, and from then on. */
   read(piece: Buffer): readonly Frame[] | null {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
     const frames: Frame[] = [];
-    for (;;) {
-      if (this.#length < LENGTH_BYTES) return frames;
-      const wanted = frameLength(this.#front(LENGTH_BYTES)) ?? 0;
+    let rest = piece;
+    while (rest.length > 0 && !this.#isLost) {
+      // What is whole in the piece is taken from it as it is.
+      if (this.#heldBytes > 0 || !isWhole(rest)) rest = this.#hold(rest);
+      const from = this.#heldBytes > 0 ? this.#held.subarray(0, this.#heldBytes) : rest;
+      const wanted = frameLength(from);
       // Boundary: who announces more than may come is not waited for.
-      if (wanted > this.mostBytes) return null;
-      if (this.#length < wanted) return frames;
-      const frame = parseFrame(this.#take(wanted), this.#mostHeadBytes);
-      if (frame === null) return null;
-      frames.push(frame);
+      if (wanted !== null && wanted > this.mostBytes) this.#isLost = true;
+      else if (wanted !== null && wanted <= from.length) {
+        const frame = parseFrame(from.subarray(0, wanted), this.#mostHeadBytes);
+        if (frame === null) this.#isLost = true;
+        else frames.push(frame);
+        if (this.#heldBytes === 0) rest = rest.subarray(wanted);
+        this.#held = NOTHING;
+        this.#heldBytes = 0;
+      }
     }
+    return this.#isLost ? null : frames;
   }
 
-  #front(count: number): Buffer {
-    const [first] = this.#pieces;
-    if (first !== undefined && first.length >= count) return first;
-    const joined = Buffer.concat(this.#pieces);
-    this.#pieces = [joined];
-    return joined;
+  /** Takes over what the frame lacks, as far as the piece has it, and gives the rest. */
+  #hold(piece: Buffer): Buffer {
+    const wanted = frameLength(this.#held.subarray(0, this.#heldBytes)) ?? LENGTH_BYTES;
+    const bytes = Math.min(wanted - this.#heldBytes, piece.length);
+    const length = this.#heldBytes + bytes;
+    // Boundary: pieces of a byte cost what they are long, in memory and in time, however many they are.
+    if (length > this.#held.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(wanted, Math.max(length, 2 * this.#held.length)));
+      this.#held.copy(grown, 0, 0, this.#heldBytes);
+      this.#held = grown;
+    }
+    piece.copy(this.#held, this.#heldBytes, 0, bytes);
+    this.#heldBytes = length;
+    return piece.subarray(bytes);
   }
+}
 
-  #take(count: number): Buffer {
-    const joined =
-      this.#pieces.length === 1 ? (this.#pieces[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#pieces);
-    const rest = joined.subarray(count);
-    this.#pieces = rest.length === 0 ? [] : [rest];
-    this.#length = rest.length;
-    return joined.subarray(0, count);
-  }
+function isWhole(piece: Buffer): boolean {
+  const wanted = frameLength(piece);
+  return wanted !== null && wanted <= piece.length;
 }

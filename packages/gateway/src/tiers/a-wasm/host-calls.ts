@@ -17,6 +17,7 @@ import {
 import type { Question, Reply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
 import { type HttpTerms, requestFor } from './host-http.ts';
+import { type OperatorSecrets, secretHosts } from './host-secrets.ts';
 import { deleteStored, getStored, listStored, putStored } from './host-storage.ts';
 
 export type HostRooms = {
@@ -27,6 +28,8 @@ export type HostRooms = {
   readonly seat: Seat | null;
   /** The value of a secret, by its name; null where there is none. */
   readonly secret: (name: string) => Promise<string | null>;
+  /** Where the operator lets secrets go. */
+  readonly operatorSecrets: OperatorSecrets;
   readonly signal: AbortSignal;
   /** Told of each question that was refused because the guest has no right to ask it. */
   readonly onDenied: (name: string) => void;
@@ -127,11 +130,12 @@ async function request(index: number, head: Uint8Array, body: Uint8Array, means:
   const { grants, rooms } = means;
   const entry = grants.http[index];
   if (entry === undefined) return refuseWith('denied');
-  // Only the one that a request names is looked up: each use is recorded.
-  const secretOf = async (handle: number) => {
+  const secretOf = (handle: number) => {
     const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
-    const value = secret === undefined ? null : await rooms.secret(secret.name);
-    return secret === undefined || value === null ? null : { ...secret, value };
+    if (secret === undefined) return null;
+    const { name, mayReveal } = secret;
+    const isFor = secretHosts(secret, rooms.operatorSecrets);
+    return { name, mayReveal, isFor, read: () => rooms.secret(name) };
   };
   return requestFor(entry, head, body, { ...rooms.http, secretOf, mostBytes: MOST_ANSWER_BYTES });
 }

@@ -1,24 +1,37 @@
 import type { Random } from '../../core/clock.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
+import type { Host } from '../../egress/authority.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
 import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { FailureCode } from '../../egress/fetch/outcome.ts';
-import { DEFAULT_PORTS } from '../../egress/http-url.ts';
+import { DEFAULT_PORTS, parseHttpUrl } from '../../egress/http-url.ts';
 import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { AbiError } from './abi.table.ts';
+import type { CallNetwork } from './call-network.ts';
 import type { Reply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
-/** A secret that goes into a header of one request. */
-export type HttpSecret = { readonly name: string; readonly value: string; readonly mayReveal: boolean };
+/** A secret that a request may name. */
+export type HttpSecret = {
+  readonly name: string;
+  readonly mayReveal: boolean;
+  readonly isFor: BoundSecret['isFor'];
+  /** Its value; null where there is none. Each look is recorded as a use. */
+  readonly read: () => Promise<string | null>;
+};
 
-export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets'> & {
+export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
   readonly mostBytes: number;
   /** The secret of a handle; null where the call has none such. */
-  readonly secretOf: (handle: number) => Promise<HttpSecret | null>;
-  readonly onBytes: (bytes: number) => void;
+  readonly secretOf: (handle: number) => HttpSecret | null;
+  readonly network: CallNetwork;
+};
+
+type Filled = Pick<HttpSecret, 'name' | 'mayReveal'> & {
+  readonly value: string;
+  readonly bound: BoundSecret;
 };
 
 type Head = {
@@ -54,37 +67,57 @@ export async function requestFor(
   const head = readHead(rawHead);
   if (head === null) return refuseWith('invalid');
   const list = listOf(entry);
-  const secret = head.secret === null ? null : await terms.secretOf(head.secret.handle);
-  if (head.secret !== null && secret === null) return refuseWith('denied');
-  if (secret !== null && !isSendable(secret)) return refuseWith('invalid');
-  const bound = secret === null ? null : bind(secret, list, terms.random);
+  const secret = head.secret === null ? null : await secretFor(head, list, terms);
+  if (typeof secret === 'string') return refuseWith(secret);
+  if (!terms.network.admit()) return refuseWith('full');
   const filled: Head['headers'] =
-    bound === null || head.secret === null ? [] : [[head.secret.header, fill(head.secret.format, bound)]];
-  const { method, url } = head;
+    secret === null || head.secret === null
+      ? []
+      : [[head.secret.header, fill(head.secret.format, secret.bound)]];
   const request = {
-    method,
-    url,
-    headers: [...head.headers, ...filled],
+    ...{ method: head.method, url: head.url, headers: [...head.headers, ...filled] },
     body: body.length === 0 ? null : body,
   };
-  const secrets = bound === null ? [] : [bound];
   const hidden = secret === null || secret.mayReveal ? null : secret;
   const limits = { ...terms.limits, ...(hidden === null ? {} : { responseBytes: SEARCHED_BYTES }) };
-  const outcome = await fetchFor(request, { ...terms, limits, list: () => list, secrets });
-  terms.onBytes(outcome.bytesIn + outcome.bytesOut);
+  const outcome = await fetchFor(request, {
+    ...{ ...terms, limits, list: () => list, secrets: secret === null ? [] : [secret.bound] },
+    onDecision: (decision) => terms.network.note(decision),
+  });
+  terms.network.end(outcome);
   if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
   const { status, headers, url: last } = outcome;
   const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
   return answerWith(withHead({ status, headers, url: last }, answered), terms.mostBytes);
 }
 
+/**
+ * The secret that a request names, ready to be filled in; or what the request is refused with. Boundary: a host that the
+ * secret is not for gets no request at all, and the value is not looked up for it.
+ */
+async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise<Filled | AbiError> {
+  const secret = terms.secretOf(head.secret?.handle ?? -1);
+  if (secret === null) return 'denied';
+  const url = parseHttpUrl(head.url);
+  if (!url.ok) return 'invalid';
+  const isFor: BoundSecret['isFor'] = (host, port) =>
+    secret.isFor(host, port) && isForEntry(list, host, port);
+  if (!isFor(url.value.host, url.value.port)) return 'denied';
+  const value = await secret.read();
+  if (value === null) return 'denied';
+  if (!isSendable(value)) return 'invalid';
+  const { name, mayReveal } = secret;
+  const placeholder = `palisade-secret-${Buffer.from(terms.random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
+  return { name, mayReveal, value, bound: { name, value, placeholder, isFor } };
+}
+
 /** Boundary: a host that repeats in its answer what it was sent does not give the value to the guest. */
-function withoutSecret(body: Uint8Array, { name, value }: HttpSecret): Uint8Array {
+function withoutSecret(body: Uint8Array, { name, value }: Filled): Uint8Array {
   return newScrubber([{ name, value: Buffer.from(value) }])(body);
 }
 
 /** Boundary: a value with a line break would begin a header of its own. */
-function isSendable({ value }: HttpSecret): boolean {
+function isSendable(value: string): boolean {
   try {
     checkSecretValue(value);
     return true;
@@ -99,18 +132,12 @@ function listOf(entry: string): AllowList {
   return parsed.ok ? parsed.list : NOWHERE;
 }
 
-function bind({ name, value }: HttpSecret, list: AllowList, random: Random): BoundSecret {
-  return {
-    name,
-    value,
-    placeholder: `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`,
-    // Boundary: on its way to port 80 the value would be anybody's to read, unless the entry names that port.
-    isFor: (host, port) =>
-      rulesFor(list, host).some(({ denies, ports, scheme }) => {
-        if (denies || scheme === 'http' || ports === null || !ports.includes(port)) return false;
-        return port !== DEFAULT_PORTS.http || ports.length === 1;
-      }),
-  };
+/** Boundary: on its way to port 80 the value would be anybody's to read, unless the entry names that port. */
+function isForEntry(list: AllowList, host: Host, port: number): boolean {
+  return rulesFor(list, host).some(({ denies, ports, scheme }) => {
+    if (denies || scheme === 'http' || ports === null || !ports.includes(port)) return false;
+    return port !== DEFAULT_PORTS.http || ports.length === 1;
+  });
 }
 
 function fill(format: string, { placeholder }: BoundSecret): string {

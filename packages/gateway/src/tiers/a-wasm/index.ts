@@ -1,41 +1,55 @@
 /**
  * Tier A: a module of WebAssembly in an engine process that holds no authority. The guest computes under fuel and memory
  * limits; what it wants done outside of itself the gateway does for it, under the grants of its tool. The time of a call
- * counts the wait for an engine and every answer; when it is over, the engine is ended and another takes its place.
+ * counts the reading of its module, the wait for an engine and every answer; when it is over, the engine is ended and
+ * another takes its place.
  */
 import type { Channels } from '../../channels/channels.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { digestBytes } from '../../core/digest.ts';
-import { type Limits, NO_USAGE } from '../../core/limits.ts';
+import { NO_USAGE } from '../../core/limits.ts';
+import type { EngineFacts } from '../../core/recording.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
+import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { Lookup } from '../../egress/look-up.ts';
 import type { Own } from '../../egress/resolve.ts';
 import { spend } from '../../policy/grant.ts';
-import { recordingDigest } from '../../recordings/recordings.ts';
+import { type Written, writeDown } from '../../recordings/recordings.ts';
 import type { Space } from '../../storage/space.ts';
-import type { Recorded, RunEnding, RunResult, RunTies, Tier } from '../tier.ts';
-import { endingOf, failed } from './ending.ts';
+import type { RunEnding, RunResult, RunTies, Tier } from '../tier.ts';
+import { TierFault } from '../tier-fault.ts';
+import { headOf, LOG_BYTES, type WasmJob } from './call-head.ts';
+import { CallNetwork } from './call-network.ts';
+import { openRooms } from './call-rooms.ts';
+import { endingOf, failed, refusedEnding } from './ending.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
 import type { CallHead } from './engine-words.ts';
+import type { Form } from './forms.ts';
 import { type GuestLog, newGuestLog } from './guest-log.ts';
-import { countOf, functionsFor, newHostCalls } from './host-calls.ts';
+import type { OperatorSecrets } from './host-secrets.ts';
+import { ModuleShelf } from './module-shelf.ts';
+import { type Interrupted, OpenQuestion } from './open-question.ts';
 import { orAborted } from './or-aborted.ts';
+import type { ReadyModules } from './ready-modules.ts';
 import { Recorder } from './recorder.ts';
 
 export type WasmTierOptions = {
   readonly pool: EnginePool;
+  readonly ready: ReadyModules;
   readonly clock: Clock;
   readonly random: Random;
   /** The lookup of one call. */
   readonly newLookup: () => Lookup;
   readonly own: () => Own;
+  /** The authorities that targets are verified with; without, those that Node trusts. */
+  readonly trust?: FetchTerms['trust'];
   readonly channels: Channels;
   /** The space of a tenant's skill, below these prefixes. */
   readonly openSpace: (who: Who, grant: WasmProgram['grants']['storage'][number]) => Space;
   readonly secret: (name: string, who: Who) => Promise<string | null>;
+  readonly operatorSecrets: OperatorSecrets;
 };
 
 /** Whose call it is. */
@@ -47,153 +61,145 @@ export type Who = {
   readonly tool: string;
 };
 
-const SEED_BYTES = 32;
-const LOG_BYTES = 64 * 1024;
-const LOOKUP_MS = 5_000;
-
 export function wasmTier(options: WasmTierOptions): Tier {
+  const modules = new ModuleShelf();
   return {
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
       const { executor } = checked.tool;
       if (executor.kind !== 'wasm') throw new TypeError(`Cannot run ${checked.tool.id}: it is no module`);
       const log = newGuestLog(ties.onOutput, LOG_BYTES);
-      return new WasmRun(options, { checked, program: executor.program, limits, log }).run(ties);
+      const job = { checked, program: executor.program, limits, log };
+      return new WasmRun({ ...options, modules }, job).run(ties);
     },
   };
 }
 
+type RunOptions = WasmTierOptions & { readonly modules: ModuleShelf };
+type LoggedJob = WasmJob & { readonly log: GuestLog };
 type StopCode = 'tier/timed-out' | 'tier/cancelled';
+type Facts = Readonly<Record<string, string | number | boolean>>;
+type Used = { readonly fuel: number; readonly outputBytes: number; readonly facts: Facts };
 
-type Job = {
-  readonly checked: CheckedCall;
-  readonly program: WasmProgram;
-  readonly limits: Limits;
-  readonly log: GuestLog;
-};
+const NOTHING_USED: Used = { fuel: 0, outputBytes: 0, facts: {} };
 
-/** One call, from the wait for an engine to its result. */
+/** One call, from the reading of its module to its result. */
 class WasmRun {
-  readonly #options: WasmTierOptions;
-  readonly #job: Job;
+  readonly #options: RunOptions;
+  readonly #job: LoggedJob;
   readonly #startedMs: number;
-  readonly #recorder = new Recorder();
-  #recorded: Recorded | null = null;
-  #recording = 'none';
-  #egressBytes = 0;
+  readonly #recorder: Recorder;
+  readonly #network: CallNetwork;
+  #engine: EngineProcess | null = null;
+  #hasBegun = false;
+  #written: Written | string = 'none';
+  #interrupted: Interrupted | null = null;
   #denied = 0;
   #stopped: StopCode | null = null;
 
-  constructor(options: WasmTierOptions, job: Job) {
+  constructor(options: RunOptions, job: LoggedJob) {
+    const { isRecorded = true, grants } = job.program;
     this.#options = options;
     this.#job = job;
     this.#startedMs = options.clock.monotonicMs();
+    this.#recorder = new Recorder(isRecorded);
+    this.#network = new CallNetwork(grants.http);
   }
 
   async run(ties: RunTies): Promise<RunResult> {
     const { pool } = this.#options;
-    const bytes = await this.#module();
-    if (bytes === null)
-      return this.#result(
-        failed('tier/invalid-module', 'Cannot run module: its bytes are not those that were approved'),
-      );
-    let engine: EngineProcess | null = null;
     const stop = new AbortController();
     const end = (why: StopCode) => {
       this.#stopped ??= why;
       stop.abort();
-      engine?.end('the call was ended');
+      this.#engine?.end('the call was ended');
     };
     const timer = setTimeout(() => end('tier/timed-out'), this.#job.limits.wallMs);
     const onAbort = () => end('tier/cancelled');
     ties.signal.addEventListener('abort', onAbort, { once: true });
     if (ties.signal.aborted) onAbort();
     try {
-      engine = await orAborted(pool.take(this.#who().tenant), stop.signal, (late) => pool.giveBack(late));
-      if (engine === null || stop.signal.aborted) return this.#result(this.#stoppedEnding());
-      return this.#concluded(await this.#runIn(engine, bytes, stop), engine);
+      const bytes = await this.#module(stop.signal);
+      if ('status' in bytes) return this.#result(bytes);
+      const form = await this.#form(bytes, stop.signal);
+      if ('status' in form) return this.#result(form);
+      const { tenant } = this.#job.checked.call;
+      this.#engine = await pool.take(tenant, stop.signal);
+      if (stop.signal.aborted) return this.#result(this.#stoppedEnding());
+      return this.#concluded(await this.#runIn(this.#engine, { bytes, form }, stop));
     } catch (error) {
-      if (!(error instanceof CodedError)) throw error;
-      return this.#result(failed('tier/not-started', error.message));
+      if (error instanceof CodedError && this.#engine === null)
+        return this.#result(this.#unstartedEnding(error));
+      throw new TierFault(error, this.#soFar(this.#hasBegun ? this.#allUsed() : NOTHING_USED));
     } finally {
       clearTimeout(timer);
       ties.signal.removeEventListener('abort', onAbort);
       stop.abort();
-      if (engine !== null) pool.giveBack(engine);
+      if (this.#engine !== null) pool.giveBack(this.#engine);
     }
   }
 
-  /** Boundary: what runs is what was approved, to the byte. */
-  async #module(): Promise<Uint8Array | null> {
-    const { program } = this.#job;
-    const bytes = await program.read();
-    return digestBytes(bytes) === program.sha256 ? bytes : null;
+  /** The bytes that run, or how the call ends without them. */
+  async #module(signal: AbortSignal): Promise<Uint8Array | RunEnding> {
+    const { modules } = this.#options;
+    const taking = modules.take(this.#job.program).then(
+      (bytes) => bytes ?? failed('tier/invalid-module', NOT_APPROVED),
+      () => failed('tier/not-started', 'Cannot run module: its bytes cannot be read'),
+    );
+    return (await orAborted(taking, signal, () => undefined)) ?? this.#stoppedEnding();
   }
 
-  async #runIn(engine: EngineProcess, bytes: Uint8Array, stop: AbortController): Promise<EngineEnd> {
-    const { clock, random, newLookup, own, channels, openSpace, secret } = this.#options;
-    const { program } = this.#job;
-    const { signal } = stop;
-    const who = this.#who();
-    const { grants } = program;
-    const seat = joinChannels(channels, who, grants.channels);
-    const spaces = grants.storage.map((each) => openSpace(who, each));
-    // Boundary: each request has what the others of the call have left.
-    const bytesLeft = () => this.#job.limits.egressBytes - this.#egressBytes;
-    const onAsk = newHostCalls(grants, {
-      http: {
-        ...{ signal, clock, random, resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS } },
-        get limits() {
-          return { wireBytes: bytesLeft() };
-        },
-        onBytes: (count) => {
-          this.#egressBytes += count;
-        },
-      },
-      spaces,
-      seat,
-      secret: async (name) => {
-        const value = await secret(name, who);
-        const mayReveal = grants.secrets.some((each) => each.name === name && each.mayReveal);
-        if (value !== null && mayReveal) this.#recorder.giveUp('it read a secret');
-        return value;
-      },
-      signal,
+  /** What engines take in the place of the bytes, or how the call ends without it. */
+  async #form(bytes: Uint8Array, signal: AbortSignal): Promise<Form | RunEnding> {
+    const { program, limits } = this.#job;
+    const wanted = { sha256: program.sha256, memoryBytes: limits.memoryBytes, bytes };
+    const end = await this.#options.ready.take(wanted, signal);
+    if (end.kind === 'prepared') return end.form;
+    if (this.#stopped !== null) return this.#stoppedEnding();
+    if (end.kind === 'refused') return refusedEnding(end.refused);
+    const why = `Cannot make module ready: the engine process is gone (${end.why})`;
+    return failed('tier/invalid-module', why);
+  }
+
+  async #runIn(
+    engine: EngineProcess,
+    { bytes, form }: { readonly bytes: Uint8Array; readonly form: Form },
+    stop: AbortController,
+  ): Promise<EngineEnd> {
+    const { checked, program, limits, log } = this.#job;
+    const { clock, random } = this.#options;
+    const question = new OpenQuestion();
+    const rooms = openRooms(this.#options, program.grants, {
+      ...{ who: this.#who(), signal: stop.signal, egressBytes: limits.egressBytes },
+      ...{ network: this.#network, recorder: this.#recorder },
       onDenied: () => {
         this.#denied += 1;
       },
     });
-    let answering: Promise<unknown> = Promise.resolve();
-    const answer = this.#recorder.around(onAsk);
+    const head = headOf(this.#job, clock, random);
+    const call: EngineCall = {
+      ...{ module: { key: head.key, form }, head },
+      input: Buffer.from(checked.inputText),
+    };
+    this.#hasBegun = true;
     try {
-      const call = this.#call(bytes);
-      const end = await engine.run(call, {
-        onAsk: (question) => {
-          const answered = answer(question);
-          answering = answered.catch(() => undefined);
-          return answered;
-        },
-        onLog: this.#job.log.add,
-      });
-      if (end.kind === 'done') this.#keep(call);
+      const end = await engine.run(call, { onAsk: question.around(rooms.answer), onLog: log.add });
+      if (end.kind === 'done') this.#keep(head, bytes, end.head.engine);
       return end;
     } finally {
       // Boundary: what was under way when the call was ended is counted as well, and nothing is done after its receipt.
+      const leaving = question.leave();
       stop.abort();
-      await answering;
-      seat?.close();
-      for (const space of spaces) space.close();
+      this.#interrupted = await leaving;
+      rooms.close();
     }
   }
 
-  #keep({ head, module }: EngineCall): void {
-    const recording = this.#recorder.recordingOf(head, this.#job.checked.inputText);
-    if (typeof recording === 'string') {
-      this.#recording = `none: ${recording}`;
-      return;
-    }
-    this.#recorded = { recording, module: module.bytes };
-    this.#recording = recordingDigest(recording);
+  #keep(head: CallHead, module: Uint8Array, engine: EngineFacts | undefined): void {
+    const { checked, program } = this.#job;
+    const ran = { module: program.sha256, input: checked.inputText };
+    const recording = this.#recorder.recordingOf(ran, head, engine);
+    this.#written = typeof recording === 'string' ? `none: ${recording}` : writeDown({ recording, module });
   }
 
   #who(): Who {
@@ -202,49 +208,31 @@ class WasmRun {
     return { tenant, principal, skill: this.#job.program.skill, call: id, tool: tool.id };
   }
 
-  #call(bytes: Uint8Array): EngineCall {
-    const { checked, program, limits } = this.#job;
-    const { grants, sha256 } = program;
-    const head: CallHead = {
-      key: sha256,
-      owner: checked.call.tenant,
-      tool: program.exportName,
-      functions: functionsFor(grants),
-      counts: {
-        http: countOf(grants, 'http'),
-        secret: countOf(grants, 'secret'),
-        storage: countOf(grants, 'storage'),
-        channel: countOf(grants, 'channel'),
-      },
-      limits: {
-        fuel: limits.fuel,
-        memoryBytes: limits.memoryBytes,
-        outputBytes: limits.outputBytes,
-        logBytes: LOG_BYTES,
-      },
-      startedMs: this.#options.clock.nowMs(),
-      seed: Buffer.from(this.#options.random.bytes(SEED_BYTES)).toString('hex'),
-      config: grants.config ?? {},
-    };
-    return { module: { key: sha256, bytes }, head, input: Buffer.from(checked.inputText) };
-  }
-
-  #concluded(end: EngineEnd, engine: EngineProcess): RunResult {
+  #concluded(end: EngineEnd): RunResult {
+    const { log, limits } = this.#job;
     if (end.kind === 'gone') {
-      this.#job.log.end(false);
+      log.end(false);
       const ending =
         this.#stopped === null
           ? failed('tier/unknown-ending', `Cannot finish call: the engine process is gone (${end.why})`)
           : this.#stoppedEnding();
-      // Boundary: nobody can tell what it used, so it used all: to be ended is no way to compute for nothing.
-      const facts = { fuelIsExact: false };
-      return this.#result(ending, engine, { fuel: this.#job.limits.fuel, outputBytes: 0, facts });
+      return this.#result(ending, this.#allUsed());
     }
-    const ending = endingOf(end.head, end.bytes, this.#job.limits.outputBytes);
     const { fuelUsed, peakMemoryBytes, isExact } = end.head;
-    const isLogCut = this.#job.log.end(end.head.isLogCut);
+    const isLogCut = log.end(end.head.isLogCut);
     const facts = { fuelIsExact: isExact, peakMemoryBytes, isLogCut };
-    return this.#result(ending, engine, { fuel: fuelUsed, outputBytes: end.bytes.length, facts });
+    const used = { fuel: fuelUsed, outputBytes: end.bytes.length, facts };
+    return this.#result(endingOf(end.head, end.bytes, limits.outputBytes), used);
+  }
+
+  /** Boundary: nobody can tell what it used, so it used all: to be ended is no way to compute for nothing. */
+  #allUsed(): Used {
+    return { fuel: this.#job.limits.fuel, outputBytes: 0, facts: { fuelIsExact: false } };
+  }
+
+  /** No engine was had: it waited for one until it was stopped, or none could be started. */
+  #unstartedEnding({ message }: CodedError): RunEnding {
+    return this.#stopped === null ? failed('tier/not-started', message) : this.#stoppedEnding();
   }
 
   #stoppedEnding(): RunEnding {
@@ -253,47 +241,40 @@ class WasmRun {
     return failed('tier/timed-out', `Cannot finish call: it passed ${this.#job.limits.wallMs} ms`);
   }
 
-  #result(
-    ending: RunEnding,
-    engine: EngineProcess | null = null,
-    used: {
-      readonly fuel: number;
-      readonly outputBytes: number;
-      readonly facts: Readonly<Record<string, number | boolean>>;
-    } = { fuel: 0, outputBytes: 0, facts: {} },
-  ): RunResult {
+  #result(ending: RunEnding, used: Used = NOTHING_USED): RunResult {
+    return { ending, ...this.#soFar(used) };
+  }
+
+  #soFar({ fuel, outputBytes, facts }: Used): Omit<RunResult, 'ending'> {
     const wallMs = Math.ceil(this.#options.clock.monotonicMs() - this.#startedMs);
-    const { fuel, outputBytes, facts } = used;
+    const network = this.#hasBegun ? this.#network.report() : null;
+    const written = this.#written;
+    const interrupted = this.#interrupted;
     return {
-      ending,
-      usage: { ...NO_USAGE, calls: 1, wallMs, fuel, outputBytes, egressBytes: this.#egressBytes },
+      usage: { ...NO_USAGE, calls: 1, wallMs, fuel, outputBytes, egressBytes: this.#network.bytes },
       execution: {
-        tier: 'a',
-        executor: 'palisade-wasm',
+        ...{ tier: 'a', executor: 'palisade-wasm' },
         isolation: {
-          boundary: engine === null ? 'never started' : 'engine process',
-          ...prefixed(engine?.isolation ?? {}),
+          boundary: this.#engine === null ? 'never started' : 'engine process',
+          ...prefixed(this.#engine?.isolation ?? {}),
+          ...network?.isolation,
           ...facts,
           hostCallsDenied: this.#denied,
-          recording: this.#recording,
+          ...(interrupted === null
+            ? {}
+            : { interrupted: interrupted.name, interruptedFate: interrupted.fate }),
+          // The digest of one that is there is added by whoever saves it.
+          ...(typeof written === 'string' ? { recording: written } : {}),
         },
       },
-      ...(this.#recorded === null ? {} : { recorded: this.#recorded }),
+      ...(network === null || network.record === null ? {} : { egress: network.record }),
+      ...(typeof written === 'string' ? {} : { recorded: written }),
     };
   }
 }
 
-function joinChannels(channels: Channels, who: Who, granted: WasmProgram['grants']['channels']) {
-  const { tenant, principal, skill } = who;
-  const named = (act: 'publish' | 'receive') => granted.filter((each) => each[act]).map(({ name }) => name);
-  return channels.join({
-    ...{ tenant, sender: { principal, skill } },
-    ...{ publish: named('publish'), receive: named('receive') },
-  });
-}
+const NOT_APPROVED = 'Cannot run module: its bytes are not those that were approved';
 
-function prefixed(
-  facts: Readonly<Record<string, string | number | boolean>>,
-): Record<string, string | number | boolean> {
+function prefixed(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [`engine.${name}`, value]));
 }

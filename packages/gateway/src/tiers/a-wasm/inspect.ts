@@ -14,12 +14,12 @@ export async function inspectEngines(pool: EnginePool): Promise<TierRow> {
     const { tier } = engine.isolation;
     pool.giveBack(engine);
     const where = tier === 'c' ? 'in the jail of tier C' : 'under the limits of tier B';
-    const { size } = pool.census;
+    const { size, most, idle } = pool.census;
     return {
       tier: 'a',
       name: TRIAL_ROW,
       holds: true,
-      detail: `ran an engine process ${where}; ${size} run at once`,
+      detail: `ran an engine process ${where}; ${size} compute at once, ${most} may be there, ${idle} stand idle`,
       fix: null,
     };
   } catch (error) {

@@ -1,19 +1,26 @@
 /** Makes tier A ready: engine processes in the sandboxes of commands, and the rooms that guests reach through the gateway. */
 import { availableParallelism } from 'node:os';
+import { METER_VERSION } from '@palisade/wasm';
 import { Channels } from '../../channels/channels.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import type { Lookup } from '../../egress/look-up.ts';
-import { ownOf } from '../../egress/system.ts';
+import { nodeCertificates, ownOf } from '../../egress/system.ts';
 import { parsePrefix, type StoragePrefix } from '../../storage/key.ts';
 import { Space } from '../../storage/space.ts';
+import { FileShelf } from '../../store/file-shelf.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commands } from '../process/open.ts';
 import type { Scratch, Scratches } from '../process/scratch.ts';
 import type { Tier } from '../tier.ts';
+import { ABI_FUNCTIONS } from './abi.table.ts';
+import type { Metric } from './engine-counts.ts';
 import { EnginePool } from './engine-pool.ts';
 import { ENGINE_FILE } from './engine-terms.ts';
+import { Forms } from './forms.ts';
 import { type WasmTierOptions, wasmTier } from './index.ts';
+import { ReadyModules } from './ready-modules.ts';
 import { startEngine } from './start-engine.ts';
+import { WORLD_FUNCTIONS } from './world/world.ts';
 
 export type OpenWasmOptions = {
   readonly clock: Clock;
@@ -23,27 +30,45 @@ export type OpenWasmOptions = {
   readonly newLookup: () => Lookup;
   readonly commands: Pick<Commands, 'tiers'>;
   readonly secret: WasmTierOptions['secret'];
+  readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
+  /** More authorities that targets are verified with. */
+  readonly trustedCertificates: string;
   /** Where Node is, and where the engine may be, the best place first. */
   readonly node: string;
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
   readonly scratches: Scratches;
+  /** Where modules that were made ready are kept; null: they are made ready by each gateway anew. */
+  readonly formsDir: string | null;
 };
 
 export type OpenedWasm = {
   readonly tier: Tier;
   readonly pool: EnginePool;
+  readonly ready: ReadyModules;
+  /** What has become of its engines and calls, in numbers. */
+  readonly metrics: () => readonly Metric[];
   readonly close: () => Promise<void>;
 };
 
+/** Engines that a small machine may have as well, at 30 to 50 MB each: tenants that have one do not wait for a start. */
+const FEWEST_KEPT = 24;
+/** Engines beyond those that compute at once are started only while the machine has this left. */
+const MEMORY_LEFT_BYTES = 1024 * 1024 * 1024;
+
+/** The longest file is that of a component with a whole language in it, some twenty megabytes. */
+const FORM_FILES = { mostBytes: 1024 * 1024 * 1024, tag: String(process.pid) };
+
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
-  const { clock, random, store, newLookup, commands, secret, scratches } = options;
+  const { clock, random, store, newLookup, commands, secret, scratches, trustedCertificates } = options;
   const channels = new Channels();
+  const size = Math.max(2, availableParallelism());
   let engines = 0;
   let node: Scratch | null = null;
   const pool = new EnginePool({
-    size: Math.max(2, availableParallelism()),
+    ...{ size, clock, most: Math.max(FEWEST_KEPT, 4 * size) },
+    hasMemory: () => process.availableMemory() >= MEMORY_LEFT_BYTES,
     start: async () => {
       engines += 1;
       const id = `engine-${engines}`;
@@ -56,8 +81,12 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
       });
     },
   });
+  const shelf =
+    options.formsDir === null ? null : new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
+  const ready = new ReadyModules(pool, new Forms(shelf, formTerms()));
   const tier = wasmTier({
-    ...{ pool, clock, random, newLookup, channels, secret },
+    ...{ pool, ready, clock, random, newLookup, channels, secret, operatorSecrets: options.operatorSecrets },
+    ...(trustedCertificates === '' ? {} : { trust: [nodeCertificates(), trustedCertificates] }),
     own: () => ownOf(undefined, []),
     openSpace: ({ tenant, skill }, { read, write }) =>
       new Space(store, { tenant, skill, grants: { read: prefixes(read), write: prefixes(write) } }),
@@ -67,7 +96,14 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
     await pool.close();
     node?.remove();
   };
-  return { tier, pool, close };
+  return { tier, pool, ready, metrics: () => pool.metrics(), close };
+}
+
+/** Everything but the module that its form follows from; the engines run in the same Node as this. */
+function formTerms(): string {
+  const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
+  const world = WORLD_FUNCTIONS.map(({ interface: from, name, does }) => [from, name, does]);
+  return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
 }
 
 /** Boundary: a prefix that is none grants nothing. */

@@ -7,9 +7,10 @@ export function orAborted<T>(
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(null);
     signal.addEventListener('abort', onAbort, { once: true });
-    promise.then((value) => {
+    const settled = promise.finally(() => signal.removeEventListener('abort', onAbort));
+    settled.then((value) => {
       if (signal.aborted) late(value);
-      else resolve(value);
+      resolve(signal.aborted ? null : value);
     }, reject);
     if (signal.aborted) onAbort();
   });

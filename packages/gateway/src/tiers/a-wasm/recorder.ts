@@ -1,5 +1,5 @@
 import { digestBytes } from '../../core/digest.ts';
-import type { Exchange, Recording } from '../../core/recording.ts';
+import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
 import type { Question, Reply } from './engine-process.ts';
 import type { CallHead } from './engine-words.ts';
 
@@ -9,13 +9,17 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const EXCHANGE_BYTES = 256;
 
 /** Why a call cannot be run again. */
-export type Unrecorded = 'too large' | 'it read a secret';
+export type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
 /** Writes down what a guest asks and is answered. */
 export class Recorder {
   readonly #exchanges: Exchange[] = [];
   #bytes = 0;
-  #unrecorded: Unrecorded | null = null;
+  #unrecorded: Unrecorded | null;
+
+  constructor(isRecorded = true) {
+    this.#unrecorded = isRecorded ? null : 'the tool opts out';
+  }
 
   /** The same answers, written down. */
   around(answer: (question: Question) => Promise<Reply>): (question: Question) => Promise<Reply> {
@@ -32,11 +36,16 @@ export class Recorder {
     this.#exchanges.length = 0;
   }
 
-  recordingOf(head: CallHead, input: string): Recording | Unrecorded {
+  recordingOf(
+    { module, input }: Pick<Recording, 'module' | 'input'>,
+    head: CallHead,
+    engine?: EngineFacts,
+  ): Recording | Unrecorded {
     if (this.#unrecorded !== null) return this.#unrecorded;
-    const { key, tool, functions, counts, limits, startedMs, seed, config } = head;
+    const { tool, functions, counts, limits, startedMs, seed, config } = head;
     return {
-      ...{ version: 1, module: key as Recording['module'], exportName: tool, input },
+      ...{ version: 2, module, exportName: tool, input },
+      ...(engine === undefined ? {} : { engine }),
       ...{ functions, counts, limits, startedMs, seed, config },
       exchanges: this.#exchanges,
     };

@@ -1,11 +1,12 @@
 /** Runs a recorded call again: the same module, the same input, and the answers that were written down. Nothing is done. */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../../core/digest.ts';
-import type { Recording } from '../../core/recording.ts';
-import { endingOf } from './ending.ts';
+import type { EngineFacts, Recording } from '../../core/recording.ts';
+import { endingOf, refusedEnding } from './ending.ts';
 import type { EnginePool } from './engine-pool.ts';
-import type { EngineEnd, Question, Reply } from './engine-process.ts';
+import type { EngineEnd, PrepareEnd, Question, Reply } from './engine-process.ts';
 import type { CallHead } from './engine-words.ts';
+import { moduleKey, type ReadyModules } from './ready-modules.ts';
 import { askedDigest } from './recorder.ts';
 
 /** Where a call that is run again does something else than it did. */
@@ -25,20 +26,27 @@ export type Replayed = {
   /** Of the output as a receipt has it; null where there is none. */
   readonly outputDigest: Digest | null;
   readonly fuel: number;
+  /** Of the engine that ran it again; null where it does not say. */
+  readonly engine: EngineFacts | null;
   readonly parting: Parting | null;
 };
 
+/** No tenant is called so. */
+const OWNER = '#replay';
+
 /** Boundary: the module is looked at before it runs, as at every load. */
 export async function replay(
-  pool: EnginePool,
+  { engines, ready }: { readonly engines: EnginePool; readonly ready: ReadyModules },
   recording: Recording,
   module: Uint8Array,
   signal: AbortSignal,
 ): Promise<Replayed> {
   if (digestBytes(module) !== recording.module)
     throw new TypeError('Cannot replay: the module is another than the one that was recorded');
-  const { exportName, input, exchanges, ...rest } = recording;
-  const head = { ...rest, key: recording.module, owner: 'replay', tool: exportName } as unknown as CallHead;
+  const { exportName, input, exchanges, version: _, engine: __, ...rest } = recording;
+  const wanted = { sha256: recording.module, memoryBytes: recording.limits.memoryBytes ?? 0, bytes: module };
+  const key = moduleKey(wanted);
+  const head = { ...rest, key, owner: OWNER, tool: exportName } as unknown as CallHead;
   let next = 0;
   let parting: Parting | null = null;
   const onAsk = async (question: Question): Promise<Reply> => {
@@ -55,12 +63,14 @@ export async function replay(
     next += 1;
     return { result: expected.result, bytes: Buffer.from(expected.bytes, 'base64') };
   };
-  const engine = await pool.take(head.owner);
+  const prepared = await ready.take(wanted, signal);
+  if (prepared.kind !== 'prepared') return { ...unprepared(prepared), parting: null };
+  const engine = await engines.take(OWNER, signal);
   const onAbort = () => engine.end('nobody waits for it');
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const call = { module: { key: recording.module, bytes: module }, head, input: Buffer.from(input) };
+    const call = { module: { key, form: prepared.form }, head, input: Buffer.from(input) };
     const end = await engine.run(call, { onAsk, onLog: () => undefined });
     const missing = exchanges[next];
     if (parting === null && end.kind === 'done' && missing !== undefined)
@@ -68,16 +78,31 @@ export async function replay(
     return { ...told(end, recording), parting };
   } finally {
     signal.removeEventListener('abort', onAbort);
-    pool.giveBack(engine);
+    engines.giveBack(engine);
   }
 }
 
+/** Whether two engines count alike; one that does not say how it counts counts like no other. */
+export function countsAlike(one: EngineFacts | null, other: EngineFacts | null): boolean {
+  if (one === null || other === null) return false;
+  const { meter, form, isDeterministic } = one;
+  return meter === other.meter && form === other.form && isDeterministic === other.isDeterministic;
+}
+
+/** A module that no engine takes has not run. */
+function unprepared(end: Exclude<PrepareEnd, { readonly kind: 'prepared' }>): Omit<Replayed, 'parting'> {
+  const ending = end.kind === 'refused' ? refusedEnding(end.refused) : null;
+  const code = ending?.status === 'failed' ? ending.code : 'tier/unknown-ending';
+  return { code, outputDigest: null, fuel: 0, engine: null };
+}
+
 function told(end: EngineEnd, { limits }: Recording): Omit<Replayed, 'parting'> {
-  if (end.kind === 'gone') return { code: 'tier/unknown-ending', outputDigest: null, fuel: 0 };
+  if (end.kind === 'gone') return { code: 'tier/unknown-ending', outputDigest: null, fuel: 0, engine: null };
   const ending = endingOf(end.head, end.bytes, limits.outputBytes ?? 0);
   return {
     code: ending.status === 'ok' ? 'ok' : ending.code,
     outputDigest: ending.output === null ? null : digestBytes(canonicalize(ending.output)),
     fuel: end.head.fuelUsed,
+    engine: end.head.engine ?? null,
   };
 }

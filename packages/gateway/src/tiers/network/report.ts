@@ -12,13 +12,22 @@ export type NetworkReport = {
   readonly bytes: number;
 };
 
+/** What a network counts of a run, and what was decided in it; there may be more in both. */
+export type NetworkFacts = Pick<ProxyFacts, Count> & { readonly decisions: readonly Told[] };
+
+type Count = 'connections' | 'requests' | 'denied' | 'cut' | 'bytesIn' | 'bytesOut';
+type Told = Pick<DecisionRecord, 'verdict' | 'host' | 'port' | 'method'>;
+
 /** More are counted and left out. */
 const MOST_DECISIONS = 200;
 /** Of a text that a host, an entry of a list or a server has chosen. */
 const MOST_CHARS = 300;
 
 /** `host` is the network of the gateway itself: what a run reaches there is not held. */
-export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyFacts | null): NetworkReport {
+export function reportOf(
+  { egress }: Pick<ProcessTerms, 'egress'>,
+  facts: NetworkFacts | null,
+): NetworkReport {
   if (facts === null) {
     const network = egress === 'strict' ? 'none' : 'host';
     return { output: {}, isolation: { egress, network }, record: null, bytes: 0 };
@@ -42,7 +51,7 @@ export function reportOf({ egress }: Pick<ProcessTerms, 'egress'>, facts: ProxyF
  * As many as are told, in their order. Boundary: what went out comes before what was denied, and a new target before one
  * that is known, so that a run cannot push what it did out of the record with what it only tried.
  */
-function mostTelling(decisions: readonly DecisionRecord[]): readonly DecisionRecord[] {
+function mostTelling(decisions: readonly Told[]): readonly Told[] {
   const known = new Set<string>();
   const ranked = decisions.map((decision, index) => ({ decision, index, rank: rankOf(decision, known) }));
   return ranked
@@ -52,7 +61,7 @@ function mostTelling(decisions: readonly DecisionRecord[]): readonly DecisionRec
     .map(({ decision }) => decision);
 }
 
-function rankOf({ verdict, host, port, method }: DecisionRecord, known: Set<string>): 0 | 1 | 2 {
+function rankOf({ verdict, host, port, method }: Told, known: Set<string>): 0 | 1 | 2 {
   if (verdict === 'deny') return 2;
   const target = `${method} ${host} ${port}`;
   const isNew = !known.has(target);
@@ -60,12 +69,12 @@ function rankOf({ verdict, host, port, method }: DecisionRecord, known: Set<stri
   return isNew ? 0 : 1;
 }
 
-function decisionOf(decision: DecisionRecord): Json {
+function decisionOf(decision: Told): Json {
   const entries = Object.entries(decision).map(([name, value]) => [name, cut(value)] as const);
   return Object.fromEntries(entries);
 }
 
-function cut(value: DecisionRecord[keyof DecisionRecord]): Json {
+function cut(value: unknown): Json {
   // Boundary: half a character has no bytes, so a record that was cut in the middle of one could not be signed.
   if (typeof value === 'string') return value.slice(0, MOST_CHARS).replace(/\p{Surrogate}/gu, '?');
   return Array.isArray(value) ? [...value] : (value as Json);

@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bundleOf, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
 import { findUnsound } from '../../../src/doors/cli/run-bundle-form.ts';
+import { recordingDigest } from '../../../src/recordings/recordings.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, wasmTool } from '../../tiers/a-wasm/guests.ts';
 import { makeScratch, palisade, useBuild } from './palisade.ts';
@@ -25,6 +26,42 @@ async function exported() {
   return { bundle, replay };
 }
 
+/** The receipt of a bundle with another usage, of another recording; nobody looks at its signature here. */
+function claiming({ envelope }: RunBundle, usage: object, recording: object) {
+  const statement = JSON.parse(Buffer.from(envelope.payload, 'base64').toString());
+  Object.assign(statement.predicate.usage, usage);
+  statement.predicate.execution.isolation.recording = recordingDigest(recording as RunBundle['recording']);
+  return { ...envelope, payload: Buffer.from(JSON.stringify(statement)).toString('base64') };
+}
+
+describe('palisade export-run --out FILE', () => {
+  test('makes a file that nobody else can read, and replaces none without --force', async () => {
+    const tools = [wasmTool('test.tool', guest(ECHO))];
+    const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
+    const { callId } = await callTool(gateway, 'test.tool', { input: { a: 1 } });
+    const path = join(scratch, 'out.json');
+    const exports = (...words: string[]) =>
+      palisade(['export-run', callId, '--state', gateway.stateDir, ...words]);
+    expect((await exports('--out', path)).status).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 'palisade-run-1', call: callId });
+    writeFileSync(path, 'something else');
+    chmodSync(path, 0o644);
+    const link = join(scratch, 'link.json');
+    symlinkSync(path, link);
+    for (const taken of [path, link]) {
+      const { status, err } = await exports('--out', taken);
+      expect([status, err]).toEqual([WRONG_USAGE, expect.stringContaining('it is there already')]);
+    }
+    expect((await exports('--out', link, '--force')).err).toContain('it is no regular file');
+    expect(readFileSync(path, 'utf8')).toBe('something else');
+    expect((await exports('--out', path, '--force')).status).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path, 'utf8')).toContain(callId);
+    expect((await exports('--force')).status).toBe(WRONG_USAGE);
+  });
+});
+
 describe('palisade replay FILE', () => {
   test('says that an exported run ends as its receipt says, and that nobody looked at the signature', async () => {
     const { bundle, replay } = await exported();
@@ -44,6 +81,25 @@ describe('palisade replay FILE', () => {
       const { status, out, err } = await replay({ ...bundle, recording: { ...bundle.recording, ...change } });
       expect([status, `${out}${err}`]).toEqual([1, expect.stringContaining('the recording is another')]);
     }
+  });
+
+  test('compares no fuel that another meter counted, and says so', async () => {
+    const { bundle, replay } = await exported();
+    const { engine, ...recording } = bundle.recording;
+    if (engine === undefined) throw new Error('the recording does not say who counted');
+    const said = 'Its fuel was not compared';
+    expect((await replay(bundle)).out).not.toContain(said);
+    const older = { ...recording, engine: { ...engine, meter: engine.meter - 1 } };
+    for (const changed of [older, { ...recording, version: 1 }]) {
+      const claimed = { ...bundle, envelope: claiming(bundle, { fuel: 1 }, changed), recording: changed };
+      const { status, out } = await replay(claimed);
+      expect([status, out]).toEqual([0, expect.stringContaining(said)]);
+    }
+    const counted = { ...bundle, envelope: claiming(bundle, { fuel: 1 }, bundle.recording) };
+    expect(await replay(counted)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('the receipt says 1'),
+    });
   });
 
   test('refuses a file that is no exported run, and names what is wrong in it', async () => {

@@ -2,24 +2,33 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openRecords } from '../../../src/daemon.ts';
+import { openGateway, openRecords } from '../../../src/daemon.ts';
 import { ASKER, valueIn } from '../../vault/sample.ts';
-import { BIN, type How, makeScratch, palisade, useBuild } from './palisade.ts';
+import { runInside } from './fake-edge.ts';
+import { BIN, makeScratch, palisade, useBuild } from './palisade.ts';
+
+/* Most command lines run inside of the test, on a real state directory; those that are about a process or a terminal have one. */
 
 useBuild();
 const scratch = makeScratch();
 const VALUE = 'tok-9f8e7d6c5b4a';
 const PASSPHRASE = 'seven brave otters sing';
 
+type Given = { readonly stdin?: string };
+
 /** A state directory of its own, and palisade on it. */
 function newState(name: string, toml = '') {
   const state = join(scratch, name);
   mkdirSync(state, { mode: 0o700 });
   writeFileSync(join(state, 'palisade.toml'), toml);
-  const secrets = (words: readonly string[], how: How = {}) =>
-    palisade(['secrets', ...words, '--state', state], how);
+  const secrets = (words: readonly string[], { stdin = '' }: Given = {}) =>
+    runInside(['secrets', ...words, '--state', state], {
+      ...{ openRecords, openGateway },
+      stdin: Readable.from([Buffer.from(stdin)]),
+    });
   return { state, secrets, keyPath: join(state, 'keys', 'vault.key') };
 }
 
@@ -35,7 +44,9 @@ async function kept(state: string, name: string): Promise<string | undefined> {
 
 describe('palisade secrets set', () => {
   test('keeps what comes on standard input, without the line end behind it', async () => {
-    const { state, secrets } = newState('set');
+    const { state } = newState('set');
+    const secrets = (words: readonly string[], given: Given) =>
+      palisade(['secrets', ...words, '--state', state], given);
     const { status, out, err } = await secrets(['set', 'github'], { stdin: `${VALUE}\n` });
     expect([status, out, err]).toEqual([0, '', `set  github (global), version 1, ${VALUE.length} bytes\n`]);
     expect(await kept(state, 'github')).toBe(VALUE);

@@ -34,8 +34,19 @@ describe('readGrants()', () => {
     ['channel=news', { channels: [{ name: 'news', publish: true, receive: true }] }],
     ['channel=news:publish', { channels: [{ name: 'news', publish: true, receive: false }] }],
     ['channel=news:receive', { channels: [{ name: 'news', publish: false, receive: true }] }],
-    ['secret=github', { secrets: [{ name: 'github', mayReveal: false }] }],
-    ['secret=github:reveal', { secrets: [{ name: 'github', mayReveal: true }] }],
+    [
+      'secret=github@api.github.com',
+      { secrets: [{ name: 'github', mayReveal: false, hosts: ['api.github.com'] }] },
+    ],
+    [
+      'secret=github@*.github.com,[::1]:8443',
+      { secrets: [{ name: 'github', mayReveal: false, hosts: ['*.github.com', '[::1]:8443'] }] },
+    ],
+    ['secret=github:reveal', { secrets: [{ name: 'github', mayReveal: true, hosts: [] }] }],
+    [
+      'secret=github:reveal@api.github.com:8443',
+      { secrets: [{ name: 'github', mayReveal: true, hosts: ['api.github.com:8443'] }] },
+    ],
     ['log', { log: true }],
     ['clock', { clock: true }],
     ['random', { random: true }],
@@ -96,6 +107,12 @@ describe('readGrants()', () => {
     ['secret=../github', 'its name is "../github"'],
     ['secret=github:show', '"show" stands behind its name, expected "reveal" or nothing'],
     ['secret=github:reveal:reveal', 'expected "reveal" or nothing'],
+    ['secret=github', 'it names no host, expected secret=github@HOST, or secret=github:reveal'],
+    ['secret=github@', 'entry ""'],
+    ['secret=github@a.test,', 'entry ""'],
+    ['secret=github@https://a.test/', 'it says something else, expected a host, with or without a port'],
+    ['secret=github@!a.test', 'it says something else'],
+    ['secret=github@a.test:reveal', 'port "reveal"'],
     ['config:region', 'it has no "=", expected config:KEY=VALUE'],
     ['config=region', 'it has no value, expected config:KEY=VALUE'],
     ['config:=x', 'its key is ""'],
@@ -109,7 +126,7 @@ describe('readGrants()', () => {
   test.each([
     [['log', 'log'], 'log is granted twice'],
     [['http=x.example.com', 'http=x.example.com'], 'http=x.example.com is granted twice'],
-    [['secret=a', 'secret=a:reveal'], 'secret a is granted twice'],
+    [['secret=a@a.test', 'secret=a:reveal'], 'secret a is granted twice'],
     [['channel=a:publish', 'channel=a:receive'], 'channel a is granted twice'],
     [['storage=a', 'storage=a/:ro'], 'storage a/ is granted twice'],
     [['config:a=1', 'config:a=2'], 'config:a is granted twice'],
@@ -152,12 +169,21 @@ describe('readGrants()', () => {
 describe('what the policies are told of grants', () => {
   const all = readGrants([
     ...['http=API.example.com:443', 'http=*.example.org', 'http=10.1.2.0/24:80', 'http=[fd12::1]:80'],
-    ...['secret=a', 'secret=b:reveal', 'storage=x', 'channel=c', 'log', 'clock', 'random', 'config:k=v'],
+    ...[
+      'secret=a@a.test',
+      'secret=b:reveal',
+      'storage=x',
+      'channel=c',
+      'log',
+      'clock',
+      'random',
+      'config:k=v',
+    ],
   ]);
 
   test('are the kinds, and that a secret may be read', () => {
     expect(capabilitiesOf(NO_GRANTS)).toEqual([]);
-    expect(capabilitiesOf(readGrants(['secret=a']))).toEqual(['secret']);
+    expect(capabilitiesOf(readGrants(['secret=a@a.test']))).toEqual(['secret']);
     expect(capabilitiesOf(all)).toEqual([...Object.keys(GRANT_FORMS), 'secret:reveal']);
   });
 
@@ -169,7 +195,7 @@ describe('what the policies are told of grants', () => {
     [[], 'low'],
     [['log', 'clock', 'random', 'config:k=v'], 'low'],
     [['http=a.example.com'], 'medium'],
-    [['secret=a'], 'medium'],
+    [['secret=a@a.test'], 'medium'],
     [['storage=a:ro'], 'medium'],
     [['channel=a:receive'], 'medium'],
   ])('is the risk: of %j it is %s', (words, risk) => {
@@ -180,7 +206,10 @@ describe('what the policies are told of grants', () => {
 describe('localTool()', () => {
   const file = (name: string) => ({ name, bytes: readFileSync(HELLO), sha256: '' });
   const toolOf = (name: string, exportName = 'greet', grants: readonly string[] = []) =>
-    localTool({ file: file(name), exportName, grants: readGrants(grants), limits: {} });
+    localTool({
+      ...{ file: file(name), exportName, grants: readGrants(grants), limits: {}, isRecorded: true },
+      schemas: { inputSchema: {}, outputSchema: {} },
+    });
 
   test.each([
     ['hello.wasm', 'greet', 'local.hello.greet'],
@@ -207,11 +236,12 @@ describe('localTool()', () => {
       return new Registry({ tools: [tool], input, limits, ceilings: limits, loadSchemas }).find(tool.id)
         ?.digest;
     };
-    expect(digestOf('secret=a')).toBe(digestOf('secret=a'));
+    expect(digestOf('secret=a@a.test')).toBe(digestOf('secret=a@a.test'));
     const words = [
       [],
-      ['secret=a'],
-      ['secret=b'],
+      ['secret=a@a.test'],
+      ['secret=b@a.test'],
+      ['secret=a@b.test'],
       ['secret=a:reveal'],
       ['http=a.example.com'],
       ['config:k=v'],

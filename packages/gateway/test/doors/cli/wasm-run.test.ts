@@ -341,15 +341,83 @@ describe('the policies', () => {
     const runs = (...grants: string[]) =>
       runJson(HELLO, [...greet, ...grants.flatMap((each) => ['--grant', each])], judged);
     const denied = { code: 'policy/denied' };
-    expect((await runs('http=docs.example.com', 'secret=a')).told).toMatchObject({ status: 'ok' });
+    expect((await runs('http=docs.example.com', 'secret=a@docs.example.com')).told).toMatchObject({
+      status: 'ok',
+    });
     expect((await runs('http=https://API.example.com/v1/')).told).toMatchObject(denied);
     expect((await runs('secret=a:reveal')).told).toMatchObject(denied);
   });
 
-  test('that ask for an approval are told as what cannot be met here', async () => {
-    const { told } = await runJson(HELLO, [...greet, '--grant', 'channel=news'], judged);
-    expect(told).toMatchObject({ code: 'policy/approval-required', receipt: expect.any(Object) });
-    expect(told.remedy).toContain('what is run from a file cannot be approved');
+  test('that ask for an approval are met by one, once, for that very call', async () => {
+    const words = [...greet, '--grant', 'channel=news'];
+    const asked = (await runJson(HELLO, words, judged)).told;
+    expect(asked).toMatchObject({ code: 'policy/approval-required', receipt: expect.any(Object) });
+    const [id = ''] = /apr_\w+/.exec(asked.remedy) ?? [];
+    const shown = await palisade(['approvals', 'show', id], judged);
+    expect(shown.out).toContain('about    The export "greet" of a file, granted ["channel=news"].');
+    // Neither what is granted more nor another input is what was asked.
+    const other = ['--grant', 'log', ...words];
+    expect((await palisade(['approvals', 'approve', id, '--as', 'agent:ada'], judged)).status).not.toBe(0);
+    expect((await palisade(['approvals', 'approve', id], judged)).status).toBe(0);
+    expect((await runJson(HELLO, other, judged)).told).toMatchObject({ code: 'policy/approval-required' });
+    expect((await runJson(HELLO, words, judged)).told).toMatchObject({ status: 'ok' });
+    expect((await runJson(HELLO, words, judged)).told).toMatchObject({ code: 'policy/approval-required' });
+  });
+
+  test('that ask for an approval are not met by one that was denied', async () => {
+    const words = ['--tool', 'greet', '--input', '{"name":"Eve"}', '--grant', 'channel=news'];
+    const asked = (await runJson(HELLO, words, judged)).told;
+    const [id = ''] = /apr_\w+/.exec(asked.remedy) ?? [];
+    expect((await palisade(['approvals', 'deny', id], judged)).status).toBe(0);
+    expect((await runJson(HELLO, words, judged)).told).toMatchObject({ code: 'policy/approval-denied' });
+  });
+});
+
+describe('what palisade wasm run is told of its tool', () => {
+  const schema = (name: string, text: string) => {
+    writeFileSync(join(scratch, name), text);
+    return join(scratch, name);
+  };
+  const small = schema('small.json', '{"type":"object","properties":{"n":{"type":"integer","maximum":2}}}');
+
+  test('is the schema of its input, and what does not fit is refused before anything runs', async () => {
+    const words = (n: number) => ['--input-schema', small, '--input', JSON.stringify({ n })];
+    expect((await runJson(echo, words(2))).told).toMatchObject({ status: 'ok', output: { n: 2 } });
+    expect((await runJson(echo, words(3))).told).toMatchObject({ code: 'registry/invalid-input' });
+  });
+
+  test('is the schema of its output, and what does not fit is no success', async () => {
+    const words = (n: number) => ['--output-schema', small, '--input', JSON.stringify({ n })];
+    expect((await runJson(echo, words(2))).told).toMatchObject({ status: 'ok', output: { n: 2 } });
+    const { told, status } = await runJson(echo, words(3));
+    expect([told.code, told.output, status]).toEqual(['tier/invalid-output', { n: 3 }, 1]);
+    // The same output once more is the same, although nobody holds it against the schema.
+    expect((await palisade(['replay', told.callId], starters)).out).toMatch(/^same/);
+  });
+
+  test.each([
+    ['no JSON', '{', 'Cannot read JSON'],
+    ['no object', '[]', 'it is no object'],
+    ['no schema', '{"type":"number","minimum":"x"}', 'it is no schema'],
+    ['a word that is none', '{"typ":"number"}', 'it is no schema'],
+  ])('is refused when its schema is %s, and nothing is recorded', async (_, text, why) => {
+    const before = await recordsIn(starters);
+    const { status, err } = await run(echo, ['--output-schema', schema('bad.json', text)]);
+    expect([status, err]).toEqual([64, expect.stringContaining(why)]);
+    expect(await recordsIn(starters)).toBe(before);
+  });
+
+  test('is that it is not recorded, which its receipt says', async () => {
+    const recordingOf = async (...words: string[]) => {
+      const { told } = await runJson(echo, words);
+      const { predicate } = JSON.parse(Buffer.from(told.receipt.payload, 'base64').toString());
+      const replayed = await palisade(['replay', told.callId], starters);
+      return [predicate.execution.isolation.recording, replayed.status];
+    };
+    expect(await recordingOf()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 0]);
+    const [told, status] = await recordingOf('--no-record');
+    expect(told).toBe('none: the tool opts out');
+    expect(status).not.toBe(0);
   });
 });
 

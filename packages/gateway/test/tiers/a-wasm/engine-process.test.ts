@@ -7,7 +7,7 @@ import {
   type Question,
 } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { wat } from '../../fixture/wat.ts';
-import { engineStart, sampleHead } from './sample-engine.ts';
+import { engineStart, formOf, sampleHead } from './sample-engine.ts';
 
 const ALLOC = `(memory (export "memory") 1 8)
   (func (export "palisade_alloc") (param i32) (result i32) (i32.const 4096))`;
@@ -33,7 +33,7 @@ const DEAF: CallEars = {
   onLog: () => undefined,
 };
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
-const module = (bytes: Uint8Array, key = 'module-1') => ({ key, bytes });
+const module = async (bytes: Uint8Array, key = 'module-1') => ({ key, form: await formOf(bytes) });
 
 async function started(tier: 'b' | 'c' = 'c'): Promise<EngineProcess> {
   const ends = await engineStart(tier)();
@@ -55,7 +55,7 @@ describe.each(['b', 'c'] as const)('an engine in tier %s', (tier) => {
   it('runs calls one after the other, and says what held it', async () => {
     const engine = await started(tier);
     for (const input of ['{"a":1}', '[]', '"ü"']) {
-      const call = { module: module(ECHO), head: sampleHead(), input: Buffer.from(input) };
+      const call = { module: await module(ECHO), head: sampleHead(), input: Buffer.from(input) };
       expect(outputOf(await engine.run(call, DEAF))).toBe(`returned ${input}`);
     }
     expect(engine.isolation).toMatchObject({ tier });
@@ -72,7 +72,7 @@ describe('an engine', () => {
     };
     const head = sampleHead({ functions: ['storage_get', 'result_read'] });
     const end = await engine.run(
-      { module: module(ASKS), head, input: Buffer.from('key') },
+      { module: await module(ASKS), head, input: Buffer.from('key') },
       { ...DEAF, onAsk },
     );
     expect(outputOf(end)).toBe('returned value');
@@ -84,21 +84,43 @@ describe('an engine', () => {
   it('does not have what was not granted: the module cannot be linked', async () => {
     const engine = await started();
     const head = sampleHead({ functions: ['result_read'] });
-    const end = await engine.run({ module: module(ASKS), head, input: Buffer.from('key') }, DEAF);
+    const end = await engine.run({ module: await module(ASKS), head, input: Buffer.from('key') }, DEAF);
     expect(end).toMatchObject({ kind: 'done', head: { ending: 'trapped', code: 'link' } });
   });
 
   it('ends an endless loop by its fuel, and goes on', async () => {
     const engine = await started();
     const head = sampleHead({ limits: { ...sampleHead().limits, fuel: 1_000_000 } });
-    const end = await engine.run({ module: module(LOOP), head, input: Buffer.from('') }, DEAF);
+    const end = await engine.run({ module: await module(LOOP), head, input: Buffer.from('') }, DEAF);
     expect(end).toMatchObject({ head: { ending: 'trapped', code: 'fuel', fuelUsed: 1_000_000 } });
     const next = {
-      module: module(ECHO, 'module-2'),
+      module: await module(ECHO, 'module-2'),
       head: sampleHead({ key: 'module-2' }),
       input: Buffer.from('1'),
     };
     expect(outputOf(await engine.run(next, DEAF))).toBe('returned 1');
+  });
+
+  it('ends a guest that asks for ever by its fuel, after as many questions as that pays for', async () => {
+    const asksOn = tool(
+      `(loop $again (drop (call $get (i32.const 30000) (local.get $at) (local.get $length))) (br $again))
+       (unreachable)`,
+      '(import "palisade_v1" "storage_get" (func $get (param i32 i32 i32) (result i32)))',
+    );
+    const engine = await started();
+    let asked = 0;
+    const onAsk = async () => {
+      asked += 1;
+      return { result: -1 };
+    };
+    const limits = { ...sampleHead().limits, fuel: 100_000 };
+    const head = sampleHead({ functions: ['storage_get'], limits });
+    const end = await engine.run(
+      { module: await module(asksOn), head, input: Buffer.from('key') },
+      { ...DEAF, onAsk },
+    );
+    expect(end).toMatchObject({ kind: 'done', head: { ending: 'trapped', code: 'fuel' } });
+    expect(asked).toBe(49);
   });
 
   it('that is ended while its guest waits for an answer is gone, with its files', async () => {
@@ -107,7 +129,7 @@ describe('an engine', () => {
     await engine.ready;
     const head = sampleHead({ functions: ['storage_get', 'result_read'] });
     const running = engine.run(
-      { module: module(ASKS), head, input: Buffer.from('key') },
+      { module: await module(ASKS), head, input: Buffer.from('key') },
       { ...DEAF, onAsk: () => new Promise(() => undefined) },
     );
     engine.end('it took too long');
@@ -126,7 +148,7 @@ describe('an engine', () => {
     const engine = await started();
     const run = async (seed: string) => {
       const head = sampleHead({ functions: ['random', 'clock_ms'], seed });
-      const end = await engine.run({ module: module(random), head, input: Buffer.from('') }, DEAF);
+      const end = await engine.run({ module: await module(random), head, input: Buffer.from('') }, DEAF);
       if (end.kind !== 'done') throw new Error(end.why);
       return Buffer.from(end.bytes);
     };

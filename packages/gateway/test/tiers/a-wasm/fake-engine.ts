@@ -54,4 +54,5 @@ export function fakeEngine(): FakeEngine {
 /** The head of a call that ended well. */
 export const DONE = {
   ...{ ending: 'returned', fuelUsed: 1, isExact: true, peakMemoryBytes: 0, isLogCut: false },
+  engine: { meter: 1, form: 'thread', isDeterministic: true },
 };

@@ -5,7 +5,7 @@ import { ABI_FUNCTIONS } from '../../../src/tiers/a-wasm/abi.table.ts';
 import { EngineProcess } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { frameOf } from '../../../src/tiers/a-wasm/frames.ts';
 import { newGuestLog } from '../../../src/tiers/a-wasm/guest-log.ts';
-import { sampleHead } from './sample-engine.ts';
+import { NO_FORM, sampleHead } from './sample-engine.ts';
 
 function heard(mostBytes = 1_000) {
   const chunks: string[] = [];
@@ -82,7 +82,7 @@ describe('an engine that says nonsense of a line', () => {
       receive.write(frameOf('ready', {}));
       await engine.ready;
       const call = {
-        module: { key: 'k', bytes: Buffer.from('') },
+        module: { key: 'k', form: NO_FORM },
         head: sampleHead(),
         input: Buffer.from(''),
       };

@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CallEars, EngineProcess, type Question } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { FRAMES } from '../../../src/tiers/a-wasm/frames.ts';
 import { DONE, type FakeEngine, fakeEngine } from './fake-engine.ts';
-import { sampleHead } from './sample-engine.ts';
+import { NO_FORM, sampleHead } from './sample-engine.ts';
 
 const ASK = { name: 'storage_get', numbers: [30_000], lengths: [] };
 const HEAD = sampleHead();
-const CALL = { module: { key: 'module-1', bytes: new Uint8Array(8) }, head: HEAD, input: new Uint8Array(2) };
+const CALL = { module: { key: 'module-1', form: NO_FORM }, head: HEAD, input: new Uint8Array(2) };
 
 function started(ears: Partial<CallEars> = {}) {
   const fake = fakeEngine();
@@ -85,6 +85,24 @@ describe('an engine that was taken over', () => {
     fake.say('ask', ASK);
     expect(await end).toMatchObject({ kind: 'gone', why: 'it does not listen' });
     expect(asked.length).toBe(1);
+  });
+
+  it('and asks more often than its fuel pays for is ended', async () => {
+    const { fake, engine, asked } = started();
+    const head = sampleHead({ limits: { ...HEAD.limits, fuel: 10_000 } });
+    const onAsk = async (question: Question) => {
+      asked.push(question);
+      return { result: 0 };
+    };
+    const end = engine.run({ ...CALL, head }, { onAsk, onLog: () => undefined });
+    const answers = () => fake.heard.filter(({ kind }) => kind === 'answer').length;
+    for (let ask = 1; ask <= 5; ask += 1) {
+      fake.say('ask', ASK);
+      await expect.poll(answers).toBe(ask);
+    }
+    fake.say('ask', ASK);
+    expect(await end).toEqual({ kind: 'gone', why: 'it asked for more than its fuel pays for' });
+    expect(asked.length).toBe(5);
   });
 
   it('and ends a call that it did not take in is not given another', async () => {

@@ -30,7 +30,8 @@ async function request(port: number, mayReveal: boolean, limits: Partial<Limits>
      (call $print (i32.const 1))`,
     [head],
   );
-  const grants = { http: [`127.0.0.1:${port}`], secrets: [{ name: 'api-key', mayReveal }] };
+  const at = `127.0.0.1:${port}`;
+  const grants = { http: [at], secrets: [{ name: 'api-key', mayReveal, hosts: [at] }] };
   const tools = [wasmTool('test.tool', asks, grants, limits)];
   const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
   await gateway.vault.set('api-key', GLOBAL, Buffer.from(VALUE), GRACE);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { digestBytes } from '../../../src/core/digest.ts';
 import type { Question, Reply } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { askedDigest, Recorder } from '../../../src/tiers/a-wasm/recorder.ts';
 import { sampleHead } from './sample-engine.ts';
@@ -13,7 +14,7 @@ async function kept(times: number, reply: Reply) {
   const recorder = new Recorder();
   const ask = recorder.around(async () => reply);
   for (let count = 0; count < times; count++) await ask(question());
-  return recorder.recordingOf(sampleHead(), '{}');
+  return recorder.recordingOf({ module: digestBytes('a module'), input: '{}' }, sampleHead());
 }
 
 describe('a recorder', () => {

@@ -1,9 +1,10 @@
+import { METER_VERSION } from '@palisade/wasm';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../src/core/json.ts';
 import type { Recording } from '../../../src/core/recording.ts';
 import type { WasmGrants } from '../../../src/core/wasm.ts';
 import { findRecording, recordingDigest } from '../../../src/recordings/recordings.ts';
-import { replay } from '../../../src/tiers/a-wasm/replay.ts';
+import { countsAlike, replay } from '../../../src/tiers/a-wasm/replay.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, packed, wasmTool } from './guests.ts';
 
@@ -34,13 +35,15 @@ describe('a recorded call', () => {
     const { gateway, kept, claim } = await recorded(GET, NOTES, { note: 'ü' });
     if (kept === null) throw new Error('nothing was kept');
     expect(recordingDigest(kept.recording)).toBe(claim.execution.isolation.recording);
-    const again = await replay(gateway.engines, kept.recording, kept.module, never());
+    const again = await replay(gateway, kept.recording, kept.module, never());
     expect(again).toEqual({
       code: 'ok',
       outputDigest: claim.outputDigest,
       fuel: claim.usage.fuel,
+      engine: kept.recording.engine,
       parting: null,
     });
+    expect(kept.recording).toMatchObject({ version: 2, engine: { meter: METER_VERSION } });
   });
 
   it('shows where it parts when an answer was another', async () => {
@@ -54,17 +57,12 @@ describe('a recorded call', () => {
       ...kept.recording,
       exchanges: [put, { ...get, bytes: other.toString('base64') }],
     };
-    const again = await replay(gateway.engines, changed, kept.module, never());
+    const again = await replay(gateway, changed, kept.module, never());
     expect(again.outputDigest).not.toBe(claim.outputDigest);
-    const shorter = await replay(
-      gateway.engines,
-      { ...kept.recording, exchanges: [put] },
-      kept.module,
-      never(),
-    );
+    const shorter = await replay(gateway, { ...kept.recording, exchanges: [put] }, kept.module, never());
     expect(shorter.parting).toEqual({ kind: 'asks', index: 1, asked: 'storage_get', expected: null });
     const longer: Recording = { ...kept.recording, exchanges: [put, get, get] };
-    expect((await replay(gateway.engines, longer, kept.module, never())).parting).toEqual({
+    expect((await replay(gateway, longer, kept.module, never())).parting).toEqual({
       kind: 'ends',
       index: 2,
       expected: 'storage_get',
@@ -74,23 +72,29 @@ describe('a recorded call', () => {
   it('is not run with another module, or with another input to the same end', async () => {
     const { gateway, kept, claim } = await recorded(guest(ECHO), {}, { a: 1 });
     if (kept === null) throw new Error('nothing was kept');
-    await expect(replay(gateway.engines, kept.recording, guest('(unreachable)'), never())).rejects.toThrow(
-      'another',
-    );
-    const other = await replay(
-      gateway.engines,
-      { ...kept.recording, input: '{"a":2}' },
-      kept.module,
-      never(),
-    );
+    await expect(replay(gateway, kept.recording, guest('(unreachable)'), never())).rejects.toThrow('another');
+    const other = await replay(gateway, { ...kept.recording, input: '{"a":2}' }, kept.module, never());
     expect(other.outputDigest).not.toBe(claim.outputDigest);
   });
 
   it('that failed fails again in the same way', async () => {
     const { gateway, kept, claim } = await recorded(guest('(loop $x (br $x)) (unreachable)'));
     if (kept === null) throw new Error('nothing was kept');
-    const again = await replay(gateway.engines, kept.recording, kept.module, never());
+    const again = await replay(gateway, kept.recording, kept.module, never());
     expect(again).toMatchObject({ code: claim.outcome.code, fuel: claim.usage.fuel, parting: null });
     expect(claim.outcome.code).toBe('tier/out-of-fuel');
+  });
+});
+
+describe('two engines', () => {
+  const engine = { meter: 3, form: 'thread', isDeterministic: true };
+
+  it('count alike where all that counts depend on is equal, and known', () => {
+    expect(countsAlike(engine, { ...engine })).toBe(true);
+    for (const other of [{ meter: 4 }, { form: 'local' }, { isDeterministic: false }])
+      expect(countsAlike(engine, { ...engine, ...other })).toBe(false);
+    expect([countsAlike(null, engine), countsAlike(engine, null), countsAlike(null, null)]).toEqual([
+      ...[false, false, false],
+    ]);
   });
 });

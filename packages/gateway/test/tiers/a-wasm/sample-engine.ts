@@ -2,8 +2,11 @@ import { resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
 import type { AbiName } from '../../../src/tiers/a-wasm/abi.table.ts';
+import { Channel } from '../../../src/tiers/a-wasm/engine/channel.ts';
+import { GuestHouse } from '../../../src/tiers/a-wasm/engine/guest-house.ts';
 import { ENGINE_FILE } from '../../../src/tiers/a-wasm/engine-terms.ts';
 import type { CallHead } from '../../../src/tiers/a-wasm/engine-words.ts';
+import type { Form } from '../../../src/tiers/a-wasm/forms.ts';
 import { startEngine } from '../../../src/tiers/a-wasm/start-engine.ts';
 import { type Commands, openCommands } from '../../../src/tiers/process/open.ts';
 import { Scratches } from '../../../src/tiers/process/scratch.ts';
@@ -37,6 +40,22 @@ export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngin
     });
   };
 }
+
+/** The form of a module, as an engine that has run nothing makes it. */
+export async function formOf(module: Uint8Array): Promise<Form> {
+  const { head, bytes } = await new GuestHouse(new Channel(-1, -1), 64 * MIB).prepare(
+    { memoryBytes: sampleHead().limits.memoryBytes },
+    module,
+  );
+  if ('refused' in head) throw new Error(head.refused.message);
+  return { ...head, bytes };
+}
+
+/** One that only fakes take. */
+export const NO_FORM: Form = {
+  ...{ digest: '11'.repeat(32), seal: '22'.repeat(32), isComponent: false },
+  bytes: new Uint8Array(8),
+};
 
 export function sampleHead(changes: Partial<CallHead> = {}): CallHead {
   return {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { WasmGrants } from '../../../src/core/wasm.ts';
+import type { SecretGrant, WasmGrants } from '../../../src/core/wasm.ts';
 import { GLOBAL } from '../../../src/vault/scope.ts';
 import { callTool, GRACE, openTestGateway, PERMIT_ALL, recordsOf } from '../../fixture/gateway.ts';
 import { guest, packed, wasmTool } from './guests.ts';
@@ -38,14 +38,17 @@ function asks(url: string, secret: number | null): Uint8Array<ArrayBuffer> {
   );
 }
 
+/** The secret, to be used with these hosts. */
+const usable = (...hosts: string[]): SecretGrant => ({ name: 'api-key', mayReveal: false, hosts });
+
 const READS = guest(
   `(local.set $n (call $secret_read (i32.const 20000)))
    (call $print (local.get $n))`,
 );
 
-async function open(module: Uint8Array, grants: Partial<WasmGrants>) {
+async function open(module: Uint8Array, grants: Partial<WasmGrants>, toml = '') {
   const tools = [wasmTool('test.tool', module, grants)];
-  const gateway = await openTestGateway({ policies: PERMIT_ALL, tools });
+  const gateway = await openTestGateway({ policies: PERMIT_ALL, tools, toml });
   await gateway.vault.set('api-key', GLOBAL, Buffer.from(VALUE), GRACE);
   const call = async () => (await callTool(gateway, 'test.tool')).outcome;
   return { gateway, call };
@@ -54,7 +57,7 @@ async function open(module: Uint8Array, grants: Partial<WasmGrants>) {
 describe('a secret that a module may use', () => {
   it('goes to the granted host in the header, and the guest never has it', async () => {
     const { port, shown } = await startServer();
-    const grants = { http: [`127.0.0.1:${port}`], secrets: [{ name: 'api-key', mayReveal: false }] };
+    const grants = { http: [`127.0.0.1:${port}`], secrets: [usable(`127.0.0.1:${port}`)] };
     const { gateway, call } = await open(asks(`http://127.0.0.1:${port}/x`, 20_000), grants);
     const outcome = await call();
     expect(outcome).toMatchObject({ status: 'ok', output: { status: 200 } });
@@ -69,15 +72,41 @@ describe('a secret that a module may use', () => {
     expect(recordsOf(gateway).map(({ kind }) => kind)).toContain('secret-used');
   });
 
+  it.each<[string, string[], string]>([
+    ['that its grant does not name', ['127.0.0.1:1', 'api.example.com'], ''],
+    ['on another port than its grant names', ['127.0.0.1'], ''],
+    ['when its grant names none', [], ''],
+    ['when its grant cannot be read', ['PORT', 'no host at all'], ''],
+    [
+      'that the operator does not name',
+      ['PORT'],
+      '[[secret]]\nname = "api-key"\nvariable = "K"\nhosts = ["a.test"]',
+    ],
+  ])('goes to no host %s; nothing is sent, and no use is recorded', async (_, raw, toml) => {
+    const { port, shown } = await startServer();
+    const at = `127.0.0.1:${port}`;
+    const hosts = raw.map((each) => (each === 'PORT' ? at : each));
+    const module = asks(`http://${at}/x`, 20_000);
+    const { gateway, call } = await open(module, { http: [at], secrets: [usable(...hosts)] }, toml);
+    expect(await call()).toMatchObject({ output: -1 });
+    expect(shown).toEqual([]);
+    expect(recordsOf(gateway).map(({ kind }) => kind)).not.toContain('secret-used');
+    // The same with the right host is sent.
+    const both = toml.replace('a.test', at);
+    const right = await open(module, { http: [at], secrets: [usable(at)] }, both);
+    expect(await right.call()).toMatchObject({ output: { status: 200 } });
+    expect(shown).toEqual([`Bearer ${VALUE}`]);
+  });
+
   it('is not read by the guest, whose value a guest with the right to it does read', async () => {
-    const used = await open(READS, { secrets: [{ name: 'api-key', mayReveal: false }] });
+    const used = await open(READS, { secrets: [usable()] });
     expect(await used.call()).toMatchObject({ output: -1 });
-    const revealed = await open(READS, { secrets: [{ name: 'api-key', mayReveal: true }] });
+    const revealed = await open(READS, { secrets: [{ ...usable(), mayReveal: true }] });
     expect(await revealed.call()).toMatchObject({ output: VALUE.length % 10 });
   });
 
   it('that is not in the vault is missing', async () => {
-    const { call } = await open(READS, { secrets: [{ name: 'other-key', mayReveal: true }] });
+    const { call } = await open(READS, { secrets: [{ ...usable(), name: 'other-key', mayReveal: true }] });
     expect(await call()).toMatchObject({ output: -2 });
   });
 
@@ -85,7 +114,7 @@ describe('a secret that a module may use', () => {
     const { port, shown } = await startServer();
     const { call } = await open(asks(`http://127.0.0.1:${port}/x`, 20_001), {
       http: [`127.0.0.1:${port}`],
-      secrets: [{ name: 'api-key', mayReveal: false }],
+      secrets: [usable(`127.0.0.1:${port}`)],
     });
     expect(await call()).toMatchObject({ output: -1 });
     expect(shown).toEqual([]);

@@ -53,7 +53,10 @@ function writePlace(place: Place): string {
 export function spellGrants(grants: WasmGrants): readonly string[] {
   return [
     ...grants.http.map((entry) => `http=${entry}`),
-    ...grants.secrets.map(({ name, mayReveal }) => `secret=${name}${mayReveal ? ':reveal' : ''}`),
+    ...grants.secrets.map(
+      ({ name, mayReveal, hosts }) =>
+        `secret=${name}${mayReveal ? ':reveal' : ''}${hosts.length === 0 ? '' : `@${hosts.join()}`}`,
+    ),
     ...grants.storage.map(({ read, write }) => `storage=${read.join()}${write.length === 0 ? ':ro' : ''}`),
     ...grants.channels.map(
       ({ name, publish, receive }) =>

@@ -6,8 +6,9 @@ export const GRANT_FORMS = {
       'Requests to what one entry of an allow-list means, as in `http=api.example.com` or `http="GET https://api.example.com/v1/"`.',
   },
   secret: {
-    form: 'secret=NAME[:reveal]',
-    sentence: 'A secret of the vault for headers of requests; with `:reveal` the module may read it, too.',
+    form: 'secret=NAME[:reveal][@HOST,…]',
+    sentence:
+      'A secret of the vault for headers of requests to these hosts and no others, as in `secret=github@api.github.com`; without a port that is 443 alone. With `:reveal` the module may read it, with or without hosts.',
   },
   storage: {
     form: 'storage=PREFIX[:ro]',

@@ -1,6 +1,8 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../../core/capability-name.ts';
+import { CodedError } from '../../../core/coded-error.ts';
 import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
 import { parseRule } from '../../../egress/rule.ts';
+import { boundTo } from '../../../runner/host-lists.ts';
 import { parsePrefix } from '../../../storage/key.ts';
 import { wrongUsage } from '../input.ts';
 import { GRANT_FORMS, type GrantKind } from './grants.table.ts';
@@ -62,14 +64,31 @@ function readHttp(entry: string): Read | Problem {
 }
 
 function readSecret(value: string): Read | Problem {
-  const named = nameAndMode(value, ['reveal']);
+  const [, word = '', list] = /^([^@]*)(?:@(.*))?$/s.exec(value) ?? [];
+  const named = nameAndMode(word, ['reveal']);
   if ('is' in named) return named;
   const { name, mode } = named;
-  const secret = { name, mayReveal: mode === 'reveal' };
+  const hosts = list?.split(',') ?? [];
+  const odd = hosts.length === 0 ? null : problemWithHosts(hosts);
+  if (odd !== null) return odd;
+  // A grant that nothing can come of is a mistake of whoever wrote it.
+  if (hosts.length === 0 && mode === null)
+    return { is: 'it names no host', expected: `secret=${name}@HOST, or secret=${name}:reveal` };
+  const secret = { name, mayReveal: mode === 'reveal', hosts };
   return {
     what: `secret ${name}`,
     join: (grants) => ({ ...grants, secrets: [...grants.secrets, secret] }),
   };
+}
+
+function problemWithHosts(hosts: readonly string[]): Problem | null {
+  try {
+    boundTo(hosts, 'hosts');
+    return null;
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return problemOf(error.message.replace(/^hosts: /, ''));
+  }
 }
 
 function readStorage(value: string): Read | Problem {

@@ -13,6 +13,8 @@ export type LocalRun = {
   readonly grants: WasmGrants;
   /** Those that were asked for; the others are as configured. */
   readonly limits: Partial<Pick<Limits, 'fuel' | 'memoryBytes'>>;
+  readonly schemas: Pick<Tool, 'inputSchema' | 'outputSchema'>;
+  readonly isRecorded: boolean;
 };
 
 const LOCAL = 'local';
@@ -20,10 +22,11 @@ const LOCAL = 'local';
 const [MOST_NAME_CHARS, MOST_EXPORT_CHARS] = [48, 64];
 
 /**
- * A tool that is an export of a file. It says nothing of what it takes or gives, so its schemas are open; who may run it
- * is for the policies, which see what was granted. The bytes are those that were read, whatever becomes of the file.
+ * A tool that is an export of a file. It says nothing of what it takes or gives, so its schemas are open unless others are
+ * given; who may run it is for the policies, which see what was granted. The bytes are those that were read, whatever becomes of the file.
  */
-export function localTool({ file, exportName, grants, limits }: LocalRun): Tool {
+export function localTool(run: LocalRun): Tool {
+  const { file, exportName, grants, limits, schemas, isRecorded } = run;
   const name = plainName(basename(file.name).replace(/\.wasm$/i, ''), MOST_NAME_CHARS);
   const skill = `${LOCAL}.${name}`;
   const sha256 = digestBytes(file.bytes);
@@ -31,11 +34,10 @@ export function localTool({ file, exportName, grants, limits }: LocalRun): Tool 
   return {
     id: `${skill}.${plainName(exportName, MOST_EXPORT_CHARS)}`,
     // An approval is bound to it, and so to every word of the grants.
-    description: `The export ${JSON.stringify(exportName)} of a file, granted ${granted.length === 0 ? 'nothing' : JSON.stringify(granted)}.`,
+    description: `The export ${JSON.stringify(exportName)} of a file, granted ${granted.length === 0 ? 'nothing' : JSON.stringify(granted)}${isRecorded ? '' : ', not recorded'}.`,
     category: 'wasm',
     risk: riskOf(grants),
-    inputSchema: {},
-    outputSchema: {},
+    ...schemas,
     capabilities: capabilitiesOf(grants),
     tier: 'a',
     limits: { ...LIMIT_CEILINGS, ...limits },
@@ -44,7 +46,7 @@ export function localTool({ file, exportName, grants, limits }: LocalRun): Tool 
     artifacts: [{ name: `${name}.wasm`, sha256 }],
     executor: {
       kind: 'wasm',
-      program: { skill, sha256, read: async () => file.bytes, exportName, grants },
+      program: { skill, sha256, read: async () => file.bytes, exportName, grants, isRecorded },
     },
   };
 }

@@ -2,6 +2,7 @@ import { stateAt } from '../../../approval/approval.ts';
 import { show } from '../../../approval/list.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { inert } from '../../../core/inert.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ args, print, edge, openRecords }: Invocation): Promise<number> {
@@ -19,6 +20,7 @@ export async function run({ args, print, edge, openRecords }: Invocation): Promi
     print.styled('bold', approval.id, `  ${state}`);
     print.line(`who      ${approval.principal} (tenant ${approval.tenant})`);
     print.line(`tool     ${approval.tool} (risk ${approval.risk})`);
+    if (approval.askedTool !== null) print.line(`about    ${inert(approval.askedTool.description)}`);
     print.line(`input    ${approval.inputText || `no longer kept (sha256 ${approval.inputDigest})`}`);
     print.line(`policies ${approval.policies.join(', ') || 'none'}`);
     print.line(`asked    ${isoTime(approval.askedAtMs)}, expires ${isoTime(approval.expiresAtMs)}`);

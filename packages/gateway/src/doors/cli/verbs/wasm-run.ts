@@ -10,6 +10,7 @@ import { requireFreeNames, tellModuleErrors } from '../module/errors.ts';
 import { readModuleFile } from '../module/file.ts';
 import { readGrants } from '../module/grants.ts';
 import { type LocalRun, localTool } from '../module/local-tool.ts';
+import { schemaOf } from '../module/schema-file.ts';
 import { showRun } from '../module/show-run.ts';
 import { tellCall } from '../tell-call.ts';
 import type { Invocation } from '../verb.ts';
@@ -54,7 +55,11 @@ async function askedRun(invocation: Invocation): Promise<LocalRun> {
   requireFreeNames(facts);
   const exportName = requireTool(facts, textOf(invocation, 'tool'));
   requireAbi(facts, grants);
-  return { file, exportName, grants, limits };
+  const schemas = {
+    inputSchema: await schemaOf(invocation, 'input-schema'),
+    outputSchema: await schemaOf(invocation, 'output-schema'),
+  };
+  return { file, exportName, grants, limits, schemas, isRecorded: flags['no-record'] !== true };
 }
 
 /** What --input or --input-file says, else standard input; a terminal has nothing to say, and nothing is {}. */
@@ -106,8 +111,6 @@ function requireRoom(config: Config, { fuel = 0, memoryBytes = 0 }: LocalRun['li
 const REMEDIES: Readonly<Record<string, (id: string) => string>> = {
   'policy/denied': (id) =>
     `Run it with --dry-run to see what the policies say, then ask the operator for one that permits ${id}.`,
-  'policy/approval-required': (id) =>
-    `Ask the operator for a policy that permits ${id}: what is run from a file cannot be approved.`,
 };
 
 /** The remedies of the line name commands that know only registered tools. */

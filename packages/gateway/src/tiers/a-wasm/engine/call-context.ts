@@ -1,5 +1,6 @@
 import { type Cipher, createCipheriv } from 'node:crypto';
 import type { CallHead } from '../engine-words.ts';
+import type { Printed } from './printed.ts';
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -14,6 +15,8 @@ export type CallContext = {
   isLogCut: boolean;
   /** Made when the first bytes are asked for: most calls ask for none. */
   random: Cipher | null;
+  /** What a component prints, by stream; made with the first bytes. */
+  readonly printed: { stdout?: Printed; stderr?: Printed };
 };
 
 export function newCallContext(head: CallHead): CallContext {
@@ -24,6 +27,7 @@ export function newCallContext(head: CallHead): CallContext {
     logBytesLeft: head.limits.logBytes,
     isLogCut: false,
     random: null,
+    printed: {},
   };
 }
 

@@ -1,25 +1,47 @@
+import { setFlagsFromString } from 'node:v8';
 import {
   CEILINGS,
-  type CompileOptions,
+  type CompiledModule,
   createEngine,
   type Engine,
+  type Form,
+  type HostTable,
+  isComponent,
+  METER_VERSION,
   type Pool,
+  type Usage,
   WasmError,
 } from '@palisade/wasm';
-import { ABI_ALLOC } from '../abi.table.ts';
-import type { CallHead, DoneHead } from '../engine-words.ts';
-import { newCallContext } from './call-context.ts';
+import type { EngineFacts } from '../../../core/recording.ts';
+import { ABI_ALLOC, ABI_FUNCTIONS, type AbiName } from '../abi.table.ts';
+import type { CallHead, DoneHead, ModuleHead, PreparedHead, PrepareHead, Refused } from '../engine-words.ts';
+import { linkToWorld, requireGranted } from '../world/world.ts';
+import { type CallContext, newCallContext } from './call-context.ts';
 import type { Channel } from './channel.ts';
+import { runComponent } from './component-guest.ts';
 import { hostTableOf } from './host-functions.ts';
+import { worldHosts } from './world-hosts.ts';
 
 /** Owners whose guests have a place of their own at once; the one that was used longest ago goes first. */
 const MOST_POOLS = 64;
 /** What places that nobody sits on may be promised, beside the guest that runs; the sandbox leaves twice as much. */
 const KEPT_BYTES = 256 * 1024 * 1024;
 
+/** A module that comes from nobody knows where is looked at whole; a form was, by the engine that made it. */
+const WHOLE_VALIDATION = '--no-wasm-lazy-validation';
+const LAZY_VALIDATION = '--wasm-lazy-validation';
+
+type Module = { readonly compiled: Promise<CompiledModule>; readonly isLinked: boolean };
+
+export type Prepared = { readonly head: PreparedHead; readonly bytes: Uint8Array };
 export type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
 
+/** How modules are compiled here. */
+const FORM: Form = 'thread';
+const FACTS: EngineFacts = { meter: METER_VERSION, form: FORM, isDeterministic: true };
+const ALL_FUNCTIONS = ABI_FUNCTIONS.map(({ name }) => name);
 const NO_BYTES = new Uint8Array(0);
+const NO_USAGE: Usage = { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
 /** Names of a module stand in messages, and may be as long as it likes. */
 const MOST_MESSAGE_CHARS = 2_000;
 
@@ -27,46 +49,63 @@ const MOST_MESSAGE_CHARS = 2_000;
 export class GuestHouse {
   readonly #engine: Engine;
   readonly #channel: Channel;
-  readonly #modules = new Map<string, Uint8Array<ArrayBuffer>>();
+  readonly #modules = new Map<string, Module>();
   readonly #pools = new Map<string, Pool>();
 
   constructor(channel: Channel, memoryBytes: number) {
     this.#channel = channel;
     // What a call may use is said with each call.
     const limits = { memoryBytes, fuel: CEILINGS.fuel };
-    this.#engine = createEngine({ deterministic: true, limits, totalMemoryBytes: memoryBytes + KEPT_BYTES });
+    this.#engine = createEngine({
+      ...{ form: FORM, deterministic: FACTS.isDeterministic, limits },
+      totalMemoryBytes: memoryBytes + KEPT_BYTES,
+    });
   }
 
-  /** Takes a module in; it is compiled when the first call needs it. */
-  keep(key: string, bytes: Uint8Array): void {
-    this.#modules.set(key, new Uint8Array(bytes));
+  /** Makes the form of a module that nobody has looked at yet. Its prices are those of all functions there are. */
+  async prepare({ memoryBytes }: PrepareHead, module: Uint8Array): Promise<Prepared> {
+    try {
+      const isLinked = isComponent(module);
+      const bytes = isLinked ? linkToWorld(module).bytes : module;
+      setFlagsFromString(WHOLE_VALIDATION);
+      const hosts = this.#hosts(isLinked, ALL_FUNCTIONS);
+      const compiled = await this.#engine.compile(bytes, { hosts, limits: { memoryBytes } });
+      const { digest, seal } = compiled;
+      return { head: { digest, seal, isComponent: isLinked }, bytes: compiled.serialise() };
+    } catch (error) {
+      return { head: { refused: toldOf(error) }, bytes: NO_BYTES };
+    }
+  }
+
+  /** Takes the form of a module in; it is compiled when the first call needs it. */
+  keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
+    setFlagsFromString(LAZY_VALIDATION);
+    const compiled = this.#engine.revive(bytes, { digest, seal });
+    // Who asks for it is told.
+    compiled.catch(() => undefined);
+    this.#modules.set(key, { compiled, isLinked });
   }
 
   async run(head: CallHead, input: Uint8Array): Promise<Done> {
     const context = newCallContext(head);
     try {
       const pool = await this.#poolOf(head);
-      const { fuel, outputBytes } = head.limits;
-      const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: head.tool }, input, {
-        fuel,
-        mostBytes: outputBytes,
-        context,
-      });
-      const { failure, isLogCut } = context;
-      const ending = failure === null ? 'returned' : 'failed';
-      return { head: { ending, ...usage, isLogCut }, bytes: failure ?? bytes };
+      const isLinked = this.#modules.get(head.key)?.isLinked === true;
+      const { head: ended, bytes } = isLinked
+        ? runComponent(pool, context, input)
+        : exchange(pool, context, input);
+      return { head: { ...ended, engine: FACTS }, bytes };
     } catch (error) {
-      if (!(error instanceof WasmError)) throw error;
-      const { code, message, detail, usage } = error;
-      const used = usage ?? { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
-      const told = { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
-      return { head: { ending: 'trapped', ...told, ...used, isLogCut: context.isLogCut }, bytes: NO_BYTES };
+      const told = toldOf(error);
+      const { usage = NO_USAGE } = error as WasmError;
+      const { isLogCut } = context;
+      return { head: { ending: 'trapped', ...told, ...usage, isLogCut, engine: FACTS }, bytes: NO_BYTES };
     }
   }
 
   async #poolOf(head: CallHead): Promise<Pool> {
-    const { key, owner, functions, limits } = head;
-    const name = JSON.stringify([owner, key, functions, limits.memoryBytes]);
+    const { key, owner, functions } = head;
+    const name = JSON.stringify([owner, key, functions]);
     const pool = this.#pools.get(name) ?? (await this.#open(head));
     // The one that was used last is the last to go.
     this.#pools.delete(name);
@@ -74,12 +113,13 @@ export class GuestHouse {
     return pool;
   }
 
-  async #open({ key, functions, limits: { memoryBytes } }: CallHead): Promise<Pool> {
-    const bytes = this.#modules.get(key);
-    if (bytes === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" never came`);
-    const hosts = hostTableOf(functions, this.#channel);
-    const options: CompileOptions = { hosts, limits: { memoryBytes } };
-    const compiled = await this.#engine.compile(bytes, options);
+  async #open({ key, functions }: CallHead): Promise<Pool> {
+    const module = this.#modules.get(key);
+    if (module === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" never came`);
+    const { isLinked } = module;
+    const compiled = await module.compiled;
+    if (isLinked) requireGranted(compiled.imports, functions);
+    const hosts = this.#hosts(isLinked, functions);
     if (this.#pools.size >= MOST_POOLS) this.#closeOldest();
     for (;;) {
       try {
@@ -92,6 +132,10 @@ export class GuestHouse {
     }
   }
 
+  #hosts(isLinked: boolean, functions: readonly AbiName[]): HostTable {
+    return isLinked ? worldHosts(functions, this.#channel) : hostTableOf(functions, this.#channel);
+  }
+
   #closeOldest(): boolean {
     const [oldest] = this.#pools;
     if (oldest === undefined) return false;
@@ -100,6 +144,24 @@ export class GuestHouse {
     pool.close();
     return true;
   }
+}
+
+/** A call of a module by the ABI. */
+function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
+  const { tool, limits } = context.head;
+  const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {
+    ...{ fuel: limits.fuel, mostBytes: limits.outputBytes, context },
+  });
+  const { failure, isLogCut } = context;
+  const ending = failure === null ? 'returned' : 'failed';
+  return { head: { ending, ...usage, isLogCut }, bytes: failure ?? bytes };
+}
+
+/** What the engine says of a module or a call; a fault of ours is none of the guest's, and ends the process. */
+function toldOf(error: unknown): Refused {
+  if (!(error instanceof WasmError)) throw error;
+  const { code, message, detail } = error;
+  return { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
 }
 
 function cut(text: string): string {

@@ -7,7 +7,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { threadStackBytes } from '@palisade/wasm';
-import type { CallHead, ModuleHead } from '../engine-words.ts';
+import type { CallHead, ModuleHead, PrepareHead } from '../engine-words.ts';
 import { Channel } from './channel.ts';
 import { GuestHouse } from './guest-house.ts';
 
@@ -19,8 +19,11 @@ async function serve(): Promise<void> {
   const house = new GuestHouse(channel, memoryBytes);
   channel.say('ready', {});
   for (let frame = channel.next(); frame !== null; frame = channel.next()) {
-    if (frame.kind === 'module') house.keep((frame.head as ModuleHead).key, frame.bytes);
-    else if (frame.kind === 'call') {
+    if (frame.kind === 'module') house.keep(frame.head as ModuleHead, frame.bytes);
+    else if (frame.kind === 'prepare') {
+      const prepared = await house.prepare(frame.head as PrepareHead, frame.bytes);
+      channel.say('prepared', prepared.head, prepared.bytes);
+    } else if (frame.kind === 'call') {
       const done = await house.run(frame.head as CallHead, frame.bytes);
       channel.say('done', done.head, done.bytes);
     } else throw new TypeError(`Cannot take frame: "${frame.kind}" is nothing that begins anything`);

@@ -9,16 +9,23 @@ import {
   CAPABILITY_KINDS,
   type CapabilityKind,
 } from '../abi.table.ts';
-import { type AnswerHead, LOG_LINE_BYTES, MOST_ASK_BYTES } from '../engine-words.ts';
-import { type CallContext, randomOf } from './call-context.ts';
+import type { CallContext } from './call-context.ts';
 import type { Channel } from './channel.ts';
+import {
+  addLine,
+  askGateway,
+  configOf,
+  countOf,
+  handleOf,
+  isTooLong,
+  payFor,
+  randomize,
+} from './host-acts.ts';
 
-const BYTES_PER_FUEL = 8;
 const NO_BYTES = new Uint8Array(0);
-const KINDS = Object.entries(CAPABILITY_KINDS) as readonly [
-  CapabilityKind,
-  (typeof CAPABILITY_KINDS)[CapabilityKind],
-][];
+const KINDS: ReadonlyMap<number, CapabilityKind> = new Map(
+  Object.entries(CAPABILITY_KINDS).map(([name, { number }]) => [number, name as CapabilityKind]),
+);
 
 type Run = (guest: Guest, context: CallContext, values: readonly number[]) => number | undefined;
 
@@ -28,8 +35,8 @@ export function hostTableOf(names: readonly AbiName[], channel: Channel): HostTa
   return hostTable(granted.map((row) => rowOf(row, runOf(row, channel))));
 }
 
-function runOf(row: AbiFunction, channel: Channel): Run {
-  if (row.asksGateway) return asking(row, channel);
+function runOf(row: (typeof ABI_FUNCTIONS)[number], channel: Channel): Run {
+  if (row.asksGateway) return asking(row, row.name, channel);
   const run = row.name === 'log' ? logging(channel) : LOCAL[row.name];
   if (run === undefined) throw new TypeError(`Cannot give ${row.name}: nobody does it`);
   return run;
@@ -47,8 +54,8 @@ function rowOf({ name, params, result, fuel, asksGateway }: AbiFunction, run: Ru
   } as HostFunction;
 }
 
-/** Sends what the guest says to the gateway and waits for the answer. */
-function asking({ name, params }: AbiFunction, channel: Channel): Run {
+/** Asks the gateway, and keeps the bytes of its answer until the guest fetches them. */
+function asking({ params }: AbiFunction, name: AbiName, channel: Channel): Run {
   const shape = params.map(([param], index) => ({
     isBytes: params[index + 1]?.[0] === `${param}Length`,
     isLength: params[index - 1] !== undefined && `${params[index - 1]?.[0]}Length` === param,
@@ -58,8 +65,8 @@ function asking({ name, params }: AbiFunction, channel: Channel): Run {
       (sum, { isLength }, at) => sum + (isLength ? (values[at] ?? 0) >>> 0 : 0),
       0,
     );
-    // Boundary: the gateway answers everybody, and what it would refuse by its length is not carried to it.
-    if (askedBytes > MOST_ASK_BYTES) return ABI_ERRORS.tooLarge.code;
+    // Boundary: nothing that is too long is copied out of the guest.
+    if (isTooLong(askedBytes)) return ABI_ERRORS.tooLarge.code;
     const numbers: number[] = [];
     const texts: Uint8Array[] = [];
     shape.forEach(({ isBytes, isLength }, index) => {
@@ -67,38 +74,32 @@ function asking({ name, params }: AbiFunction, channel: Channel): Run {
       if (isBytes) texts.push(take(guest, values[index] ?? 0, values[index + 1] ?? 0));
       else numbers.push(values[index] ?? 0);
     });
-    const lengths = texts.map((text) => text.length);
-    channel.say('ask', { name, numbers, lengths }, Buffer.concat(texts));
-    const answer = channel.next();
-    // Boundary: without the gateway there is nobody to do anything for.
-    if (answer?.kind !== 'answer') throw new Error('Cannot go on: the gateway has gone');
-    context.result = answer.bytes.length === 0 ? NO_BYTES : answer.bytes;
-    guest.charge(Math.ceil(answer.bytes.length / BYTES_PER_FUEL));
-    return (answer.head as AnswerHead).result;
+    const { result, bytes } = askGateway(guest, channel, { name, numbers, texts });
+    context.result = bytes;
+    return result;
   };
 }
 
 /** A copy of the guest's bytes, paid for before it is made. */
 function take(guest: Guest, place: number, length: number): Uint8Array {
-  guest.charge(Math.ceil((length >>> 0) / BYTES_PER_FUEL));
+  payFor(guest, length >>> 0);
   return guest.read(place, length);
 }
 
 const LOCAL: Readonly<Record<string, Run>> = {
-  capability_count: (_guest, { head }, [kind = 0]) => {
-    const found = KINDS.find(([, { number }]) => number === kind);
-    return found === undefined ? ABI_ERRORS.invalid.code : head.counts[found[0]];
+  capability_count: (_guest, context, [kind = 0]) => {
+    const found = KINDS.get(kind);
+    return found === undefined ? ABI_ERRORS.invalid.code : countOf(context, found);
   },
-  capability_handle: (_guest, { head }, [kind = 0, index = -1]) => {
-    const found = KINDS.find(([, { number }]) => number === kind);
+  capability_handle: (_guest, context, [kind = 0, index = -1]) => {
+    const found = KINDS.get(kind);
     if (found === undefined) return ABI_ERRORS.invalid.code;
-    const [name, { firstHandle }] = found;
-    return index >= 0 && index < head.counts[name] ? firstHandle + index : ABI_ERRORS.missing.code;
+    return handleOf(context, found, index) ?? ABI_ERRORS.missing.code;
   },
   result_read: (guest, context, [place = 0, length = 0]) => {
     const { result } = context;
     if (result.length > length >>> 0) return ABI_ERRORS.tooLarge.code;
-    guest.charge(Math.ceil(result.length / BYTES_PER_FUEL));
+    payFor(guest, result.length);
     guest.write(place, result);
     context.result = NO_BYTES;
     return result.length;
@@ -110,32 +111,22 @@ const LOCAL: Readonly<Record<string, Run>> = {
   },
   clock_ms: (_guest, { head }) => head.startedMs,
   random: (guest, context, [place = 0, length = 0]) => {
-    guest.charge(Math.ceil((length >>> 0) / BYTES_PER_FUEL));
+    payFor(guest, length >>> 0);
     // The place is looked at first, so that no more is made than fits into a memory.
-    guest.write(place, randomOf(context).update(guest.read(place, length).fill(0)));
+    guest.write(place, randomize(context, guest.read(place, length)));
     return undefined;
   },
   config_get: (guest, context, [place = 0, length = 0]) => {
-    const { config } = context.head;
-    const key = Buffer.from(take(guest, place, length)).toString('utf8');
-    if (!Object.hasOwn(config, key)) return ABI_ERRORS.missing.code;
-    context.result = Buffer.from(config[key] ?? '');
+    const value = configOf(context, Buffer.from(take(guest, place, length)).toString('utf8'));
+    if (value === null) return ABI_ERRORS.missing.code;
+    context.result = Buffer.from(value);
     return context.result.length;
   },
 };
 
-/** Lines go to the gateway as they come, as far as the quota of the call goes. */
 function logging(channel: Channel): Run {
   return (guest, context, [level = 0, place = 0, length = 0]) => {
-    const text = take(guest, place, length);
-    const bytes = text.length + LOG_LINE_BYTES;
-    // Boundary: a flood ends at the quota, one of empty lines as well, and the record says that it was cut.
-    if (bytes > context.logBytesLeft) {
-      context.isLogCut = true;
-      return undefined;
-    }
-    context.logBytesLeft -= bytes;
-    channel.say('log', { level }, text);
+    addLine(context, channel, level, take(guest, place, length));
     return undefined;
   };
 }

@@ -1,0 +1,94 @@
+import { widthOf } from '../../egress/address-range.ts';
+import { formatHost } from '../../egress/authority.ts';
+import type { FetchDecision } from '../../egress/fetch/fetch-terms.ts';
+import type { FailureCode, FetchOutcome } from '../../egress/fetch/outcome.ts';
+import type { DecisionRecord } from '../../egress/proxy/ledger.ts';
+import { parseRule } from '../../egress/rule.ts';
+import { type NetworkReport, reportOf } from '../network/report.ts';
+
+/** What was decided on one request of a guest, as the proxy writes it down for a command. */
+type CallDecision = Omit<DecisionRecord, 'intercepted' | 'bytesIn' | 'bytesOut'> & {
+  /** Null of requests that led to others: what went to each was not counted apart. */
+  readonly bytesIn: number | null;
+  readonly bytesOut: number | null;
+};
+
+/** As many as a command may make. */
+const MOST_REQUESTS = 10_000;
+/** The gateway ended what it had allowed. */
+const CUTS: ReadonlySet<FailureCode> = new Set(['too-large', 'too-slow', 'cancelled']);
+const HIDDEN = '[hidden: the guest has read a secret]';
+
+/** Counts what one call does on the network, and keeps what was decided for the journal. */
+export class CallNetwork {
+  readonly #entries: readonly string[];
+  readonly #decisions: CallDecision[] = [];
+  readonly #counts = { connections: 0, requests: 0, denied: 0, cut: 0, bytesIn: 0, bytesOut: 0 };
+  #isHiding = false;
+
+  /** The entries that the call was granted. */
+  constructor(entries: readonly string[]) {
+    this.#entries = entries;
+  }
+
+  /** Both ways together. */
+  get bytes(): number {
+    return this.#counts.bytesIn + this.#counts.bytesOut;
+  }
+
+  /** Takes one more request in; false when there were enough. */
+  admit(): boolean {
+    // Boundary: what is denied costs next to nothing, so that a guest could fill the memory of the gateway with it.
+    if (this.#counts.requests >= MOST_REQUESTS) return false;
+    this.#counts.requests += 1;
+    return true;
+  }
+
+  note({ url: _, ...decision }: FetchDecision): void {
+    if (decision.address !== null) this.#counts.connections += 1;
+    if (decision.verdict === 'deny') this.#counts.denied += 1;
+    this.#decisions.push({ ...decision, cut: null, bytesIn: null, bytesOut: null });
+  }
+
+  /** Says what became of the request whose hops were noted last. */
+  end(outcome: FetchOutcome): void {
+    const { bytesIn, bytesOut, hops } = outcome;
+    this.#counts.bytesIn += bytesIn;
+    this.#counts.bytesOut += bytesOut;
+    const last = this.#decisions.at(-1);
+    if (last === undefined || hops.length === 0) return;
+    const isCut = !outcome.ok && last.verdict === 'allow' && CUTS.has(outcome.code);
+    if (isCut) this.#counts.cut += 1;
+    const counted = hops.length === 1 ? { bytesIn, bytesOut } : {};
+    this.#decisions.splice(-1, 1, { ...last, cut: isCut ? outcome.why : null, ...counted });
+  }
+
+  /** From now on no name is told that the guest may have made. */
+  hideNames(): void {
+    this.#isHiding = true;
+  }
+
+  /** What the receipt and the journal have of it. */
+  report(): NetworkReport {
+    if (this.#entries.length === 0) return reportOf({ egress: 'strict' }, null);
+    const decisions = this.#isHiding ? this.#decisions.map((each) => this.#hide(each)) : this.#decisions;
+    return reportOf({ egress: 'strict' }, { ...this.#counts, decisions });
+  }
+
+  /** Boundary: a guest that knows a secret can ask for a host that is called so; the journal does not repeat it. */
+  #hide(decision: CallDecision): CallDecision {
+    if (this.#entries.some((entry) => soleHostOf(entry) === decision.host)) return decision;
+    return { ...decision, host: HIDDEN, why: HIDDEN, cut: decision.cut && HIDDEN };
+  }
+}
+
+/** The one host that an entry means; null where it means many. */
+function soleHostOf(entry: string): string | null {
+  const rule = parseRule(entry);
+  if (!rule.ok) return null;
+  const { place } = rule.value;
+  if (place.kind !== 'range') return place.kind === 'name' ? place.name : null;
+  const { family, first, bits } = place.range;
+  if (bits !== widthOf(family)) return null;
+  return formatHost({ kind: 'address', address: { family, value: first } });
+}

@@ -1,0 +1,105 @@
+/** What has become of the engines and calls of a gateway, in numbers. */
+
+export type Census = {
+  /** Guests that compute at once. */
+  readonly size: number;
+  /** The most engines that there are. */
+  readonly most: number;
+  readonly idle: number;
+  /** Those with a call in them. */
+  readonly busy: number;
+  /** Of the busy ones those whose guest waits for an answer. */
+  readonly paused: number;
+  readonly starting: number;
+  /** Calls that wait for an engine. */
+  readonly waiting: number;
+  /** Since the gateway was opened. */
+  readonly started: number;
+  readonly ended: number;
+};
+
+export type Metric = {
+  readonly name: string;
+  readonly help: string;
+  /** A counter only grows; a gauge is what is now. */
+  readonly kind: 'counter' | 'gauge';
+  readonly value: number;
+};
+
+/** Why engines end, by what the pool or the tier says when it ends one; every other word is a fault. */
+export const ENDS = {
+  retired: 'it has run enough',
+  evicted: 'it made room for another tenant',
+  stopped: 'the call was ended',
+  closing: 'the gateway is closing',
+} as const;
+
+type EndReason = keyof typeof ENDS | 'fault';
+
+const REASONS = new Map<string, EndReason>(
+  (Object.entries(ENDS) as [keyof typeof ENDS, string][]).map(([reason, why]) => [why, reason]),
+);
+
+const ENDED_HELP: Readonly<Record<EndReason, string>> = {
+  retired: 'Engine processes of tier A that ended by their age, their calls, or because nobody needed them.',
+  evicted: 'Engine processes of tier A that made room for one of another tenant.',
+  stopped:
+    'Engine processes of tier A that were ended with their call: its time was over, or it was cancelled.',
+  closing: 'Engine processes of tier A that ended with the gateway.',
+  fault: 'Engine processes of tier A that died, said what makes no sense, or never began.',
+};
+
+export class EngineCounts {
+  calls = 0;
+  started = 0;
+  failedStarts = 0;
+  /** What calls have waited for an engine. */
+  waitedMs = 0;
+  mostWaitedMs = 0;
+  readonly ended: Record<EndReason, number> = { retired: 0, evicted: 0, stopped: 0, closing: 0, fault: 0 };
+
+  onCall(waitedMs: number): void {
+    this.calls += 1;
+    this.waitedMs += waitedMs;
+    this.mostWaitedMs = Math.max(this.mostWaitedMs, waitedMs);
+  }
+
+  onEnd(why: string): void {
+    this.ended[REASONS.get(why) ?? 'fault'] += 1;
+  }
+
+  get endedInAll(): number {
+    return Object.values(this.ended).reduce((sum, count) => sum + count, 0);
+  }
+
+  metrics({ idle, busy, paused, starting, waiting }: Census): readonly Metric[] {
+    const { calls, started, failedStarts, ended, waitedMs, mostWaitedMs } = this;
+    return [
+      gauge('idle', 'Engine processes of tier A that no call is in.', idle),
+      gauge('busy', 'Engine processes of tier A with a call in them.', busy),
+      gauge('paused', 'Of the busy engine processes those whose guest waits for an answer.', paused),
+      gauge('starting', 'Engine processes of tier A that are being started.', starting),
+      gauge('waiting_calls', 'Calls of modules that wait for an engine process.', waiting),
+      counter('calls_total', 'Calls of modules that were given an engine process.', calls),
+      counter('started_total', 'Engine processes of tier A that were started.', started),
+      counter('failed_starts_total', 'Engine processes of tier A that could not be started.', failedStarts),
+      ...Object.entries(ENDED_HELP).map(([reason, help]) =>
+        counter(`ended_${reason}_total`, help, ended[reason as EndReason]),
+      ),
+      counter(
+        'waited_seconds_total',
+        'What all calls of modules have waited for an engine.',
+        waitedMs / 1_000,
+      ),
+      gauge('waited_seconds_max', 'The longest that such a call has waited.', mostWaitedMs / 1_000),
+    ];
+  }
+}
+
+function gauge(name: string, help: string, value: number): Metric {
+  return { name: `palisade_engine_${name}`, help, kind: 'gauge', value };
+}
+
+function counter(name: string, help: string, value: number): Metric {
+  return { name: `palisade_engine_${name}`, help, kind: 'counter', value };
+}

@@ -1,0 +1,274 @@
+/**
+ * Who computes in an engine, and when: so many guests at once, and the tenants in turns, however many calls one of them
+ * has. A guest that waits for an answer computes nothing: when it has waited for long enough its turn is over, and with
+ * its answer it waits for the next one. It keeps its engine meanwhile, so a tenant may hold only so many.
+ */
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { AskTurns, EngineProcess } from './engine-process.ts';
+
+export type TurnOptions = {
+  /** Guests that compute at once. */
+  readonly size: number;
+  /** Engines that one tenant may have calls in. */
+  readonly mostOfOne: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** An engine that stands ready for this owner; null where none does. */
+  readonly takeIdle: (owner: string) => EngineProcess | null;
+  /** Whether one of its own stands there already. */
+  readonly hasIdle: (owner: string) => boolean;
+  /** Told when a call was given an engine. */
+  readonly onCall: (waitedMs: number) => void;
+  /** Told when a turn has come free, or somebody waits for one. */
+  readonly onChange: () => void;
+};
+
+/** A call that waits for an engine. */
+type WaitingCall = {
+  readonly sinceMs: number;
+  readonly take: (engine: EngineProcess) => void;
+  readonly refuse: (error: unknown) => void;
+};
+
+/** An engine with a call in it. */
+type HeldEngine = {
+  readonly tenant: Tenant;
+  isPaused: boolean;
+  /** What its guest has waited in this turn, and since when it waits. */
+  waitedMs: number;
+  askedMs: number;
+  patience: NodeJS.Timeout | undefined;
+  /** Lets its guest begin or go on. */
+  goOn: () => void;
+};
+
+type Tenant = {
+  readonly owner: string;
+  readonly calls: Set<WaitingCall>;
+  /** Those whose guest has its answer, and waits for a turn. */
+  readonly returning: Set<HeldEngine>;
+  /** Engines with a call in them, and those of them that are not paused. */
+  held: number;
+  computing: number;
+};
+
+/** What a guest may wait for answers within one turn. */
+const PATIENCE_MS = 20;
+/** Calls that wait for an engine at once, and those of one tenant. */
+const MOST_WAITING = 4_096;
+const MOST_WAITING_OF_ONE = 2_048;
+
+export class EngineTurns {
+  readonly #options: TurnOptions;
+  /** The one whose turn it is comes first. */
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #held = new Map<EngineProcess, HeldEngine>();
+  #waiting = 0;
+  #computing = 0;
+
+  constructor(options: TurnOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that wait for an engine, engines with a call in them, and those of them whose guest waits for an answer. */
+  get census(): { readonly waiting: number; readonly busy: number; readonly paused: number } {
+    return { waiting: this.#waiting, busy: this.#held.size, paused: this.#held.size - this.#computing };
+  }
+
+  /** Waits for an engine. */
+  async wait(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
+    if (signal?.aborted === true) throw hasLeft();
+    // Boundary: who comes when thousands wait is told so, and holds nothing; nor does one tenant fill the room of all.
+    if (this.#waiting >= MOST_WAITING) throw isCrowded(`${MOST_WAITING} calls`);
+    if ((this.#tenants.get(owner)?.calls.size ?? 0) >= MOST_WAITING_OF_ONE)
+      throw isCrowded(`${MOST_WAITING_OF_ONE} calls of this tenant`);
+    const tenant = this.#tenantOf(owner);
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#takeOut(tenant, call);
+        reject(hasLeft());
+      };
+      const call: WaitingCall = {
+        sinceMs: this.#options.clock.monotonicMs(),
+        take: (engine) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(engine);
+        },
+        refuse: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      tenant.calls.add(call);
+      this.#waiting += 1;
+      this.#options.onChange();
+    });
+  }
+
+  hasCallsOf(owner: string): boolean {
+    return (this.#tenants.get(owner)?.calls.size ?? 0) > 0;
+  }
+
+  /** The call is over; its engine is nobody's here. False where it was in no call. */
+  release(engine: EngineProcess): boolean {
+    const held = this.#held.get(engine);
+    if (held === undefined) return false;
+    const { tenant } = held;
+    clearTimeout(held.patience);
+    if (!held.isPaused) this.#leave(held);
+    this.#held.delete(engine);
+    tenant.returning.delete(held);
+    tenant.held -= 1;
+    this.#forget(tenant);
+    return true;
+  }
+
+  /** Lets as many begin or go on as there are turns and engines for. */
+  serve(): void {
+    while (this.#computing < this.#options.size) {
+      const held = this.#next();
+      if (held === null) return;
+      const { tenant } = held;
+      held.isPaused = false;
+      held.waitedMs = 0;
+      tenant.computing += 1;
+      this.#computing += 1;
+      // Its next turn is after those of all others.
+      this.#tenants.delete(tenant.owner);
+      this.#tenants.set(tenant.owner, tenant);
+      held.goOn();
+    }
+  }
+
+  /** How many engines more could be used now. A tenant that has none computing gets one, so that its turn is not lost. */
+  wanted(): number {
+    let sum = 0;
+    for (const tenant of this.#tenants.values()) sum += this.#wantedBy(tenant);
+    return sum;
+  }
+
+  /** Tells the first of those for whom an engine is wanted that there is none. */
+  refuseFirst(error: unknown): void {
+    for (const tenant of this.#tenants.values()) {
+      const [call] = tenant.calls;
+      if (call === undefined || this.#wantedBy(tenant) === 0) continue;
+      this.#takeOut(tenant, call);
+      call.refuse(error);
+      return;
+    }
+  }
+
+  refuseAll(error: unknown): void {
+    for (const tenant of [...this.#tenants.values()])
+      for (const call of [...tenant.calls]) {
+        this.#takeOut(tenant, call);
+        call.refuse(error);
+      }
+  }
+
+  /** What an engine tells of its guest's questions. */
+  askTurns(engine: EngineProcess): AskTurns {
+    return { onAsk: () => this.#onAsk(engine), onAnswer: () => this.#onAnswer(engine) };
+  }
+
+  #onAsk(engine: EngineProcess): void {
+    const held = this.#held.get(engine);
+    if (held === undefined) return;
+    const leftMs = PATIENCE_MS - held.waitedMs;
+    held.askedMs = this.#options.clock.monotonicMs();
+    // Boundary: many short waits are a long one, so nobody sits on a turn in slices.
+    if (leftMs <= 0) this.#pause(held);
+    else held.patience = setTimeout(() => this.#pause(held), leftMs);
+  }
+
+  #onAnswer(engine: EngineProcess): Promise<void> | undefined {
+    const held = this.#held.get(engine);
+    if (held === undefined) return undefined;
+    clearTimeout(held.patience);
+    held.waitedMs += this.#options.clock.monotonicMs() - held.askedMs;
+    if (!held.isPaused) return undefined;
+    return new Promise((goOn) => {
+      held.goOn = goOn;
+      held.tenant.returning.add(held);
+      this.#options.onChange();
+    });
+  }
+
+  #pause(held: HeldEngine): void {
+    held.isPaused = true;
+    this.#leave(held);
+    this.#options.onChange();
+  }
+
+  #leave({ tenant }: HeldEngine): void {
+    tenant.computing -= 1;
+    this.#computing -= 1;
+  }
+
+  #next(): HeldEngine | null {
+    for (const tenant of this.#tenants.values()) {
+      // What was begun comes before what was not.
+      const [returning] = tenant.returning;
+      if (returning !== undefined) {
+        tenant.returning.delete(returning);
+        return returning;
+      }
+      const begun = this.#begin(tenant);
+      if (begun !== null) return begun;
+    }
+    return null;
+  }
+
+  #begin(tenant: Tenant): HeldEngine | null {
+    const [call] = tenant.calls;
+    // Boundary: whose guests wait in half of all engines is given no more of them.
+    if (call === undefined || tenant.held >= this.#options.mostOfOne) return null;
+    const engine = this.#options.takeIdle(tenant.owner);
+    if (engine === null) return null;
+    engine.owner = tenant.owner;
+    tenant.held += 1;
+    const goOn = () => call.take(engine);
+    const held = { tenant, isPaused: true, waitedMs: 0, askedMs: 0, patience: undefined, goOn };
+    this.#held.set(engine, held);
+    this.#takeOut(tenant, call);
+    this.#options.onCall(this.#options.clock.monotonicMs() - call.sinceMs);
+    return held;
+  }
+
+  #wantedBy({ owner, calls, held, computing }: Tenant): number {
+    const { size, mostOfOne, hasIdle } = this.#options;
+    if (calls.size === 0 || hasIdle(owner)) return 0;
+    const atLeast = computing === 0 ? 1 : 0;
+    const most = Math.max(atLeast, size - this.#computing);
+    return Math.max(0, Math.min(calls.size, mostOfOne - held, most));
+  }
+
+  #tenantOf(owner: string): Tenant {
+    const known = this.#tenants.get(owner);
+    if (known !== undefined) return known;
+    const calls = new Set<WaitingCall>();
+    const tenant: Tenant = { owner, calls, returning: new Set<HeldEngine>(), held: 0, computing: 0 };
+    this.#tenants.set(owner, tenant);
+    return tenant;
+  }
+
+  #takeOut(tenant: Tenant, call: WaitingCall): void {
+    if (tenant.calls.delete(call)) this.#waiting -= 1;
+    this.#forget(tenant);
+  }
+
+  /** Of who has no call here nothing is kept. */
+  #forget({ owner, calls, held }: Tenant): void {
+    if (calls.size === 0 && held === 0) this.#tenants.delete(owner);
+  }
+}
+
+function hasLeft(): CodedError {
+  return new CodedError('tier/cancelled', 'Cannot run module: the call was over before an engine was free');
+}
+
+function isCrowded(who: string): CodedError {
+  const remedy = 'Call again when fewer calls run at once.';
+  return new CodedError('tier/not-started', `Cannot run module: ${who} wait for an engine`, { remedy });
+}

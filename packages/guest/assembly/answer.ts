@@ -1,0 +1,56 @@
+import * as host from './palisade_v1';
+
+/** The handle is none of this call, or does not allow this. */
+export const DENIED: i32 = -1;
+/** There is no such thing, or nothing yet. */
+export const MISSING: i32 = -2;
+/** It is larger than is taken. */
+export const TOO_LARGE: i32 = -3;
+/** A quota is used up. */
+export const FULL: i32 = -4;
+/** It has changed meanwhile: the version is another. */
+export const CONFLICT: i32 = -5;
+/** An argument makes no sense. */
+export const INVALID: i32 = -6;
+/** The other side cannot be reached, or broke off. */
+export const UNAVAILABLE: i32 = -7;
+/** The other side took too long. */
+export const TOO_SLOW: i32 = -8;
+
+/** What a host function gave: a value, or one of the errors above. */
+export class Answer<T> {
+  /** Zero where there is a value. */
+  readonly error: i32;
+  private readonly held: T | null;
+
+  constructor(error: i32, held: T | null) {
+    this.error = error;
+    this.held = held;
+  }
+
+  get ok(): bool {
+    return this.held !== null;
+  }
+
+  /** Traps where there is none. */
+  get value(): T {
+    return this.held as T;
+  }
+}
+
+/** Fetches the bytes that the last host function left, by the length that it gave. */
+export function fetchAnswer(length: i32): Uint8Array {
+  const bytes = new Uint8Array(length);
+  host.result_read(bytes.dataStart, length);
+  return bytes;
+}
+
+/** The bytes, or the error that the function gave in place of a length. */
+export function answerOf(length: i32): Answer<Uint8Array> {
+  return length < 0 ? new Answer<Uint8Array>(length, null) : new Answer(0, fetchAnswer(length));
+}
+
+/** The length of the head that stands in front of an answer with two parts. */
+export function headLengthOf(bytes: Uint8Array): i32 {
+  return load<i32>(bytes.dataStart);
+}

@@ -1,0 +1,38 @@
+/*
+ * What a tool in AssemblyScript is made of. What is not used is not compiled, and what is not called is not imported.
+ */
+
+export {
+  Answer,
+  CONFLICT,
+  DENIED,
+  FULL,
+  INVALID,
+  MISSING,
+  TOO_LARGE,
+  TOO_SLOW,
+  UNAVAILABLE,
+} from './answer';
+export { bytesOf, textOf } from './bytes';
+export { CHANNEL, countOf, HTTP, handleOf, SECRET, STORAGE } from './capabilities';
+export { Channel, Message } from './channel';
+export { Header, Request, Response } from './http';
+export {
+  asList,
+  asNumber,
+  asText,
+  isTrue,
+  Json,
+  JsonBool,
+  JsonList,
+  JsonNull,
+  JsonNumber,
+  JsonObject,
+  JsonText,
+} from './json';
+export { parseJson, readJson } from './json-reader';
+export { writeJson } from './json-writer';
+export { Secret } from './secret';
+export { ABSENT, ANY, Storage, Stored } from './storage';
+export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './surroundings';
+export { fail, palisade_alloc, run } from './tool';

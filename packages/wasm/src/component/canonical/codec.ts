@@ -1,0 +1,39 @@
+import type { GuestValue, NumberType } from '../../instance/value.ts';
+import type { Passage } from './passage.ts';
+
+/** How a type lies in memory, and which core values it is as arguments. */
+export type Layout = {
+  readonly size: number;
+  readonly align: number;
+  readonly flat: readonly NumberType[];
+};
+
+/**
+ * One type, both ways. Offsets that are handed over are aligned and have the type's whole size inside the memory; what
+ * the guest wrote there is not trusted. Fuel for those bytes is paid; what lies behind pointers pays for itself.
+ */
+export type Codec = Layout & {
+  /** Reads a value out of memory. */
+  readonly load: (passage: Passage, at: number) => unknown;
+  /** Writes a value into memory. */
+  readonly store: (passage: Passage, at: number, value: unknown) => void;
+  /** Makes a value of the core values from `at` on. */
+  readonly lift: (passage: Passage, values: readonly GuestValue[], at: number) => unknown;
+  /** Adds the core values of a value. */
+  readonly lower: (passage: Passage, value: unknown, out: GuestValue[]) => void;
+};
+
+export function alignTo(offset: number, align: number): number {
+  return Math.ceil(offset / align) * align;
+}
+
+/** A core value that has to be a number: its signature was checked when the module was linked. */
+export function numberAt(values: readonly GuestValue[], at: number): number {
+  return Number(values[at]);
+}
+
+/** What a host function or a caller gave where the type does not allow it. Its value is not repeated. */
+export function misfit(type: string, value: unknown): TypeError {
+  const is = value === null ? 'null' : Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
+  return new TypeError(`Cannot lower value: it is ${is} or out of range, expected ${type}`);
+}

@@ -1,0 +1,55 @@
+import { misfit } from './codec.ts';
+
+/** What the cases of a variant are in JavaScript. */
+export type Guise = {
+  readonly make: (index: number, payload: unknown) => unknown;
+  /** The case that a value is of; what is of none is refused. */
+  readonly indexOf: (value: unknown) => number;
+  readonly payloadOf: (value: unknown) => unknown;
+};
+
+/** A value of a variant or a result. Without a payload its `value` is null. */
+export type Tagged = { readonly tag: string; readonly value: unknown };
+
+/** `{ tag, value }`: variants and results. */
+export function taggedGuise(names: readonly string[]): Guise {
+  const indices = indicesOf(names);
+  return {
+    make: (index, value): Tagged => ({ tag: names[index] ?? '', value }),
+    indexOf: (value) => requireIndex(indices, isTagged(value) ? value.tag : undefined),
+    payloadOf: (value) => (isTagged(value) ? value.value : undefined),
+  };
+}
+
+/** The name itself: enums. */
+export function namedGuise(names: readonly string[]): Guise {
+  const indices = indicesOf(names);
+  return {
+    make: (index) => names[index],
+    indexOf: (value) => requireIndex(indices, value),
+    payloadOf: () => undefined,
+  };
+}
+
+/** The value, or null: options. */
+export const OPTIONAL: Guise = {
+  make: (_index, payload) => payload,
+  indexOf: (value) => (value === null || value === undefined ? 0 : 1),
+  payloadOf: (value) => value,
+};
+
+type Indices = ReadonlyMap<unknown, number>;
+
+function indicesOf(names: readonly string[]): Indices {
+  return new Map(names.map((name, index) => [name, index]));
+}
+
+function requireIndex(indices: Indices, name: unknown): number {
+  const index = indices.get(name);
+  if (index === undefined) throw misfit(`one of ${[...indices.keys()].join(', ')}`, name);
+  return index;
+}
+
+function isTagged(value: unknown): value is Tagged {
+  return typeof value === 'object' && value !== null && 'tag' in value;
+}

@@ -1,0 +1,70 @@
+import { type Guest, GuestView } from '../../instance/guest.ts';
+import type { HostFunction } from '../../instance/host.ts';
+import type { GuestValue } from '../../instance/value.ts';
+import type { WorldImport } from '../types.ts';
+import { type Codec, misfit, numberAt } from './codec.ts';
+import { Passage } from './passage.ts';
+import { type Passing, passingOf } from './passing.ts';
+
+/** A host function in the types of its WIT. */
+export type WorldHost = WorldImport & {
+  readonly fuel: number;
+  readonly blocks?: boolean;
+  run(guest: Guest, ...args: unknown[]): unknown;
+};
+
+/**
+ * The row of a host table for a function of a world: its core values become values and the value it gives becomes core
+ * values, as the canonical ABI has it. What is copied is paid for by the guest, beside `fuel`.
+ */
+export function loweredHost(row: WorldHost): HostFunction {
+  const { module, name, fuel, blocks = false, run } = row;
+  const passing = passingOf(row.type);
+  const { flatParams, result, isBehind } = passing;
+  return {
+    module,
+    name,
+    params: isBehind ? [...flatParams, 'i32'] : flatParams,
+    results: result === null || isBehind ? [] : result.flat,
+    fuel,
+    blocks,
+    run(guest: Guest, ...values: GuestValue[]): GuestValue | undefined {
+      const passage = new Passage(GuestView.stateOf(guest));
+      // Looked at before the work: what the host does is not done for a guest that could not be told.
+      const place = isBehind && result !== null ? placeOf(passage, result, values) : 0;
+      const given = run(guest, ...takeArguments(passage, passing, values));
+      passage.refresh();
+      if (!isBehind) return lowerResult(passage, result, given);
+      passage.pay(result?.size ?? 0);
+      result?.store(passage, place, given);
+      return undefined;
+    },
+  };
+}
+
+/** Where the guest wants the result: the last of its values says so. */
+function placeOf(passage: Passage, { size, align }: Codec, values: readonly GuestValue[]): number {
+  return passage.reach(numberAt(values, values.length - 1), size, align);
+}
+
+function takeArguments(
+  passage: Passage,
+  { params, isSpilled }: Passing,
+  values: readonly GuestValue[],
+): readonly unknown[] {
+  if (!isSpilled) return params.lift(passage, values, 0) as readonly unknown[];
+  const at = passage.reach(numberAt(values, 0), params.size, params.align);
+  passage.pay(params.size);
+  return params.load(passage, at) as readonly unknown[];
+}
+
+function lowerResult(passage: Passage, result: Codec | null, given: unknown): GuestValue | undefined {
+  if (result === null) {
+    // A promise, most likely: host functions are synchronous.
+    if (given !== undefined) throw misfit('nothing', given);
+    return undefined;
+  }
+  const out: GuestValue[] = [];
+  result.lower(passage, given, out);
+  return out[0];
+}

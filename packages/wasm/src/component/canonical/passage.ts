@@ -1,0 +1,78 @@
+import { BYTES_PER_FUEL } from '../../costs.table.ts';
+import { WasmError } from '../../error.ts';
+import { callExport } from '../../instance/call-export.ts';
+import { type CallState, charge, endCall, usageOf } from '../../instance/call-state.ts';
+import { viewsOf } from '../../instance/views.ts';
+
+/** The most bytes that one string or one list may have, by the canonical ABI. */
+export const MOST_VALUE_BYTES = 2 ** 28 - 1;
+
+/** What the linked module calls the function that gives room in the guest's memory. */
+const REALLOC = 'realloc';
+
+/**
+ * One crossing of values between host and guest: the guest's memory as it is now, and the ways the crossing can end the
+ * call. Numbers of the guest are pointers only after `reach` has looked at them.
+ */
+export class Passage {
+  readonly state: CallState;
+  bytes: Uint8Array<ArrayBuffer>;
+  view: DataView<ArrayBuffer>;
+
+  constructor(state: CallState) {
+    this.state = state;
+    const { bytes, view } = viewsOf(state);
+    this.bytes = bytes;
+    this.view = view;
+  }
+
+  /** To be called whenever the guest has run: a memory that grew has other views. */
+  refresh(): void {
+    const { bytes, view } = viewsOf(this.state);
+    this.bytes = bytes;
+    this.view = view;
+  }
+
+  /** The pointer as an offset where `size` bytes can be read and written, or the end of the call. */
+  reach(pointer: number, size: number, align: number): number {
+    const at = pointer >>> 0;
+    // Boundary: both are below 2^32, so their sum is exact.
+    if (at + size > this.bytes.length) throw this.#outside(at, size);
+    // Boundary: alignments are powers of two.
+    if ((at & (align - 1)) !== 0)
+      throw this.trap('alignment', `pointer ${at} is not a multiple of ${align}`, 'one');
+    return at;
+  }
+
+  /** Room in the guest for `size` bytes. The guest runs meanwhile, but cannot reach the host. */
+  allocate(size: number, align: number): number {
+    const place = callExport(this.state, { name: REALLOC, values: [0, 0, align, size] });
+    this.refresh();
+    return this.reach(Number(place), size, align);
+  }
+
+  /** The bytes of a list of so many elements; refused where that is more than a list may have. */
+  measure(length: number, elementBytes: number): number {
+    const bytes = length * elementBytes;
+    if (bytes <= MOST_VALUE_BYTES) return bytes;
+    throw this.trap('length', `a value has ${bytes} bytes`, `at most ${MOST_VALUE_BYTES}`);
+  }
+
+  /** Takes the fuel for bytes that are going to be copied, and for elements that are going to be made. */
+  pay(bytes: number, elements = 0): void {
+    const fuel = Math.ceil(bytes / BYTES_PER_FUEL) + elements;
+    if (fuel > 0) charge(this.state, fuel);
+  }
+
+  /** Ends the call over a value that is none of its type. */
+  trap(detail: string, is: string, expected: string, cause?: unknown): WasmError {
+    const message = `Cannot pass value: ${is}, expected ${expected}`;
+    const usage = usageOf(this.state);
+    return endCall(this.state, new WasmError('trap', message, { detail, usage, cause }));
+  }
+
+  #outside(at: number, size: number): WasmError {
+    const message = `Cannot pass value: its ${size} bytes at ${at} lie outside of the memory of ${this.bytes.length}, expected them inside`;
+    return endCall(this.state, new WasmError('out-of-bounds', message, { usage: usageOf(this.state) }));
+  }
+}

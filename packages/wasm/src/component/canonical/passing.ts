@@ -1,0 +1,47 @@
+import type { NumberType } from '../../instance/value.ts';
+import type { WitFunction } from '../types.ts';
+import type { Codec } from './codec.ts';
+import { codecOf } from './codec-of.ts';
+import { tupleCodec } from './record.ts';
+
+/** More parameters than these are passed in memory. */
+const MOST_FLAT_PARAMS = 16;
+
+/** And more results than these. */
+const MOST_FLAT_RESULTS = 1;
+
+/** A function's type, made ready. */
+export type Passing = {
+  /** All parameters as one tuple. */
+  readonly params: Codec;
+  /** Whether they lie in memory, behind one pointer. */
+  readonly isSpilled: boolean;
+  /** The core values of the parameters, or of the pointer to them. */
+  readonly flatParams: readonly NumberType[];
+  readonly result: Codec | null;
+  /** Whether the result lies in memory: a host is told where to put it, a guest says where it is. */
+  readonly isBehind: boolean;
+};
+
+const known = new WeakMap<WitFunction, Passing>();
+
+/** Made once for each function type. */
+export function passingOf(type: WitFunction): Passing {
+  const made = known.get(type) ?? prepare(type);
+  known.set(type, made);
+  return made;
+}
+
+function prepare(type: WitFunction): Passing {
+  const params = tupleCodec(type.params.map(([, param]) => codecOf(param)));
+  const result = type.result === null ? null : codecOf(type.result);
+  const isSpilled = params.flat.length > MOST_FLAT_PARAMS;
+  const flatParams: readonly NumberType[] = isSpilled ? ['i32'] : params.flat;
+  return {
+    params,
+    isSpilled,
+    flatParams,
+    result,
+    isBehind: result !== null && result.flat.length > MOST_FLAT_RESULTS,
+  };
+}

@@ -1,0 +1,40 @@
+import { type Codec, misfit } from './codec.ts';
+import type { Passage } from './passage.ts';
+import { type Place, spanCodec } from './span.ts';
+
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const ENCODER = new TextEncoder();
+
+/** Where short texts are encoded; a text takes at most three bytes for each of its UTF-16 units. */
+const SCRATCH = new Uint8Array(4096);
+const MOST_BYTES_PER_UNIT = 3;
+
+/** Text as UTF-8. */
+export const TEXT: Codec = spanCodec({ take, put });
+
+function take(passage: Passage, pointer: number, length: number): string {
+  passage.measure(length, 1);
+  const at = passage.reach(pointer, length, 1);
+  passage.pay(length);
+  try {
+    return DECODER.decode(passage.bytes.subarray(at, at + length));
+  } catch (cause) {
+    throw passage.trap('utf-8', `the ${length} bytes at ${at} are not UTF-8`, 'text', cause);
+  }
+}
+
+function put(passage: Passage, value: unknown): Place {
+  if (typeof value !== 'string') throw misfit('a string', value);
+  const encoded = encode(value);
+  const length = passage.measure(encoded.length, 1);
+  passage.pay(length);
+  const pointer = passage.allocate(length, 1);
+  passage.bytes.set(encoded, pointer);
+  return { pointer, length };
+}
+
+/** Well-formed in any case: half a surrogate pair becomes U+FFFD. Good until the next text. */
+function encode(text: string): Uint8Array {
+  if (text.length * MOST_BYTES_PER_UNIT > SCRATCH.length) return ENCODER.encode(text);
+  return SCRATCH.subarray(0, ENCODER.encodeInto(text, SCRATCH).written);
+}

@@ -1,0 +1,100 @@
+import type { GuestValue, NumberType } from '../../instance/value.ts';
+import { alignTo, type Codec, numberAt } from './codec.ts';
+import { readUnsigned, writeUnsigned } from './flags.ts';
+import type { Guise } from './guise.ts';
+import { joinAll, type Turns, turnsInto, turnsOutOf } from './join.ts';
+import type { Passage } from './passage.ts';
+
+/** A case as it crosses. */
+type Case = {
+  readonly payload: Codec | null;
+  readonly into: Turns;
+  readonly outOf: Turns;
+  /** How many core values are left over when its own are there. */
+  readonly spare: readonly NumberType[];
+};
+
+/** One of several cases, each with a payload or none; `guise` is what that is in JavaScript. */
+export function variantCodec(payloads: readonly (Codec | null)[], guise: Guise): Codec {
+  const tagBytes = payloads.length <= 0x100 ? 1 : payloads.length <= 0x1_0000 ? 2 : 4;
+  const payloadAlign = Math.max(1, ...payloads.map((payload) => payload?.align ?? 1));
+  const payloadBytes = Math.max(0, ...payloads.map((payload) => payload?.size ?? 0));
+  const align = Math.max(tagBytes, payloadAlign);
+  const payloadAt = alignTo(tagBytes, payloadAlign);
+  const shared = joinAll(payloads.map((payload) => payload?.flat ?? []));
+  const cases = payloads.map((payload) => caseOf(payload, shared));
+  const { make, indexOf, payloadOf } = guise;
+  return {
+    size: alignTo(payloadAt + payloadBytes, align),
+    align,
+    flat: ['i32', ...shared],
+    load: (passage, at) => {
+      const index = readUnsigned(passage.view, at, tagBytes);
+      const { payload } = requireCase(passage, cases, index);
+      return make(index, payload === null ? null : payload.load(passage, at + payloadAt));
+    },
+    store: (passage, at, value) => {
+      const index = indexOf(value);
+      writeUnsigned(passage.view, at, tagBytes, index);
+      cases[index]?.payload?.store(passage, at + payloadAt, payloadOf(value));
+    },
+    lift: (passage, values, at) => {
+      const index = numberAt(values, at) >>> 0;
+      const found = requireCase(passage, cases, index);
+      return make(index, liftPayload(found, passage, values, at + 1));
+    },
+    lower: (passage, value, out) => {
+      const index = indexOf(value);
+      out.push(index);
+      const chosen = cases[index];
+      if (chosen !== undefined) lowerPayload(chosen, passage, payloadOf(value), out);
+    },
+  };
+}
+
+function caseOf(payload: Codec | null, shared: readonly NumberType[]): Case {
+  const own = payload?.flat ?? [];
+  return {
+    payload,
+    into: turnsInto(own, shared),
+    outOf: turnsOutOf(own, shared),
+    spare: shared.slice(own.length),
+  };
+}
+
+function requireCase(passage: Passage, cases: readonly Case[], index: number): Case {
+  const found = cases[index];
+  // Boundary: the guest chooses among the cases that there are.
+  if (found !== undefined) return found;
+  throw passage.trap('discriminant', `case ${index} is not there`, `one below ${cases.length}`);
+}
+
+function liftPayload(
+  { payload, outOf }: Case,
+  passage: Passage,
+  values: readonly GuestValue[],
+  at: number,
+): unknown {
+  if (payload === null) return null;
+  if (outOf === null) return payload.lift(passage, values, at);
+  const own = outOf.map((turn, index) => {
+    const value = values[at + index] ?? 0;
+    return turn === undefined ? value : turn(value);
+  });
+  return payload.lift(passage, own, 0);
+}
+
+function lowerPayload(
+  { payload, into, spare }: Case,
+  passage: Passage,
+  value: unknown,
+  out: GuestValue[],
+): void {
+  const first = out.length;
+  payload?.lower(passage, value, out);
+  into?.forEach((turn, index) => {
+    const own = out[first + index] ?? 0;
+    if (turn !== undefined) out[first + index] = turn(own);
+  });
+  for (const type of spare) out.push(type === 'i64' ? 0n : 0);
+}

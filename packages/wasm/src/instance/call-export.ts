@@ -1,0 +1,44 @@
+import { WasmError } from '../error.ts';
+import { type CallState, charge, endCall, outOfFuel } from './call-state.ts';
+import { findPlainCallee, settleArguments } from './callee.ts';
+import type { Guest } from './guest.ts';
+import { judge } from './judge.ts';
+import type { GuestValue } from './value.ts';
+
+/** A call of the guest from inside the running call. */
+export type InnerCall = {
+  readonly name: string;
+  readonly values: readonly GuestValue[];
+  /** What host functions see meanwhile; without it they are out of reach. */
+  readonly seen?: Guest | undefined;
+};
+
+/**
+ * Calls an export of the guest on the fuel, the stack and the deadline of the running call. However it fails, the whole
+ * call has ended with that, also where the caller goes on.
+ */
+export function callExport(state: CallState, { name, values, seen }: InnerCall): GuestValue | undefined {
+  // Boundary: of a call that has ended no code runs any more, not even what the meter would not check.
+  if (state.ended !== undefined) throw state.ended;
+  const { owed } = findPlainCallee(state.recipe, name, values);
+  if (owed > 0) charge(state, owed);
+  const callee = state.exports[name] as (...each: GuestValue[]) => GuestValue | undefined;
+  const returned = callWith(state, seen, () => callee(...settleArguments(state.recipe, values)));
+  // Boundary: a host function that swallowed the end of the call, or an overdraft, makes no result good.
+  if (state.ended !== undefined) throw state.ended;
+  if (state.controls.left() < 0) throw endCall(state, outOfFuel(state));
+  return returned;
+}
+
+function callWith<T>(state: CallState, seen: Guest | undefined, work: () => T): T {
+  const { guest } = state;
+  state.guest = seen;
+  try {
+    return work();
+  } catch (thrown) {
+    const ending = judge(state, thrown);
+    throw ending instanceof WasmError ? endCall(state, ending) : ending;
+  } finally {
+    state.guest = guest;
+  }
+}

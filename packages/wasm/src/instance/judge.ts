@@ -1,0 +1,28 @@
+import { WasmError } from '../error.ts';
+import { type CallState, outOfFuel, usageOf } from './call-state.ts';
+import { classifyTrap } from './trap.ts';
+
+/** How the guest ended, from what it threw. */
+export function judge(state: CallState, thrown: unknown): unknown {
+  // Whatever a host function throws has ended the call at the crossing: the rest is V8's word.
+  if (state.ended !== undefined) return state.ended;
+  if (state.fault !== undefined) return state.fault.thrown;
+  const why = state.controls.why();
+  if (why === 1) return outOfFuel(state);
+  if (why === 2) {
+    const message = 'Cannot finish call: its stack is used up, expected fewer calls inside each other';
+    return new WasmError('stack', message, { cause: thrown, usage: usageOf(state) });
+  }
+  const code = classifyTrap(thrown);
+  // The meter brings the count up to date before an `unreachable`; other traps it cannot foresee.
+  const usage = usageOf(state, code === 'unreachable');
+  // Neither the guest nor a host function can throw anything else: this is a fault of ours and stays what it is.
+  if (code === undefined) return thrown;
+  const said = thrown instanceof Error ? thrown.message : '';
+  return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${said}"`, {
+    cause: thrown,
+    usage,
+    // The machine's own stack, which our count is there to come before.
+    ...(code === 'stack' ? { detail: 'machine' } : {}),
+  });
+}

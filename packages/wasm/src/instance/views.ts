@@ -1,0 +1,19 @@
+import type { CallState } from './call-state.ts';
+
+/** The guest's memory in the two forms it is read and written in. They stay inside the package. */
+export type Views = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly view: DataView<ArrayBuffer>;
+};
+
+const NO_BYTES = new ArrayBuffer(0);
+
+/** Views of the memory as it is now. One that grew has taken its bytes from the views it had before. */
+export function viewsOf(state: CallState): Views {
+  // Asking V8 for the buffer takes longer than all the rest; a view without bytes says that there is another one.
+  if (state.views !== undefined && state.views.bytes.length > 0) return state.views;
+  const buffer = state.memory?.buffer ?? NO_BYTES;
+  const views = { bytes: new Uint8Array(buffer), view: new DataView(buffer) };
+  state.views = views;
+  return views;
+}

@@ -1,0 +1,110 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
+import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
+import { type Built, skillBuilder } from '../fixtures/skills/build.ts';
+import { skillTool } from '../fixtures/skills/tool.ts';
+
+/* Every function of the ABI, asked through the library in both of its languages, on real parts. */
+
+const LANGUAGES = ['assemblyscript', 'c'] as const;
+const [HIDDEN, SHOWN] = ['sk-hidden-81hd72', 'shown: ü'];
+const [DENIED, MISSING, CONFLICT, INVALID] = [-1, -2, -5, -6];
+
+const { http } = standingServers();
+const site: { here?: Standing } = {};
+const seen: { readonly [header: string]: unknown }[] = [];
+const built = new Map<string, Built>();
+const build = skillBuilder();
+
+const { call, opened } = standingModules(async () => {
+  site.here = await http(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    seen.push({ ...request.headers, method: request.method, body });
+    response.setHeader('content-type', 'text/plain; charset=utf-8').writeHead(201).end(`got ${body}`);
+  });
+  for (const language of LANGUAGES) built.set(language, await build(language, 'everything'));
+  const grants = {
+    ...{ http: [site.here.at], log: true, clock: true, random: true, config: { units: 'metric: ü' } },
+    secrets: [
+      { name: 'hidden', mayReveal: false, hosts: [site.here.at] },
+      { name: 'shown', mayReveal: true, hosts: [] },
+    ],
+    storage: [{ read: ['notes/'], write: ['notes/'] }],
+    channels: [{ name: 'news', publish: true, receive: true }],
+  };
+  return {
+    tools: LANGUAGES.map((language) =>
+      skillTool(`${language}.everything`, bytesOf(language), 'everything', { grants }),
+    ),
+  };
+});
+
+beforeAll(async () => {
+  const { vault } = opened().gateway;
+  const by = { kind: 'user', name: 'operator' } as const;
+  await vault.set('hidden', GLOBAL, Buffer.from(HIDDEN), by);
+  await vault.set('shown', GLOBAL, Buffer.from(SHOWN), by);
+});
+
+function bytesOf(language: string): Uint8Array<ArrayBuffer> {
+  return built.get(language)?.bytes ?? new Uint8Array();
+}
+
+type Told = { readonly surroundings: { readonly now: number; readonly random: readonly number[] } };
+const toldBy = ({ output }: ModuleEnd) => output as unknown as Told;
+
+function everything(language: string, tenant = 'default'): Promise<ModuleEnd> {
+  return call(`${language}.everything`, { url: `http://${site.here?.at}/path?a=b` }, { tenant });
+}
+
+describe.each(LANGUAGES)('the library for %s', (language) => {
+  test('imports every function of the ABI where all are used', () => {
+    const imports = WebAssembly.Module.imports(new WebAssembly.Module(bytesOf(language)));
+    expect(imports.map(({ name }) => name).sort()).toEqual(ABI_FUNCTIONS.map(({ name }) => name).sort());
+  });
+
+  test('gives what the gateway does for every one of them', async () => {
+    const before = Date.now();
+    const end = await everything(language);
+    expect([end.code, end.message]).toEqual(['ok', '']);
+    const { surroundings } = toldBy(end);
+    expect(end.output).toEqual({
+      capabilities: { counts: [1, 2, 1, 1], first: 30_000, none: MISSING, wrong: INVALID },
+      channel: {
+        ...{ published: 0, text: 'good news', missed: 0, skill: `${language}.everything` },
+        second: MISSING,
+      },
+      request: {
+        ...{ error: 0, status: 201, body: 'got the body: ü', type: 'text/plain; charset=utf-8' },
+        url: `http://${site.here?.at}/path?a=b`,
+        elsewhere: DENIED,
+      },
+      secrets: { hidden: DENIED, shown: SHOWN },
+      storage: [
+        ...[0, CONFLICT, 'one', 0, CONFLICT, 0],
+        ...['notes/a', 'notes/b/ü', 1, DENIED],
+        ...[CONFLICT, 0, 0, MISSING, INVALID],
+      ],
+      surroundings: { ...surroundings, config: 'metric: ü', hasOther: false },
+    });
+    expect(surroundings.now).toBeGreaterThanOrEqual(before);
+    expect(surroundings.now).toBeLessThanOrEqual(Date.now());
+    expect(end.log).toBe('debug: at debug\ninfo: at info: ü\nwarning: at warning\nerror: at error\n');
+  });
+
+  test('sends the request as it was made up, and the secret that it does not have', async () => {
+    await everything(language);
+    expect(seen.at(-1)).toMatchObject({
+      ...{ method: 'POST', body: 'the body: ü', 'x-note': 'a "note"', authorization: `Bearer ${HIDDEN}` },
+    });
+  });
+
+  test('gives other random bytes to every call', async () => {
+    const [one, other] = [toldBy(await everything(language)), toldBy(await everything(language))];
+    expect(one.surroundings.random).toHaveLength(8);
+    expect(one.surroundings.random.every((byte) => byte >= 0 && byte < 256)).toBe(true);
+    expect(other.surroundings.random).not.toEqual(one.surroundings.random);
+  });
+});
