@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
+import {
+  ABI_ERRORS,
+  ABI_FUNCTIONS,
+  CAPABILITY_KINDS,
+} from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
 import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
 import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
 import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
-import { type Built, skillBuilder } from '../fixtures/skills/build.ts';
+import { type Built, ROOT, skillBuilder } from '../fixtures/skills/build.ts';
 import { skillTool } from '../fixtures/skills/tool.ts';
 
 /* Every function of the ABI, asked through the library in both of its languages, on real parts. */
@@ -55,6 +61,23 @@ function bytesOf(language: string): Uint8Array<ArrayBuffer> {
 type Told = { readonly surroundings: { readonly now: number; readonly random: readonly number[] } };
 const toldBy = ({ output }: ModuleEnd) => output as unknown as Told;
 
+/** Where a language has its names for the numbers of the ABI, and how it spells one. */
+const SPELLINGS = {
+  assemblyscript: {
+    files: ['assembly/answer.ts', 'assembly/capabilities.ts'],
+    spell: (name: string, number: number) => `export const ${name}: i32 = ${number};`,
+  },
+  c: {
+    files: ['include/palisade/host.h'],
+    spell: (name: string, number: number) => `PALISADE_${name} = ${number}`,
+  },
+} as const;
+
+const numbers = [
+  ...Object.entries(ABI_ERRORS).map(([name, { code }]) => [name, code] as const),
+  ...Object.entries(CAPABILITY_KINDS).map(([name, { number }]) => [name, number] as const),
+].map(([name, number]) => [name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(), number] as const);
+
 function everything(language: string, tenant = 'default'): Promise<ModuleEnd> {
   return call(`${language}.everything`, { url: `http://${site.here?.at}/path?a=b` }, { tenant });
 }
@@ -63,6 +86,12 @@ describe.each(LANGUAGES)('the library for %s', (language) => {
   test('imports every function of the ABI where all are used', () => {
     const imports = WebAssembly.Module.imports(new WebAssembly.Module(bytesOf(language)));
     expect(imports.map(({ name }) => name).sort()).toEqual(ABI_FUNCTIONS.map(({ name }) => name).sort());
+  });
+
+  test('has the numbers of the ABI', () => {
+    const { files, spell } = SPELLINGS[language];
+    const text = files.map((file) => readFileSync(join(ROOT, 'packages/guest', file), 'utf8')).join('\n');
+    for (const [name, number] of numbers) expect(text).toContain(spell(name, number));
   });
 
   test('gives what the gateway does for every one of them', async () => {

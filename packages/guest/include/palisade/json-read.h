@@ -164,13 +164,14 @@ static inline bool palisade_read_text(palisade_cursor *cursor, palisade_bytes *t
   if (!palisade_take(cursor, '"')) return false;
   const uint8_t *const from = cursor->at;
   bool has_escape = false;
-  while (palisade_peek(cursor) != '"') {
+  for (int32_t byte; (byte = palisade_peek(cursor)) != '"';) {
     // The end is below it, too.
-    if (palisade_peek(cursor) < 0x20) return false;
-    if (palisade_take(cursor, '\\')) {
+    if (byte < 0x20) return false;
+    if (byte == '\\') {
       has_escape = true;
+      cursor->at++;
       if (palisade_take_escape(cursor) < 0) return false;
-    } else if (*cursor->at < 0x80) cursor->at++;
+    } else if (byte < 0x80) cursor->at++;
     else if (!palisade_take_wide(cursor)) return false;
   }
   const palisade_cursor inside = {from, cursor->at++};

@@ -1,15 +1,20 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeScratch, palisade, useBuild } from './palisade.ts';
+import { openGateway, openRecords, systemRandom } from '../../../src/daemon.ts';
+import { runInside } from './fake-edge.ts';
+import { makeScratch } from './palisade.ts';
 
-useBuild();
+const OUTSIDE = {
+  ...{ openGateway, openRecords, random: systemRandom },
+  clock: { nowMs: () => Date.now(), monotonicMs: () => performance.now() },
+};
 const scratch = makeScratch();
 const LONG = ['palisade.sleep', '--input', '{"ms":60000}', '--as', 'agent:ada'];
 
 /** Commands in one state directory. */
 function inside(name: string) {
   const state = join(scratch, name);
-  const run = (...words: string[]) => palisade([...words, '--state', state]);
+  const run = (...words: string[]) => runInside([...words, '--state', state], OUTSIDE);
   const json = async (...words: string[]) => JSON.parse((await run(...words, '--json')).out);
   const ask = async () => {
     const { message } = await json('call', ...LONG);

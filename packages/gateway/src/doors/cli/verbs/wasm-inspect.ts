@@ -1,18 +1,26 @@
 import { FEATURES, isSupported } from '@palisade/wasm';
 import { type Audit, auditModule } from '../module/audit.ts';
+import { linkedModule } from '../module/component.ts';
 import { tellModuleErrors } from '../module/errors.ts';
 import { type ModuleFile, readModuleFile } from '../module/file.ts';
 import { printAudit } from '../module/show.ts';
 import type { Invocation } from '../verb.ts';
 
-/** Looks at a module without compiling or running it. */
+const LINKED =
+  'It is a component. Everything above but the first lines is of the one core module that it is linked into.';
+
+/** Looks at a module, or at what a component is linked into, without compiling or running it. */
 export function run(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   return tellModuleErrors(print, async () => {
     const file = await readModuleFile(invocation);
-    const audit = auditModule(file.bytes);
-    if (print.json) print.document(documentOf(file, audit));
-    else printAudit(print, file, audit);
+    const linked = linkedModule(file.bytes);
+    const audit = auditModule(linked ?? file.bytes);
+    if (print.json) print.document({ ...documentOf(file, audit), isComponent: linked !== null });
+    else {
+      printAudit(print, file, audit);
+      if (linked !== null) print.line(LINKED);
+    }
     return isAccepted(audit) ? 0 : 2;
   });
 }

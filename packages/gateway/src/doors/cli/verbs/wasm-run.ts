@@ -1,11 +1,13 @@
-import { CEILINGS, inspect } from '@palisade/wasm';
+import { CEILINGS, inspect, isComponent } from '@palisade/wasm';
 import type { Config } from '../../../config/config.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
+import type { WasmGrants } from '../../../core/wasm.ts';
 import type { Ended } from '../../../invoke/ending.ts';
 import { readBytes, readTime } from '../exec/quantities.ts';
 import { numberOf, principalOf, readInput, textOf, wrongUsage } from '../input.ts';
 import { requireAbi, requireTool } from '../module/abi.ts';
+import { requireToolName, requireWorld } from '../module/component.ts';
 import { requireFreeNames, tellModuleErrors } from '../module/errors.ts';
 import { readModuleFile } from '../module/file.ts';
 import { readGrants } from '../module/grants.ts';
@@ -50,16 +52,27 @@ async function askedRun(invocation: Invocation): Promise<LocalRun> {
   if (args[0] === '-')
     throw wrongUsage('Cannot run standard input: the tool has the name of its file, expected a file');
   const file = await readModuleFile(invocation);
-  // Whether its memory fits is for the limits of the call.
-  const facts = inspect(file.bytes, { memoryBytes: CEILINGS.memoryBytes });
-  requireFreeNames(facts);
-  const exportName = requireTool(facts, textOf(invocation, 'tool'));
-  requireAbi(facts, grants);
+  const exportName = readTool(file.bytes, textOf(invocation, 'tool'), grants);
   const schemas = {
     inputSchema: await schemaOf(invocation, 'input-schema'),
     outputSchema: await schemaOf(invocation, 'output-schema'),
   };
   return { file, exportName, grants, limits, schemas, isRecorded: flags['no-record'] !== true };
+}
+
+/** The tool that is to run, of a module or a component that has all it needs. */
+function readTool(bytes: Uint8Array, tool: string | undefined, grants: WasmGrants): string {
+  if (isComponent(bytes)) {
+    const name = requireToolName(tool);
+    requireWorld(bytes, grants);
+    return name;
+  }
+  // Whether its memory fits is for the limits of the call.
+  const facts = inspect(bytes, { memoryBytes: CEILINGS.memoryBytes });
+  requireFreeNames(facts);
+  const exportName = requireTool(facts, tool);
+  requireAbi(facts, grants);
+  return exportName;
 }
 
 /** What --input or --input-file says, else standard input; a terminal has nothing to say, and nothing is {}. */

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { DEFAULT_SETTINGS } from '../packages/gateway/src/runner/settings.ts';
+import { Channel } from '../packages/gateway/src/tiers/a-wasm/engine/channel.ts';
+import { GuestHouse } from '../packages/gateway/src/tiers/a-wasm/engine/guest-house.ts';
+import { EngineProcess } from '../packages/gateway/src/tiers/a-wasm/engine-process.ts';
+import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/engine-terms.ts';
+import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine-words.ts';
+import type { Form } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
+import { startEngine } from '../packages/gateway/src/tiers/a-wasm/start-engine.ts';
+import { openCommands } from '../packages/gateway/src/tiers/process/open.ts';
+import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';
+import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
+
+const MIB = 1024 * 1024;
+const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+const EARS = { onAsk: async () => ({ result: -1 }), onLog: () => undefined };
+
+export const HEAD: CallHead = {
+  ...{ key: 'echo', owner: 'bench', tool: 'tool', startedMs: 0, seed: '00'.repeat(32), config: {} },
+  functions: [],
+  counts: { http: 0, secret: 0, storage: 0, channel: 0 },
+  limits: { fuel: 1_000_000, memoryBytes: MIB, outputBytes: MIB, logBytes: 0 },
+};
+
+export type BenchEngine = {
+  /** Runs a call that has to end well. */
+  readonly call: (key: string, form: Form, input: Uint8Array) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** An engine process in the jail, as the gateway starts it. */
+export async function openEngine(house: string): Promise<BenchEngine> {
+  const owner = { house, process: 'p_bench' };
+  const commands = openCommands({
+    ...{ clock, firstUid: 61_000, isGone: () => false, warm: 0, owner, networks: NO_NETWORKS },
+    launchers: [join(process.cwd(), 'packages/launcher/dist/palisade-launcher')],
+    limits: DEFAULT_SETTINGS.defaults,
+  });
+  const scratches = new Scratches({ owner, isGone: () => false });
+  const node = scratches.program(process.execPath);
+  const built = join(process.cwd(), 'packages/gateway/dist/guests.engine.js');
+  const ends = await startEngine({
+    ...{ node: node.path, memoryBytes: 64 * MIB },
+    makeWorkspace: () => scratches.file(ENGINE_FILE, [built]),
+    hold: (tier, terms) => commands.tiers[tier].hold(`bench-${tier}`, terms),
+  });
+  const engine = new EngineProcess(ends);
+  if (!(await engine.ready)) throw new Error('Cannot measure modules: the engine did not begin');
+  const call = async (key: string, form: Form, input: Uint8Array) => {
+    const end = await engine.run({ module: { key, form }, head: { ...HEAD, key }, input }, EARS);
+    if (end.kind !== 'done' || end.head.ending !== 'returned')
+      throw new Error(`Cannot measure: ${JSON.stringify(end)}`);
+  };
+  const close = async () => {
+    engine.end('the bench is over');
+    await ends.ended;
+    await commands.close();
+    node.remove();
+  };
+  return { call, close };
+}
+
+/** A module in the form in which engines take it. */
+export async function formOf(module: Uint8Array): Promise<Form> {
+  const house = new GuestHouse(new Channel(-1, -1), 64 * MIB);
+  const { head, bytes } = await house.prepare({ memoryBytes: HEAD.limits.memoryBytes }, module);
+  if ('refused' in head) throw new Error(`Cannot measure: ${head.refused.message}`);
+  return { ...head, bytes };
+}
