@@ -19,12 +19,12 @@ export const HEAD: CallHead = {
   ...{ key: 'echo', owner: 'bench', tool: 'tool', startedMs: 0, seed: '00'.repeat(32), config: {} },
   functions: [],
   counts: { http: 0, secret: 0, storage: 0, channel: 0 },
-  limits: { fuel: 1_000_000, memoryBytes: MIB, outputBytes: MIB, logBytes: 0 },
+  limits: { fuel: 10_000_000, memoryBytes: 32 * MIB, outputBytes: MIB, logBytes: 0 },
 };
 
 export type BenchEngine = {
   /** Runs a call that has to end well. */
-  readonly call: (key: string, form: Form, input: Uint8Array) => Promise<void>;
+  readonly call: (key: string, form: Form, input: Uint8Array, tool?: string) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -46,8 +46,8 @@ export async function openEngine(house: string): Promise<BenchEngine> {
   });
   const engine = new EngineProcess(ends);
   if (!(await engine.ready)) throw new Error('Cannot measure modules: the engine did not begin');
-  const call = async (key: string, form: Form, input: Uint8Array) => {
-    const end = await engine.run({ module: { key, form }, head: { ...HEAD, key }, input }, EARS);
+  const call = async (key: string, form: Form, input: Uint8Array, tool = HEAD.tool) => {
+    const end = await engine.run({ module: { key, form }, head: { ...HEAD, key, tool }, input }, EARS);
     if (end.kind !== 'done' || end.head.ending !== 'returned')
       throw new Error(`Cannot measure: ${JSON.stringify(end)}`);
   };

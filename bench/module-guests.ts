@@ -25,6 +25,25 @@ export function echoOfOurs(): Uint8Array<ArrayBuffer> {
       (i64.or (i64.shl (i64.const 32768) (i64.const 32)) (i64.extend_i32_u (local.get $length)))))`);
 }
 
+/** The same as a component, as the linker leaves it: text in, text out, by the canonical ABI. */
+export function echoOfComponent(): Uint8Array<ArrayBuffer> {
+  return wat(`(module (memory (export "memory") 1 16)
+    (global $free (mut i32) (i32.const 1024))
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+      (global.get $free)
+      (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
+    (func (export "run") (param i32 i32) (param $at i32) (param $length i32) (result i32) (local $i i32)
+      (block $done (loop $next
+        (br_if $done (i32.ge_u (local.get $i) (local.get $length)))
+        (i32.store8 (i32.add (i32.const 32768) (local.get $i))
+          (i32.load8_u (i32.add (local.get $at) (local.get $i))))
+        (local.set $i (i32.add (local.get $i) (i32.const 1)))
+        (br $next)))
+      (i32.store (i32.const 516) (i32.const 32768))
+      (i32.store (i32.const 520) (local.get $length))
+      (i32.const 512)))`);
+}
+
 /** The same work by Extism's, whose memory is another module's: it is read and written through calls, eight bytes each. */
 export function echoOfExtism(): Uint8Array<ArrayBuffer> {
   return wat(`(module

@@ -2,14 +2,17 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileShelf } from '../packages/gateway/src/store/file-shelf.ts';
 import { newCallContext } from '../packages/gateway/src/tiers/a-wasm/engine/call-context.ts';
+import { runComponent } from '../packages/gateway/src/tiers/a-wasm/engine/component-guest.ts';
 import { Forms } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
 import { createEngine } from '../packages/wasm/src/instance/engine.ts';
+import { BROTLI } from '../tests/fixtures/modules/programs/codecs.ts';
+import { resvgGuest } from '../tests/fixtures/modules/programs/resvg.ts';
+import { sqliteGuest } from '../tests/fixtures/modules/programs/sqlite.ts';
 import { type BenchOptions, type Figure, quantile, scaled, single, spreadOf, timesOf } from './measure.ts';
 import { type BenchEngine, formOf, HEAD, openEngine } from './module-engine.ts';
-import { echoOfOurs } from './module-guests.ts';
+import { echoOfComponent, echoOfOurs } from './module-guests.ts';
 import { openPeers, type Peers } from './module-peers.ts';
 import { ratioOf, takeTurns } from './turns.ts';
-import { guestOfSize } from './wasm-modules.ts';
 
 /*
  * What a call of a module costs beyond the line: in an engine process in its jail, and in this process for who embeds the
@@ -18,6 +21,11 @@ import { guestOfSize } from './wasm-modules.ts';
 
 const MIB = 1024 * 1024;
 const INPUT = new TextEncoder().encode(JSON.stringify({ city: 'Reykjavík', days: 7, units: 'metric' }));
+/** A tool of that module that needs nothing of it. */
+const SAME = 'same';
+const WARM_UP = 3;
+const LATER_CALLS = 5;
+const NO_MODULE = new Uint8Array(0);
 const NAMES = { room: 'palisade_alloc', work: 'tool' };
 
 export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
@@ -59,8 +67,18 @@ async function inThisProcess(): Promise<() => void> {
   };
 }
 
+/** The same as a component. */
+async function ofComponent(): Promise<() => void> {
+  const engine = createEngine({ deterministic: true });
+  const pool = engine.pool(await engine.compile(echoOfComponent()), { size: 1 });
+  return () => {
+    const { bytes } = runComponent(pool, newCallContext(HEAD), INPUT);
+    if (bytes.length !== INPUT.length) throw new Error('Cannot measure components: the echo is another');
+  };
+}
+
 async function againstPeers(engine: BenchEngine, peers: Peers, quick: boolean): Promise<Figure[]> {
-  const own = await inThisProcess();
+  const [own, component] = [await inThisProcess(), await ofComponent()];
   const form = await formOf(echoOfOurs());
   const turn = (calls: number, act: () => unknown) => async () => {
     const startedMs = performance.now();
@@ -69,6 +87,7 @@ async function againstPeers(engine: BenchEngine, peers: Peers, quick: boolean): 
   };
   const sides = [
     { name: 'ours', turn: turn(500, own) },
+    { name: 'component', turn: turn(500, component) },
     { name: 'kept', turn: turn(500, peers.kept) },
     { name: 'anew', turn: turn(100, peers.anew) },
     { name: 'ours apart', turn: turn(100, () => engine.call('echo', form, INPUT)) },
@@ -91,6 +110,12 @@ async function againstPeers(engine: BenchEngine, peers: Peers, quick: boolean): 
       unit: 'x',
       spread: ratioOf(turns, 'apart', 'ours apart'),
     },
+    {
+      name: 'component / module, the same echo',
+      unit: 'x',
+      spread: ratioOf(turns, 'component', 'ours'),
+      goal: { atMost: 2 },
+    },
     { name: 'ours, a new guest for each call', unit: 'us', spread: us('ours') },
     { name: 'Extism, one instance for all calls', unit: 'us', spread: us('kept') },
     { name: 'Extism, an instance for each call', unit: 'us', spread: us('anew') },
@@ -98,54 +123,69 @@ async function againstPeers(engine: BenchEngine, peers: Peers, quick: boolean): 
   ];
 }
 
-/** The file is read, sent to an engine that never saw it, and called; beside it V8 compiles the module as it came. */
+/** A real program: sent to an engine that never saw it, and called; beside it V8 compiles the module as it came. */
 async function coldStarts(engine: BenchEngine, dir: string, quick: boolean): Promise<Figure[]> {
-  const rounds = quick ? 10 : 40;
-  const shelf = new FileShelf(dir, { mostBytes: 1024 * MIB, tag: 'bench', nowMs: Date.now });
-  const modules = Array.from({ length: rounds + 3 }, (_, mark) => guestOfSize(MIB, mark));
-  for (const [mark, module] of modules.entries())
-    await new Forms(shelf, 'bench').keep(`module-${mark}`, await formOf(module));
-  const cold: number[] = [];
-  const bare: number[] = [];
-  const warm: number[] = [];
-  for (const [mark, module] of modules.entries()) {
-    const key = `module-${mark}`;
-    const first = async () => {
-      const form = await new Forms(shelf, 'bench').find(key);
-      if (form === null) throw new Error('Cannot measure: the module is gone');
-      await engine.call(key, form, INPUT);
-      return form;
-    };
-    const compile = () => WebAssembly.compile(Uint8Array.from(module));
-    const before = mark % 2 === 0 ? await timed(compile) : null;
-    const [coldMs, form] = await timedWith(first);
-    const bareMs = before ?? (await timed(compile));
-    const warmMs = await timed(() => engine.call(key, form, INPUT));
-    if (mark < 3) continue;
-    cold.push(coldMs);
-    bare.push(bareMs);
-    warm.push(warmMs);
+  const programs = {
+    'brotli, 1.1 MB': BROTLI.compress(),
+    'SQLite, 0.7 MB': sqliteGuest(),
+    'resvg, 2.5 MB': resvgGuest(),
+  };
+  const figures: Figure[] = [];
+  for (const [name, program] of Object.entries(programs)) {
+    const times = await coldTimes(engine, program, { dir, rounds: quick ? 10 : 30 });
+    const ratio = (side: 'file' | 'hand') =>
+      spreadOf(times[side].map((ms, index) => ms / (times.bare[index] ?? Number.NaN)));
+    const goal = { atMost: 1.3 };
+    figures.push(
+      { name: `first call / bare compile, ${name}`, unit: 'x', spread: ratio('hand'), goal },
+      { name: '  its form on disk', unit: 'x', spread: ratio('file'), goal },
+      { name: '  bare compile', unit: 'ms', spread: spreadOf(times.bare) },
+      { name: '  later calls', unit: 'ms', spread: spreadOf(times.later), goal: { atMost: 5 } },
+    );
   }
-  const ratios = cold.map((ms, index) => ms / (bare[index] ?? Number.NaN));
-  return [
-    {
-      name: 'first call of 1 MB installed / bare compile',
-      unit: 'x',
-      spread: spreadOf(ratios),
-      goal: { atMost: 1.3 },
-    },
-    { name: 'first call of 1 MB installed', unit: 'ms', spread: spreadOf(cold) },
-    { name: 'next call of it', unit: 'ms', spread: spreadOf(warm), goal: { atMost: 5 } },
-  ];
+  return figures;
 }
 
-async function timedWith<T>(act: () => Promise<T>): Promise<[ms: number, value: T]> {
-  const startedMs = performance.now();
-  const value = await act();
-  return [performance.now() - startedMs, value];
+type ColdTimes = Record<'bare' | 'file' | 'hand' | 'later', number[]>;
+
+async function coldTimes(
+  engine: BenchEngine,
+  program: Uint8Array,
+  { dir, rounds }: { readonly dir: string; readonly rounds: number },
+): Promise<ColdTimes> {
+  const shelf = new FileShelf(dir, { mostBytes: 1024 * MIB, tag: 'bench', nowMs: Date.now });
+  const times: ColdTimes = { bare: [], file: [], hand: [], later: [] };
+  for (let round = 0; round < rounds + WARM_UP; round += 1) {
+    const modules = [0, 1, 2].map((each) => marked(program, 3 * round + each));
+    const [ours = NO_MODULE, other = NO_MODULE, bare = NO_MODULE] = modules;
+    await new Forms(shelf, 'bench').keep('ours', await formOf(ours));
+    const atHand = await formOf(other);
+    const key = `${program.length}-${round}`;
+    const fromFile = async () => {
+      const form = await new Forms(shelf, 'bench').find('ours');
+      if (form !== null) await engine.call(`file-${key}`, form, INPUT, SAME);
+    };
+    const fromHand = () => engine.call(`hand-${key}`, atHand, INPUT, SAME);
+    const sides = [
+      async () => times.bare.push(await timed(() => WebAssembly.compile(bare))),
+      async () => times.file.push(await timed(fromFile)),
+      async () => times.hand.push(await timed(fromHand)),
+    ];
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
+    times.later.push(...(await timesOf(LATER_CALLS, fromHand)));
+  }
+  for (const side of Object.values(times))
+    side.splice(0, side === times.later ? WARM_UP * LATER_CALLS : WARM_UP);
+  return times;
+}
+
+/** Another module to everybody, and the same program: V8 and the engine know modules by their bytes. */
+function marked(module: Uint8Array, mark: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from([...module, 0, 3, 1, mark & 127, mark >> 7]);
 }
 
 async function timed(act: () => Promise<unknown>): Promise<number> {
-  const [ms] = await timedWith(act);
-  return ms;
+  const startedMs = performance.now();
+  await act();
+  return performance.now() - startedMs;
 }

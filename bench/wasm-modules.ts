@@ -1,6 +1,6 @@
 /* Modules written byte by byte: of any size, or with any memory. */
 
-const [I32, I64, FUNCTION, END] = [0x7f, 0x7e, 0x60, 0x0b];
+const [I32, FUNCTION, END] = [0x7f, 0x60, 0x0b];
 const HEADER = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
 
 function leb(value: number): number[] {
@@ -30,66 +30,21 @@ export function moduleWithMemory(pages: number): Uint8Array<ArrayBuffer> {
 
 /** About as large as asked: functions with loops, branches, loads, stores and calls; `run` is the first one. */
 export function moduleOfSize(bytes: number): Uint8Array<ArrayBuffer> {
-  return sizedModule(bytes, { types: [[1, I32, 1, I32]], extra: [], exports: [['run', 0]] });
-}
-
-/** The same as a guest of ours, whose `tool` runs one of them and gives back its input; `mark` makes it another module. */
-export function guestOfSize(bytes: number, mark: number): Uint8Array<ArrayBuffer> {
-  const alloc = body([0x41, ...[0x80, 0x08]]); // 1024
-  const pack = [0x20, 0, 0xad, 0x42, 32, 0x86, 0x20, 1, 0xad, 0x84];
-  const tool = body([0x20, 1, 0x10, 0, 0x1a, ...pack]);
-  const own = [mark & 127, (mark >> 7) & 127];
-  const count = functionsFor(bytes);
-  const module = sizedModule(bytes, {
-    types: [
-      [1, I32, 1, I32],
-      [2, I32, I32, 1, I64],
-    ],
-    extra: [
-      [0, alloc],
-      [1, tool],
-    ],
-    exports: [
-      ['palisade_alloc', count],
-      ['tool', count + 1],
-    ],
-  });
-  return Uint8Array.from([...module, ...section(0, [1, 0x6d, ...own])]);
-}
-
-type SizedParts = {
-  readonly types: readonly (readonly number[])[];
-  /** Functions behind the sample ones: their types and bodies. */
-  readonly extra: readonly (readonly [type: number, body: readonly number[]])[];
-  readonly exports: readonly (readonly [name: string, index: number])[];
-};
-
-function functionsFor(bytes: number): number {
-  return Math.max(2, Math.round(bytes / (sampleBody(100).length + 1)));
-}
-
-function sizedModule(bytes: number, { types, extra, exports }: SizedParts): Uint8Array<ArrayBuffer> {
-  const samples = functionsFor(bytes);
-  const count = samples + extra.length;
-  const bodies: (readonly number[])[] = Array.from({ length: samples }, (_, index) => sampleBody(index));
-  bodies.push(...extra.map(([, each]) => each));
+  const count = Math.max(2, Math.round(bytes / (sampleBody(100).length + 1)));
+  const bodies = Array.from({ length: count }, (_, index) => sampleBody(index));
   const [size, functions] = [bodies.reduce((sum, each) => sum + each.length, 0), leb(count)];
-  const named = exports.flatMap(([name, index]) => [name.length, ...Buffer.from(name), 0, ...leb(index)]);
   const before = [
     ...HEADER,
-    ...section(1, [types.length, ...types.flatMap((type) => [FUNCTION, ...type])]),
+    ...section(1, [1, FUNCTION, 1, I32, 1, I32]),
     ...[3, ...leb(functions.length + count), ...functions],
   ];
   const after = [
     ...section(5, [1, 1, 1, 1]),
-    ...section(7, [exports.length + 1, ...named, 6, ...Buffer.from('memory'), 2, 0]),
+    ...section(7, [1, 3, ...Buffer.from('run'), 0, 0]),
     ...[10, ...leb(functions.length + size), ...functions],
   ];
   const module = new Uint8Array(before.length + count + after.length + size);
   module.set(before, 0);
-  extra.forEach(([type], index) => {
-    module[before.length + samples + index] = type;
-  });
   module.set(after, before.length + count);
   let at = before.length + count + after.length;
   for (const each of bodies) {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockPath, withLock } from '../lock.mjs';
-import { isInstalled, lockAgrees, requireNode } from '../setup.mjs';
+import { isInstalled, lockAgrees, requireNode, setUpCompilers } from '../setup.mjs';
 import { BUILDS, staleBuilds, stampOf } from '../stamp.mjs';
 import { plant } from './plant.ts';
 
@@ -78,6 +78,31 @@ describe('lockAgrees()', () => {
       'packages/x/package.json': '{}',
     };
     expect(lockAgrees(plant(files))).toBe(expected);
+  });
+});
+
+describe('setUpCompilers()', () => {
+  const folder = 'packages/guest/tools';
+  const lock = JSON.stringify({
+    packages: { 'node_modules/a': { version: '1.0.0', integrity: 'sha512-x' } },
+  });
+
+  test('installs nothing where all is in place, and remembers that', async () => {
+    const root = plant({
+      [`${folder}/package-lock.json`]: lock,
+      [`${folder}/node_modules/.package-lock.json`]: lock,
+      [`${folder}/node_modules/a/package.json`]: '{}',
+    });
+    const said: string[] = [];
+    await setUpCompilers(root, (step: string) => said.push(step));
+    expect(said).toEqual([]);
+    expect(existsSync(join(root, folder, 'node_modules/.palisade-setup'))).toBe(true);
+  });
+
+  test('does nothing in a tree without them', async () => {
+    const root = plant({});
+    await setUpCompilers(root, () => expect.unreachable());
+    expect(existsSync(join(root, folder))).toBe(false);
   });
 });
 

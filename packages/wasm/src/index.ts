@@ -1,4 +1,4 @@
-export { callLifted } from './component/canonical/call-lifted.ts';
+export { callLifted, type LiftedExport } from './component/canonical/call-lifted.ts';
 export type { Layout } from './component/canonical/codec.ts';
 export { layoutOf } from './component/canonical/codec-of.ts';
 export type { Tagged } from './component/canonical/guise.ts';

@@ -51,13 +51,19 @@ export function addSeal(file: Uint8Array, seal: Uint8Array): Uint8Array<ArrayBuf
 
 export type Expected = { readonly digest: string; readonly seal?: string };
 
-export type Opened = DiskForm & {
+export type Opened = {
+  readonly key: Uint8Array;
+  /** JSON. */
+  readonly terms: string;
+  readonly code: Uint8Array<ArrayBuffer>;
   readonly file: Uint8Array<ArrayBuffer>;
-  readonly seal: Uint8Array<ArrayBuffer>;
 };
 
-/** Takes a file apart if it is whole and is what was expected; anything else is 'malformed'. */
-export async function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Expected): Promise<Opened> {
+/**
+ * Takes a file apart if it is as long as it says and has the digest that was expected; anything else is 'malformed'. What
+ * comes out is worth nothing before `requireSeal` has agreed.
+ */
+export function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Expected): Opened {
   if (sealed.length < TERMS_AT + DIGEST_BYTES)
     throw refusal(`it has ${sealed.length} bytes`, 'a whole file', 0);
   const view = new DataView(sealed.buffer, sealed.byteOffset, sealed.byteLength);
@@ -65,17 +71,27 @@ export async function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Ex
   requireNumber(view, { at: 4, name: 'file version', value: FORMAT_VERSION });
   requireNumber(view, { at: 8, name: 'meter version', value: METER_VERSION });
   const file = sealed.subarray(0, sealed.length - DIGEST_BYTES);
-  const seal = await digest(file);
   const key = file.subarray(KEY_AT, TERMS_LENGTH_AT);
-  // Boundary: every byte is as it was written, and the file is the one that was asked for.
-  requireDigest('seal', sealed.subarray(file.length), writeHex(seal));
+  // Boundary: the file is the one that was asked for.
   requireDigest('digest', key, expected.digest);
-  if (expected.seal !== undefined) requireDigest('seal', seal, expected.seal);
   const codeAt = TERMS_AT + view.getUint32(TERMS_LENGTH_AT);
   if (codeAt > file.length)
     throw refusal('its terms are longer than the file', 'them inside', TERMS_LENGTH_AT);
   const terms = new TextDecoder().decode(file.subarray(TERMS_AT, codeAt));
-  return { key, terms, code: file.subarray(codeAt), file, seal };
+  return { key, terms, code: file.subarray(codeAt), file };
+}
+
+/** The seal of a file, if every byte is as it was written and it is the one that was expected. */
+export async function requireSeal(
+  sealed: Uint8Array<ArrayBuffer>,
+  expected: Expected,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const length = sealed.length - DIGEST_BYTES;
+  const seal = await digest(sealed.subarray(0, length));
+  // Boundary: a byte that is another is another seal.
+  requireDigest('seal', sealed.subarray(length), writeHex(seal));
+  if (expected.seal !== undefined) requireDigest('seal', seal, expected.seal);
+  return seal;
 }
 
 type Field = { readonly at: number; readonly name: string; readonly value: number };

@@ -46,7 +46,7 @@ type PoolParts = {
   readonly recipe: Recipe;
   readonly limits: InstanceLimits;
   readonly reservation: Reservation;
-  readonly seats: Seat[];
+  readonly seats: readonly Seat[];
   readonly surroundings: Surroundings;
 };
 
@@ -67,9 +67,8 @@ export class Pool {
   readonly limits: InstanceLimits;
   readonly #recipe: Recipe;
   readonly #reservation: Reservation;
-  readonly #size: number;
   readonly #surroundings: Surroundings;
-  readonly #free: Seat[];
+  readonly #seats: readonly Seat[];
   #isClosed = false;
 
   /** @internal */
@@ -77,8 +76,7 @@ export class Pool {
     this.limits = limits;
     this.#recipe = recipe;
     this.#reservation = reservation;
-    this.#size = seats.length;
-    this.#free = seats;
+    this.#seats = seats;
     this.#surroundings = surroundings;
   }
 
@@ -118,10 +116,11 @@ export class Pool {
     const { now, stack } = this.#surroundings;
     const terms = readTerms(options, this.limits, stack);
     requireTime(terms.deadline, now);
-    const seat = this.#take();
+    const seat = this.#findFree();
     let endedWell = false;
+    seat.isTaken = true;
     try {
-      seat.seat();
+      seat.occupy();
       const { start } = seat.state.controls;
       const work = () => {
         start?.();
@@ -131,6 +130,8 @@ export class Pool {
       endedWell = true;
       return ended;
     } finally {
+      // No call does this: where the machine's stack is used up, calls fail, and the place would be lost with them.
+      seat.isTaken = false;
       this.#giveBack(seat, endedWell);
     }
   }
@@ -141,7 +142,7 @@ export class Pool {
    */
   prepare(): void {
     this.#requireOpen();
-    for (const seat of this.#free) seat.seat();
+    for (const seat of this.#seats) if (!seat.isTaken) seat.seat();
   }
 
   /** Gives back what the house reserved, at once or when the last run has ended. Twice does no more than once. */
@@ -150,11 +151,11 @@ export class Pool {
     this.#leaveIfDone();
   }
 
-  #take(): Seat {
+  #findFree(): Seat {
     this.#requireOpen();
-    const seat = this.#free.pop();
+    const seat = this.#seats.find(({ isTaken }) => !isTaken);
     if (seat !== undefined) return seat;
-    const message = `Cannot run: all ${this.#size} places of the pool are taken, expected a run to end`;
+    const message = `Cannot run: all ${this.#seats.length} places of the pool are taken, expected a run to end`;
     throw new WasmError('memory', message, { detail: 'pool' });
   }
 
@@ -165,13 +166,12 @@ export class Pool {
 
   #giveBack(seat: Seat, endedWell: boolean): void {
     seat.clear(endedWell && !this.#isClosed);
-    this.#free.push(seat);
     if (this.#isClosed) this.#leaveIfDone();
   }
 
   #leaveIfDone(): void {
-    if (this.#free.length < this.#size) return;
-    for (const seat of this.#free) seat.clear(false);
+    if (this.#seats.some(({ isTaken }) => isTaken)) return;
+    for (const seat of this.#seats) seat.clear(false);
     this.#reservation.release();
   }
 }

@@ -3,7 +3,7 @@ import type { Form } from '../meter/plan.ts';
 import { readModule, type WasmModule } from '../read/module.ts';
 import { type Compilation, completeCompilation, fuelByName } from './compile.ts';
 import { writeHex } from './digest.ts';
-import { type Expected, openDiskForm, refusal } from './disk-form.ts';
+import { type Expected, openDiskForm, refusal, requireSeal } from './disk-form.ts';
 import { type FileTerms, readFileTerms } from './file-terms.ts';
 import { keyOf } from './key.ts';
 import { PAGE_BYTES } from './memory.ts';
@@ -23,16 +23,21 @@ const OWN_LIMITS = Object.fromEntries(
 
 /** Compiles what a disk form holds. The bytes must not change meanwhile. Everything that does not fit is 'malformed'. */
 export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerms): Promise<Compilation> {
-  const { terms: text, code, key, file, seal } = await openDiskForm(sealed, wanted);
+  const { terms: text, code, key, file } = openDiskForm(sealed, wanted);
+  // Both at once, on other threads: what is compiled is worth nothing without the seal, and nobody has it before.
+  const [seal, compiled] = await Promise.all([
+    requireSeal(sealed, wanted),
+    WebAssembly.compile(code).catch((cause: unknown) => ({ cause })),
+  ]);
   const terms = readFileTerms(text, wanted.limits);
   await requireTerms(terms, wanted);
   const sections = readCode(code);
-  const module = await WebAssembly.compile(new Uint8Array(code)).catch((cause) => {
-    throw refusal('V8 refuses its code', 'code that was compiled before', undefined, cause);
-  });
+  if (!(compiled instanceof WebAssembly.Module)) {
+    throw refusal('V8 refuses its code', 'code that was compiled before', undefined, compiled.cause);
+  }
   const mostPages = Math.floor(terms.limits.memoryBytes / PAGE_BYTES);
   const recipe = recipeOf({
-    module,
+    module: compiled,
     sections,
     memories: sections.memories.map(({ min, max = mostPages }) => ({
       minPages: min,

@@ -30,11 +30,15 @@ export type SeatTerms = {
 export class Seat {
   readonly recipe: Recipe;
   readonly state: CallState;
+  /** A run of the pool is on it. */
+  isTaken = false;
   readonly #slots: readonly MemorySlot[];
   readonly #imports: ImportObject;
   /** Clean memories, by slot. */
   #spare: readonly (WebAssembly.Memory | undefined)[] = [];
   #guest: WebAssembly.Instance | undefined;
+  /** Nobody has called the guest yet. */
+  #isNew = false;
 
   /** Refuses a module whose imports the table does not cover. */
   constructor({ recipe, hosts, slots, surroundings }: SeatTerms) {
@@ -44,9 +48,16 @@ export class Seat {
     this.#imports = link(recipe, hosts, this.state);
   }
 
-  /** A new guest, unless one sits there that nobody has called yet. No code of it runs. */
+  /** A new guest for one run. Boundary: whatever becomes of the run, nobody else finds it new unless `clear` said so. */
+  occupy(): void {
+    this.seat();
+    this.#isNew = false;
+    this.#spare = [];
+  }
+
+  /** The guest that the seat was left with; a new one where there is none, or where somebody has called it. */
   seat(): WebAssembly.Instance {
-    if (this.#guest !== undefined) return this.#guest;
+    if (this.#guest !== undefined && this.#isNew) return this.#guest;
     const memories = this.#slots.map((slot, index) => this.#spare[index] ?? makeMemory(slot));
     // Segments are copied in while V8 makes the instance: should that fail, the memories are not clean any more.
     this.#spare = [];
@@ -57,6 +68,7 @@ export class Seat {
     this.state.controls = controlsOf(guest);
     this.state.exports = guest.exports;
     this.#guest = guest;
+    this.#isNew = true;
     return guest;
   }
 
@@ -67,7 +79,8 @@ export class Seat {
     this.state.isExposed = false;
     this.state.views = undefined;
     this.#spare = endedWell ? this.#slots.map((slot, index) => renewMemory(slot, memories[index])) : [];
-    if (endedWell && this.#renew()) return;
+    this.#isNew = endedWell && this.#renew();
+    if (this.#isNew) return;
     this.#guest = undefined;
     this.#import([]);
     this.state.memories = [];

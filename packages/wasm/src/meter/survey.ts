@@ -28,15 +28,26 @@ export type Survey = {
   readonly light: Uint8Array;
   /** By function: what a call of it costs, when that is the same always and little; else 0. */
   readonly prepaid: Uint8Array;
-  /** Its tables and globals are its own, and nothing in it changes a table or gives up a segment. */
+  /** Its tables and globals are its own, these begin with little, and nothing in it changes a table or gives up a segment. */
   readonly isRenewable: boolean;
 };
+
+/** What the first values of globals may be long together; a thousand of them are 6 KB, and sums in them have no end. */
+const MOST_INITIAL_BYTES = 16 * 1024;
 
 /** More than twice what the heaviest real modules have. */
 const WEIGHT_PER_BYTE = 4;
 
 export function survey(module: WasmModule, limits: Limits): Survey {
   return new Surveyor(module, limits).run();
+}
+
+/** Whether nobody else has its tables and globals, and setting the globals back is a small function. */
+function canSetBack({ imports, globals }: WasmModule): boolean {
+  const initialBytes = globals.reduce((sum, { start, end }) => sum + end - start, 0);
+  // Boundary: no body that V8 would refuse, or compile for long, is added to a module that is none.
+  if (initialBytes > MOST_INITIAL_BYTES) return false;
+  return imports.every(({ kind }) => kind === 'function' || kind === 'memory');
 }
 
 class Surveyor {
@@ -71,7 +82,7 @@ class Surveyor {
     this.#openNans = new Uint8Array(module.functions.length);
     this.#light = new Uint8Array(module.functions.length);
     this.#prepaid = new Uint8Array(module.functions.length);
-    this.#isRenewable = module.imports.every(({ kind }) => kind === 'function' || kind === 'memory');
+    this.#isRenewable = canSetBack(module);
   }
 
   run(): Survey {

@@ -40,11 +40,15 @@ describe('callLifted()', () => {
     const pool = await poolOf(SKILL);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (input) => {
-        const { value } = pool.visit({}, (guest) => callLifted(guest, 'run', RUN, ['abc', input]));
+        const { value } = pool.visit({}, (guest) =>
+          callLifted(guest, { name: 'run', type: RUN }, ['abc', input]),
+        );
         expect(value).toEqual({ tag: 'ok', value: input });
       }),
     );
-    const { value } = pool.visit({}, (guest) => callLifted(guest, 'run', RUN, ['abcd', 'why']));
+    const { value } = pool.visit({}, (guest) =>
+      callLifted(guest, { name: 'run', type: RUN }, ['abcd', 'why']),
+    );
     expect(value).toEqual({ tag: 'error', value: { code: 'abcd', message: 'why' } });
   });
 
@@ -57,7 +61,7 @@ describe('callLifted()', () => {
       `${REALLOC} (func (export "last") (param i32) (result i32) (i32.load16_u offset=38 (local.get 0)))`,
     );
     const args = Array.from({ length: 20 }, (_none, index) => 1_000 + index);
-    expect(pool.visit({}, (guest) => callLifted(guest, 'last', type, args)).value).toBe(1_019);
+    expect(pool.visit({}, (guest) => callLifted(guest, { name: 'last', type }, args)).value).toBe(1_019);
   });
 
   it('passes numbers flat, and gives nothing where there is no result', async () => {
@@ -66,8 +70,8 @@ describe('callLifted()', () => {
     );
     const wide: WitFunction = { params: [['a', 'u64']], result: 'u64' };
     const seen = pool.visit({}, (guest) => [
-      callLifted(guest, 'wide', wide, [2n ** 64n - 1n]),
-      callLifted(guest, 'none', { params: [], result: null }, []),
+      callLifted(guest, { name: 'wide', type: wide }, [2n ** 64n - 1n]),
+      callLifted(guest, { name: 'none', type: { params: [], result: null } }, []),
     ]);
     expect(seen.value).toEqual([2n ** 64n - 1n, undefined]);
   });
@@ -75,7 +79,7 @@ describe('callLifted()', () => {
   it('is one call with one count of fuel, with what is copied', async () => {
     const pool = await poolOf(SKILL);
     const call = (length: number) => (guest: Guest) =>
-      callLifted(guest, 'run', RUN, ['abc', 'x'.repeat(length)]);
+      callLifted(guest, { name: 'run', type: RUN }, ['abc', 'x'.repeat(length)]);
     const { fuelUsed } = pool.visit({}, call(800));
     expect(fuelUsed - pool.visit({}, call(0)).fuelUsed).toBe(2 * 100);
     expect(pool.visit({ fuel: fuelUsed }, call(800)).fuelUsed).toBe(fuelUsed);
@@ -98,7 +102,7 @@ describe('the guest that callLifted() calls', () => {
     const skill = (inside: string) => `${NOTE} (memory (export "memory") 1 1)
       (func (export "realloc") (param i32 i32 i32 i32) (result i32) ${inside} (i32.const 64))
       (func (export "run") (param i32 i32) (call $note (i32.const 1)))`;
-    const call = (guest: Guest) => callLifted(guest, 'run', type, ['text']);
+    const call = (guest: Guest) => callLifted(guest, { name: 'run', type }, ['text']);
     const well = await poolOf(skill(''), [HOST]);
     expect(well.visit({}, call).value).toBeUndefined();
     const leaving = await poolOf(skill('(call $note (i32.const 2))'), [HOST]);
@@ -122,7 +126,9 @@ describe('the guest that callLifted() calls', () => {
     const pool = await poolOf(
       `${REALLOC} (func (export "run") (param i32 i32 i32 i32) (result i32) ${body})`,
     );
-    const error = refused(() => pool.visit({}, (guest) => callLifted(guest, 'run', RUN, ['a', 'b'])));
+    const error = refused(() =>
+      pool.visit({}, (guest) => callLifted(guest, { name: 'run', type: RUN }, ['a', 'b'])),
+    );
     expect(error).toMatchObject(expected);
   });
 
@@ -133,18 +139,21 @@ describe('the guest that callLifted() calls', () => {
     ['is not there', ''],
   ])('is refused as export when its function %s', async (_name, run) => {
     const pool = await poolOf(`${REALLOC} ${run}`);
-    expect(refused(() => pool.visit({}, (guest) => callLifted(guest, 'run', RUN, ['a', 'b']))).code).toBe(
-      'export',
-    );
+    expect(
+      refused(() => pool.visit({}, (guest) => callLifted(guest, { name: 'run', type: RUN }, ['a', 'b'])))
+        .code,
+    ).toBe('export');
   });
 
   it('is not called with arguments that do not fit', async () => {
     const pool = await poolOf(SKILL);
     for (const args of [[], ['a'], ['a', 1], ['a', 'b', 'c']])
-      expect(() => pool.visit({}, (guest) => callLifted(guest, 'run', RUN, args))).toThrow(TypeError);
+      expect(() => pool.visit({}, (guest) => callLifted(guest, { name: 'run', type: RUN }, args))).toThrow(
+        TypeError,
+      );
   });
 
   it('is one that an engine made', () => {
-    expect(() => callLifted({} as Guest, 'run', RUN, ['a', 'b'])).toThrow(TypeError);
+    expect(() => callLifted({} as Guest, { name: 'run', type: RUN }, ['a', 'b'])).toThrow(TypeError);
   });
 });

@@ -53,5 +53,5 @@ export async function callOnce(
   const pool = engine.pool(await engine.compile(linked.bytes, { hosts }), { size: 1, hosts });
   const type = linked.exports.find(({ name }) => name === call.name)?.type;
   if (type === undefined) throw new Error(`no export ${call.name}`);
-  return pool.visit({}, (guest) => callLifted(guest, call.name, type, call.args)).value;
+  return pool.visit({}, (guest) => callLifted(guest, { name: call.name, type }, call.args)).value;
 }

@@ -5,13 +5,25 @@ import type { WitFunction } from '../types.ts';
 import { Passage } from './passage.ts';
 import { type Passing, passingOf } from './passing.ts';
 
+/** An export of the guest, in the types of its WIT. */
+export type LiftedExport = {
+  readonly name: string;
+  readonly type: WitFunction;
+  /** The most bytes of text and lists that are taken of its result; more end the call as 'limit'. */
+  readonly mostBytes?: number;
+};
+
 /**
  * Calls an export of the guest with values of its WIT, inside a visit (or a host function, where the guest cannot reach
  * the host meanwhile). What the guest gives back that is no value of its type ends the call.
  */
-export function callLifted(guest: Guest, name: string, type: WitFunction, args: readonly unknown[]): unknown {
+export function callLifted(
+  guest: Guest,
+  { name, type, mostBytes }: LiftedExport,
+  args: readonly unknown[],
+): unknown {
   const passing = passingOf(type);
-  const passage = new Passage(GuestView.stateOf(guest));
+  const passage = new Passage(GuestView.stateOf(guest), mostBytes);
   const returned = guest.call(name, ...lowerArguments(passage, passing, args));
   passage.refresh();
   return takeResult(passage, passing, name, returned);

@@ -6,7 +6,7 @@ import { type Place, spanCodec } from './span.ts';
 export const BYTES: Codec = spanCodec({
   take: (passage, pointer, length) => {
     passage.measure(length, 1);
-    const at = passage.reach(pointer, length, 1);
+    const at = passage.take(pointer, length, 1);
     passage.pay(length);
     return passage.bytes.slice(at, at + length);
   },
@@ -25,7 +25,7 @@ export function listCodec(element: Codec): Codec {
   const { size, align, load, store } = element;
   const take = (passage: Passage, pointer: number, length: number): unknown[] => {
     const bytes = passage.measure(length, size);
-    const first = passage.reach(pointer, bytes, align);
+    const first = passage.take(pointer, bytes, align);
     // Boundary: paid before an element is made. The same bytes can be read by many lists, and each of them pays.
     passage.pay(bytes, length);
     const list: unknown[] = [];

@@ -7,6 +7,12 @@ import { viewsOf } from '../../instance/views.ts';
 /** The most bytes that one string or one list may have, by the canonical ABI. */
 export const MOST_VALUE_BYTES = 2 ** 28 - 1;
 
+/**
+ * What the parts of one crossing may have beyond the whole memory. Parts that do not overlap fit into the memory; a guest
+ * that passes the same text many times is let do so up to here.
+ */
+export const MOST_SHARED_BYTES = 16 * 1024 * 1024;
+
 /** What the linked module calls the function that gives room in the guest's memory. */
 const REALLOC = 'realloc';
 
@@ -18,9 +24,13 @@ export class Passage {
   readonly state: CallState;
   bytes: Uint8Array<ArrayBuffer>;
   view: DataView<ArrayBuffer>;
+  readonly #mostBytes: number | undefined;
+  #takenBytes = 0;
 
-  constructor(state: CallState) {
+  /** With `mostBytes` no more is taken of the guest in all; more ends the call as 'limit'. */
+  constructor(state: CallState, mostBytes?: number) {
     this.state = state;
+    this.#mostBytes = mostBytes;
     const { bytes, view } = viewsOf(state);
     this.bytes = bytes;
     this.view = view;
@@ -42,6 +52,13 @@ export class Passage {
     if ((at & (align - 1)) !== 0)
       throw this.trap('alignment', `pointer ${at} is not a multiple of ${align}`, 'one');
     return at;
+  }
+
+  /** The same for bytes that are going to be taken out of the guest; all that a crossing takes is counted. */
+  take(pointer: number, size: number, align: number): number {
+    this.#takenBytes += size;
+    this.#requireFew(this.#takenBytes);
+    return this.reach(pointer, size, align);
   }
 
   /** Room in the guest for `size` bytes. The guest runs meanwhile, but cannot reach the host. */
@@ -69,6 +86,17 @@ export class Passage {
     const message = `Cannot pass value: ${is}, expected ${expected}`;
     const usage = usageOf(this.state);
     return endCall(this.state, new WasmError('trap', message, { detail, usage, cause }));
+  }
+
+  #requireFew(taken: number): void {
+    const most = this.#mostBytes ?? this.bytes.length + MOST_SHARED_BYTES;
+    // Boundary: a guest can name the same bytes in a million places, and each of them would be copied.
+    if (taken <= most) return;
+    if (this.#mostBytes === undefined)
+      throw this.trap('length', `the parts of a value have ${taken} bytes`, `at most ${most}`);
+    const message = `Cannot take answer: it has ${taken} bytes, expected at most ${most}`;
+    const facts = { detail: 'mostBytes', usage: usageOf(this.state) };
+    throw endCall(this.state, new WasmError('limit', message, facts));
   }
 
   #outside(at: number, size: number): WasmError {

@@ -14,7 +14,7 @@ export const TEXT: Codec = spanCodec({ take, put });
 
 function take(passage: Passage, pointer: number, length: number): string {
   passage.measure(length, 1);
-  const at = passage.reach(pointer, length, 1);
+  const at = passage.take(pointer, length, 1);
   passage.pay(length);
   try {
     return DECODER.decode(passage.bytes.subarray(at, at + length));

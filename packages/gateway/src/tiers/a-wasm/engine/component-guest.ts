@@ -19,10 +19,7 @@ export function runComponent(pool: Pool, context: CallContext, input: Uint8Array
   const { outputBytes } = context.head.limits;
   const used = { ...usage, isLogCut: context.isLogCut };
   if (returned.tag === 'ok') {
-    const bytes = Buffer.from(returned.value);
-    // Boundary: an output is as long as it may be, whatever a component returns.
-    if (bytes.length > outputBytes) throw tooLong(bytes.length, outputBytes, usage);
-    return { head: { ending: 'returned', ...used }, bytes };
+    return { head: { ending: 'returned', ...used }, bytes: Buffer.from(returned.value) };
   }
   const { code, message } = returned.value;
   const report = Buffer.from(JSON.stringify({ code, message }));
@@ -32,10 +29,12 @@ export function runComponent(pool: Pool, context: CallContext, input: Uint8Array
 
 function visit(pool: Pool, context: CallContext, text: string): Usage & { readonly value: Returned } {
   const { tool, limits } = context.head;
+  // Boundary: an output is as long as it may be, and not looked at where a component says that it is longer.
+  const run = { name: RUN_NAME, type: RUN_TYPE, mostBytes: limits.outputBytes };
   try {
     return pool.visit(
       { fuel: limits.fuel, context },
-      (guest) => callLifted(guest, RUN_NAME, RUN_TYPE, [tool, text]) as Returned,
+      (guest) => callLifted(guest, run, [tool, text]) as Returned,
     );
   } catch (error) {
     // A guest that exited has failed, with what it used until then; everything else goes on.
@@ -47,9 +46,4 @@ function visit(pool: Pool, context: CallContext, text: string): Usage & { readon
     context.printed.stdout?.end();
     context.printed.stderr?.end();
   }
-}
-
-function tooLong(length: number, most: number, usage: Usage): WasmError {
-  const message = `Cannot take answer: it has ${length} bytes, expected at most ${most}`;
-  return new WasmError('limit', message, { detail: 'mostBytes', usage });
 }

@@ -141,56 +141,24 @@ const FILE_FLAGS = flags(
   ...['read', 'write', 'file-integrity-sync', 'data-integrity-sync', 'requested-write-sync'],
   'mutate-directory',
 );
-const PATH_FLAGS = flags('symlink-follow');
-const OPEN_FLAGS = flags('create', 'directory', 'exclusive', 'truncate');
-const ADVICE = enumOf('normal', 'sequential', 'random', 'will-need', 'dont-need', 'no-reuse');
 const STAT = record({
   ...{ type: FILE_TYPE, 'link-count': 'u64', size: 'u64' },
   'data-access-timestamp': option(DATETIME),
   'data-modification-timestamp': option(DATETIME),
   'status-change-timestamp': option(DATETIME),
 });
-const NEW_TIMESTAMP = variant({ 'no-change': null, now: null, timestamp: DATETIME });
-const TIMES = { 'data-access-timestamp': NEW_TIMESTAMP, 'data-modification-timestamp': NEW_TIMESTAMP };
-const HASH = record({ lower: 'u64', upper: 'u64' });
-const DIRECTORY_ENTRY = record({ type: FILE_TYPE, name: 'string' });
-
 const or = (ok: WitType | null) => result(ok, ERROR_CODE);
 
-const descriptorMethods = (): Readonly<Record<string, WitFunction>> => {
-  const at = { path: 'string' } as const;
-  const flagged = { 'path-flags': PATH_FLAGS, path: 'string' } as const;
-  const renamed = { 'new-descriptor': borrow(descriptor), 'new-path': 'string' } as const;
-  return methods(descriptor, {
+/** What the adapter for programs of WASI 0.1 asks of its standard streams; nothing here takes a path. */
+const descriptorMethods = (): Readonly<Record<string, WitFunction>> =>
+  methods(descriptor, {
     'read-via-stream': func({ offset: 'u64' }, or(own(input))),
     'write-via-stream': func({ offset: 'u64' }, or(own(output))),
     'append-via-stream': func({}, or(own(output))),
-    advise: func({ offset: 'u64', length: 'u64', advice: ADVICE }, or(null)),
-    'sync-data': func({}, or(null)),
     'get-flags': func({}, or(FILE_FLAGS)),
     'get-type': func({}, or(FILE_TYPE)),
-    'set-size': func({ size: 'u64' }, or(null)),
-    'set-times': func(TIMES, or(null)),
-    read: func({ length: 'u64', offset: 'u64' }, or(tuple(BYTES, 'bool'))),
-    write: func({ buffer: BYTES, offset: 'u64' }, or('u64')),
-    'read-directory': func({}, or(own(entries))),
-    sync: func({}, or(null)),
-    'create-directory-at': func(at, or(null)),
     stat: func({}, or(STAT)),
-    'stat-at': func(flagged, or(STAT)),
-    'set-times-at': func({ ...flagged, ...TIMES }, or(null)),
-    'link-at': func({ 'old-path-flags': PATH_FLAGS, 'old-path': 'string', ...renamed }, or(null)),
-    'open-at': func({ ...flagged, 'open-flags': OPEN_FLAGS, flags: FILE_FLAGS }, or(own(descriptor))),
-    'readlink-at': func(at, or('string')),
-    'remove-directory-at': func(at, or(null)),
-    'rename-at': func({ 'old-path': 'string', ...renamed }, or(null)),
-    'symlink-at': func({ 'old-path': 'string', 'new-path': 'string' }, or(null)),
-    'unlink-file-at': func(at, or(null)),
-    'is-same-object': func({ other: borrow(descriptor) }, 'bool'),
-    'metadata-hash': func({}, or(HASH)),
-    'metadata-hash-at': func(flagged, or(HASH)),
   });
-};
 
 /** There are no directories, and so no descriptor that any of the others could be asked with. */
 export const NO_DIRECTORIES: WorldRow = {
@@ -200,10 +168,13 @@ export const NO_DIRECTORIES: WorldRow = {
   does: null,
 };
 
-/** Functions on files, which languages import whether a program has files or not; whoever calls one has forged a handle. */
+/**
+ * Functions that programs import whether they have files or not. None of them opens anything, so whoever calls one has
+ * forged a handle; what opens, reads, changes or lists a file is not here, and is refused by its name.
+ */
 export const FILE_FUNCTIONS: readonly WorldRow[] = rows('filesystem/types', null, {
   ...descriptorMethods(),
-  ...methods(entries, { 'read-directory-entry': func({}, or(option(DIRECTORY_ENTRY))) }),
+  ...methods(entries, {}),
   'filesystem-error-code': func({ err: borrow(error) }, option(ERROR_CODE)),
 });
 
@@ -211,6 +182,7 @@ export const FILE_FUNCTIONS: readonly WorldRow[] = rows('filesystem/types', null
 export const REMEDIES: readonly (readonly [prefix: string, remedy: string])[] = [
   ['wasi:http/', 'use palisade:skill/http, which sends requests to granted hosts'],
   ['wasi:sockets/', 'use palisade:skill/http: there are no sockets'],
+  ['wasi:filesystem/', 'use palisade:skill/storage: there are no files'],
   ['wasi:keyvalue/', 'use palisade:skill/storage'],
   ['wasi:blobstore/', 'use palisade:skill/storage'],
   ['wasi:messaging/', 'use palisade:skill/channels'],

@@ -2,7 +2,14 @@
  * The world that components are held to: what they may import, by interface and function, and what they export. A
  * component asks with a version; of WASI any 0.2.x is the same to us, so what the linked module imports names none.
  */
-import { type LinkedComponent, linkComponent, WasmError, type World, type WorldImport } from '@palisade/wasm';
+import {
+  CEILINGS,
+  type LinkedComponent,
+  linkComponent,
+  WasmError,
+  type World,
+  type WorldImport,
+} from '@palisade/wasm';
 import { ABI_FUNCTIONS, type AbiName, CAPABILITY_KINDS, type Need } from '../abi.table.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES, REMEDIES, WASI_FUNCTIONS } from './wasi.table.ts';
 import {
@@ -49,7 +56,8 @@ export function worldOf(): World {
 /** One core module of a component that keeps to the world; the refusal of another says what to do about it. */
 export function linkToWorld(bytes: Uint8Array): LinkedComponent {
   try {
-    return linkComponent(bytes, worldOf());
+    // Whether its memory fits is for the limits of the call, when what it became is compiled.
+    return linkComponent(bytes, worldOf(), { memoryBytes: CEILINGS.memoryBytes });
   } catch (error) {
     if (!(error instanceof WasmError) || error.code !== 'link') throw error;
     throw withRemedy(error);

@@ -131,8 +131,26 @@ describe('worldOf()', () => {
     ['palisade:skill/log@1.0.0', '__proto__'],
     ['wasi:sockets/tcp@0.2.0', '[method]tcp-socket.start-bind'],
     ['wasi:cli/stdout@0.3.0', 'get-stdout'],
+    ['wasi:filesystem/types@0.2.12', '[method]directory-entry-stream.read-directory-entry'],
   ])('does not find %j %j', (place, name) => {
     expect(world.find(place, name)).toBeNull();
+  });
+});
+
+describe('of the files of WASI', () => {
+  const inTypes = WORLD_FUNCTIONS.filter((row) => row.interface === 'wasi:filesystem/types');
+
+  it('is there what streams need, and nothing that opens, reads, changes or lists a file', () => {
+    expect(inTypes.map(({ name }) => name)).toEqual([
+      ...['read-via-stream', 'write-via-stream', 'append-via-stream', 'get-flags', 'get-type', 'stat'].map(
+        (method) => `[method]descriptor.${method}`,
+      ),
+      ...['[resource-drop]descriptor', '[resource-drop]directory-entry-stream', 'filesystem-error-code'],
+    ]);
+  });
+
+  it('takes nothing a path', () => {
+    expect(inTypes.flatMap(({ type }) => type.params).filter(([, type]) => type === 'string')).toEqual([]);
   });
 });
 

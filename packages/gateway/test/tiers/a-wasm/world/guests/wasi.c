@@ -32,7 +32,7 @@ WASI("io/streams", "[resource-drop]output-stream") void drop_output(uint32_t str
 WASI("io/streams", "[method]input-stream.blocking-read") void read_bytes(uint32_t stream, uint64_t length, was_read *to);
 WASI("io/streams", "[resource-drop]input-stream") void drop_input(uint32_t stream);
 WASI("filesystem/preopens", "get-directories") void get_directories(text *to);
-WASI("filesystem/types", "[method]descriptor.sync") void sync_file(uint32_t descriptor, uint8_t to[2]);
+WASI("filesystem/types", "[method]descriptor.get-type") void type_of(uint32_t descriptor, uint8_t to[2]);
 
 static void print(uint32_t stream, text t) {
   permitted p; wrote w;
@@ -91,7 +91,7 @@ EXPORT("run") ending *run(char *tool_at, uint32_t tool_length, char *input_at, u
     put('['); number(t.length); put(','); put('"'); number(random_u64()); put('"'); put(','); put('"'); number(seed[0]); put('"'); put(']');
   } else if (is(tool, "exit")) { print(get_stdout(), text_of("bye")); exit_(first); }
   else if (is(tool, "panic")) { print(get_stderr(), text_of("it panics")); __builtin_trap(); }
-  else if (is(tool, "sync")) { sync_file(first, two); puts_("null"); }
+  else if (is(tool, "forged-file")) { type_of(first, two); puts_("null"); }
   else if (is(tool, "forged-write")) { write_bytes(first, "forged\n", 7, &w); puts_("null"); }
   else if (is(tool, "forged-read")) { read_bytes(first, 1, &r); puts_("null"); }
   else if (is(tool, "forged-block")) { block(first); puts_("null"); }
