@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
 import { RUN_TYPE } from '../../packages/gateway/src/tiers/a-wasm/world/world.table.ts';
@@ -57,7 +57,7 @@ const STRANGE: Readonly<Record<string, Strange>> = {
   ),
   'a network, as C has it': [
     readFileSync(join(GUESTS, 'sockets.component.wasm')),
-    'wasi:sockets/instance-network@0.2.12',
+    'wasi:sockets/network@0.2.12',
     NO_SOCKETS,
   ],
   'a file, as C has it': [
@@ -181,13 +181,11 @@ const { call } = standingModules(() => ({
 
 const directory = scratch();
 const state = join(directory, 'state');
-const opened: { gateway?: Awaited<ReturnType<typeof openGateway>> } = {};
 
 beforeAll(() => {
   mkdirSync(join(state, 'policies'), { recursive: true, mode: 0o700 });
   writeFileSync(join(state, 'policies/all.cedar'), '@id("all") permit (principal, action, resource);\n');
 });
-afterAll(() => opened.gateway?.close());
 
 /** `palisade wasm run` of such a file, as a document. */
 async function runFile(bytes: Uint8Array, ...words: readonly string[]): Promise<Ran> {

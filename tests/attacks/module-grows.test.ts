@@ -119,7 +119,8 @@ describe('a guest that grows its memory', () => {
       expect(end).toMatchObject({ output: [1024], isolation: { peakMemoryBytes: 64 * MIB } });
     }
     const found = engines();
-    expect(found).toHaveLength(1);
+    // Its own, and at most the one that made the module ready.
+    expect([1, 2]).toContain(found.length);
     for (const { peakBytes } of found) expect(peakBytes).toBeLessThan(900 * MIB);
   });
 });
