@@ -150,7 +150,7 @@ const ROOMS: Readonly<Record<string, Lies>> = {
   },
   'runs for ever': { realloc: AGAIN, code: 'tier/out-of-fuel', says: `its fuel of ${FUEL}` },
   'calls itself': {
-    realloc: '(call $realloc (local.get $old) (local.get $old) (local.get $old) (local.get $old))',
+    realloc: '(call $realloc (local.get $old) (local.get $size_old) (local.get $align) (local.get $size))',
     ...{ code: 'tier/trapped', says: 'its stack is used up' },
   },
   'grows until there is no more, and gives what it gets then': {

@@ -49,6 +49,7 @@ export async function compile(
     deterministic: isDeterministic,
     memories: 'import',
     start: 'defer',
+    renewal: true,
     hostFuel,
   });
   requireForeignNames(metered.module);

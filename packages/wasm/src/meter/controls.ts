@@ -25,11 +25,11 @@ const STACK_UNIT_SHIFT = 5;
 export function addControls(plan: Plan, isRenewable: boolean): Controls {
   const renew = () => ({ name: RENEW, index: plan.add({ params: [], results: [] }, renewBody(plan)) });
   return [
-    ...(isRenewable ? [renew()] : []),
     { name: `${RESERVED}set`, index: plan.add({ params: [F64, I32], results: [] }, setBody(plan)) },
     { name: `${RESERVED}charge`, index: plan.add({ params: [F64], results: [] }, chargeBody(plan)) },
     { name: `${RESERVED}left`, index: plan.add({ params: [], results: [F64] }, leftBody(plan)) },
     { name: `${RESERVED}why`, index: plan.add({ params: [], results: [I32] }, whyBody(plan)) },
+    ...(isRenewable ? [renew()] : []),
   ];
 }
 

@@ -39,6 +39,8 @@ export type MeterOptions = {
   readonly memories?: 'keep' | 'import';
   /** 'defer' exports the start function as `palisade:start` instead of having V8 run it. */
   readonly start?: 'keep' | 'defer';
+  /** Exports `palisade:renew`, which sets all globals to what they were at first, where memories are all the rest. */
+  readonly renewal?: boolean;
   /** The fuel of a fresh instance. Default: the limit, or none when the start is deferred. */
   readonly initialFuel?: number;
   /** Fuel of one call of an import, by `module.name`. */
@@ -69,7 +71,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   const hostFuel = requireFuels(options.hostFuel ?? {});
   const isDeterministic = options.deterministic === true;
   const plan = new Plan({ module, survey: found, limits, form, isDeterministic, hostFuel });
-  const controls = addControls(plan, found.isRenewable);
+  const controls = addControls(plan, options.renewal === true && found.isRenewable);
   addThreadTypes(plan);
   addDoors(plan);
   const memories = extents(

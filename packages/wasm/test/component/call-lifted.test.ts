@@ -52,6 +52,22 @@ describe('callLifted()', () => {
     expect(value).toEqual({ tag: 'error', value: { code: 'abcd', message: 'why' } });
   });
 
+  it('takes no more of a result than it may', async () => {
+    const pool = await poolOf(SKILL);
+    const taking = (mostBytes: number, tool: string, input: string) =>
+      pool.visit({}, (guest) => callLifted(guest, { name: 'run', type: RUN, mostBytes }, [tool, input]))
+        .value;
+    expect(taking(4, 'abc', 'äö')).toEqual({ tag: 'ok', value: 'äö' });
+    expect(taking(7, 'abcd', 'why')).toMatchObject({ tag: 'error' });
+    for (const [most, tool] of [
+      [3, 'abc'],
+      [7, 'abcd'],
+    ] as const) {
+      const error = refused(() => taking(most, tool, 'äö'));
+      expect(error).toMatchObject({ code: 'limit', detail: 'mostBytes', usage: { isExact: true } });
+    }
+  });
+
   it('passes many parameters in memory', async () => {
     const type: WitFunction = {
       params: Array.from({ length: 20 }, (_none, index) => [`p${index}`, 'u16']),

@@ -110,6 +110,25 @@ describe('loweredHost()', () => {
     expect((await cost('x'.repeat(800))) - (await cost(''))).toBe(100);
   });
 
+  it('takes the same bytes many times, and no more than the memory and a share', async () => {
+    const parts: WitType = { kind: 'list', element: { kind: 'list', element: 'u8' } };
+    const type: WitFunction = { params: [['parts', parts]], result: 'u32' };
+    // Each has 60,000 bytes at the same place; the list of them begins at 1,024.
+    const repeating = (count: number) =>
+      asking(
+        type,
+        (_guest, taken) => (taken as readonly Uint8Array[]).length,
+        `(local $n i32)
+         (loop $again
+           (i32.store offset=1028 (i32.mul (local.get $n) (i32.const 8)) (i32.const 60000))
+           (br_if $again (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const ${count}))))
+         (call $ask (i32.const 1024) (i32.const ${count}))`,
+      );
+    expect((await repeating(200)).run('run').results).toEqual([200]);
+    const pool = await repeating(400);
+    expect(refused(() => pool.run('run'))).toMatchObject({ code: 'trap', detail: 'length' });
+  });
+
   it('lets the guest grow while it gives room', async () => {
     const pool = await asking(
       TEXT_TO_TEXT,

@@ -1,11 +1,14 @@
 /** A guest that is made new where it sits is one that nobody has called yet. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isSupported } from '../../src/features.table.ts';
 import { createEngine } from '../../src/instance/engine.ts';
 import { renewalOf } from '../../src/instance/renewal.ts';
 import { meter } from '../../src/meter/meter.ts';
+import { HEADER, join, section, tile } from '../fixture/builder.ts';
 import { programOf } from '../fixture/generate.ts';
 import { plans } from '../fixture/plans.ts';
+import { refusalOf } from '../fixture/refusal.ts';
 import { observeRenewed } from '../fixture/run.ts';
 import { wat } from '../fixture/wat.ts';
 
@@ -75,9 +78,67 @@ describe('a guest of a pool that ended well', () => {
     const body = (text: string) =>
       wat(`(module (memory 1) (table 2 9 funcref) (data $bytes "x") (elem $elements func 0) (func ${text}))`);
     const controls = (bytes: Uint8Array) =>
-      WebAssembly.Module.exports(new WebAssembly.Module(meter(bytes).bytes)).map(({ name }) => name);
+      WebAssembly.Module.exports(new WebAssembly.Module(meter(bytes, { renewal: true }).bytes)).map(
+        ({ name }) => name,
+      );
     expect(controls(body(code))).not.toContain('palisade:renew');
     expect(controls(body(''))).toContain('palisade:renew');
+  });
+});
+
+/** Counts in a global and in its memory, and says how often it was called. */
+const COUNTING = wat(`(module (memory 1) (global $calls (mut i32) (i32.const 0))
+  (func (export "count") (result i32)
+    (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+    (i32.store (i32.const 8) (i32.add (i32.load (i32.const 8)) (i32.const 1)))
+    (i32.add (global.get $calls) (i32.load (i32.const 8)))))`);
+
+describe("a pool whose runs meet the end of the machine's stack", () => {
+  it('loses no place, and no guest that was not made new is the next one', async () => {
+    const pool = engine.pool(await engine.compile(COUNTING), { size: 1 });
+    const found = new Set<unknown>();
+    let failures = 0;
+    const dig = (depth: number): void => {
+      if (depth > 0) dig(depth - 1);
+      else found.add(pool.run('count').results[0]);
+    };
+    const isDone = (depth: number): boolean => {
+      try {
+        dig(depth);
+        return true;
+      } catch (error) {
+        failures += 1;
+        if (!(error instanceof RangeError)) found.add(error);
+        return false;
+      }
+    };
+    let most = 1000;
+    while (isDone(most)) most += 50;
+    for (let depth = most - 100; depth < most + 100; depth += 1) isDone(depth);
+    expect(failures, 'runs that met the end').toBeGreaterThan(5);
+    isDone(0);
+    expect([...found]).toEqual([2]);
+  });
+});
+
+describe('a module whose globals begin with much', () => {
+  const globals = (count: number) =>
+    wat(`(module ${'(global (mut i64) (i64.const 0x7fffffffffffffff))'.repeat(count)})`);
+  const isRenewable = (bytes: Uint8Array) =>
+    WebAssembly.Module.exports(new WebAssembly.Module(meter(bytes, { renewal: true }).bytes)).some(
+      ({ name }) => name === 'palisade:renew',
+    );
+
+  it('is a new instance each time', () => {
+    expect(isRenewable(globals(1000))).toBe(true);
+    expect(isRenewable(globals(2000))).toBe(false);
+  });
+
+  it('is taken also where a function that sets them would be longer than V8 takes one', () => {
+    const sum = join([[0x41, 1], tile(3_000_000, [0x41, 1, 0x6a]), [0x0b]]);
+    const module = join([HEADER, section(6, join([[1, 0x7f, 1], sum]))]);
+    const isTaken = isSupported('extended-constants');
+    expect(refusalOf(() => meter(module))?.code).toBe(isTaken ? undefined : 'feature');
   });
 });
 
@@ -87,7 +148,7 @@ describe('any program that can be made new', () => {
     let changed = 0;
     const judge = (plan: Parameters<typeof programOf>[0]) => {
       const program = programOf(plan);
-      const { bytes, memories } = meter(program.bytes, { start: 'defer' });
+      const { bytes, memories } = meter(program.bytes, { start: 'defer', renewal: true });
       const module = new WebAssembly.Module(bytes);
       const { module: sections } = meter(program.bytes);
       const seen = observeRenewed(bytes, program, renewalOf(module, sections, memories));

@@ -416,7 +416,8 @@ export const VERBS: readonly Verb[] = [
     words: 'wasm inspect',
     args: ['FILE'],
     flags: [],
-    sentence: 'Show what a WebAssembly module is and what an audit would say, without running it.',
+    sentence:
+      'Show what a WebAssembly module or component is and what an audit would say, without running it.',
     examples: ['palisade wasm inspect module.wasm', 'palisade wasm inspect - --json < module.wasm'],
     load: () => import('./verbs/wasm-inspect.ts'),
   },
@@ -482,7 +483,8 @@ export const VERBS: readonly Verb[] = [
       {
         name: 'tool',
         value: 'EXPORT',
-        sentence: 'The export to call (required); docs/abi.md says how it is called.',
+        sentence:
+          'The export to call, or what a component calls it (required); docs/abi.md, docs/components.md.',
       },
       {
         name: 'input',
@@ -531,7 +533,7 @@ export const VERBS: readonly Verb[] = [
       { name: 'receipt', value: 'FILE', sentence: 'Write the signed receipt to this file.' },
     ],
     sentence:
-      'Run a tool of a WebAssembly module that is a file, like any other call; it has what you grant and nothing else.',
+      'Run a tool of a WebAssembly module or component that is a file, like any other call; it has what you grant and nothing else.',
     examples: [
       `palisade wasm run hello.wasm --tool greet --input '{"name":"Ada"}'`,
       'palisade wasm run notes.wasm --tool save --input-file note.json --grant storage=notes/ --grant log',

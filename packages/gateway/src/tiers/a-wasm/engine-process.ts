@@ -8,6 +8,7 @@ import {
   LOG_LINE_BYTES,
   type LogHead,
   MOST_ASK_BYTES,
+  mostFormBytes,
   type PrepareHead,
   type Refused,
 } from './engine-words.ts';
@@ -67,9 +68,6 @@ const FRAME_BYTES = MOST_HEAD_BYTES + 64;
 const ASKED: ReadonlyMap<unknown, number> = new Map(
   ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name, fuel }) => [name, fuel]),
 );
-/** What a module may come to in its form, beside its own length: names of imports and exports, and what the meter adds. */
-const MOST_GROWTH = 5;
-const MOST_ADDED_BYTES = 1024 * 1024;
 const NO_TURNS: AskTurns = { onAsk: () => undefined, onAnswer: () => undefined };
 
 type Running = {
@@ -144,7 +142,9 @@ export class EngineProcess {
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     return new Promise((settle) => {
       this.#onPrepared = settle;
-      this.#reader.mostBytes = FRAME_BYTES + MOST_GROWTH * module.length + MOST_ADDED_BYTES;
+      // What it compiles it keeps, as it keeps what it is handed.
+      this.moduleBytes += module.length;
+      this.#reader.mostBytes = FRAME_BYTES + mostFormBytes(module.length);
       this.#ends.send.write(frameOf('prepare', head, module));
     });
   }

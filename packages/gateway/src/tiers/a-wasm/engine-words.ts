@@ -41,6 +41,17 @@ export type CallHead = {
 
 /** The longest texts of one question: more than any capability takes, so that nothing longer is copied or looked at. */
 export const MOST_ASK_BYTES = 8 * 1024 * 1024;
+/** What a module comes to in its form, at most: the meter makes twenty of a byte where it has to look before each of them. */
+const MOST_GROWTH = 20;
+const MOST_FORM_BYTES = 160 * 1024 * 1024;
+/** Names of imports and exports, and what the meter adds to every module. */
+const MOST_ADDED_BYTES = 1024 * 1024;
+
+/** The longest form of a module that is so long; the engine refuses a longer one, and the gateway does not wait for it. */
+export function mostFormBytes(moduleBytes: number): number {
+  return Math.min(MOST_GROWTH * moduleBytes, MOST_FORM_BYTES) + MOST_ADDED_BYTES;
+}
+
 /** What a line of the log counts beside its text: about what the gateway puts around it. */
 export const LOG_LINE_BYTES = 10;
 

@@ -16,6 +16,7 @@ export type FormHead = {
 /** What is kept at hand beside the files. */
 const MOST_BYTES_AT_HAND = 128 * 1024 * 1024;
 const SEAL_BYTES = 32;
+const SUM_CHARS = 64;
 const LINE_END = 0x0a;
 
 /** Forms by what their module is known by, at hand and on disk. What does not read as it was written is as good as absent. */
@@ -67,15 +68,23 @@ export class Forms {
   }
 }
 
+/** A line with a head that has its own sum before it, then the form, whose seal the head has. */
 function writeForm({ digest, seal, isComponent, bytes }: Form): Buffer {
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ digest, seal, isComponent })}\n`), bytes]);
+  const head = JSON.stringify({ digest, seal, isComponent });
+  return Buffer.concat([Buffer.from(`${sumOf(head)}${head}\n`), bytes]);
+}
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Boundary: every byte is as it was written; a file that was cut or changed is made anew. */
 export function parseForm(file: Buffer): Form | null {
   const end = file.indexOf(LINE_END);
   if (end < 0) return null;
-  const head = parseHead(file.toString('utf8', 0, end));
+  const line = file.toString('utf8', 0, end);
+  const text = line.slice(SUM_CHARS);
+  const head = line.slice(0, SUM_CHARS) === sumOf(text) ? parseHead(text) : null;
   const bytes = file.subarray(end + 1);
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }

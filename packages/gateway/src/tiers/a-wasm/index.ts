@@ -153,9 +153,10 @@ class WasmRun {
   async #form(bytes: Uint8Array, signal: AbortSignal): Promise<Form | RunEnding> {
     const { program, limits } = this.#job;
     const wanted = { sha256: program.sha256, memoryBytes: limits.memoryBytes, bytes };
-    const end = await this.#options.ready.take(wanted, signal);
-    if (end.kind === 'prepared') return end.form;
-    if (this.#stopped !== null) return this.#stoppedEnding();
+    // Also a disk that does not answer holds no call beyond its time.
+    const end = await orAborted(this.#options.ready.take(wanted, signal), signal, () => undefined);
+    if (end?.kind === 'prepared') return end.form;
+    if (end === null || this.#stopped !== null) return this.#stoppedEnding();
     if (end.kind === 'refused') return refusedEnding(end.refused);
     const why = `Cannot make module ready: the engine process is gone (${end.why})`;
     return failed('tier/invalid-module', why);

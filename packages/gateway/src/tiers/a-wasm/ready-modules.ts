@@ -66,7 +66,8 @@ export class ReadyModules {
     try {
       const end = await engine.prepare(bytes, { memoryBytes });
       if (end.kind === 'prepared') await this.#forms.keep(key, end.form);
-      if (end.kind === 'refused') this.#refuse(key, end);
+      // An engine without memory says nothing of the module: the next one is asked again.
+      if (end.kind === 'refused' && end.refused.code !== 'memory') this.#refuse(key, end);
       return end;
     } finally {
       signal.removeEventListener('abort', onAbort);

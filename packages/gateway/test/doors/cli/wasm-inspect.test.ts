@@ -230,7 +230,7 @@ const cut = wat(PLAIN).subarray(0, 20);
 describe('palisade wasm inspect refuses', () => {
   test.each([
     ['text', 'wasm/malformed', Buffer.from('(module)'), 'text format', 0],
-    ['a component', 'wasm/malformed', Buffer.from('\0asm\x0d\0\x01\0'), 'component', 4],
+    ['a component that is cut', 'wasm/malformed', Buffer.from('\0asm\x0d\0\x01\0\x01'), 'end inside', 9],
     ['garbage', 'wasm/malformed', Buffer.from('hello, world'), 'does not begin with', 0],
     ['nothing', 'wasm/malformed', Buffer.alloc(0), 'does not begin with', 0],
     ['half a module', 'wasm/malformed', cut, 'expected', expect.any(Number)],
@@ -246,6 +246,16 @@ describe('palisade wasm inspect refuses', () => {
     expect(status).toBe(2);
     const { err } = await runInside(['wasm', 'inspect', path]);
     expect(err).toMatch(new RegExp(`^refused  ${code}\nCannot .*\\(at byte \\d+\\)\n→ `));
+  });
+
+  test('a component of another world, with what to build it for', async () => {
+    const path = join(scratch, 'empty.component.wasm');
+    writeFileSync(path, Buffer.from('\0asm\x0d\0\x01\0'));
+    const { err, status } = await runInside(['wasm', 'inspect', path]);
+    expect(err).toMatch(
+      /^refused {2}wasm\/link\nCannot link component: it has no export "run".*\n→ .*components\.md/,
+    );
+    expect(status).toBe(2);
   });
 
   test.each([

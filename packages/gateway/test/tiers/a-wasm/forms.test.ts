@@ -51,16 +51,11 @@ describe('the form of a module', () => {
     const [name = ''] = readdirSync(dir);
     const whole = readFileSync(join(dir, name));
     expect(parseForm(whole)).toEqual(sampleForm());
-    const headEnd = whole.indexOf('\n');
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const damaged = Buffer.from(whole);
         damaged[at] = (damaged[at] ?? 0) ^ change;
-        const read = parseForm(damaged);
-        // The head says whose form it is; an engine holds that against what it revives.
-        if (at > headEnd) expect(read).toBeNull();
-        else if (read !== null)
-          expect({ ...read, digest: '', isComponent: false }).toEqual({ ...sampleForm(), digest: '' });
+        expect(parseForm(damaged)).toBeNull();
         expect(parseForm(whole.subarray(0, at))).toBeNull();
       }),
     );

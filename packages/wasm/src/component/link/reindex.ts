@@ -123,6 +123,8 @@ function copyMemory(walker: Walker, { placed, body }: Copying, copied: number): 
   if (memory === second) return copied;
   const start = behindOpcode(walker);
   const alignment = walker.readIndex(start);
+  // Boundary: what is written is what was read; no instruction has so large an alignment.
+  if (alignment >= 2 * HAS_MEMORY) throw lost('alignment', walker.at);
   body.copy(walker.bytes, copied, start);
   body.index((alignment & ~HAS_MEMORY) | (memory === 0 ? 0 : HAS_MEMORY));
   if (memory !== 0) body.index(memory);

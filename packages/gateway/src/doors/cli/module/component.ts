@@ -1,5 +1,5 @@
 /** Components on the command line: one core module each, and a tool by whatever name it answers to. */
-import { isComponent } from '@palisade/wasm';
+import { isComponent, type LinkedComponent, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/world/world.ts';
@@ -8,9 +8,20 @@ import { shorten } from './checks.table.ts';
 import { capabilitiesOf } from './granted.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 
+const READ_WORLD = 'Build it for the world of docs/components.md.';
+
 /** A component as the one module that it is linked into; null for what is none. */
 export function linkedModule(bytes: Uint8Array): Uint8Array | null {
-  return isComponent(bytes) ? linkToWorld(bytes).bytes : null;
+  return isComponent(bytes) ? linked(bytes).bytes : null;
+}
+
+function linked(bytes: Uint8Array): LinkedComponent {
+  try {
+    return linkToWorld(bytes);
+  } catch (error) {
+    if (!(error instanceof WasmError) || error.code !== 'link') throw error;
+    throw new CodedError('wasm/link', error.message, { remedy: READ_WORLD, cause: error });
+  }
 }
 
 /** The name that a component is asked for. Which ones it knows only it can tell. */
@@ -22,7 +33,7 @@ export function requireToolName(name: string | undefined): string {
 /** Refuses a component that is not of the world, or imports what it was not granted. */
 export function requireWorld(bytes: Uint8Array, grants: WasmGrants): void {
   const granted = new Set(capabilitiesOf(grants));
-  for (const { module, name } of linkToWorld(bytes).imports) {
+  for (const { module, name } of linked(bytes).imports) {
     const row = worldRow({ module, name });
     const need = row === undefined ? null : needOf(row);
     if (need === null || granted.has(need)) continue;

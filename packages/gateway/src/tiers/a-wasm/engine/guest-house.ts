@@ -14,7 +14,15 @@ import {
 } from '@palisade/wasm';
 import type { EngineFacts } from '../../../core/recording.ts';
 import { ABI_ALLOC, ABI_FUNCTIONS, type AbiName } from '../abi.table.ts';
-import type { CallHead, DoneHead, ModuleHead, PreparedHead, PrepareHead, Refused } from '../engine-words.ts';
+import {
+  type CallHead,
+  type DoneHead,
+  type ModuleHead,
+  mostFormBytes,
+  type PreparedHead,
+  type PrepareHead,
+  type Refused,
+} from '../engine-words.ts';
 import { linkToWorld, requireGranted } from '../world/world.ts';
 import { type CallContext, newCallContext } from './call-context.ts';
 import type { Channel } from './channel.ts';
@@ -71,7 +79,9 @@ export class GuestHouse {
       const hosts = this.#hosts(isLinked, ALL_FUNCTIONS);
       const compiled = await this.#engine.compile(bytes, { hosts, limits: { memoryBytes } });
       const { digest, seal } = compiled;
-      return { head: { digest, seal, isComponent: isLinked }, bytes: compiled.serialise() };
+      const form = compiled.serialise();
+      requireShort(form.length, mostFormBytes(module.length));
+      return { head: { digest, seal, isComponent: isLinked }, bytes: form };
     } catch (error) {
       return { head: { refused: toldOf(error) }, bytes: NO_BYTES };
     }
@@ -144,6 +154,13 @@ export class GuestHouse {
     pool.close();
     return true;
   }
+}
+
+/** Boundary: a small file that becomes a large form, as one module that is linked in again and again, is refused for that. */
+function requireShort(bytes: number, most: number): void {
+  if (bytes <= most) return;
+  const message = `Cannot make module ready: it has ${bytes} bytes then, expected at most ${most}`;
+  throw new WasmError('limit', message, { detail: 'formBytes' });
 }
 
 /** A call of a module by the ABI. */

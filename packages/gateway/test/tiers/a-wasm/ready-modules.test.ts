@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { digestBytes } from '../../../src/core/digest.ts';
+import { mostFormBytes } from '../../../src/tiers/a-wasm/engine-words.ts';
+import { Forms } from '../../../src/tiers/a-wasm/forms.ts';
+import { ReadyModules } from '../../../src/tiers/a-wasm/ready-modules.ts';
+import { samplePool } from './sample-pool.ts';
+
+const BYTES = Buffer.from('a module');
+const WANTED = { sha256: digestBytes(BYTES), memoryBytes: 65_536, bytes: BYTES };
+const STAYS = new AbortController().signal;
+
+function sample() {
+  const { pool, fakes } = samplePool();
+  const ready = new ReadyModules(pool, new Forms(null, 'terms'));
+  /** The newest engine, once it was told to prepare so many modules. */
+  const asked = async (times: number) => {
+    const preparing = () => fakes.at(-1)?.heard.filter(({ kind }) => kind === 'prepare').length;
+    await expect.poll(preparing).toBe(times);
+    const [fake] = fakes.slice(-1);
+    if (fake === undefined) throw new Error('no engine was started');
+    return fake;
+  };
+  return { pool, fakes, ready, asked };
+}
+
+function formOf(code: Uint8Array) {
+  const seal = createHash('sha256').update(code).digest();
+  const head = { digest: '11'.repeat(32), seal: seal.toString('hex'), isComponent: false };
+  return { head, bytes: Buffer.concat([code, seal]) };
+}
+
+describe('a module that is made ready', () => {
+  it('is made once for all who wait, also where the one who began it goes away', async () => {
+    const { ready, asked, fakes } = sample();
+    const leaves = new AbortController();
+    const first = ready.take(WANTED, leaves.signal);
+    await asked(1);
+    const others = [ready.take(WANTED, STAYS), ready.take(WANTED, STAYS)];
+    leaves.abort();
+    expect(await first).toMatchObject({ kind: 'gone' });
+    await expect.poll(() => fakes.length).toBe(2);
+    const { head, bytes } = formOf(Buffer.from('metered'));
+    (await asked(1)).say('prepared', head, bytes);
+    for (const other of others) expect(await other).toMatchObject({ kind: 'prepared' });
+    expect(fakes.flatMap(({ heard }) => heard.map(({ kind }) => kind))).toEqual(['prepare', 'prepare']);
+  });
+
+  it('costs one look where it is refused', async () => {
+    const { ready, asked } = sample();
+    const first = ready.take(WANTED, STAYS);
+    (await asked(1)).say('prepared', { refused: { code: 'malformed', message: 'no module' } });
+    expect(await first).toMatchObject({ kind: 'refused' });
+    expect(await ready.take(WANTED, STAYS)).toMatchObject({ kind: 'refused' });
+    await asked(1);
+  });
+
+  it('is looked at again where the engine had no memory for it', async () => {
+    const { ready, asked } = sample();
+    const first = ready.take(WANTED, STAYS);
+    (await asked(1)).say('prepared', { refused: { code: 'memory', message: 'no memory left' } });
+    expect(await first).toMatchObject({ kind: 'refused' });
+    const second = ready.take(WANTED, STAYS);
+    const { head, bytes } = formOf(Buffer.from('metered'));
+    (await asked(2)).say('prepared', head, bytes);
+    expect(await second).toMatchObject({ kind: 'prepared' });
+  });
+
+  it('is taken up to its longest form, and no longer', async () => {
+    const most = mostFormBytes(BYTES.length);
+    const { ready, asked, fakes } = sample();
+    const first = ready.take(WANTED, STAYS);
+    const longest = formOf(Buffer.alloc(most - 32));
+    (await asked(1)).say('prepared', longest.head, longest.bytes);
+    expect(await first).toMatchObject({ kind: 'prepared' });
+    const other = ready.take({ ...WANTED, memoryBytes: 1 }, STAYS);
+    const tooLong = formOf(Buffer.alloc(2 * most));
+    (await asked(2)).say('prepared', tooLong.head, tooLong.bytes);
+    expect(await other).toMatchObject({ kind: 'gone' });
+    expect(fakes[0]?.isKilled()).toBe(true);
+  });
+});
