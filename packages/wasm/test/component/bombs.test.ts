@@ -139,6 +139,27 @@ describe('a small component', () => {
     expect(refuse(chain(60))?.code).toBe(isTaken ? 'limit' : 'feature');
   });
 
+  it('has each of many imports of one long type held to it', () => {
+    const long = 'i32 '.repeat(100);
+    const names = Array.from({ length: 5000 }, (_none, index) => `"e${index}"`);
+    const from = wat(`(module (func $f (param ${long}))
+      ${names.map((each) => `(export ${each} (func $f))`).join('')})`);
+    const into = (params: string) =>
+      wat(`(module (type $t (func (param ${params})))
+        ${names.map((each) => `(import "m" ${each} (func (type $t)))`).join('')})`);
+    const linked = (module: Uint8Array, times: number) =>
+      componentOf([
+        sections.module(from),
+        sections.module(module),
+        sections.coreInstances(
+          coreInstance.of(0),
+          ...Array.from({ length: times }, () => coreInstance.of(1, [['m', 0]])),
+        ),
+      ]);
+    expect(refuse(linked(into(long), 38))).toBeUndefined();
+    expect(refuse(linked(into(`${'i32 '.repeat(99)} i64`), 1))).toMatchObject({ code: 'link' });
+  });
+
   it('has no more entries than can be kept', () => {
     const entries = 120_000;
     const plain = tile(entries, [WORDS.u8]);

@@ -7,6 +7,7 @@ import {
   REFUSED_TYPES,
 } from '../../src/component/read/refused.table.ts';
 import type { WitFunction, World } from '../../src/component/types.ts';
+import { isSupported } from '../../src/features.table.ts';
 import { assemble, section, vector } from '../fixture/builder.ts';
 import { refusalOf } from '../fixture/refusal.ts';
 import { wat } from '../fixture/wat.ts';
@@ -35,6 +36,31 @@ const WRITE = 'palisade:skill/log@1.0.0#write';
 function refuse(bytes: Uint8Array, world: World = EMPTY) {
   return refusalOf(() => linkComponent(bytes, world));
 }
+
+describe('linkComponent() writes what it read', () => {
+  /** A module with a memory, and a load from it whose alignment is these bytes. */
+  const loading = (...alignment: number[]) =>
+    assemble({
+      types: [{ params: [], results: [] }],
+      functions: [{ type: 0, code: [0x41, 0, 0x28, ...alignment, 0, 0x1a, 0x0b] }],
+      memories: [{ min: 1 }],
+    });
+  const behindAnother = (module: Uint8Array) =>
+    componentOf([
+      sections.module(loading(2)),
+      sections.module(module),
+      sections.coreInstances(coreInstance.of(0), coreInstance.of(1)),
+    ]);
+
+  it.each([[[0x80, 0x01]], [[0x80, 0x80, 0x80, 0x80, 0x08]], [[0xff, 0xff, 0xff, 0xff, 0x0f]]])(
+    'or refuses it, as an alignment that no instruction has: %j',
+    (alignment) => {
+      const code = isSupported('multi-memory') ? 'malformed' : 'feature';
+      expect(refuse(behindAnother(loading(...alignment)))?.code).toBe(code);
+      expect(refuse(behindAnother(loading(2)))).toBeUndefined();
+    },
+  );
+});
 
 describe('linkComponent() holds a component to its world', () => {
   it('refuses an interface that the world does not know, by its name', () => {

@@ -5,8 +5,9 @@ import { isSupported } from '../../src/features.table.ts';
 import { createEngine } from '../../src/instance/engine.ts';
 import { renewalOf } from '../../src/instance/renewal.ts';
 import { meter } from '../../src/meter/meter.ts';
-import { HEADER, join, section, tile } from '../fixture/builder.ts';
+import { HEADER, join, tile } from '../fixture/builder.ts';
 import { programOf } from '../fixture/generate.ts';
+import { unsigned } from '../fixture/leb.ts';
 import { plans } from '../fixture/plans.ts';
 import { refusalOf } from '../fixture/refusal.ts';
 import { observeRenewed } from '../fixture/run.ts';
@@ -136,7 +137,7 @@ describe('a module whose globals begin with much', () => {
 
   it('is taken also where a function that sets them would be longer than V8 takes one', () => {
     const sum = join([[0x41, 1], tile(3_000_000, [0x41, 1, 0x6a]), [0x0b]]);
-    const module = join([HEADER, section(6, join([[1, 0x7f, 1], sum]))]);
+    const module = join([HEADER, [6], unsigned(3 + sum.length), [1, 0x7f, 1], sum]);
     const isTaken = isSupported('extended-constants');
     expect(refusalOf(() => meter(module))?.code).toBe(isTaken ? undefined : 'feature');
   });

@@ -151,8 +151,9 @@ class WasmRun {
 
   /** What engines take in the place of the bytes, or how the call ends without it. */
   async #form(bytes: Uint8Array, signal: AbortSignal): Promise<Form | RunEnding> {
-    const { program, limits } = this.#job;
-    const wanted = { sha256: program.sha256, memoryBytes: limits.memoryBytes, bytes };
+    const { program, limits, checked } = this.#job;
+    const { tenant } = checked.call;
+    const wanted = { tenant, sha256: program.sha256, memoryBytes: limits.memoryBytes, bytes };
     // Also a disk that does not answer holds no call beyond its time.
     const end = await orAborted(this.#options.ready.take(wanted, signal), signal, () => undefined);
     if (end?.kind === 'prepared') return end.form;

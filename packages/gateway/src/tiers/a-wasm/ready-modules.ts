@@ -6,19 +6,21 @@ import type { Forms } from './forms.ts';
 import { orAborted } from './or-aborted.ts';
 
 /** No tenant is called so; an engine is nobody's again when it is given back without having run a call. */
-const OWNER = '#prepare';
+const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
 /** Refusals that are remembered, so that a module that is none costs one look. */
 const MOST_REFUSALS = 256;
 
 /** A module whose bytes are those of its digest, for calls that may use so much memory. */
 export type Wanted = {
+  /** Who wants it: tenants take turns, so that the many slow modules of one are not in the way of the others'. */
+  readonly tenant: string;
   readonly sha256: Digest;
   readonly memoryBytes: number;
   readonly bytes: Uint8Array;
 };
 
 /** What engines know a module by. */
-export function moduleKey({ sha256, memoryBytes }: Omit<Wanted, 'bytes'>): string {
+export function moduleKey({ sha256, memoryBytes }: Pick<Wanted, 'sha256' | 'memoryBytes'>): string {
   return `${sha256} ${memoryBytes}`;
 }
 
@@ -58,8 +60,9 @@ export class ReadyModules {
     return preparing;
   }
 
-  async #prepareIn(key: string, { bytes, memoryBytes }: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
-    const engine = await this.#pool.take(OWNER, signal);
+  async #prepareIn(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
+    const { bytes, memoryBytes, tenant } = wanted;
+    const engine = await this.#pool.take(ownerFor(tenant), signal);
     const onAbort = () => engine.end('the call was ended');
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();

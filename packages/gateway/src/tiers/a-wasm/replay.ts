@@ -44,7 +44,8 @@ export async function replay(
   if (digestBytes(module) !== recording.module)
     throw new TypeError('Cannot replay: the module is another than the one that was recorded');
   const { exportName, input, exchanges, version: _, engine: __, ...rest } = recording;
-  const wanted = { sha256: recording.module, memoryBytes: recording.limits.memoryBytes ?? 0, bytes: module };
+  const memoryBytes = recording.limits.memoryBytes ?? 0;
+  const wanted = { tenant: OWNER, sha256: recording.module, memoryBytes, bytes: module };
   const key = moduleKey(wanted);
   const head = { ...rest, key, owner: OWNER, tool: exportName } as unknown as CallHead;
   let next = 0;

@@ -4,14 +4,15 @@ import { digestBytes } from '../../../src/core/digest.ts';
 import { mostFormBytes } from '../../../src/tiers/a-wasm/engine-words.ts';
 import { Forms } from '../../../src/tiers/a-wasm/forms.ts';
 import { ReadyModules } from '../../../src/tiers/a-wasm/ready-modules.ts';
+import { formOf as makeForm } from './sample-engine.ts';
 import { samplePool } from './sample-pool.ts';
 
 const BYTES = Buffer.from('a module');
-const WANTED = { sha256: digestBytes(BYTES), memoryBytes: 65_536, bytes: BYTES };
+const WANTED = { tenant: 'ada', sha256: digestBytes(BYTES), memoryBytes: 65_536, bytes: BYTES };
 const STAYS = new AbortController().signal;
 
 function sample() {
-  const { pool, fakes } = samplePool();
+  const { pool, fakes } = samplePool({ most: 1 });
   const ready = new ReadyModules(pool, new Forms(null, 'terms'));
   /** The newest engine, once it was told to prepare so many modules. */
   const asked = async (times: number) => {
@@ -64,6 +65,33 @@ describe('a module that is made ready', () => {
     const { head, bytes } = formOf(Buffer.from('metered'));
     (await asked(2)).say('prepared', head, bytes);
     expect(await second).toMatchObject({ kind: 'prepared' });
+  });
+
+  it('does not wait for all modules of another tenant', async () => {
+    const { ready, asked, fakes } = sample();
+    const ofAda = [1, 2, 3].map((memoryBytes) => ready.take({ ...WANTED, memoryBytes }, STAYS));
+    await asked(1);
+    const ofGrace = ready.take({ ...WANTED, tenant: 'grace', memoryBytes: 4 }, STAYS);
+    for (let times = 1; times <= 4; times += 1)
+      (await asked(times)).say('prepared', { refused: { code: 'malformed', message: 'no module' } });
+    await Promise.all([...ofAda, ofGrace]);
+    const order = fakes[0]?.heard.map(({ head }) => (head as { readonly memoryBytes: number }).memoryBytes);
+    expect(order?.indexOf(4)).toBeLessThanOrEqual(2);
+  });
+
+  it('may be a module that is little but calls of the host, before each of which the meter looks', async () => {
+    const calls = Buffer.alloc(200_000).fill(Buffer.from([0x10, 0]));
+    const module = Buffer.concat([
+      ...[
+        Buffer.from('0061736d01000000', 'hex'),
+        Buffer.from('01040160000002070101610162000003020100', 'hex'),
+      ],
+      // One function of 200,002 bytes: no locals, the calls, its end.
+      ...[Buffer.from([10, 0xc6, 0x9a, 0x0c, 1, 0xc2, 0x9a, 0x0c, 0]), calls, Buffer.from([0x0b])],
+    ]);
+    const form = await makeForm(module);
+    expect(form.bytes.length).toBeGreaterThan(12 * module.length);
+    expect(form.bytes.length).toBeLessThan(mostFormBytes(module.length));
   });
 
   it('is taken up to its longest form, and no longer', async () => {
