@@ -73,6 +73,7 @@ export class GuestHouse {
   /** Makes the form of a module that nobody has looked at yet. Its prices are those of all functions there are. */
   async prepare({ memoryBytes }: PrepareHead, module: Uint8Array): Promise<Prepared> {
     try {
+      this.#requireRoom(memoryBytes);
       const isLinked = isComponent(module);
       const bytes = isLinked ? linkToWorld(module).bytes : module;
       setFlagsFromString(WHOLE_VALIDATION);
@@ -144,6 +145,14 @@ export class GuestHouse {
 
   #hosts(isLinked: boolean, functions: readonly AbiName[]): HostTable {
     return isLinked ? worldHosts(functions, this.#channel) : hostTableOf(functions, this.#channel);
+  }
+
+  /** A call of another gateway, which is run again here, may have had more. */
+  #requireRoom(memoryBytes: number): void {
+    const most = this.#engine.limits.memoryBytes;
+    if (memoryBytes <= most) return;
+    const message = `Cannot run module: its call may use ${memoryBytes} bytes of memory, expected at most ${most} here`;
+    throw new WasmError('limit', message, { detail: 'memoryBytes' });
   }
 
   #closeOldest(): boolean {
