@@ -8,7 +8,9 @@ import { addSeal, writeDiskForm } from './disk-form.ts';
 import { writeFileTerms } from './file-terms.ts';
 import type { Price } from './host.ts';
 import type { KeyParts } from './key.ts';
-import { CONTROL_MODULE, type ModuleExport, type ModuleImport, type Recipe, recipeOf } from './recipe.ts';
+import { CONTROL_MODULE } from './names.ts';
+import { outlineOf } from './outline.ts';
+import { type ModuleExport, type ModuleImport, type Recipe, recipeOf } from './recipe.ts';
 
 /** A module that was metered and compiled. Only the engine that made it makes instances of it. */
 export type CompiledModule = {
@@ -54,13 +56,15 @@ export async function compile(
   });
   requireForeignNames(metered.module);
   const hostCharged = nameImports(metered.module, metered.chargedByHost);
-  const file = writeDiskForm({ key, terms: writeFileTerms({ ...parts, hostCharged }), code: metered.bytes });
+  const outline = outlineOf(metered.bytes, {
+    ...{ memories: metered.memories, hostFuel, hostCharged: new Set(hostCharged) },
+  });
+  const terms = writeFileTerms({ ...parts, hostCharged, outline });
+  const file = writeDiskForm({ key, terms, code: metered.bytes });
   const seal = await digest(file);
   const module = await compileCode(metered.bytes);
   const recipe = recipeOf({
-    module,
-    sections: metered.module,
-    memories: metered.memories,
+    ...{ module, outline, code: metered.bytes },
     hostFuel,
     hostCharged: new Set(hostCharged),
     limits,

@@ -2,13 +2,18 @@ import { type Limits, narrowLimits } from '../limits.ts';
 import { refusal } from './disk-form.ts';
 import type { Price } from './host.ts';
 import type { KeyParts } from './key.ts';
+import type { Outline } from './outline.ts';
+import { readOutline } from './read-outline.ts';
 
 /** What a disk form says about the module in it, beside the code. */
-export type FileTerms = KeyParts & { readonly hostCharged: readonly string[] };
+export type FileTerms = KeyParts & {
+  readonly hostCharged: readonly string[];
+  readonly outline: Outline;
+};
 
 export function writeFileTerms(terms: FileTerms): string {
-  const { moduleDigest, limits, form, isDeterministic, prices, hostCharged } = terms;
-  return JSON.stringify({ moduleDigest, limits, form, isDeterministic, prices, hostCharged });
+  const { moduleDigest, limits, form, isDeterministic, prices, hostCharged, outline } = terms;
+  return JSON.stringify({ moduleDigest, limits, form, isDeterministic, prices, hostCharged, outline });
 }
 
 /** Reads terms that fit an engine with such limits, or refuses them as 'malformed'. */
@@ -21,7 +26,9 @@ export function readFileTerms(text: string, most: Limits): FileTerms {
   const limits = readLimits(raw.limits, most);
   const prices = readList(raw.prices, 'prices', isPrice);
   const hostCharged = readList(raw.hostCharged, 'hostCharged', isText);
-  return { moduleDigest, limits, form, isDeterministic, prices, hostCharged };
+  const outline = readOutline(raw.outline);
+  if (outline === null) throw unfit('outline', raw.outline);
+  return { moduleDigest, limits, form, isDeterministic, prices, hostCharged, outline };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

@@ -1,5 +1,4 @@
 import type { WasmModule } from '../read/module.ts';
-import type { Recipe } from './recipe.ts';
 import type { Shapes } from './shape.ts';
 
 // Measured on modules with little but 40,000 of each, rounded up.
@@ -15,7 +14,7 @@ const LETTER_BYTES = 2;
 export function footprintOf(
   { imports, exports, functions }: WasmModule,
   shapes: Shapes,
-  { hostFuel }: Pick<Recipe, 'hostFuel'>,
+  { hostFuel }: { readonly hostFuel: Readonly<Record<string, number>> },
 ): number {
   let bytes = functions.length * FUNCTION_BYTES;
   for (const { module, name } of imports)

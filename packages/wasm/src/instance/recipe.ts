@@ -1,20 +1,17 @@
 import type { Limits } from '../limits.ts';
-import type { ExternKind, WasmModule } from '../read/module.ts';
-import { footprintOf } from './footprint.ts';
+import type { Kind, OtherKind, Outline } from './outline.ts';
 import { type Renewal, renewalOf } from './renewal.ts';
-import { type Shape, type Shapes, shapeOf } from './shape.ts';
+import { foreignIn, type Shape } from './shape.ts';
 import type { Signature } from './value.ts';
-
-type Other = Exclude<ExternKind, 'function'>;
 
 /** What a module imports or exports: functions with their type, of everything else only the kind. */
 export type ModuleImport = { readonly module: string; readonly name: string } & (
   | ({ readonly kind: 'function' } & Signature)
-  | { readonly kind: Other }
+  | { readonly kind: OtherKind }
 );
 export type ModuleExport = { readonly name: string } & (
   | ({ readonly kind: 'function' } & Signature)
-  | { readonly kind: Other }
+  | { readonly kind: OtherKind }
 );
 
 /** A memory of a module, by the import that the metered module has for it. */
@@ -53,96 +50,67 @@ export type Recipe = {
   readonly bytes: number;
 };
 
-/** What the meter's exports and imports are called; nothing of a guest's own is. */
-export const CONTROL_PREFIX = 'palisade:';
-export const CONTROL_MODULE = 'palisade';
-const START = `${CONTROL_PREFIX}start`;
-
-type Forced = { readonly minPages: number; readonly maxPages: number };
-
 export type RecipeInput = {
-  /** The metered module, compiled. */
+  /** The metered module, compiled, and its bytes. */
   readonly module: WebAssembly.Module;
-  /** The sections of the guest's module, or of its metered form. */
-  readonly sections: WasmModule;
-  readonly memories: readonly Forced[];
+  readonly code: Uint8Array;
+  readonly outline: Outline;
 } & Pick<Recipe, 'hostFuel' | 'hostCharged' | 'limits' | 'isDeterministic'>;
 
-export function recipeOf({ module, sections, memories, ...terms }: RecipeInput): Recipe {
-  const owed = owedByImport(sections, terms);
-  const shapes: Shapes = new Map();
-  const start = sections.exports.find(({ name }) => name === START)?.index ?? sections.start ?? -1;
-  const guestMemory = sections.exports.find(({ name, kind }) => kind === 'memory' && name === 'memory');
+export function recipeOf({ module, code, outline, ...terms }: RecipeInput): Recipe {
+  const types = outline.types.map(freezeSignature);
+  const imports = outline.imports.map(([from, name, kind]) =>
+    Object.freeze({ module: from, name, ...namedKind(types, kind) }),
+  );
+  const exports = outline.exports.map(([name, kind]) => Object.freeze({ name, ...namedKind(types, kind) }));
   return {
     module,
-    imports: Object.freeze(listImports(sections, shapes)),
-    exports: Object.freeze(listExports(sections, shapes)),
-    functions: listFunctions(sections, shapes, owed),
-    startOwed: owed.get(start) ?? 0,
-    memories: slotsOf(module, memories),
-    guestMemory: guestMemory?.index ?? 0,
-    renewal: renewalOf(module, sections, memories),
+    imports: Object.freeze(imports),
+    exports: Object.freeze(exports),
+    functions: functionsOf(types, outline),
+    startOwed: outline.startOwed,
+    memories: slotsOf(module, outline.memories),
+    guestMemory: outline.guestMemory,
+    renewal: renewalOf(outline, code),
     ...terms,
-    bytes: footprintOf(sections, shapes, terms),
+    bytes: outline.bytes,
   };
 }
 
-function listFunctions(
-  sections: WasmModule,
-  shapes: Shapes,
-  owedBy: ReadonlyMap<number, number>,
-): Map<string, GuestFunction> {
+function freezeSignature({ params, results }: Signature): Signature {
+  return Object.freeze({ params: Object.freeze([...params]), results: Object.freeze([...results]) });
+}
+
+function namedKind(
+  types: readonly Signature[],
+  kind: Kind,
+): ({ readonly kind: 'function' } & Signature) | { readonly kind: OtherKind } {
+  if (typeof kind !== 'number') return { kind };
+  const { params, results } = typeAt(types, kind);
+  return { kind: 'function', params, results };
+}
+
+function functionsOf(types: readonly Signature[], { exports }: Outline): Map<string, GuestFunction> {
   const functions = new Map<string, GuestFunction>();
-  for (const { name, kind, index } of sections.exports) {
-    if (kind !== 'function' || name.startsWith(CONTROL_PREFIX)) continue;
-    const { params, results, foreign } = shapeOf(sections, shapes, index);
-    functions.set(name, { params, results, foreign, owed: owedBy.get(index) ?? 0 });
+  for (const [name, kind, owed] of exports) {
+    if (typeof kind !== 'number') continue;
+    const { params, results } = typeAt(types, kind);
+    functions.set(name, { params, results, foreign: foreignIn({ params, results }), owed });
   }
   return functions;
 }
 
-/** The fuel of each imported function that neither the crossing nor a caller inside the guest would take. */
-function owedByImport(
-  { imports }: WasmModule,
-  { hostFuel, hostCharged }: Pick<Recipe, 'hostFuel' | 'hostCharged'>,
-): ReadonlyMap<number, number> {
-  const owed = new Map<number, number>();
-  for (const { module, name, kind, index } of imports) {
-    const key = `${module}.${name}`;
-    if (kind === 'function' && !hostCharged.has(key)) owed.set(index, hostFuel[key] ?? 0);
-  }
-  return owed;
-}
-
-function listImports(sections: WasmModule, shapes: Shapes): ModuleImport[] {
-  return sections.imports
-    .filter(({ module, name, kind }) => !isOwnMemory(module, name, kind))
-    .map(({ module, name, kind, index }) => {
-      if (kind !== 'function') return Object.freeze({ module, name, kind });
-      const { params, results } = shapeOf(sections, shapes, index);
-      return Object.freeze({ module, name, kind, params, results });
-    });
-}
-
-function listExports(sections: WasmModule, shapes: Shapes): ModuleExport[] {
-  return sections.exports
-    .filter(({ name }) => !name.startsWith(CONTROL_PREFIX))
-    .map(({ name, kind, index }) => {
-      if (kind !== 'function') return Object.freeze({ name, kind });
-      const { params, results } = shapeOf(sections, shapes, index);
-      return Object.freeze({ name, kind, params, results });
-    });
-}
-
-function isOwnMemory(module: string, name: string, kind: ExternKind): boolean {
-  return kind === 'memory' && module === CONTROL_MODULE && name.startsWith('memory:');
+function typeAt(types: readonly Signature[], place: number): Signature {
+  const type = types[place];
+  if (type === undefined) throw new TypeError(`Cannot name function type: there is none at ${place}`);
+  return type;
 }
 
 /** Every memory of a metered module is an import, and imports are in the order of their indices. */
-function slotsOf(module: WebAssembly.Module, memories: readonly Forced[]): MemorySlot[] {
+function slotsOf(module: WebAssembly.Module, memories: Outline['memories']): MemorySlot[] {
   const names = WebAssembly.Module.imports(module).filter(({ kind }) => kind === 'memory');
   return names.map(({ module: from, name }, index) => {
-    const { minPages, maxPages } = memories[index] ?? { minPages: 0, maxPages: 0 };
+    const [minPages, maxPages] = memories[index] ?? [0, 0];
     return { module: from, name, minPages, maxPages };
   });
 }

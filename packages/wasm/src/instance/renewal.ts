@@ -1,6 +1,4 @@
-import { RENEW } from '../meter/controls.ts';
-import type { WasmModule } from '../read/module.ts';
-import { PAGE_BYTES } from './memory.ts';
+import type { Outline } from './outline.ts';
 
 /** What stands in a memory before a guest runs. */
 export type Image = { readonly memory: number; readonly place: number; readonly bytes: Uint8Array };
@@ -12,23 +10,7 @@ export type Image = { readonly memory: number; readonly place: number; readonly 
  */
 export type Renewal = readonly Image[] | null;
 
-/** Above it a new instance is as cheap. */
-const MOST_BYTES = 1024 * 1024;
-
-export function renewalOf(
-  module: WebAssembly.Module,
-  { data, bytes }: WasmModule,
-  memories: readonly { readonly minPages: number }[],
-): Renewal {
-  const isRenewable = WebAssembly.Module.exports(module).some(({ name }) => name === RENEW);
-  const total = memories.reduce((sum, { minPages }) => sum + minPages * PAGE_BYTES, 0);
-  if (!isRenewable || total > MOST_BYTES) return null;
-  const images: Image[] = [];
-  for (const { mode, memory, place, start, end } of data) {
-    if (mode === 'passive') continue;
-    // Boundary: what cannot be put back exactly is never put back at all.
-    if (place === undefined) return null;
-    images.push({ memory, place, bytes: bytes.subarray(start, end) });
-  }
-  return images;
+export function renewalOf({ images }: Outline, code: Uint8Array): Renewal {
+  if (images === null) return null;
+  return images.map(([memory, place, start, end]) => ({ memory, place, bytes: code.subarray(start, end) }));
 }

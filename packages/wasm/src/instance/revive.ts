@@ -1,13 +1,13 @@
-import { CEILINGS, type Limits } from '../limits.ts';
+import type { Limits } from '../limits.ts';
 import type { Form } from '../meter/plan.ts';
-import { readModule, type WasmModule } from '../read/module.ts';
 import { type Compilation, completeCompilation, fuelByName } from './compile.ts';
 import { writeHex } from './digest.ts';
 import { type Expected, openDiskForm, refusal, requireSeal } from './disk-form.ts';
 import { type FileTerms, readFileTerms } from './file-terms.ts';
 import { keyOf } from './key.ts';
 import { PAGE_BYTES } from './memory.ts';
-import { CONTROL_PREFIX, recipeOf } from './recipe.ts';
+import { CONTROL_PREFIX } from './names.ts';
+import { recipeOf } from './recipe.ts';
 
 /** What a file must agree with to be revived by an engine. */
 export type ReviveTerms = Expected & {
@@ -15,11 +15,6 @@ export type ReviveTerms = Expected & {
   readonly form: Form;
   readonly isDeterministic: boolean;
 };
-
-// What the meter wrote is larger than what it was given.
-const OWN_LIMITS = Object.fromEntries(
-  Object.entries(CEILINGS).map(([key, ceiling]) => [key, 2 * ceiling]),
-) as Limits;
 
 /** Compiles what a disk form holds. The bytes must not change meanwhile. Everything that does not fit is 'malformed'. */
 export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerms): Promise<Compilation> {
@@ -31,18 +26,17 @@ export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerm
   ]);
   const terms = readFileTerms(text, wanted.limits);
   await requireTerms(terms, wanted);
-  const sections = readCode(code);
   if (!(compiled instanceof WebAssembly.Module)) {
     throw refusal('V8 refuses its code', 'code that was compiled before', undefined, compiled.cause);
   }
+  requireControls(compiled);
   const mostPages = Math.floor(terms.limits.memoryBytes / PAGE_BYTES);
+  const { memories, ...outline } = terms.outline;
   const recipe = recipeOf({
     module: compiled,
-    sections,
-    memories: sections.memories.map(({ min, max = mostPages }) => ({
-      minPages: min,
-      maxPages: Math.min(max, mostPages),
-    })),
+    code,
+    // Boundary: whatever the file says, a memory stays within the limits.
+    outline: { ...outline, memories: memories.map(([min, max]) => [min, Math.min(max, mostPages)]) },
     hostFuel: fuelByName(terms.prices),
     hostCharged: new Set(terms.hostCharged),
     limits: terms.limits,
@@ -61,20 +55,10 @@ async function requireTerms(terms: FileTerms, wanted: ReviveTerms): Promise<void
   }
 }
 
-function readSections(code: Uint8Array): WasmModule {
-  try {
-    return readModule(code, OWN_LIMITS);
-  } catch (cause) {
-    throw refusal('its code cannot be read', 'code that was written here', undefined, cause);
-  }
-}
-
-function readCode(code: Uint8Array): WasmModule {
-  const sections = readSections(code);
-  const names = new Set(sections.exports.map(({ name, kind }) => (kind === 'function' ? name : '')));
+function requireControls(module: WebAssembly.Module): void {
+  const names = new Set(WebAssembly.Module.exports(module).map(({ name }) => name));
   for (const control of ['set', 'charge', 'left', 'why']) {
     if (!names.has(CONTROL_PREFIX + control))
       throw refusal(`its code has no ${CONTROL_PREFIX}${control}`, 'metered code');
   }
-  return sections;
 }

@@ -11,7 +11,8 @@ import {
 import type { HostTable } from './host.ts';
 import { type ImportObject, link, put } from './link.ts';
 import { detachViews, makeMemory, renewMemory } from './memory.ts';
-import { CONTROL_PREFIX, type MemorySlot, type Recipe } from './recipe.ts';
+import { CONTROL_PREFIX } from './names.ts';
+import type { MemorySlot, Recipe } from './recipe.ts';
 
 export type SeatTerms = {
   readonly recipe: Recipe;

@@ -18,10 +18,14 @@ export function shapeOf(sections: WasmModule, shapes: Shapes, index: number): Sh
   const type = sections.types[at];
   if (type === undefined) throw new TypeError(`Cannot name function type: function ${index} has none`);
   const { params, results } = nameSignature(type);
-  const foreign = params.find(isForeign) ?? results.find(isForeign);
-  const shape = Object.freeze({ params, results, foreign });
+  const shape = Object.freeze({ params, results, foreign: foreignIn({ params, results }) });
   shapes.set(at, shape);
   return shape;
+}
+
+/** A type whose values cannot cross to the host, if there is one. */
+export function foreignIn({ params, results }: Signature): ValueName | undefined {
+  return params.find(isForeign) ?? results.find(isForeign);
 }
 
 function isForeign(name: ValueName): boolean {

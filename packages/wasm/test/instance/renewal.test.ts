@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSupported } from '../../src/features.table.ts';
 import { createEngine } from '../../src/instance/engine.ts';
+import { outlineOf } from '../../src/instance/outline.ts';
 import { renewalOf } from '../../src/instance/renewal.ts';
 import { meter } from '../../src/meter/meter.ts';
 import { HEADER, join, tile } from '../fixture/builder.ts';
@@ -150,9 +151,8 @@ describe('any program that can be made new', () => {
     const judge = (plan: Parameters<typeof programOf>[0]) => {
       const program = programOf(plan);
       const { bytes, memories } = meter(program.bytes, { start: 'defer', renewal: true });
-      const module = new WebAssembly.Module(bytes);
-      const { module: sections } = meter(program.bytes);
-      const seen = observeRenewed(bytes, program, renewalOf(module, sections, memories));
+      const outline = outlineOf(bytes, { memories, hostFuel: {}, hostCharged: new Set() });
+      const seen = observeRenewed(bytes, program, renewalOf(outline, bytes));
       if (seen === undefined) return;
       renewed += 1;
       if (JSON.stringify(seen.used) !== JSON.stringify(seen.fresh)) changed += 1;

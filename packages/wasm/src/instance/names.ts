@@ -1,0 +1,3 @@
+/** What the meter's exports and imports are called; nothing of a guest's own is. */
+export const CONTROL_PREFIX = 'palisade:';
+export const CONTROL_MODULE = 'palisade';
