@@ -8,12 +8,20 @@ const conditions = ['source', 'node', 'import', 'module', 'default'];
 type Group = {
   readonly name: string;
   readonly include: string[];
+  readonly exclude?: string[];
   readonly maxWorkers: number;
   readonly order: number;
   readonly timeoutMs: number;
 };
 
-function project({ name, include, maxWorkers, order, timeoutMs }: Group): TestProjectInlineConfiguration {
+function project({
+  name,
+  include,
+  exclude = [],
+  maxWorkers,
+  order,
+  timeoutMs,
+}: Group): TestProjectInlineConfiguration {
   return {
     plugins: [textAssets()],
     resolve: { conditions },
@@ -21,6 +29,7 @@ function project({ name, include, maxWorkers, order, timeoutMs }: Group): TestPr
     test: {
       name,
       include,
+      exclude,
       pool: 'forks',
       maxWorkers,
       sequence: { groupOrder: order },
@@ -31,12 +40,15 @@ function project({ name, include, maxWorkers, order, timeoutMs }: Group): TestPr
   };
 }
 
+/** Of the stories and attacks, those that only compute: they disturb nobody. */
+const QUIET = ['tests/scenarios/real-programs.test.ts', 'tests/attacks/{policy,wasm}-*.test.ts'];
+
 export default defineConfig({
   test: {
     projects: [
       project({
         name: 'parts',
-        include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts'],
+        include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
         maxWorkers: Math.min(4, availableParallelism()),
         order: 0,
         timeoutMs: 60_000,
@@ -45,6 +57,7 @@ export default defineConfig({
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
+        exclude: QUIET,
         maxWorkers: 1,
         order: 1,
         timeoutMs: 120_000,
