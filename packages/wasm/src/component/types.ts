@@ -1,5 +1,6 @@
 /** The types of the component model that a world of ours can have; what is not here (streams, futures, …) is refused by name. */
 
+/** In the order of their bytes in a component. */
 export const PLAIN_TYPES = [
   'bool',
   's8',

@@ -1,26 +1,12 @@
 import type { Cursor } from '../../read/cursor.ts';
 import { malformed } from '../../read/refusal.ts';
+import { PLAIN_TYPES } from '../types.ts';
 import { readAlias, readExtern } from './externs.ts';
 import { type Reading, readList, readText, refused, requireDepth } from './reading.ts';
 import { REFUSED_TYPES } from './refused.table.ts';
 import type { Declaration, LabelledUse, TypeDefinition, TypeUse } from './syntax.ts';
 
-/** The bytes of plain types, downward from 0x7f. */
-const PLAIN_WORDS = [
-  'bool',
-  's8',
-  'u8',
-  's16',
-  'u16',
-  's32',
-  'u32',
-  's64',
-  'u64',
-  'f32',
-  'f64',
-  'char',
-  'string',
-] as const;
+/** The bytes of plain types go downward from here. */
 const FIRST_PLAIN = 0x7f;
 const FUNC = 0x40;
 const COMPONENT = 0x41;
@@ -103,7 +89,7 @@ function readValueDefinition(cursor: Cursor, reading: Reading, byte: number): Ty
 }
 
 function plainWord(byte: number, offset: number): string {
-  const word = PLAIN_WORDS[FIRST_PLAIN - byte];
+  const word = PLAIN_TYPES[FIRST_PLAIN - byte];
   if (word !== undefined) return word;
   const name = REFUSED_TYPES[byte];
   // Boundary: a type that is not known has a length that is not known, so nothing is read behind it.
