@@ -4,12 +4,13 @@ const NAME_WIDTH = 46;
 
 export function printFigures(bench, figures) {
   console.log(`\n${bench}`);
-  for (const { name, unit, spread, goal, note } of figures) {
+  for (const figure of figures) {
+    const { name, unit, spread, goal, note } = figure;
     const { p10, median, p90 } = spread;
     const range = p10 === p90 ? '' : `(${format(p10)}–${format(p90)})`;
     const middle = `${format(median)} ${unit === 'x' ? '×' : unit}`;
     const verdict =
-      goal === undefined ? '' : `goal ${goalText(goal)}  ${isReached(figures, name) ? 'reached' : 'MISSED'}`;
+      goal === undefined ? '' : `goal ${goalText(goal)}  ${reached(figure) ? 'reached' : 'MISSED'}`;
     const words = [verdict, note ?? ''].filter((word) => word !== '').join('  ');
     console.log(`  ${name.padEnd(NAME_WIDTH)} ${middle.padStart(14)} ${range.padEnd(20)} ${words}`.trimEnd());
   }
@@ -22,10 +23,6 @@ export function reached({ spread, goal }) {
 
 export function goalText(goal) {
   return 'atMost' in goal ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
-}
-
-function isReached(figures, name) {
-  return reached(figures.find((figure) => figure.name === name));
 }
 
 export function format(value) {

@@ -39,8 +39,8 @@ export type OpenWasmOptions = {
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
   readonly scratches: Scratches;
-  /** Where modules that were made ready are kept; null: they are made ready by each gateway anew. */
-  readonly formsDir: string | null;
+  /** Where modules that were made ready are kept. */
+  readonly formsDir: string;
 };
 
 export type OpenedWasm = {
@@ -81,8 +81,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
       });
     },
   });
-  const shelf =
-    options.formsDir === null ? null : new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
+  const shelf = new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
   const ready = new ReadyModules(pool, new Forms(shelf, formTerms()));
   const tier = wasmTier({
     ...{ pool, ready, clock, random, newLookup, channels, secret, operatorSecrets: options.operatorSecrets },
