@@ -24,8 +24,8 @@ import { type BenchOptions, compare, type Figure, scaled } from './measure.ts';
 type Question = Parameters<Cedar['statefulIsAuthorized']>[0];
 type Bare = { ask: () => unknown };
 
-const STARTERS = 9;
-const SETS = [STARTERS, 10, 100, 1000];
+const STARTERS = 12;
+const SETS = [STARTERS, 100, 1000];
 const LEFT = { calls: 1e6, wallMs: 1e6, cpuMs: 1e6, fuel: 1e9, outputBytes: 1e9, egressBytes: 1e9 };
 
 export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {

@@ -27,6 +27,7 @@ const BENCHES = [
   'commands',
   'modules',
   'egress',
+  'skills',
 ];
 const results = join(root, 'bench/results');
 

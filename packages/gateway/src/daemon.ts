@@ -19,6 +19,7 @@ import type { Lookup } from './egress/look-up.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
+import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';
@@ -34,6 +35,7 @@ import { Registry } from './registry/registry.ts';
 import { FileDigests } from './runner/file-digests.ts';
 import { KnownPrograms } from './runner/known-programs.ts';
 import { settingsOf } from './runner/settings-of.ts';
+import { skillsMigrations } from './skills/tables.ts';
 import { storageMigrations } from './storage/tables.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
@@ -84,6 +86,7 @@ const MIGRATIONS = [
   ...vaultMigrations,
   ...storageMigrations,
   ...recordingMigrations,
+  ...skillsMigrations,
 ];
 
 /** Opens the rooms that keep the record: enough to read, verify, export and prove. */
@@ -158,7 +161,9 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
 async function addRooms(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
   recover(records);
+  const { room: skills, tools: skillTools } = openSkills(records, config, options.stateDir);
   const registry = new Registry({
+    skills: skillTools,
     tools: [...BUILTIN_TOOLS, commandTool(config, options, clock), ...(options.tools ?? [])],
     input: config.input,
     limits: config.limits,
@@ -174,12 +179,18 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     close: closeTiers,
   } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
-  const rooms = { policy, budgets: config.budgets, approvalExpiresAfterMs, registry, tiers, engines, ready };
+  const rooms = {
+    ...{ policy, budgets: config.budgets, approvalExpiresAfterMs, registry, skills, tiers, engines, ready },
+  };
+  const gateway: Gateway = { ...records, ...rooms, inspectTiers: inspect };
+  const stopAudits = options.isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
   const close = async () => {
+    await stopAudits();
+    skills.running.close();
     await closeTiers();
     await records.close();
   };
-  return { ...records, ...rooms, inspectTiers: inspect, close };
+  return { ...records, ...gateway, close };
 }
 
 function here({ stateDir }: OpenOptions): { readonly house: string; readonly node: string } {
@@ -195,7 +206,7 @@ async function policyOf(
   return openPolicy({
     directory: join(stateDir, 'policies'),
     store,
-    tools: () => registry.list(),
+    tools: (named) => registry.named(named),
     groups: groupsByPrincipal(config),
     clock,
     reloadMs: config.policy.reloadMs,

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { readEnvironment } from './config/environment.ts';
 import { runCommandLine } from './doors/cli/cli.ts';
 import { VERSION } from './version.ts';
@@ -20,6 +21,11 @@ process.stdout.on('error', (error: Error & { code?: string }) => {
   unread.act();
 });
 
+/** Of a clone, with the compilers of its examples first; or where this package was installed. */
+const PACKAGE_FOLDERS = ['../../guest/tools/node_modules', '../../../node_modules', '../..'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+
 const daemon = () => import('./daemon.ts');
 
 process.exitCode = await runCommandLine({
@@ -36,6 +42,7 @@ process.exitCode = await runCommandLine({
   whenUnread: (act) => {
     unread.act = act;
   },
+  packageFolders: PACKAGE_FOLDERS,
   openRecords: async (options) => (await daemon()).openRecords(options),
   openGateway: async (options) => (await daemon()).openGateway(options),
 });

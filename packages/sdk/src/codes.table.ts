@@ -243,6 +243,101 @@ export const CODES = {
     'The gateway stopped while the call was running; whether it took effect is not known.',
     'Look at the effects of the call before repeating it.',
   ),
+  'tier/withdrawn': failed(
+    409,
+    'The skill was taken out of use while the call ran, so the call was ended.',
+    'See why with `palisade skill show ID`; look at the effects of the call before anything is repeated.',
+  ),
+  'skill/unknown': refused(
+    404,
+    'No skill of that id, or no such version of it, is installed.',
+    'List the skills with `palisade skill list`.',
+  ),
+  'skill/invalid-manifest': refused(
+    422,
+    'skill.toml is not valid.',
+    'Correct the lines that the message names; docs/skill-package.md has every key.',
+  ),
+  'skill/invalid-package': refused(
+    422,
+    'The file is no package of a skill, or one that is made to hurt.',
+    'Have the author pack it anew with `palisade skill pack`.',
+  ),
+  'skill/unsigned': refused(
+    403,
+    'The package has no signature, so nobody answers for it.',
+    'Have the publisher sign it with `palisade skill sign`.',
+  ),
+  'skill/bad-signature': refused(
+    403,
+    'The signature of the package is not over these very bytes.',
+    'Do not use it; get the package from its publisher again.',
+  ),
+  'skill/untrusted': refused(
+    403,
+    'The key that signed the package is not trusted for its publisher.',
+    'Compare the key with the publisher, then `palisade trust add PUBLISHER KEY`; `palisade trust list` shows what is trusted.',
+  ),
+  'skill/downgrade': refused(
+    409,
+    'The package is older than one that was installed before.',
+    'Install a newer version, or say that it is meant with --allow-downgrade.',
+  ),
+  'skill/conflict': refused(
+    409,
+    'It collides with what is installed, or somebody else changed it at the same time.',
+    'Look at it with `palisade skill show ID`, then try again.',
+  ),
+  'skill/incompatible': refused(
+    422,
+    'The skill wants another palisade than this one.',
+    'Use a version of palisade that its manifest names under [compat].',
+  ),
+  'skill/audit-failed': refused(
+    422,
+    'The audit of the skill found what must not run.',
+    'Read the findings with `palisade skill audit ID`; a corrected version has to come from its author.',
+  ),
+  'skill/wrong-state': refused(
+    409,
+    'The skill is in a state in which this cannot be done.',
+    'See its state with `palisade skill show ID`.',
+  ),
+  'skill/invalid-grant': refused(
+    422,
+    'The grant names something that the skill does not ask for, or that cannot be left out.',
+    'See what it asks for with `palisade skill show ID`.',
+  ),
+  'skill/quarantined': refused(
+    403,
+    'The skill is in quarantine: nobody has approved these very bytes.',
+    'Look at it with `palisade skill audit ID`, then `palisade skill approve ID`.',
+  ),
+  'skill/disabled': refused(
+    403,
+    'The skill is switched off.',
+    'Switch it on with `palisade skill enable ID`.',
+  ),
+  'skill/revoked': refused(
+    403,
+    'The skill was revoked; it does not run again.',
+    'Use another skill, or a version that was not revoked.',
+  ),
+  'skill/changed': refused(
+    403,
+    'The package on the disk is not the one that was approved, so it was put into quarantine.',
+    'Find out who changed the state directory; install the package again.',
+  ),
+  'skill/tests-failed': failed(
+    422,
+    'Not all test cases of the skill ended as they should.',
+    'Read which ones differ; correct the skill or the cases.',
+  ),
+  'skill/build-failed': failed(
+    422,
+    'The modules of the skill could not be built.',
+    'Read what the compiler says, and correct the source.',
+  ),
   'journal/unknown-record': refused(
     404,
     'There is no journal record or receipt with that number or call id.',

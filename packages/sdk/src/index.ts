@@ -10,7 +10,7 @@ export { CODES, type Code, type CodeKind, type CodeRow, isCode } from './codes.t
 export { type DocumentKind, detectDocument } from './detect.ts';
 export { MAX_DOCUMENT_BYTES } from './document.ts';
 export { findEndingError, holdsReceipt } from './ending.ts';
-export { encodeEnvelope, preAuthEncoding } from './envelope.ts';
+export { type Envelope, encodeEnvelope, preAuthEncoding, readEnvelope } from './envelope.ts';
 export type { FirstBad } from './first-bad.ts';
 export {
   type ExportHeader,
@@ -23,6 +23,8 @@ export {
   type KeyDocument,
   keyDocumentMessage,
   keyIdOf,
+  type ParsedKey,
+  parseKeyDocument,
   type RingKey,
 } from './key-document.ts';
 export { type KeyRing, type KeyRingResult, parseKeyRing } from './key-ring.ts';

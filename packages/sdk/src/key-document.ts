@@ -49,8 +49,17 @@ export function keyDocumentMessage(document: Omit<KeyDocument, 'signature'>): Ui
   return toUtf8(`${KEY_DOCUMENT_TYPE}\n${unsigned}`);
 }
 
-/** Reads one document; the value is a key whose id, dates and own signature hold. */
-export async function readKeyDocument(raw: string, primitives: Primitives): Promise<Found<RingKey>> {
+/** A key document in its form, with its bytes decoded; its id and its signature are not checked yet. */
+export type ParsedKey = {
+  readonly document: KeyDocument;
+  readonly publicKey: Uint8Array;
+  readonly signature: Uint8Array;
+  /** The canonical text of the document. */
+  readonly text: string;
+};
+
+/** Reads the form of one document; for callers that check its id and signature themselves. */
+export function parseKeyDocument(raw: string): Found<ParsedKey> {
   const document = readDocument(raw);
   if (!document.ok) return document;
   const mismatch = KEY_DOCUMENT(document.value.value);
@@ -60,16 +69,24 @@ export async function readKeyDocument(raw: string, primitives: Primitives): Prom
   if (publicKey?.length !== PUBLIC_KEY_BYTES) return missed(notBase64('publicKey', PUBLIC_KEY_BYTES));
   const signature = fromBase64(key.signature);
   if (signature?.length !== SIGNATURE_BYTES) return missed(notBase64('signature', SIGNATURE_BYTES));
-  const id = await keyIdOf(publicKey, primitives);
-  if (key.keyId !== id) return missed(`field "keyId" is "${key.keyId}", expected "${id}"`);
   if (key.retiredAt !== null && key.retiredAt < key.createdAt) {
     return missed(`field "retiredAt" is "${key.retiredAt}", expected no earlier than "${key.createdAt}"`);
   }
-  if (!(await primitives.verifyEd25519(publicKey, signature, keyDocumentMessage(key)))) {
+  return found({ document: key, publicKey, signature, text: document.value.text }, key.keyId);
+}
+
+/** Reads one document; the value is a key whose id, dates and own signature hold. */
+export async function readKeyDocument(raw: string, primitives: Primitives): Promise<Found<RingKey>> {
+  const parsed = parseKeyDocument(raw);
+  if (!parsed.ok) return parsed;
+  const { document, publicKey, signature, text } = parsed.value;
+  const id = await keyIdOf(publicKey, primitives);
+  if (document.keyId !== id) return missed(`field "keyId" is "${document.keyId}", expected "${id}"`);
+  if (!(await primitives.verifyEd25519(publicKey, signature, keyDocumentMessage(document)))) {
     return missed('field "signature" is not the signature of this document by this key');
   }
-  const { createdAt, retiredAt } = key;
-  return found({ keyId: id, publicKey, createdAt, retiredAt, text: document.value.text }, id);
+  const { createdAt, retiredAt } = document;
+  return found({ keyId: id, publicKey, createdAt, retiredAt, text }, id);
 }
 
 /** The id of a key: the SHA-256 of its raw public half. */

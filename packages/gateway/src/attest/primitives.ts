@@ -7,10 +7,11 @@ const MAX_KEYS = 64;
 const known = new Map<string, KeyObject>();
 
 /** Node's own primitives: the verifier of the sdk runs on them without a thread hop per hash. */
-export const nodePrimitives: Primitives = {
+export const nodePrimitives = {
   sha256: (bytes) => hash('sha256', bytes, 'buffer'),
-  verifyEd25519: (publicKey, signature, message) => verify(null, message, keyOf(publicKey), signature),
-};
+  verifyEd25519: (publicKey, signature, message): boolean =>
+    verify(null, message, keyOf(publicKey), signature),
+} satisfies Primitives;
 
 function keyOf(publicKey: Uint8Array): KeyObject {
   const name = Buffer.from(publicKey).toString('latin1');

@@ -280,6 +280,38 @@ export const CONFIG_KEYS = [
   },
 
   {
+    key: 'skills.first_use',
+    type: 'choice',
+    default: 'refuse',
+    choices: ['refuse', 'trust'],
+    sentence:
+      'Whether the first key that a publisher is seen with is trusted, or every key has to be added by an operator.',
+  },
+  {
+    key: 'skills.advisories',
+    type: 'string',
+    default: '',
+    grammar: 'path-or-none',
+    sentence:
+      'The file of known vulnerabilities, in the OSV format, that audits compare the parts of a skill with; without one, they compare with none.',
+  },
+  {
+    key: 'skills.reaudit_after',
+    type: 'duration',
+    default: '7d',
+    minMs: HOUR_MS,
+    maxMs: 366 * DAY_MS,
+    sentence:
+      'How long after its last audit a skill is audited again; a manifest can ask for it sooner, never later.',
+  },
+  integer(
+    'skills.reviewers',
+    1,
+    [1, 5],
+    'How many different people have to approve a skill; a manifest can ask for more, never for fewer.',
+  ),
+
+  {
     key: 'groups.NAME',
     type: 'string-list',
     default: null,

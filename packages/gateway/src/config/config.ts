@@ -51,6 +51,16 @@ export type VaultConfig = {
   readonly passphraseFile: string | null;
 };
 
+/** Whose skills may come in, and how often and by how many they are looked at. */
+export type SkillsConfig = {
+  /** What is done with the first key of a publisher that never had one. */
+  readonly firstUse: 'refuse' | 'trust';
+  /** Null: no file of advisories. */
+  readonly advisories: string | null;
+  readonly reauditAfterMs: number;
+  readonly reviewers: number;
+};
+
 /** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
 export type Config = {
   readonly gateway: { readonly tenant: string };
@@ -69,6 +79,7 @@ export type Config = {
   readonly clock: { readonly maxBehindMs: number };
   readonly process: ProcessConfig;
   readonly vault: VaultConfig;
+  readonly skills: SkillsConfig;
   /** Group name → its principals, as "agent:ada". */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly secrets: readonly SecretRule[];

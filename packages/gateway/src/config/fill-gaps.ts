@@ -2,7 +2,7 @@ import { type Limits, narrow } from '../core/limits.ts';
 import type { EgressMode } from '../core/process.ts';
 import type { Settings } from './check.ts';
 import type { Value } from './check-value.ts';
-import { CONFIG_KEYS, type KeyName } from './config.table.ts';
+import { CONFIG_KEYS, type ConfigKey, type KeyName } from './config.table.ts';
 import {
   type BudgetRule,
   type Config,
@@ -10,14 +10,22 @@ import {
   DEFAULT_BUDGETS,
   type ProcessConfig,
   type SecretRule,
+  type SkillsConfig,
   type VaultConfig,
 } from './config.ts';
+import { parseDuration } from './grammar.ts';
 
 type Values = ReadonlyMap<string, Value>;
 
 const DEFAULTS: Values = new Map(
-  CONFIG_KEYS.flatMap((row) => (row.default === null ? [] : [[row.key, row.default]])),
+  CONFIG_KEYS.flatMap((row) => (row.default === null ? [] : [[row.key, defaultOf(row)]])),
 );
+
+/** Durations are written with their unit in the table, as in the file, and counted in milliseconds. */
+function defaultOf(row: ConfigKey): Value {
+  const ms = row.type === 'duration' ? parseDuration(row.default ?? '') : null;
+  return ms ?? row.default ?? '';
+}
 
 /** The configuration with every gap filled by its default. */
 export function fillGaps({ values, groups, secrets, budgets }: Settings, file: ConfigFile | null): Config {
@@ -44,6 +52,12 @@ export function fillGaps({ values, groups, secrets, budgets }: Settings, file: C
     vault: {
       key: text('vault.key') as VaultConfig['key'],
       passphraseFile: text('vault.passphrase_file') || null,
+    },
+    skills: {
+      firstUse: text('skills.first_use') as SkillsConfig['firstUse'],
+      advisories: text('skills.advisories') || null,
+      reauditAfterMs: integer('skills.reaudit_after'),
+      reviewers: integer('skills.reviewers'),
     },
     groups,
     secrets: secrets.map(secretOf),

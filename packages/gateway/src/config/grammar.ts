@@ -31,7 +31,7 @@ export const GRAMMARS = {
   },
   'path-or-none': {
     accepts: (text) => /^(?:\/[^\0]{0,4095})?$/.test(text),
-    expected: 'an absolute path such as "/etc/palisade/passphrase", or "" for none',
+    expected: 'an absolute path such as "/srv/palisade/a-file", or "" for none',
   },
   'inner-path': {
     accepts: (text) => /^[^/\0][^\0]{0,4095}$/.test(text) && !text.split('/').includes('..'),

@@ -60,7 +60,11 @@ function itemsOf(config: Config, row: ConfigKey): readonly Item[] {
     });
   }
   const values = config[section as 'limits'] as Readonly<Record<string, Value>>;
-  return [{ path: [section, name], value: values[camelCase(name)] ?? '', row }];
+  const value =
+    row.type === 'duration'
+      ? formatDuration(values[`${camelCase(name)}Ms`] as number)
+      : (values[camelCase(name)] ?? '');
+  return [{ path: [section, name], value, row }];
 }
 
 function budgetValue(budget: BudgetRule, name: string): Value | null {

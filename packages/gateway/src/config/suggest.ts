@@ -36,7 +36,7 @@ function nearest(unknown: string): string | null {
 }
 
 /** How many characters must be put in, taken out or replaced to make one text of the other. */
-function editSteps(from: string, to: string): number {
+export function editSteps(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];

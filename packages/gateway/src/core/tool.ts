@@ -23,6 +23,23 @@ export type Executor =
   | { readonly kind: 'process'; readonly prepare: PrepareProcess }
   | { readonly kind: 'wasm'; readonly program: WasmProgram };
 
+/** What a tool says about itself to those who choose among tools. It describes, and never grants. */
+export type ToolAnnotations = {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly openWorld: boolean;
+};
+
+/** The skill that a tool belongs to, as policies see it. */
+export type ToolSkill = {
+  readonly id: string;
+  readonly version: string;
+  readonly publisher: string;
+  /** How its key came to be trusted. */
+  readonly trust: 'operator' | 'first-use';
+};
+
 /** The one record of a tool. What is listed, authorised, run and attested is this record. */
 export type Tool = {
   readonly id: string;
@@ -39,4 +56,8 @@ export type Tool = {
   readonly paths: (input: Json) => readonly string[];
   readonly artifacts: readonly { readonly name: string; readonly sha256: Digest }[];
   readonly executor: Executor;
+  /** What people call it; its id where there is nothing else. */
+  readonly title?: string;
+  readonly annotations?: ToolAnnotations;
+  readonly skill?: ToolSkill;
 };

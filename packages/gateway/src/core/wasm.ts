@@ -3,8 +3,8 @@ import type { Digest } from './digest.ts';
 
 /** What a guest may do outside of itself. A capability has its handle by its place in its list; what is empty is absent. */
 export type WasmGrants = {
-  /** Entries of an allow-list, each a capability of its own. */
-  readonly http: readonly string[];
+  /** Entries of an allow-list, each a capability of its own; null: one that was asked for and not granted keeps its place. */
+  readonly http: readonly (string | null)[];
   readonly secrets: readonly SecretGrant[];
   /** Prefixes of keys in the space of the tenant and the skill. */
   readonly storage: readonly { readonly read: readonly string[]; readonly write: readonly string[] }[];
@@ -24,6 +24,8 @@ export type WasmGrants = {
 export type SecretGrant = {
   readonly name: string;
   readonly mayReveal: boolean;
+  /** The one scope of the vault that it is taken from; left out: the most specific that has it. */
+  readonly scope?: 'global' | 'tenant' | 'principal' | 'skill';
   /** The only hosts that get the value, each with or without a port; without one that is 443 alone. None: nobody does. */
   readonly hosts: readonly string[];
 };

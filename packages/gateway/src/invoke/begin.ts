@@ -45,9 +45,8 @@ export function begin(
   admission: Admission,
 ): Promise<Begun | Ended | Stale> {
   return gateway.store.commit((tx) => {
-    // Boundary: the wait for the database may have been long; a forbid that came meanwhile counts.
-    if (admission.kind === 'granted' && !gateway.policy.holds(admission.grant.setDigest))
-      return { kind: 'stale' };
+    // Boundary: the wait for the database may have been long; a forbid or a revocation that came meanwhile counts.
+    if (admission.kind === 'granted' && !stillHolds(gateway, tx, admission)) return { kind: 'stale' };
     const judged = judgeInside(gateway, tx, admission);
     switch (judged.kind) {
       case 'granted':
@@ -60,6 +59,11 @@ export function begin(
       }
     }
   });
+}
+
+/** Neither the policies nor the skill that the call is of have changed since. */
+function stillHolds({ policy, registry }: Gateway, tx: Transaction, { grant, checked }: Granted): boolean {
+  return policy.holds(grant.setDigest) && registry.holds(tx, checked.tool);
 }
 
 /** Where the policies look at what is left of a budget, only what is left in this transaction counts. */

@@ -7,6 +7,9 @@ import type { Journal } from '../journal/journal.ts';
 import type { Segments } from '../journal/segments.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { Artifacts } from '../skills/artifacts.ts';
+import type { Advisory } from '../skills/audit/advisories.ts';
+import type { RunningSkills } from '../skills/running.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
@@ -29,12 +32,28 @@ export type Records = {
   readonly redact: (value: Json) => Json;
 };
 
+/** What is installed, and what of it runs. */
+export type SkillRoom = {
+  readonly artifacts: Artifacts;
+  readonly running: RunningSkills;
+  readonly terms: SkillTerms;
+};
+
+/** What the operator says about skills; the advisories are read when they are wanted. */
+export type SkillTerms = {
+  readonly firstUse: 'refuse' | 'trust';
+  readonly reviewers: number;
+  readonly reauditAfterMs: number;
+  readonly advisories: () => readonly Advisory[];
+};
+
 /** All rooms of one gateway, built by daemon.ts and handed to the line. */
 export type Gateway = Records & {
   readonly policy: PolicyEngine;
   readonly budgets: readonly BudgetRule[];
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
+  readonly skills: SkillRoom;
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
   /** Where modules run, for calls that are run again. */
   readonly engines: EnginePool;

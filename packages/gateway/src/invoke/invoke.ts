@@ -37,8 +37,15 @@ export async function invoke(
     return refuseOrFault(gateway, call, error);
   }
   if (begun.kind === 'ended') return begun;
-  const ties = { signal, onOutput, mayGoOn: () => mayGoOn(gateway, begun) };
-  return finish(gateway, begun, await run(gateway, begun, ties));
+  const { skill } = begun.grant.call.tool;
+  const running = skill === undefined ? null : gateway.skills.running.enter(skill);
+  const either = running === null ? signal : AbortSignal.any([signal, running.signal]);
+  const ties = { signal: either, onOutput, mayGoOn: () => mayGoOn(gateway, begun) };
+  try {
+    return await finish(gateway, begun, await run(gateway, begun, ties));
+  } finally {
+    running?.leave();
+  }
 }
 
 /** Whether the policies of this moment let a call go on that has begun: a forbid that came meanwhile counts. */

@@ -15,6 +15,7 @@ import {
 } from './request.ts';
 
 export type { Act, ActFacts, CallFacts } from './request.ts';
+export type { SkillAct, SkillActFacts, SkillStanding } from './skill-act.ts';
 
 export type Decision =
   | { readonly verdict: 'allow'; readonly grant: Grant }
@@ -68,7 +69,7 @@ export type ActRuling = {
   readonly message: string;
 };
 
-/** Whether a principal may approve, install, read the journal or administer, under the policies as they are now. */
+/** Whether a principal may approve, act upon a skill, read the journal or administer, under the policies as they are now. */
 export function authorizeAct<A extends Act>(
   engine: PolicyEngine,
   principal: Principal,
@@ -79,8 +80,14 @@ export function authorizeAct<A extends Act>(
   const ruling = decide(engine, () => actQuestion(engine.principals, principal, action, facts));
   const { verdict, decidedBy, setDigest, errors } = ruling;
   const who = formatPrincipal(principal);
-  if (verdict === 'allow') return { allowed: true, decidedBy, message: `${who} may ${action}` };
+  const what = describeAct(action, facts);
+  if (verdict === 'allow') return { allowed: true, decidedBy, message: `${who} may ${what}` };
   const unavailable = setDigest === null ? 'no valid policy set is loaded' : null;
   const why = unavailable ?? (verdict === 'deny' ? describeDenial(decidedBy) : describeErrors(errors));
-  return { allowed: false, decidedBy, message: `Cannot ${action} as ${who}: ${why}` };
+  return { allowed: false, decidedBy, message: `Cannot ${what} as ${who}: ${why}` };
+}
+
+function describeAct(action: Act, facts: ActFacts[Act]): string {
+  if (!('skill' in facts)) return action;
+  return `${action.replace('Skill', '')} skill "${facts.skill.id}"`;
 }

@@ -2,6 +2,8 @@ import { canonicalize } from '@palisade/sdk';
 import { parse, TomlError } from 'smol-toml';
 import { CodedError } from '../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../core/principal.ts';
+import { SKILL_ACTS, type SkillAct } from './skill-act.ts';
+import { readSkillCase, type SkillCase } from './skill-case.ts';
 
 /*
  * A file of policy tests: TOML with one [[case]] for each call and the answer it must get. Strict: a key that is not
@@ -15,6 +17,8 @@ export type PolicyCase = {
   readonly action: CaseAction;
   /** Null for an action that is about no tool. */
   readonly tool: string | null;
+  /** Null for an action that is about no skill. */
+  readonly skill: SkillCase | null;
   /** Whose call is to be approved. */
   readonly asker: string;
   readonly inputText: string;
@@ -26,7 +30,13 @@ export type PolicyCase = {
   readonly decidedBy: readonly string[] | null;
 };
 
-export type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer';
+export type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer' | SkillAct;
+
+const ACTIONS: readonly string[] = ['call', 'approve', 'readJournal', 'administer', ...SKILL_ACTS];
+
+export function isSkillAct(action: CaseAction): action is SkillAct {
+  return (SKILL_ACTS as readonly string[]).includes(action);
+}
 
 type Raw = Readonly<Record<string, unknown>>;
 type Field = {
@@ -41,7 +51,7 @@ const isTable = (value: unknown) => typeof value === 'object' && value !== null 
 const isBoolean = (value: unknown) => typeof value === 'boolean';
 const isExpected = (value: unknown) => value === 'allow' || value === 'deny' || value === 'ask';
 const isPrincipal = (value: unknown) => typeof value === 'string' && parsePrincipal(value) !== null;
-const isAction = (value: unknown) => ['call', 'approve', 'readJournal', 'administer'].includes(String(value));
+const isAction = (value: unknown) => typeof value === 'string' && ACTIONS.includes(value);
 const isTime = (value: unknown) => !Number.isNaN(timeOf(value));
 
 const FIELDS: Readonly<Record<string, Field>> = {
@@ -54,10 +64,11 @@ const FIELDS: Readonly<Record<string, Field>> = {
   action: {
     required: false,
     isValid: isAction,
-    expected: '"call", "approve", "readJournal" or "administer"',
+    expected: `one of ${ACTIONS.join(', ')}`,
   },
   asker: { required: false, isValid: isPrincipal, expected: 'the principal whose call is to be approved' },
   tool: { required: false, isValid: isText, expected: 'the name of a tool' },
+  skill: { required: false, isValid: isTable, expected: 'a table that describes a skill' },
   input: { required: false, isValid: isTable, expected: 'a table' },
   input_json: { required: false, isValid: isText, expected: 'a text with JSON' },
   approved: { required: false, isValid: isBoolean, expected: 'true or false' },
@@ -112,6 +123,8 @@ function readCase(raw: Raw, text: string, { file, line, index }: Place): PolicyC
   if (raw.tool === undefined && (action === 'call' || action === 'approve')) {
     throw wrong(file, line, 'the case has no "tool", expected the name of a tool');
   }
+  const skill = skillOf(raw, action);
+  if (typeof skill === 'string') throw wrong(file, line, skill);
   const principal = parsePrincipal(String(raw.principal));
   if (principal === null) throw wrong(file, line, '"principal" is not valid');
   return {
@@ -120,6 +133,7 @@ function readCase(raw: Raw, text: string, { file, line, index }: Place): PolicyC
     principal,
     action,
     tool: (raw.tool as string | undefined) ?? null,
+    skill,
     asker: (raw.asker as string | undefined) ?? 'agent:asker',
     inputText: (raw.input_json as string | undefined) ?? inputOf(raw.input ?? {}, file, line),
     approved: raw.approved === true,
@@ -128,6 +142,13 @@ function readCase(raw: Raw, text: string, { file, line, index }: Place): PolicyC
     expected: raw.expected as PolicyCase['expected'],
     decidedBy: (raw.decided_by as string[] | undefined) ?? null,
   };
+}
+
+function skillOf(raw: Raw, action: CaseAction): SkillCase | string | null {
+  if (!isSkillAct(action))
+    return raw.skill === undefined ? null : `the case has a "skill", expected none for "${action}"`;
+  if (raw.tool !== undefined) return `the case has a "tool", expected none for "${action}"`;
+  return readSkillCase((raw.skill as Raw | undefined) ?? {});
 }
 
 function inputOf(input: unknown, file: string, line: number): string {

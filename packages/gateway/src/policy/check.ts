@@ -2,6 +2,7 @@ import { digestValue } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
 import { type CedarLoader, loadCedar } from './cedar.ts';
 import { POLICY_LIMITS } from './limits.ts';
+import { namedIn, type ToolsOf } from './names.ts';
 import { parseFiles, parsePolicy } from './parse.ts';
 import {
   type Policy,
@@ -53,11 +54,12 @@ export function checkPolicies(
 /** Reads and checks a directory of policies, for people who want to know before they activate it. */
 export function checkDirectory(
   directory: string,
-  tools: readonly Tool[],
+  toolsOf: ToolsOf,
   load: CedarLoader = loadCedar,
 ): CheckResult {
   const { files, problems } = readPolicyFiles(directory);
   if (problems.length > 0) return refuseSet(problems, []);
+  const tools = toolsOf(namedIn(files.map(({ text }) => text)));
   return checkPolicies(files, tools, new Workbench(load));
 }
 
@@ -72,8 +74,7 @@ export function isHarmless(set: PolicySet, tools: readonly Tool[], bench: Workbe
 
 /** The same for two checks that must have the same result. */
 export function checkKey(files: readonly PolicyFile[], tools: readonly Tool[], cedarVersion: string): string {
-  const views = tools.map((tool) => [tool.id, tool.category, viewTool(tool).schema.name]);
-  views.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  const views = tools.map(printTool).sort();
   return digestValue({
     cedarVersion,
     limits: POLICY_LIMITS,
@@ -81,6 +82,11 @@ export function checkKey(files: readonly PolicyFile[], tools: readonly Tool[], c
     tools: views,
     files: files.map(({ name, text }) => [name, text]),
   });
+}
+
+/** A tool as far as a check looks at it. */
+export function printTool(tool: Tool): string {
+  return [tool.id, tool.category, tool.skill?.id ?? '', viewTool(tool).schema.name].join(' ');
 }
 
 function refuseSet(problems: readonly PolicyProblem[], warnings: readonly PolicyProblem[]): CheckResult {

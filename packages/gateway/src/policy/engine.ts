@@ -1,8 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
-import type { Tool } from '../core/tool.ts';
 import { type CedarLoader, cedarVersion, loadCedar } from './cedar.ts';
-import { checkKey, checkPolicies, isHarmless } from './check.ts';
+import { checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
 import { type Answer, Decider } from './decider.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import {
@@ -14,14 +13,14 @@ import {
   rememberRefusal,
   wasRefusalTold,
 } from './memory.ts';
+import { type Named, namedIn, type ToolsOf } from './names.ts';
 import { pauseThread } from './pause.ts';
 import { type PolicyProblem, type PolicySet, shorten } from './policy-set.ts';
 import { Directory, type Groups } from './principals.ts';
-import { fingerprint, readPolicyFiles } from './read-files.ts';
+import { fingerprint, type ReadResult, readPolicyFiles } from './read-files.ts';
 import type { Reads } from './reads.ts';
 import type { Question } from './request.ts';
 import { seedPolicies } from './seed.ts';
-import { viewTool } from './tool-view.ts';
 import { Workbench } from './workbench.ts';
 
 /*
@@ -46,7 +45,7 @@ export type PolicyEvent =
 export type PolicyOptions = {
   readonly directory: string;
   readonly store: PolicyStore;
-  readonly tools: () => readonly Tool[];
+  readonly tools: ToolsOf;
   readonly groups: Groups;
   readonly clock: Clock;
   readonly reloadMs: number;
@@ -74,6 +73,8 @@ type Candidate =
       readonly key: string;
     };
 
+type Reading = ReadResult & { readonly names: Named };
+
 /** Opens the policies of a state directory, seeding a new one. */
 export function openPolicy(options: PolicyOptions): PolicyEngine {
   return new PolicyEngine(options);
@@ -90,6 +91,8 @@ export class PolicyEngine {
   #settled: string | null = null;
   #seen: string | null = null;
   #reported = '';
+  /** What the files of that fingerprint name; an empty directory has an empty one. */
+  #named: { readonly files: string; readonly names: Named } = { files: '', names: namedIn([]) };
   #lookedAtMs: number;
 
   constructor(options: PolicyOptions) {
@@ -128,10 +131,6 @@ export class PolicyEngine {
     return this.#warnings;
   }
 
-  get tools(): readonly Tool[] {
-    return this.#options.tools();
-  }
-
   /** Looks at the directory, at most once in `reloadMs`, and takes over a changed set if it passes the check. */
   refresh(): void {
     const nowMs = this.#options.clock.monotonicMs();
@@ -144,7 +143,7 @@ export class PolicyEngine {
   holds(digest: Digest): boolean {
     if (this.setDigest !== digest) return false;
     const isFresh = this.#options.clock.monotonicMs() - this.#lookedAtMs < this.#options.reloadMs;
-    return isFresh || this.#print() === this.#settled;
+    return isFresh || this.#print().print === this.#settled;
   }
 
   /** Asks the deciding instance; a crash denies this question, is reported and heals before the next. */
@@ -170,11 +169,12 @@ export class PolicyEngine {
   }
 
   #look(before: PolicySet | null): void {
-    const print = this.#print();
+    const { print, read } = this.#print();
     if (print === this.#settled) return;
     const isConfirmed = print === this.#seen;
     this.#seen = print;
-    const candidate = this.#propose();
+    // What an earlier look has read is read again: that it is still the same is what a second look is for.
+    const candidate = this.#propose(read ?? readNamed(this.#options.directory));
     // Boundary: a file that is just being written may lack its last policies, and one of them may be a forbid.
     if (candidate.ok && !isConfirmed && losesPolicies(before, candidate.set)) return;
     this.#settled = print;
@@ -182,21 +182,23 @@ export class PolicyEngine {
     else this.#refuse(candidate);
   }
 
-  /** Changes whenever the files or the tools do. */
-  #print(): string {
+  /** A text that changes whenever the files do, or a tool that stands or that they name; and what had to be read for it. */
+  #print(): { readonly print: string; readonly read: Reading | null } {
     const { directory, tools } = this.#options;
-    const views = tools().map((tool) => `${tool.id} ${tool.category} ${viewTool(tool).schema.name}`);
-    return [fingerprint(directory), ...views].join('\n');
+    const files = fingerprint(directory);
+    const read = this.#named.files === files ? null : readNamed(directory);
+    if (read !== null) this.#named = { files, names: read.names };
+    return { print: [files, ...tools(this.#named.names).map(printTool)].join('\n'), read };
   }
 
-  #propose(): Candidate {
-    const { directory, store, tools } = this.#options;
-    const { files, problems } = readPolicyFiles(directory);
-    const key = checkKey(files, tools(), cedarVersion());
+  #propose({ files, problems, names }: Reading): Candidate {
+    const { store } = this.#options;
+    const tools = this.#options.tools(names);
+    const key = checkKey(files, tools, cedarVersion());
     if (problems.length > 0) return { ok: false, problems, more: 0, key };
     const known = recallChecked(store, key);
     if (known !== null) return { ok: true, set: known, key, warnings: [] };
-    const result = checkPolicies(files, tools(), this.bench);
+    const result = checkPolicies(files, tools, this.bench);
     return result.ok
       ? { ok: true, set: result.set, key, warnings: result.warnings }
       : { ok: false, problems: result.problems, more: result.more, key };
@@ -236,8 +238,15 @@ export class PolicyEngine {
 
   /** The files cannot be taken at the start: the set that was good last stays, if it still can be loaded. */
   #fallBack(set: PolicySet | null): void {
-    if (set !== null && isHarmless(set, this.#options.tools(), this.bench)) this.#decider.use(set);
+    if (set === null) return;
+    const tools = this.#options.tools(namedIn(set.policies.map(({ text }) => text)));
+    if (isHarmless(set, tools, this.bench)) this.#decider.use(set);
   }
+}
+
+function readNamed(directory: string): Reading {
+  const read = readPolicyFiles(directory);
+  return { ...read, names: namedIn(read.files.map(({ text }) => text)) };
 }
 
 function losesPolicies(before: PolicySet | null, after: PolicySet): boolean {

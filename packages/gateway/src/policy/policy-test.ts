@@ -2,11 +2,12 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import type { PolicyCase } from './case-file.ts';
+import { isSkillAct, type PolicyCase } from './case-file.ts';
 import { decide, type Ruling } from './decide.ts';
 import type { PolicyEngine } from './engine.ts';
 import { Directory } from './principals.ts';
 import { actQuestion, approvedQuestion, callQuestion } from './request.ts';
+import type { SkillAct } from './skill-act.ts';
 
 export { type PolicyCase, parseCases } from './case-file.ts';
 
@@ -64,6 +65,7 @@ function answerOf(
   if (action === 'readJournal' || action === 'administer') {
     return toActual(decide(engine, () => actQuestion(principals, principal, action, facts)));
   }
+  if (isSkillAct(action)) return skillAnswer(engine, principals, { ...one, action }, facts);
   if (found === null) return { actual: 'error', decidedBy: [], why: 'the case names no tool' };
   if (action === 'approve') {
     if (principal.kind !== 'user') return { actual: 'deny', decidedBy: [], why: 'only a user decides' };
@@ -72,6 +74,19 @@ function answerOf(
   }
   const call = { ...found.call, principal, tenant };
   return callAnswer(engine, principals, { ...found, call }, { one, nowMs: facts.nowMs });
+}
+
+function skillAnswer(
+  engine: PolicyEngine,
+  principals: Directory,
+  { principal, action, skill }: PolicyCase & { readonly action: SkillAct },
+  facts: { readonly tenant: string; readonly nowMs: number },
+): Actual {
+  if (skill === null) return { actual: 'error', decidedBy: [], why: 'the case describes no skill' };
+  if (principal.kind === 'agent') return { actual: 'deny', decidedBy: [], why: 'no agent manages skills' };
+  if (action === 'approveSkill' && principal.kind !== 'user')
+    return { actual: 'deny', decidedBy: [], why: 'only a user approves a skill' };
+  return toActual(decide(engine, () => actQuestion(principals, principal, action, { ...facts, ...skill })));
 }
 
 function callAnswer(

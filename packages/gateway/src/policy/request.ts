@@ -6,12 +6,14 @@ import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
 import type { Directory } from './principals.ts';
 import { EVERYTHING, type Reads } from './reads.ts';
 import { TOOLLESS_SCHEMA } from './schema.ts';
+import { installerOf, type SkillAct, type SkillActFacts, skillContext, skillEntity } from './skill-act.ts';
 import { callSchemaOf, refTo, type SchemaRef, viewTool } from './tool-view.ts';
 
 /*
  * From a call to the question that Cedar is asked. Nothing is decided here: what is known about the call is written
- * down as entities and, as far as the policies read it, context. Entities are the principal, its approver and the tool, each with its parents named;
- * Cedar reads them anew at each decision and each costs as much as a dozen policies.
+ * down as entities and, as far as the policies read it, context. Entities are the principal, its approver, the tool and
+ * its skill, each with its parents named; Cedar reads them anew at each decision and each costs as much as a dozen
+ * policies, so what is not there is not given.
  */
 
 /** One question to Cedar, whole but for the policy set. */
@@ -34,18 +36,11 @@ export type CallFacts = {
 /** What each act other than a call is about. */
 export type ActFacts = {
   readonly approve: TenantFacts & { readonly tool: Tool; readonly asker: string; readonly inputText: string };
-  readonly install: TenantFacts & { readonly skill: SkillFacts };
   readonly readJournal: TenantFacts;
   readonly administer: TenantFacts;
-};
+} & { readonly [A in SkillAct]: SkillActFacts };
 export type Act = keyof ActFacts;
 type TenantFacts = { readonly tenant: string; readonly nowMs: number };
-type SkillFacts = {
-  readonly id: string;
-  readonly publisher: string;
-  readonly version: string;
-  readonly trust: string;
-};
 
 type Approved = Omit<CallFacts, 'approval'> & { readonly approved: boolean; readonly by: string | null };
 
@@ -86,6 +81,7 @@ function questionOf(
   const principal = directory.entityOf(call.principal, call.tenant);
   const approver = by === null ? null : directory.entityOf(userOf(by), call.tenant);
   const entities = [principal, view.entity];
+  if (view.skill !== null) entities.push(view.skill);
   // Cedar refuses an entity that is given twice.
   if (approver !== null && by !== formatPrincipal(call.principal)) entities.push(approver);
   const told = { checked, view, budgetLeft, nowMs, approved, approver: approver && uidOf(approver) };
@@ -99,7 +95,7 @@ function questionOf(
   };
 }
 
-/** The question whether a principal may approve, install, read the journal or administer. */
+/** The question whether a principal may approve, act upon a skill, read the journal or administer. */
 export function actQuestion<A extends Act>(
   directory: Directory,
   principal: Principal,
@@ -107,35 +103,39 @@ export function actQuestion<A extends Act>(
   facts: ActFacts[A],
 ): Question {
   const entity = directory.entityOf(principal, facts.tenant);
-  const { resource, context, schema } = aboutOf(facts);
+  const { resource, others, context, schema } = aboutOf(directory, facts);
   return {
     principal: uidOf(entity),
     action: { type: 'Action', id: action },
     resource: uidOf(resource),
     context: { ...timeContext(facts.nowMs), ...context },
-    entities: [entity, resource],
+    // Cedar refuses an entity that is given twice; the directory gives a principal as one record.
+    entities: [entity, resource, ...others.filter((other) => other !== entity)],
     schema,
   };
 }
 
 type About = {
   readonly resource: EntityJson;
+  /** Who and what else the question is about. */
+  readonly others: readonly EntityJson[];
   readonly context: Record<string, CedarValueJson>;
   readonly schema: SchemaRef;
 };
 
-function aboutOf(facts: ActFacts[Act]): About {
+function aboutOf(directory: Directory, facts: ActFacts[Act]): About {
   if ('tool' in facts) {
-    const { entity, schema } = viewTool(facts.tool);
-    return { resource: entity, context: askerOf(facts), schema };
+    const { entity, skill, schema } = viewTool(facts.tool);
+    return { resource: entity, others: skill === null ? [] : [skill], context: askerOf(facts), schema };
   }
   if ('skill' in facts) {
-    const { id, publisher, version, trust } = facts.skill;
-    const resource = { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
-    return { resource, context: {}, schema: TOOLLESS };
+    const { tenant, skill, about } = facts;
+    const installer = installerOf(about);
+    const others = installer?.kind === 'user' ? [directory.entityOf(installer, tenant)] : [];
+    return { resource: skillEntity(skill), others, context: skillContext(about), schema: TOOLLESS };
   }
   const resource = { uid: { type: 'Tenant', id: facts.tenant }, attrs: {}, parents: [] };
-  return { resource, context: {}, schema: TOOLLESS };
+  return { resource, others: [], context: {}, schema: TOOLLESS };
 }
 
 function askerOf({ asker, inputText }: ActFacts['approve']): Record<string, CedarValueJson> {

@@ -8,7 +8,7 @@ entity Service in [Group, Tenant];
 
 entity Category;
 entity Skill { publisher: String, version: String, trust: String };
-entity Tool in [Category, Skill] { risk: String, tier: String, capabilities: Set<String> };
+entity Tool in [Category, Skill] { risk: String, tier: String, capabilities: Set<String>, skill?: Skill };
 
 type BudgetLeft = { calls: Long, wallMs: Long, cpuMs: Long, fuel: Long, outputBytes: Long, egressBytes: Long };
 type Limits = { wallMs: Long, cpuMs: Long, fuel: Long, memoryBytes: Long, outputBytes: Long, egressBytes: Long };
@@ -56,7 +56,8 @@ const CALL_ACTION =
 
 /**
  * The words that policies are written in. `Input` differs from tool to tool (see input-type.ts): a request is judged
- * under the schema of its own tool. An agent or a service is never the principal of `approve`.
+ * under the schema of its own tool. An agent or a service is never the principal of `approve` or `approveSkill`, and an
+ * agent of no act upon a skill.
  */
 export const PALISADE_SCHEMA = `${WORDS}${callContext(CALL_ATTRIBUTES)}type ApproveContext = {
   asker: String,
@@ -66,10 +67,25 @@ export const PALISADE_SCHEMA = `${WORDS}${callContext(CALL_ATTRIBUTES)}type Appr
   hour: Long,
   weekday: Long,
 };
+type SkillContext = {
+  state: String,
+  capabilities: Set<String>,
+  hosts: Set<String>,
+  hasWildcards: Bool,
+  verdict: String,
+  findings: Set<String>,
+  installedBy?: User,
+  now: datetime,
+  hour: Long,
+  weekday: Long,
+};
 type TimeContext = { now: datetime, hour: Long, weekday: Long };
 
 ${CALL_ACTION}action approve appliesTo { principal: [User], resource: [Tool], context: ApproveContext };
-action install appliesTo { principal: [User], resource: [Skill], context: TimeContext };
+action manageSkills;
+action install, auditSkill, quarantineSkill, enableSkill, disableSkill, revokeSkill, removeSkill in [manageSkills]
+  appliesTo { principal: [User, Service], resource: [Skill], context: SkillContext };
+action approveSkill in [manageSkills] appliesTo { principal: [User], resource: [Skill], context: SkillContext };
 action readJournal, administer appliesTo { principal: [User, Service], resource: [Tenant], context: TimeContext };
 `;
 

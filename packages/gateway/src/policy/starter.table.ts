@@ -44,8 +44,10 @@ unless { context.approved };
 @id("users-approve")
 permit (principal is User, action == Action::"approve", resource);
 
-@id("users-install-skills")
-permit (principal is User, action == Action::"install", resource);
+// Skills: to install, audit, quarantine, approve, enable, disable, revoke and remove them. No agent ever does, and only a
+// user approves: the schema does not know such a request either.
+@id("users-manage-skills")
+permit (principal is User, action in Action::"manageSkills", resource);
 
 @id("users-read-the-journal")
 permit (principal is User, action == Action::"readJournal", resource);
@@ -96,5 +98,26 @@ when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]
 // @id("four-eyes")
 // forbid (principal, action == Action::"approve", resource)
 // when { context has askerUser && context.askerUser == principal };
+
+// Four eyes for skills: nobody approves a skill that they installed.
+// @id("four-eyes-for-skills")
+// forbid (principal, action == Action::"approveSkill", resource)
+// when { context has installedBy && context.installedBy == principal };
+
+// By what a skill is and asks: none is approved that reaches whole families of hosts, or that its audit warns of.
+// @id("no-doubtful-skills")
+// forbid (principal, action == Action::"approveSkill", resource)
+// when { context.hasWildcards || !context.findings.isEmpty() };
+
+// By publisher: skills of these get in, and no others.
+// @id("skills-of-known-publishers")
+// forbid (principal, action in [Action::"install", Action::"approveSkill"], resource)
+// unless { ["acme", "example"].contains(resource.publisher) };
+
+// By skill: of all skills, agents call the tools of one.
+// @id("agents-call-one-skill")
+// forbid (principal is Agent, action == Action::"call", resource)
+// when { resource has skill }
+// unless { resource in Skill::"acme.text" };
 `,
 };

@@ -4,6 +4,7 @@ import type { EntityJson, TypeAndId } from './cedar.ts';
 import { type InputPlan, planInput, printType } from './input-type.ts';
 import { EVERYTHING, type Reads } from './reads.ts';
 import { callSchemaFor, schemaFor } from './schema.ts';
+import { skillEntity } from './skill-act.ts';
 
 /** The schema that a request is judged under; the name is the same wherever the text is. */
 export type SchemaRef = {
@@ -17,6 +18,8 @@ export type SchemaRef = {
 export type ToolView = {
   readonly uid: TypeAndId;
   readonly entity: EntityJson;
+  /** The skill that it belongs to, which a question gives beside it; null where there is none. */
+  readonly skill: EntityJson | null;
   readonly plan: InputPlan & { kind: 'record' };
   readonly inputType: string;
   /** The whole schema, with every action and every attribute. */
@@ -40,10 +43,17 @@ function makeView(tool: Tool): ToolView {
   const uid = { type: 'Tool', id: tool.id };
   const plan = planInput(tool.inputSchema);
   const inputType = printType(plan);
-  const attrs = { risk: tool.risk, tier: tool.tier, capabilities: [...tool.capabilities] };
-  const parents = [{ type: 'Category', id: tool.category }];
   const schema = refTo(schemaFor(inputType), EVERYTHING);
-  return { uid, entity: { uid, attrs, parents }, plan, inputType, schema };
+  const skill = tool.skill === undefined ? null : skillEntity(tool.skill);
+  return { uid, entity: entityOf(tool, uid), skill, plan, inputType, schema };
+}
+
+function entityOf({ risk, tier, capabilities, category, skill }: Tool, uid: TypeAndId): EntityJson {
+  const attrs = { risk, tier, capabilities: [...capabilities] };
+  const parents = [{ type: 'Category', id: category }];
+  if (skill === undefined) return { uid, attrs, parents };
+  const its = { type: 'Skill', id: skill.id };
+  return { uid, attrs: { ...attrs, skill: { __entity: its } }, parents: [...parents, its] };
 }
 
 /** A schema by the digest of its text, so that no two texts ever share a name. */

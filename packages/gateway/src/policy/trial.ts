@@ -3,14 +3,26 @@ import { digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { DEFAULT_LIMITS, NO_USAGE } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
-import type { PreparedProcess } from '../core/process.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Cedar } from './cedar.ts';
 import type { InputPlan } from './input-type.ts';
 import type { Policy } from './policy-set.ts';
 import { Directory } from './principals.ts';
 import { actQuestion, approvedQuestion, callQuestion, type Question } from './request.ts';
+import { SKILL_ACTS, type SkillAct } from './skill-act.ts';
 import { viewTool } from './tool-view.ts';
+import {
+  FACTS,
+  NEW_SKILL,
+  OLD_SKILL,
+  PRINCIPALS,
+  SAMPLE_PROCESS,
+  SERVICE,
+  SKILL,
+  SKILL_TOOL,
+  TENANT,
+  USER,
+} from './trial-facts.ts';
 import type { Workbench } from './workbench.ts';
 
 /*
@@ -22,46 +34,7 @@ export type TrialResult =
   | { readonly ok: true; readonly errors: readonly { readonly policy: string; readonly message: string }[] }
   | { readonly ok: false; readonly message: string };
 
-const TENANT = 'trial';
-const PRINCIPALS: readonly Principal[] = [
-  { kind: 'agent', name: 'trial' },
-  { kind: 'user', name: 'trial' },
-  { kind: 'service', name: 'trial' },
-];
-const USER: Principal = { kind: 'user', name: 'trial' };
-const FACTS = { tenant: TENANT, nowMs: 0 };
-const SKILL = { id: 'trial', publisher: 'trial', version: '0.0.0', trust: 'none' };
-
-const SAMPLE_PROCESS: PreparedProcess = {
-  terms: {
-    executable: '/usr/bin/trial',
-    executableSha256: digestBytes('trial'),
-    argv: ['trial', '--trial'],
-    workspace: '/trial',
-    cwd: '/trial',
-    env: {},
-    stdin: null,
-    limits: {
-      wallMs: 1,
-      cpuMs: 1,
-      memoryBytes: 1,
-      outputBytes: 1,
-      fileBytes: 1,
-      processes: 1,
-      openFiles: 1,
-      egressBytes: 1,
-    },
-    egress: 'strict',
-    egressHosts: ['trial.example'],
-    secrets: ['trial'],
-    readOnly: [],
-    protectedPaths: [],
-  },
-  facts: { kind: 'plain', tier: 'c', paths: ['trial'], hosts: ['trial.example'] },
-  stillHolds: () => null,
-};
-
-/** Asks the set every kind of question: each action, each type of input, with and without an approval. */
+/** Asks the set every kind of question: each action, each type of input, with and without an approval or a skill. */
 export function tryPolicies(
   bench: Workbench,
   policies: readonly Policy[],
@@ -72,7 +45,9 @@ export function tryPolicies(
     const parsed = cedar.preparsePolicySet('trial', { staticPolicies });
     if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
     const errors = new Map<string, { policy: string; message: string }>();
-    for (const question of questionsFor(tools)) {
+    const questions = questionsFor(tools);
+    teach(cedar, questions);
+    for (const question of questions) {
       for (const error of ask(cedar, question)) errors.set(`${error.policy} ${error.message}`, error);
     }
     return [...errors.values()];
@@ -82,9 +57,16 @@ export function tryPolicies(
   return result.ok ? { ok: true, errors: result.value } : { ok: false, message: result.message };
 }
 
+/** Reading a schema takes longer than a dozen answers under it, and most questions share one. */
+function teach(cedar: Cedar, questions: readonly Question[]): void {
+  const schemas = new Map(questions.map(({ schema }) => [schema.name, schema.text]));
+  for (const [name, text] of schemas) {
+    const known = cedar.preparseSchema(name, text);
+    if (known.type === 'failure') throw new Error(known.errors[0]?.message);
+  }
+}
+
 function ask(cedar: Cedar, { schema, ...question }: Question): { policy: string; message: string }[] {
-  const known = cedar.preparseSchema(schema.name, schema.text);
-  if (known.type === 'failure') throw new Error(known.errors[0]?.message);
   const answer = cedar.statefulIsAuthorized({
     ...question,
     preparsedPolicySetId: 'trial',
@@ -100,9 +82,9 @@ function ask(cedar: Cedar, { schema, ...question }: Question): { policy: string;
 
 function questionsFor(tools: readonly Tool[]): Question[] {
   const directory = new Directory(new Map());
-  const distinct = new Map(tools.map((tool) => [viewTool(tool).schema.name, tool]));
+  const distinct = new Map([SKILL_TOOL, ...tools].map((tool) => [kindOf(tool), tool]));
+  const acts = SKILL_ACTS.flatMap((act) => skillQuestions(directory, act));
   const questions: Question[] = [
-    actQuestion(directory, USER, 'install', { ...FACTS, skill: SKILL }),
     actQuestion(directory, USER, 'readJournal', FACTS),
     actQuestion(directory, USER, 'administer', FACTS),
   ];
@@ -116,7 +98,19 @@ function questionsFor(tools: readonly Tool[]): Question[] {
       questions.push(callQuestion(directory, checked, facts), approvedQuestion(directory, checked, facts));
     }
   }
-  return questions;
+  return [...acts, ...questions];
+}
+
+function kindOf(tool: Tool): string {
+  return `${viewTool(tool).schema.name} ${tool.skill === undefined}`;
+}
+
+function skillQuestions(directory: Directory, act: SkillAct): Question[] {
+  const other = act === 'approveSkill' ? USER : SERVICE;
+  return [
+    actQuestion(directory, USER, act, { ...FACTS, skill: SKILL, about: OLD_SKILL }),
+    actQuestion(directory, other, act, { ...FACTS, skill: SKILL, about: NEW_SKILL }),
+  ];
 }
 
 function sampleCall(tool: Tool, principal: Principal): CheckedCall {

@@ -1,17 +1,19 @@
-import { digestBytes } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
-import type { DetailedError, PolicyJson } from './cedar.ts';
+import type { DetailedError, PolicyJson, TypeAndId } from './cedar.ts';
 import { type ParsedPolicy, problemAt } from './parse.ts';
 import type { PolicyProblem } from './policy-set.ts';
 import { fileProblem } from './read-files.ts';
+import { readsOf } from './reads.ts';
 import { TOOLLESS_SCHEMA } from './schema.ts';
+import { SKILL_CATEGORY } from './skill-act.ts';
 import { viewTool } from './tool-view.ts';
 import type { Workbench } from './workbench.ts';
 
 /*
- * Each policy is validated under the schema of every tool that its scope can match: all tools, those of one category,
- * or the one it names. So a policy about one tool may use that tool's arguments, and a policy about all tools may use
- * an argument only behind `context.input has …`.
+ * Each policy is validated under the schema of every tool that its scope can match: all tools, those of one category or
+ * skill, or the one it names. So a policy about one tool may use that tool's arguments, and a policy about all tools may
+ * use an argument only behind `context.input has …`. What is about no tool, or about all tools of skills, of which there
+ * is no list, is validated once under the schema of a tool without arguments.
  */
 
 export type Findings = { readonly problems: PolicyProblem[]; readonly warnings: PolicyProblem[] };
@@ -54,8 +56,14 @@ export function validatePolicies(
   problems.push(...[...errors.values()].map(toProblem));
   // A policy about all tools may well be impossible for some of them; it is worth a word when it is so for all.
   const lanesOf = (policy: ParsedPolicy) => lanes.filter((lane) => lane.policies.has(policy)).length;
-  const general = [...advice.values()].filter(({ policy, lanes }) => lanes === lanesOf(policy));
+  const general = [...advice.values()].filter((one) => one.lanes === lanesOf(one.policy) && !isBlind(one));
   return { problems, warnings: [...warnings, ...general.map(toProblem)] };
+}
+
+/** Cedar calls impossible what wants an argument that no listed tool has; a tool of a skill may well have it. */
+function isBlind({ policy: { text }, error }: Finding): boolean {
+  const isAboutSkills = /\bskill\b/i.test(text) && readsOf([text]).has('input');
+  return isAboutSkills && error.message.includes('policy is impossible');
 }
 
 function assignLanes(policies: readonly ParsedPolicy[], tools: readonly Tool[]) {
@@ -66,30 +74,53 @@ function assignLanes(policies: readonly ParsedPolicy[], tools: readonly Tool[]) 
     lane.tools.push(tool.id);
     lanes.set(name, lane);
   }
-  const none: Lane = { schema: TOOLLESS_SCHEMA, tools: [], policies: new Set() };
-  if (lanes.size === 0) lanes.set(digestBytes(TOOLLESS_SCHEMA), none);
+  const toolless: Lane = { schema: TOOLLESS_SCHEMA, tools: [], policies: new Set() };
   const warnings: PolicyProblem[] = [];
   for (const policy of policies) {
-    const matching = tools.filter((tool) => canMatch(policy.json, tool));
+    const isListed = tools.length > 0 && isAboutListedTools(policy.json);
+    const matching = isListed ? tools.filter((tool) => canMatch(policy.json, tool)) : [];
     for (const tool of matching) lanes.get(viewTool(tool).schema.name)?.policies.add(policy);
-    if (tools.length === 0) none.policies.add(policy);
+    if (!isListed) toolless.policies.add(policy);
     else if (matching.length === 0) warnings.push(unmatched(policy));
   }
-  return { lanes: [...lanes.values()].filter((lane) => lane.policies.size > 0), warnings };
+  return { lanes: [...lanes.values(), toolless].filter((lane) => lane.policies.size > 0), warnings };
+}
+
+/** The actions whose resource is a tool. */
+const TOOL_ACTIONS: readonly string[] = ['call', 'approve'];
+
+function isAboutListedTools({ action, resource }: PolicyJson): boolean {
+  const { type, id } = scopeEntity(resource) ?? {};
+  if (type === 'Category' && id === SKILL_CATEGORY) return false;
+  // A tool is in its skill and never is one.
+  if (resource.op === '==' && type !== 'Tool') return false;
+  if (resource.op === 'is' && resource.entity_type !== 'Tool') return false;
+  return namedActions(action)?.some((name) => TOOL_ACTIONS.includes(name)) ?? true;
+}
+
+/** The actions that a scope names; null for all of them. */
+function namedActions(action: PolicyJson['action']): string[] | null {
+  if (action.op === 'All' || 'slot' in action) return null;
+  const entities = 'entities' in action ? action.entities : [action.entity];
+  return entities.map((entity) => uidOf(entity).id);
 }
 
 function canMatch({ resource }: PolicyJson, tool: Tool): boolean {
   const { type, id } = scopeEntity(resource) ?? {};
   if (type === 'Tool') return id === tool.id;
   if (type === 'Category') return id === tool.category;
+  if (type === 'Skill') return id === tool.skill?.id;
   return true;
 }
 
 /** The entity that a resource scope names, if it names one. */
-function scopeEntity(resource: PolicyJson['resource']): { type: string; id: string } | null {
+function scopeEntity(resource: PolicyJson['resource']): TypeAndId | null {
   const constraint = resource.op === 'is' ? resource.in : resource;
   if (constraint === undefined || !('entity' in constraint)) return null;
-  const { entity } = constraint;
+  return uidOf(constraint.entity);
+}
+
+function uidOf(entity: { __entity: TypeAndId } | TypeAndId): TypeAndId {
   return '__entity' in entity ? entity.__entity : entity;
 }
 
@@ -136,7 +167,8 @@ function guardHint(
   const words = Buffer.from(policy.text).subarray(at.start, at.end).toString();
   const [, field] = /^context\s*\.\s*input\s*\.\s*([A-Za-z_]\w*)/.exec(words) ?? [];
   if (field === undefined) return null;
-  const [first = '', ...others] = tools;
-  const where = others.length > 0 ? `"${first}" and ${others.length} more` : `"${first}"`;
+  const [first, ...others] = tools;
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  const where = first === undefined ? 'a tool' : `"${first}"${more}`;
   return `not every input of ${where} has it: guard it with \`context.input has ${field}\`, or name one tool in the scope`;
 }

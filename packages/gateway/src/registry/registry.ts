@@ -8,7 +8,9 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import type { PreparedProcess } from '../core/process.ts';
 import { parseStrict } from '../core/strict-json.ts';
 import type { Tool } from '../core/tool.ts';
+import type { Reader } from '../store/transaction.ts';
 import type { Schemas, Validate } from './schema.ts';
+import type { FoundTool, SkillTools } from './skill-tools.ts';
 
 /*
  * The one table of tools. A call comes in with bytes; it leaves as a checked call whose input was read once, strictly,
@@ -18,7 +20,10 @@ import type { Schemas, Validate } from './schema.ts';
 export type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
 
 export type RegistryOptions = {
+  /** Those that stand for as long as the gateway does. */
   readonly tools: readonly Tool[];
+  /** Those of installed skills; left out: there are none. */
+  readonly skills?: SkillTools;
   readonly input: InputLimits;
   readonly limits: Limits;
   readonly ceilings: Limits;
@@ -35,23 +40,66 @@ export class Registry {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#entries = new Map(options.tools.map((tool) => [tool.id, { tool, digest: definitionDigest(tool) }]));
+    this.#entries = new Map(options.tools.map((tool) => [tool.id, entryOf(tool)]));
   }
 
-  /** All tools by their id, in one order. */
+  /** The same registry with some tools more, for calls of what lives no longer than they do. */
+  with(tools: readonly Tool[]): Registry {
+    const more = new Registry({ ...this.#options, tools: [...this.#options.tools, ...tools] });
+    more.#schemas = this.#schemas;
+    return more;
+  }
+
+  /** The tools that stand by themselves, in the order of their ids; those of skills come in pages. */
   list(): Tool[] {
     return [...this.#entries.values()].map(({ tool }) => tool).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
+  /** So many tools that may be called, of skills too, in the order of their ids after one. */
+  page(after: string | null, limit: number): readonly Tool[] {
+    const standing = this.list().filter(({ id }) => after === null || id > after);
+    const others = this.#options.skills?.page(after, limit) ?? [];
+    return [...standing, ...others].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+  }
+
+  /** What policies are checked against: the tools that stand, and those that they name. */
+  named({ tools, skills }: { readonly tools: Iterable<string>; readonly skills: Iterable<string> }): Tool[] {
+    const known = new Map(this.list().map((tool) => [tool.id, tool]));
+    for (const id of tools) {
+      const tool = this.find(id)?.tool;
+      if (tool !== undefined) known.set(id, tool);
+    }
+    for (const id of skills)
+      for (const tool of this.#options.skills?.ofSkill(id) ?? []) known.set(tool.id, tool);
+    return [...known.values()];
+  }
+
+  /** The tool of that id, or why it may not be called; undefined where there is none. */
+  look(id: string): FoundTool | undefined {
+    return this.#entries.get(id) ?? this.#options.skills?.find(id);
+  }
+
+  /** The tool of that id, if it may be called. */
   find(id: string): Entry | undefined {
-    return this.#entries.get(id);
+    const found = this.look(id);
+    return found !== undefined && 'tool' in found ? entryOf(found.tool) : undefined;
+  }
+
+  /** Whether a tool is still what it was when it was found, as the reader sees it. */
+  holds(reader: Reader, tool: Tool): boolean {
+    return this.#entries.get(tool.id)?.tool === tool || (this.#options.skills?.holds(reader, tool) ?? false);
   }
 
   /** Finds the tool and reads the input; refuses what is not strict JSON or does not fit. */
   async check(call: ToolCall): Promise<CheckedCall | Refused> {
-    const entry = this.find(call.tool);
-    if (entry === undefined)
+    const found = this.look(call.tool);
+    if (found === undefined)
       return refuse('registry/unknown-tool', `Cannot call "${call.tool}": no such tool`);
+    if ('refused' in found) {
+      await found.misfit?.();
+      return found.refused;
+    }
+    const entry = entryOf(found.tool);
     const parsed = parseStrict(call.rawInput, this.#options.input);
     if (!parsed.ok) {
       const message = parsed.message.replace('Cannot read JSON', `Cannot read the input of ${call.tool}`);
@@ -121,6 +169,18 @@ export class Registry {
 function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<Limits> {
   const wallMs = call.timeoutMs ?? Math.min(configured.wallMs, tool.limits.wallMs);
   return { ...configured, wallMs };
+}
+
+const entries: WeakMap<Tool, Entry> = new WeakMap();
+
+/** A tool with the digest of its definition, made once for each record. */
+function entryOf(tool: Tool): Entry {
+  let entry = entries.get(tool);
+  if (entry === undefined) {
+    entry = { tool, digest: definitionDigest(tool) };
+    entries.set(tool, entry);
+  }
+  return entry;
 }
 
 /** The digest of everything about a tool that a caller or an approver was shown. */

@@ -1,7 +1,9 @@
+import { STORAGE_KEY_BYTES } from '../core/storage-key-rules.table.ts';
+
 /** What one space takes at most. Every number bounds what a skill can make the gateway keep or read at once. */
 export const STORAGE_LIMITS = {
   /** Of a key in UTF-8. */
-  keyBytes: 512,
+  keyBytes: STORAGE_KEY_BYTES,
   valueBytes: 1_048_576,
   /** Entries on one page of a list. */
   listEntries: 1_000,

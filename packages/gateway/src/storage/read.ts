@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
 import { queries } from '../store/query.ts';
 import type { Reader } from '../store/transaction.ts';
 import { findAccount, type SpaceName } from './account.ts';
-import type { StorageKey, StoragePrefix } from './key.ts';
 import { STORAGE_LIMITS } from './limits.ts';
 import type { StorageTables } from './tables.ts';
 

@@ -1,7 +1,14 @@
+import {
+  isBeneath,
+  parseKey,
+  parsePrefix,
+  quoteText,
+  type StorageKey,
+  type StoragePrefix,
+} from '../core/storage-key.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import type { SpaceName } from './account.ts';
-import { isBeneath, parseKey, parsePrefix, quoteText, type StorageKey, type StoragePrefix } from './key.ts';
 import { DEFAULT_QUOTA, type Quota, STORAGE_LIMITS } from './limits.ts';
 import { type Page, readPage, readValue, type Stored } from './read.ts';
 import { refuseFor, type StorageRefusal } from './refusal.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { quoteText, type StorageKey } from '../core/storage-key.ts';
 import { queries } from '../store/query.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { charge, findAccount, openAccount, type SpaceName } from './account.ts';
-import { quoteText, type StorageKey } from './key.ts';
 import type { Quota } from './limits.ts';
 import { refuseFor, type StorageRefusal } from './refusal.ts';
 import type { StorageTables } from './tables.ts';

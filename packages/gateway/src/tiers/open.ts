@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/load.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { TierName } from '../core/tool.ts';
+import type { SecretGrant } from '../core/wasm.ts';
 import type { Lookup } from '../egress/look-up.ts';
 import { LookupTurns } from '../egress/lookup-turns.ts';
 import { systemLookup } from '../egress/system.ts';
@@ -92,7 +93,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
       formsDir: join(options.stateDir, 'modules'),
     },
     memoryBytes: config.ceilings.memoryBytes,
-    secret: (name, who) => secretOf(vault, name, who),
+    secret: (granted, who) => secretOf(vault, granted, who),
     operatorSecrets: grantSecrets(config.secrets),
     trustedCertificates: options.trustedCertificates ?? '',
   });
@@ -109,11 +110,11 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
 /** The value of a secret for a call, with its use written down; null where the call has none of that name. */
 async function secretOf(
   vault: Vault,
-  name: string,
+  { name, scope }: Pick<SecretGrant, 'name' | 'scope'>,
   who: Omit<Who, 'skill'> & { readonly skill: string | null },
 ): Promise<string | null> {
   const { call, tool, ...asker } = who;
-  const found = vault.find(name, asker);
+  const found = vault.find(name, { ...asker, only: scope });
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
 }
 
@@ -123,7 +124,7 @@ function networksFor(options: OpenTiersOptions, turns: LookupTurns): Networks {
   const list = allowListOf(config.process.egressHosts);
   const hosts = new LiveHosts({ path, text: config.file?.text ?? null, list });
   const vaultSecret: NetworkOptions['vaultSecret'] = (name, { id, ...rest }) =>
-    secretOf(vault, name, { ...rest, call: id, skill: null });
+    secretOf(vault, { name }, { ...rest, call: id, skill: null });
   return networksOf({
     config,
     hosts,

@@ -12,6 +12,8 @@ export type Asker = {
   readonly principal: Principal;
   /** The skill that runs; null outside of any. */
   readonly skill: string | null;
+  /** The one kind of scope that is looked at; left out: all of them. */
+  readonly only?: Scope['kind'] | undefined;
 };
 
 export const GLOBAL: Scope = { kind: 'global', subject: '' };
@@ -40,12 +42,13 @@ export function formatScope({ kind, subject }: Scope): string {
 }
 
 /** The scopes whose secrets are for this asker, the most specific first. */
-export function scopesOf({ tenant, principal, skill }: Asker): readonly Scope[] {
+export function scopesOf({ tenant, principal, skill, only }: Asker): readonly Scope[] {
   const ofSkill: readonly Scope[] = skill === null ? [] : [{ kind: 'skill', subject: skill }];
-  return [
+  const scopes: readonly Scope[] = [
     ...ofSkill,
     { kind: 'principal', subject: formatPrincipal(principal) },
     { kind: 'tenant', subject: tenant },
     GLOBAL,
   ];
+  return only === undefined ? scopes : scopes.filter(({ kind }) => kind === only);
 }

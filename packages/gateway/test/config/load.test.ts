@@ -52,6 +52,7 @@ describe('loadConfig() gives', () => {
         warm: 2,
       },
       vault: { key: 'file', passphraseFile: null },
+      skills: { firstUse: 'refuse', advisories: null, reauditAfterMs: 7 * 86_400_000, reviewers: 1 },
       groups: new Map(),
       secrets: [],
       budgets: DEFAULT_BUDGETS,
@@ -116,6 +117,18 @@ describe('loadConfig() gives', () => {
       ['user:eve', ['ops']],
       ['agent:ada', ['ops', 'constructor']],
     ]);
+  });
+
+  it('what is said about skills, with the time in milliseconds', async () => {
+    const { skills } = await load(`[skills]
+first_use = "trust"
+advisories = "/srv/advisories.json"
+reaudit_after = "12h"
+reviewers = 2`);
+    expect(skills).toEqual({
+      ...{ firstUse: 'trust', advisories: '/srv/advisories.json' },
+      ...{ reauditAfterMs: 43_200_000, reviewers: 2 },
+    });
   });
 
   it('no default limit above a ceiling that was lowered', async () => {

@@ -22,6 +22,16 @@ describe('findPlaces()', () => {
     expect((await findPlaces('a = ['))(['a'], 'key')).toBeUndefined();
   });
 
+  it('knows each part of a header, and what is deeper than any key of palisade.toml', async () => {
+    const text = '[a.bc.d]\nx = { y = [[{ z = 1 }]] }\n[[a.list]]\n[a.list.in]\nv = 1';
+    const placeOf = await findPlaces(text);
+    expect(placeOf(['a', 'bc'], 'key')).toEqual({ line: 1, column: 4 });
+    expect(placeOf(['a', 'bc', 'd'], 'value')).toEqual({ line: 1, column: 7 });
+    expect(placeOf(['a', 'bc', 'd', 'x', 'y', 0, 0, 'z'], 'value')).toEqual({ line: 2, column: 19 });
+    expect(placeOf(['a', 'list', 0], 'key')).toEqual({ line: 3, column: 3 });
+    expect(placeOf(['a', 'list', 0, 'in', 'v'], 'key')).toEqual({ line: 5, column: 1 });
+  });
+
   it('does not write through __proto__', async () => {
     const placeOf = await findPlaces('[__proto__]\npolluted = 1\n[a.__proto__]\npolluted = 1');
     expect(placeOf(['__proto__', 'polluted'], 'key')).toEqual({ line: 2, column: 1 });

@@ -104,6 +104,31 @@ describe('loadConfig() refuses with the line and the column', () => {
       ':1:13: Cannot use vault.key: it is "plain", expected one of "file", "passphrase", "keychain"',
     ],
     [
+      'a way to trust that is none',
+      'skills.first_use = "always"',
+      ':1:20: Cannot use skills.first_use: it is "always", expected one of "refuse", "trust"',
+    ],
+    [
+      'a number of days for a duration',
+      'skills.reaudit_after = 7',
+      ':1:24: Cannot use skills.reaudit_after: it is 7, expected a duration such as "90s", "1m", "1h" or "1d" from "1h" to "366d"',
+    ],
+    [
+      'a time between audits that is too short',
+      'skills.reaudit_after = "59m"',
+      ':1:24: Cannot use skills.reaudit_after: it is "59m", expected a duration',
+    ],
+    [
+      'advisories that are fetched',
+      'skills.advisories = "https://example.com/osv.json"',
+      ':1:21: Cannot use skills.advisories: it is "https://example.com/osv.json", expected an absolute path',
+    ],
+    [
+      'nobody who reviews',
+      'skills.reviewers = 0',
+      ':1:20: Cannot use skills.reviewers: it is 0, expected an integer from 1 to 5',
+    ],
+    [
       'a passphrase file that is relative',
       'vault.passphrase_file = "passphrase"',
       ':1:25: Cannot use vault.passphrase_file: it is "passphrase", expected an absolute path',

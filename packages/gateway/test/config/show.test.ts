@@ -86,6 +86,12 @@ file = "${file}"
     expect(JSON.stringify([...rows])).not.toContain('the-value-itself');
   });
 
+  it('shows a duration as it is written, and a file that is not named as nothing', async () => {
+    const rows = await shown('[skills]\nreaudit_after = "48h"');
+    expect(rows.get('skills.reaudit_after')).toEqual(['2d', 'palisade.toml:2']);
+    expect(rows.get('skills.advisories')).toEqual(['', 'default']);
+  });
+
   it('names the line of the ceiling that pressed a limit down', async () => {
     const rows = await shown('[ceilings]\nwall_ms = 500\nfuel = 20_000_000');
     expect(rows.get('limits.wall_ms')).toEqual([500, 'palisade.toml:2']);

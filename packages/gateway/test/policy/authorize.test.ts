@@ -179,7 +179,6 @@ describe('an approval', () => {
 describe('authorizeAct()', () => {
   const tenant = { tenant: 'default', nowMs: FACTS.nowMs };
   const asked = { ...tenant, tool: DANGER, asker: 'user:bob', inputText: '{}' };
-  const skill = { id: 's', publisher: 'acme', version: '1.0.0', trust: 'signed' };
 
   test('lets a user approve where the policies permit it', () => {
     const text = `@id("leads") permit(principal in Group::"leads", action == Action::"approve", resource) when { context.asker == "user:bob" };`;
@@ -192,11 +191,10 @@ describe('authorizeAct()', () => {
   });
 
   test.each([ADA, { kind: 'service', name: 'ci' } as const])(
-    'never lets $kind approve or install, whatever is permitted',
+    'never lets $kind approve, whatever is permitted',
     (principal) => {
       const engine = engineWith(PERMIT_ALL);
       expect(authorizeAct(engine, principal, 'approve', asked).allowed).toBe(false);
-      expect(authorizeAct(engine, principal, 'install', { ...tenant, skill }).allowed).toBe(false);
       expect(authorizeAct(engine, BOB, 'approve', asked).allowed).toBe(true);
     },
   );
@@ -211,14 +209,10 @@ describe('authorizeAct()', () => {
     expect(authorizeAct(engine, BOB, 'approve', { ...asked, asker: 'agent:bob' }).allowed).toBe(true);
   });
 
-  test('judges installing by publisher and reading by tenant', () => {
-    const engine =
-      engineWith(`permit(principal, action == Action::"install", resource) when { resource.publisher == "acme" };
-      permit(principal, action in [Action::"readJournal", Action::"administer"], resource == Tenant::"default");`);
-    expect(authorizeAct(engine, BOB, 'install', { ...tenant, skill }).allowed).toBe(true);
-    expect(
-      authorizeAct(engine, BOB, 'install', { ...tenant, skill: { ...skill, publisher: 'evil' } }).allowed,
-    ).toBe(false);
+  test('judges reading and administering by tenant', () => {
+    const engine = engineWith(
+      'permit(principal, action in [Action::"readJournal", Action::"administer"], resource == Tenant::"default");',
+    );
     expect(authorizeAct(engine, BOB, 'readJournal', tenant).allowed).toBe(true);
     expect(authorizeAct(engine, BOB, 'administer', { ...tenant, tenant: 'other' }).allowed).toBe(false);
   });

@@ -7,6 +7,7 @@ import { checkPolicies } from '../../src/policy/check.ts';
 import { POLICY_LIMITS } from '../../src/policy/limits.ts';
 import { parseCases, runPolicyTests } from '../../src/policy/policy-test.ts';
 import { PALISADE_SCHEMA } from '../../src/policy/schema.ts';
+import { SKILL_ACTS } from '../../src/policy/skill-act.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
 import { Workbench } from '../../src/policy/workbench.ts';
 import { checkedCall, makeBed, makeTool, NOON, SLEEP } from './sample.ts';
@@ -28,9 +29,23 @@ describe('docs/policy.md', () => {
     expect(blocks('cedarschema')).toEqual([PALISADE_SCHEMA]);
   });
 
+  const fieldsOf = (type: string) => {
+    const [, context = ''] = new RegExp(`type ${type} = \\{([^}]*)\\}`).exec(PALISADE_SCHEMA) ?? [];
+    return [...context.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name = '']) => name);
+  };
+
+  test('names every field of an act upon a skill and every such act', () => {
+    const [, section = ''] = PAGE.split('### What an action upon a skill tells');
+    const [table = ''] = section.split('###');
+    expect(fieldsOf('SkillContext').length).toBeGreaterThan(9);
+    for (const name of fieldsOf('SkillContext'))
+      expect(table).toMatch(new RegExp(`^\\|.*\`${name}\`.* \\|`, 'm'));
+    for (const act of SKILL_ACTS)
+      expect(PAGE).toMatch(new RegExp(`^\\| .*\`${act}\`.* \\| \`Skill\` \\|`, 'm'));
+  });
+
   test('names every field of the context of a call, every starter file and the limits', () => {
-    const [, context = ''] = /type CallContext = \{([^}]*)\}/.exec(PALISADE_SCHEMA) ?? [];
-    const fields = [...context.matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
+    const fields = fieldsOf('CallContext');
     expect(fields.length).toBeGreaterThan(10);
     for (const name of [...fields, ...Object.keys(STARTER_POLICIES)])
       expect(PAGE).toContain(`| \`${name}\` |`);
@@ -48,6 +63,6 @@ describe('docs/policy.md', () => {
       tenant: 'default',
       nowMs: NOON,
     });
-    expect(results.map(({ message }) => message)).toEqual(['', '', '']);
+    expect(results.map(({ message }) => message)).toEqual(['', '', '', '']);
   });
 });

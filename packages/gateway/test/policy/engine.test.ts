@@ -6,6 +6,7 @@ import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, cedarVersion, loadCedar } from '../../src/policy/cedar.ts';
 import type { PolicyEngine } from '../../src/policy/engine.ts';
 import { recallSet } from '../../src/policy/memory.ts';
+import type { Named } from '../../src/policy/names.ts';
 import {
   type Bed,
   COUNT,
@@ -16,8 +17,10 @@ import {
   PERMIT_ALL,
   SLEEP,
   TOOLS,
+  WORDS,
 } from './sample.ts';
 
+const ACME_TEXT_NAMED: Named = { tools: new Set(['acme.text.words']), skills: new Set(['acme.text']) };
 const FORBID_ALL = '@id("none") forbid(principal, action, resource);\n';
 const verdictOf = (engine: PolicyEngine) =>
   authorize(engine, checkedCall(COUNT, { text: '' }), FACTS).verdict;
@@ -213,6 +216,63 @@ describe('refresh()', () => {
     tools.push(makeTool({ id: 'odd' }));
     engine.refresh();
     expect(engine.warnings).toEqual([]);
+  });
+
+  test('asks for the tools and skills that the files name, and for no others', () => {
+    const bed = makeBed({
+      'a.cedar': `${PERMIT_ALL}@id("named") forbid(principal, action, resource in Skill::"acme.text") when { resource == Tool::"acme.text.words" };`,
+    });
+    const asked: Named[] = [];
+    const tools = (named: Named) => {
+      asked.push(named);
+      return TOOLS;
+    };
+    const engine = bed.open({ tools });
+    for (const named of asked) expect(named).toEqual(ACME_TEXT_NAMED);
+    bed.write('a.cedar', `${PERMIT_ALL}@id("named") forbid(principal, action, resource == Tool::"b.c.d");`);
+    asked.length = 0;
+    engine.refresh();
+    engine.refresh();
+    expect(asked.length).toBeGreaterThan(1);
+    for (const named of asked) expect(named).toEqual({ tools: new Set(['b.c.d']), skills: new Set() });
+  });
+
+  test('checks the policies again when a skill that they name comes or changes', () => {
+    const scope = 'principal, action == Action::"call", resource in Skill::"acme.text"';
+    const bed = makeBed({
+      'a.cedar': `${PERMIT_ALL}@id("skilled") forbid(${scope}) when { context.input.text == "no" };`,
+    });
+    let words: Tool | null = null;
+    const tools = ({ skills }: Named) =>
+      words !== null && skills.has('acme.text') ? [...TOOLS, words] : TOOLS;
+    const engine = bed.open({ tools });
+    expect(engine.warnings.map(({ message }) => message)).toEqual([
+      'Policy "skilled" matches no registered tool: its scope is Skill::"acme.text"',
+    ]);
+    words = WORDS;
+    engine.refresh();
+    expect([engine.warnings, engine.problems]).toEqual([[], []]);
+    words = { ...WORDS, inputSchema: { type: 'object', properties: { text: { type: 'integer' } } } };
+    engine.refresh();
+    expect(engine.problems[0]).toMatchObject({ policy: 'skilled' });
+    expect(verdictOf(engine)).toBe('allow');
+  });
+
+  test('keeps a decision only as long as the tools that the files name stay as they are', () => {
+    const bed = makeBed({
+      'a.cedar': `${PERMIT_ALL}permit(principal, action, resource in Skill::"acme.text");`,
+    });
+    const words: Tool[] = [];
+    const engine = bed.open({
+      tools: ({ skills }) => (skills.has('acme.text') ? [...TOOLS, ...words] : TOOLS),
+    });
+    const digest = engine.setDigest;
+    if (digest === null) throw new Error('no set');
+    expect(engine.holds(digest)).toBe(true);
+    words.push(WORDS);
+    expect(engine.holds(digest)).toBe(false);
+    engine.refresh();
+    expect(engine.holds(digest)).toBe(true);
   });
 
   test('keeps its memory flat over many swaps', () => {

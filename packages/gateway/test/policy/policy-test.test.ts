@@ -116,6 +116,71 @@ describe('runPolicyTests()', () => {
   });
 });
 
+describe('a case about a skill', () => {
+  const FOUR_EYES = `permit(principal, action in Action::"manageSkills", resource) when { resource.publisher == "acme" };
+    @id("four-eyes") forbid(principal, action == Action::"approveSkill", resource)
+    when { context has installedBy && context.installedBy == principal };
+    @id("plain") forbid(principal, action == Action::"install", resource)
+    when { context.hasWildcards || context.hosts.contains("evil.example") || context.state != "new" };`;
+  const one = (principal: string, action: string, skill: string, expected: string) =>
+    `[[case]]\nprincipal = "${principal}"\naction = "${action}"\nskill = ${skill}\nexpected = "${expected}"\n`;
+
+  test('is put to the live set with what it says of the skill', async () => {
+    const text = [
+      one('user:bob', 'approveSkill', '{ id = "acme.text", installed_by = "user:grace" }', 'allow'),
+      one('user:bob', 'approveSkill', '{ id = "acme.text", installed_by = "user:bob" }', 'deny'),
+      one('user:bob', 'install', '{ id = "acme.text" }', 'allow'),
+      one('user:bob', 'install', '{ id = "acme.text", publisher = "evil" }', 'deny'),
+      one('user:bob', 'install', '{ id = "acme.text", has_wildcards = true }', 'deny'),
+      one('user:bob', 'install', '{ id = "acme.text", hosts = ["evil.example"] }', 'deny'),
+      one('user:bob', 'install', '{ id = "acme.text", state = "disabled" }', 'deny'),
+      one('service:ci', 'install', '{ id = "acme.text" }', 'allow'),
+      one('service:ci', 'approveSkill', '{ id = "acme.text" }', 'deny'),
+      one('agent:ada', 'install', '{ id = "acme.text" }', 'deny'),
+    ].join('\n');
+    const results = await runPolicyTests(engineWith(FOUR_EYES), parseCases(text, 'c.toml'), options);
+    expect(results.map(({ message }) => message)).toEqual(Array.from({ length: 10 }, () => ''));
+  });
+
+  const faulty: readonly [string, string, RegExp][] = [
+    ['no skill', one('user:bob', 'install', '{}', 'allow'), /^c\.toml:1:1: .*the skill has no "id"/],
+    [
+      'an unknown key',
+      one('user:bob', 'install', '{ id = "a.b", host = [] }', 'allow'),
+      /"skill.host" is not known/,
+    ],
+    ['no id', one('user:bob', 'install', '{ id = "a b" }', 'allow'), /"skill.id" is not valid/],
+    [
+      'a word for true',
+      one('user:bob', 'install', '{ id = "a.b", has_wildcards = "no" }', 'allow'),
+      /true or false/,
+    ],
+    [
+      'another verdict',
+      one('user:bob', 'install', '{ id = "a.b", verdict = "fine" }', 'allow'),
+      /"skill.verdict"/,
+    ],
+    [
+      'nobody who installed it',
+      one('user:bob', 'install', '{ id = "a.b", installed_by = "bob" }', 'allow'),
+      /principal/,
+    ],
+    [
+      'a skill for another action',
+      one('user:bob', 'administer', '{ id = "a.b" }', 'allow'),
+      /expected none for/,
+    ],
+    [
+      'a tool',
+      `${one('user:bob', 'install', '{ id = "a.b" }', 'allow')}tool = "t"\n`,
+      /has a "tool", expected none/,
+    ],
+  ];
+  test.each(faulty)('is refused with %s', (_, text, message) => {
+    expect(() => parseCases(text, 'c.toml')).toThrow(message);
+  });
+});
+
 describe('parseCases()', () => {
   const base = '[[case]]\nprincipal = "agent:ada"\ntool = "t"\nexpected = "allow"\n';
   const faulty: readonly [string, string, RegExp][] = [
@@ -152,6 +217,9 @@ describe('parseCases()', () => {
       'tool = "t"',
       'expected = "allow"',
       'input = { a = [1] }',
+      'action = "install"',
+      'skill = { id = "a.b" }',
+      'skill.__proto__ = 1',
       '[case]',
       '__proto__ = 1',
       'constructor = 1',

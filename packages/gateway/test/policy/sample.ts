@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS } from '../../src/core/limits.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import type { PreparedProcess, ProcessTerms } from '../../src/core/process.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import type { CallFacts } from '../../src/policy/authorize.ts';
+import type { CallFacts, SkillActFacts, SkillStanding } from '../../src/policy/authorize.ts';
 import {
   openPolicy,
   type PolicyEngine,
@@ -64,6 +64,27 @@ export const SLEEP = makeTool({
 export const COUNT = makeTool();
 export const DANGER = makeTool({ id: 'disk.format', category: 'disk', risk: 'high' });
 export const TOOLS: readonly Tool[] = [SLEEP, COUNT, DANGER];
+
+export const ACME_TEXT = {
+  id: 'acme.text',
+  publisher: 'acme',
+  version: '1.2.0',
+  trust: 'operator',
+} as const;
+/** A tool of a skill. */
+export const WORDS = makeTool({ id: 'acme.text.words', category: 'skill', tier: 'a', skill: ACME_TEXT });
+
+/** An act upon that skill, in all that a test does not name. */
+export function skillFacts(about: Partial<SkillStanding> = {}): SkillActFacts {
+  const asks = { capabilities: ['http'], hosts: ['api.example.com'], hasWildcards: false };
+  const standing = {
+    state: 'quarantined',
+    verdict: 'passed',
+    findings: [],
+    installedBy: 'user:grace',
+  } as const;
+  return { tenant: 'default', nowMs: NOON, skill: ACME_TEXT, about: { ...asks, ...standing, ...about } };
+}
 
 /** A call of a tool as the registry would have checked it. */
 export function checkedCall(tool: Tool, input: Json, principal: Principal = ADA): CheckedCall {

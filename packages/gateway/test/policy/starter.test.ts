@@ -1,29 +1,39 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/principal.ts';
-import { authorize, authorizeAct } from '../../src/policy/authorize.ts';
+import { authorize, authorizeAct, type SkillActFacts } from '../../src/policy/authorize.ts';
 import { loadCedar } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
+import type { PolicyEngine } from '../../src/policy/engine.ts';
+import { scan } from '../../src/policy/scan.ts';
+import { SKILL_ACTS } from '../../src/policy/skill-act.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
 import { Workbench } from '../../src/policy/workbench.ts';
 import {
+  ACME_TEXT,
   ADA,
   APPROVED,
   BOB,
   COUNT,
   checkedCall,
   DANGER,
+  engineWith,
   FACTS,
   makeBed,
   makeTool,
+  PERMIT_ALL,
   preparedProcess,
   SLEEP,
+  skillFacts,
   TOOLS,
+  WORDS,
 } from './sample.ts';
 
 const CI: Principal = { kind: 'service', name: 'ci' };
 const MEDIUM = makeTool({ id: 'medium', risk: 'medium' });
 const COMMANDS = makeTool({ id: 'palisade.process.run', category: 'process', risk: 'medium', tier: 'c' });
 const ALL_TOOLS = [...TOOLS, COMMANDS];
+/** What switches a recipe off. */
+const SWITCH = /^\/\/ (?=@id|permit|forbid|when|unless)/gm;
 const FETCH = makeTool({ id: 'fetch', hosts: () => ['169.254.169.254'] });
 
 describe('the starter policies', () => {
@@ -38,11 +48,11 @@ describe('the starter policies', () => {
   test('are valid with every recipe switched on', () => {
     const on = files.map(({ name, text }) => ({
       name,
-      text: text.replace(/^\/\/ (?=@id|permit|forbid|when|unless)/gm, ''),
+      text: text.replace(SWITCH, ''),
     }));
-    const result = checkPolicies(on, ALL_TOOLS, new Workbench(loadCedar));
+    const result = checkPolicies(on, [...ALL_TOOLS, WORDS], new Workbench(loadCedar));
     expect(result).toMatchObject({ ok: true, warnings: [] });
-    expect(result.ok && result.set.policies.length).toBeGreaterThan(14);
+    expect(result.ok && result.set.policies.length).toBeGreaterThan(22);
   });
 
   const short = { ms: 10_000 };
@@ -86,10 +96,9 @@ describe('the starter policies', () => {
     }
   });
 
-  test('let users approve, read, administer and install, and agents none of it', () => {
+  test('let users approve, read and administer, and agents none of it', () => {
     const engine = makeBed(null).open();
     const facts = { tenant: 'default', nowMs: 0 };
-    const skill = { id: 's', publisher: 'p', version: '1.0.0', trust: 'signed' };
     for (const [principal, expected] of [
       [BOB, true],
       [ADA, false],
@@ -101,11 +110,70 @@ describe('the starter policies', () => {
           asker: 'agent:ada',
           inputText: '{}',
         }),
-        authorizeAct(engine, principal, 'install', { ...facts, skill }),
         authorizeAct(engine, principal, 'readJournal', facts),
         authorizeAct(engine, principal, 'administer', facts),
       ];
-      expect(allowed.map((act) => act.allowed)).toEqual([expected, expected, expected, expected]);
+      expect(allowed.map((act) => act.allowed)).toEqual([expected, expected, expected]);
     }
+  });
+
+  test.each(SKILL_ACTS)('let users %s, by one policy, and agents and services not', (act) => {
+    const engine = makeBed(null).open();
+    expect(authorizeAct(engine, BOB, act, skillFacts())).toMatchObject({
+      allowed: true,
+      decidedBy: ['users-manage-skills'],
+    });
+    expect(authorizeAct(engine, ADA, act, skillFacts()).allowed).toBe(false);
+    expect(authorizeAct(engine, CI, act, skillFacts()).allowed).toBe(false);
+  });
+});
+
+describe('the recipes for skills', () => {
+  const recipe = (id: string) => {
+    const text = Object.values(STARTER_POLICIES).join('\n').replace(SWITCH, '');
+    const policy = scan(text).pieces.find((piece) => piece.text.startsWith(`@id("${id}")`));
+    if (policy === undefined) throw new Error(`there is no recipe "${id}"`);
+    return engineWith(`${PERMIT_ALL}${policy.text}`, { tools: () => [...TOOLS, WORDS] });
+  };
+  const approve = (engine: PolicyEngine, facts: SkillActFacts, by = BOB) =>
+    authorizeAct(engine, by, 'approveSkill', facts);
+
+  test('keep who installed a skill from approving it, and nobody else', () => {
+    const engine = recipe('four-eyes-for-skills');
+    const own = approve(engine, skillFacts({ installedBy: 'user:bob' }));
+    expect(own).toMatchObject({ allowed: false, decidedBy: ['four-eyes-for-skills'] });
+    expect(own.message).toBe(
+      'Cannot approve skill "acme.text" as user:bob: policy "four-eyes-for-skills" forbids it',
+    );
+    for (const installedBy of ['user:grace', 'service:bob', null])
+      expect(approve(engine, skillFacts({ installedBy })).allowed).toBe(true);
+  });
+
+  test('keep skills with wildcards or findings from being approved', () => {
+    const engine = recipe('no-doubtful-skills');
+    expect(approve(engine, skillFacts({ hasWildcards: true })).allowed).toBe(false);
+    expect(approve(engine, skillFacts({ findings: ['prose/instructions'] })).allowed).toBe(false);
+    expect(approve(engine, skillFacts()).allowed).toBe(true);
+  });
+
+  test('let skills of known publishers in', () => {
+    const engine = recipe('skills-of-known-publishers');
+    const facts = skillFacts();
+    const evil = { ...facts, skill: { ...facts.skill, publisher: 'evil' } };
+    expect(authorizeAct(engine, BOB, 'install', facts).allowed).toBe(true);
+    expect(authorizeAct(engine, BOB, 'install', evil).allowed).toBe(false);
+    expect(approve(engine, evil).allowed).toBe(false);
+    expect(authorizeAct(engine, BOB, 'removeSkill', evil).allowed).toBe(true);
+  });
+
+  test('let agents call the tools of one skill, and other tools as before', () => {
+    const engine = recipe('agents-call-one-skill');
+    const other = makeTool({ id: 'acme.other.words', skill: { ...ACME_TEXT, id: 'acme.other' } });
+    const verdict = (tool: typeof WORDS, by = ADA) =>
+      authorize(engine, checkedCall(tool, { text: '' }, by), FACTS).verdict;
+    expect(verdict(WORDS)).toBe('allow');
+    expect(verdict(other)).toBe('deny');
+    expect(verdict(other, BOB)).toBe('allow');
+    expect(verdict(COUNT)).toBe('allow');
   });
 });

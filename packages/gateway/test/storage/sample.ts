@@ -1,4 +1,4 @@
-import { parsePrefix, type StoragePrefix } from '../../src/storage/key.ts';
+import { parsePrefix, type StoragePrefix } from '../../src/core/storage-key.ts';
 import type { Quota } from '../../src/storage/limits.ts';
 import { Space, type StorageGrants } from '../../src/storage/space.ts';
 import { storageMigrations } from '../../src/storage/tables.ts';

@@ -74,6 +74,8 @@ export type Edge = {
   readonly signal: AbortSignal;
   /** Says what to do when nobody reads standard output any more; without a word the program ends. */
   readonly whenUnread: (act: () => void) => void;
+  /** Folders of packages beside this program, where compilers of skills are looked for last. */
+  readonly packageFolders: readonly string[];
   readonly openRecords: (options: OpenOptions) => Promise<Opened<Records>>;
   readonly openGateway: (options: OpenOptions) => Promise<Opened<Gateway>>;
 };

@@ -1,12 +1,10 @@
+import { OPERATE_VERBS } from './operate-verbs.table.ts';
+import { AS } from './shared-flags.ts';
+import { SKILL_VERBS } from './skill-verbs.table.ts';
 import type { Verb } from './verb.ts';
 
 /** Every word the command line understands. Help, completion and the check of the documents are made from this table. */
 
-const AS = {
-  name: 'as',
-  value: 'PRINCIPAL',
-  sentence: 'Who asks: agent:NAME, user:NAME or service:NAME (default: user:YOU).',
-};
 const INPUT = {
   name: 'input',
   value: 'JSON',
@@ -111,9 +109,12 @@ export const VERBS: readonly Verb[] = [
   {
     words: 'tools list',
     args: [],
-    flags: [],
-    sentence: 'List the tools that can be called.',
-    examples: ['palisade tools list'],
+    flags: [
+      { name: 'limit', value: 'N', sentence: 'Show at most so many (100).' },
+      { name: 'after', value: 'TOOL', sentence: 'Go on after this tool.' },
+    ],
+    sentence: 'List the tools that can be called, those of installed skills too.',
+    examples: ['palisade tools list', 'palisade tools list --after palisade.sleep'],
     load: () => import('./verbs/tools-list.ts'),
   },
   {
@@ -541,6 +542,8 @@ export const VERBS: readonly Verb[] = [
     ],
     load: () => import('./verbs/wasm-run.ts'),
   },
+  ...SKILL_VERBS,
+  ...OPERATE_VERBS,
   {
     words: 'config show',
     args: [],

@@ -39,9 +39,9 @@ export function openRooms(options: WasmTierOptions, grants: WasmGrants, ties: Ca
       },
     },
     ...{ spaces, seat, signal, onDenied, operatorSecrets },
-    secret: async (name) => {
-      const value = await secret(name, who);
-      const mayReveal = grants.secrets.some((each) => each.name === name && each.mayReveal);
+    secret: async (granted) => {
+      const value = await secret(granted, who);
+      const mayReveal = grants.secrets.some((each) => each.name === granted.name && each.mayReveal);
       if (value !== null && mayReveal) {
         recorder.giveUp('it read a secret');
         network.hideNames();

@@ -5,7 +5,7 @@
  */
 
 import type { Seat } from '../../channels/seat.ts';
-import type { WasmGrants } from '../../core/wasm.ts';
+import type { SecretGrant, WasmGrants } from '../../core/wasm.ts';
 import type { Space } from '../../storage/space.ts';
 import {
   ABI_ERRORS,
@@ -26,8 +26,8 @@ export type HostRooms = {
   readonly spaces: readonly Space[];
   /** Null where the tenant has no room for one more. */
   readonly seat: Seat | null;
-  /** The value of a secret, by its name; null where there is none. */
-  readonly secret: (name: string) => Promise<string | null>;
+  /** The value of a secret; null where there is none. */
+  readonly secret: (granted: SecretGrant) => Promise<string | null>;
   /** Where the operator lets secrets go. */
   readonly operatorSecrets: OperatorSecrets;
   readonly signal: AbortSignal;
@@ -129,13 +129,14 @@ async function act({ name, numbers, texts }: Sound, index: number, means: Means)
 async function request(index: number, head: Uint8Array, body: Uint8Array, means: Means): Promise<Reply> {
   const { grants, rooms } = means;
   const entry = grants.http[index];
-  if (entry === undefined) return refuseWith('denied');
+  // Boundary: one that was asked for and not granted has a handle, and nothing behind it.
+  if (entry === undefined || entry === null) return refuseWith('denied');
   const secretOf = (handle: number) => {
     const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
     if (secret === undefined) return null;
     const { name, mayReveal } = secret;
     const isFor = secretHosts(secret, rooms.operatorSecrets);
-    return { name, mayReveal, isFor, read: () => rooms.secret(name) };
+    return { name, mayReveal, isFor, read: () => rooms.secret(secret) };
   };
   return requestFor(entry, head, body, { ...rooms.http, secretOf, mostBytes: MOST_ANSWER_BYTES });
 }
@@ -144,7 +145,7 @@ async function request(index: number, head: Uint8Array, body: Uint8Array, means:
 async function revealed(index: number, { grants, rooms }: Means): Promise<Reply> {
   const secret = grants.secrets[index];
   if (secret === undefined || !secret.mayReveal) return refuseWith('denied');
-  const value = await rooms.secret(secret.name);
+  const value = await rooms.secret(secret);
   return value === null ? refuseWith('missing') : answerWith(Buffer.from(value), MOST_ANSWER_BYTES);
 }
 

@@ -10,7 +10,8 @@ import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
-import type { WasmProgram } from '../../core/wasm.ts';
+import type { SecretGrant, WasmProgram } from '../../core/wasm.ts';
+import { Withdrawn } from '../../core/withdrawn.ts';
 import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { Lookup } from '../../egress/look-up.ts';
 import type { Own } from '../../egress/resolve.ts';
@@ -48,7 +49,8 @@ export type WasmTierOptions = {
   readonly channels: Channels;
   /** The space of a tenant's skill, below these prefixes. */
   readonly openSpace: (who: Who, grant: WasmProgram['grants']['storage'][number]) => Space;
-  readonly secret: (name: string, who: Who) => Promise<string | null>;
+  /** The value of a secret that was granted; null where the call has none such. */
+  readonly secret: (granted: Pick<SecretGrant, 'name' | 'scope'>, who: Who) => Promise<string | null>;
   readonly operatorSecrets: OperatorSecrets;
 };
 
@@ -77,7 +79,7 @@ export function wasmTier(options: WasmTierOptions): Tier {
 
 type RunOptions = WasmTierOptions & { readonly modules: ModuleShelf };
 type LoggedJob = WasmJob & { readonly log: GuestLog };
-type StopCode = 'tier/timed-out' | 'tier/cancelled';
+type StopCode = 'tier/timed-out' | 'tier/cancelled' | 'tier/withdrawn';
 type Facts = Readonly<Record<string, string | number | boolean>>;
 type Used = { readonly fuel: number; readonly outputBytes: number; readonly facts: Facts };
 
@@ -103,7 +105,7 @@ class WasmRun {
     this.#job = job;
     this.#startedMs = options.clock.monotonicMs();
     this.#recorder = new Recorder(isRecorded);
-    this.#network = new CallNetwork(grants.http);
+    this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
   }
 
   async run(ties: RunTies): Promise<RunResult> {
@@ -115,7 +117,7 @@ class WasmRun {
       this.#engine?.end('the call was ended');
     };
     const timer = setTimeout(() => end('tier/timed-out'), this.#job.limits.wallMs);
-    const onAbort = () => end('tier/cancelled');
+    const onAbort = () => end(ties.signal.reason instanceof Withdrawn ? 'tier/withdrawn' : 'tier/cancelled');
     ties.signal.addEventListener('abort', onAbort, { once: true });
     if (ties.signal.aborted) onAbort();
     try {
@@ -238,6 +240,8 @@ class WasmRun {
   }
 
   #stoppedEnding(): RunEnding {
+    if (this.#stopped === 'tier/withdrawn')
+      return failed('tier/withdrawn', 'Cannot finish call: its skill was taken out of use while it ran');
     if (this.#stopped === 'tier/cancelled')
       return failed('tier/cancelled', 'Cannot finish call: the caller cancelled it');
     return failed('tier/timed-out', `Cannot finish call: it passed ${this.#job.limits.wallMs} ms`);

@@ -20,6 +20,7 @@ export async function runInside(argv: readonly string[], parts: Partial<Edge> = 
     stderr: err,
     signal: new AbortController().signal,
     whenUnread: () => undefined,
+    packageFolders: [],
     openRecords: () => Promise.reject(new Error('nothing can be opened here')),
     openGateway: () => Promise.reject(new Error('nothing can be opened here')),
     ...parts,

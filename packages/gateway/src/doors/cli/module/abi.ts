@@ -2,11 +2,11 @@
 import { type Facts, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
+import { capabilitiesOf } from '../../../registry/granted.ts';
+import { shorten } from '../../../skills/audit/module/words.ts';
 import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../../tiers/a-wasm/abi.table.ts';
 import { wrongUsage } from '../input.ts';
-import { shorten } from './checks.table.ts';
 import { codedOf } from './errors.ts';
-import { capabilitiesOf } from './granted.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 
 const TOOL_TYPE = '(i32, i32) -> i64';

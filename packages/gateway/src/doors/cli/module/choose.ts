@@ -5,8 +5,8 @@ import {
   type ModuleExport,
   WasmError,
 } from '@palisade/wasm';
+import { shorten } from '../../../skills/audit/module/words.ts';
 import { wrongUsage } from '../input.ts';
-import { shorten } from './checks.table.ts';
 
 /** A function that a module exports. */
 export type Callee = ModuleExport & { readonly kind: 'function' };

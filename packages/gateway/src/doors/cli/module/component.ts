@@ -2,10 +2,10 @@
 import { isComponent, type LinkedComponent, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
+import { capabilitiesOf } from '../../../registry/granted.ts';
+import { shorten } from '../../../skills/audit/module/words.ts';
 import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/world/world.ts';
 import { wrongUsage } from '../input.ts';
-import { shorten } from './checks.table.ts';
-import { capabilitiesOf } from './granted.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 
 const READ_WORLD = 'Build it for the world of docs/components.md.';

@@ -1,3 +1,5 @@
+import type { GrantKind } from '../../../registry/granted.ts';
+
 /** What a module that is run from a file can be granted, as `--grant` takes it; without a word it has nothing. */
 export const GRANT_FORMS = {
   http: {
@@ -23,6 +25,4 @@ export const GRANT_FORMS = {
   clock: { form: 'clock', sentence: 'The time when the call began.' },
   random: { form: 'random', sentence: 'Random bytes.' },
   config: { form: 'config:KEY=VALUE', sentence: 'One value of its configuration.' },
-} as const;
-
-export type GrantKind = keyof typeof GRANT_FORMS;
+} as const satisfies Record<GrantKind, { readonly form: string; readonly sentence: string }>;

@@ -1,11 +1,12 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../../core/capability-name.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { parsePrefix } from '../../../core/storage-key.ts';
 import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
 import { parseRule } from '../../../egress/rule.ts';
+import type { GrantKind } from '../../../registry/granted.ts';
 import { boundTo } from '../../../runner/host-lists.ts';
-import { parsePrefix } from '../../../storage/key.ts';
 import { wrongUsage } from '../input.ts';
-import { GRANT_FORMS, type GrantKind } from './grants.table.ts';
+import { GRANT_FORMS } from './grants.table.ts';
 
 /** Each is a capability of its own, which the guest asks for by its place. */
 const MOST_GRANTS = 64;

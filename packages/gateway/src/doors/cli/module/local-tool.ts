@@ -3,8 +3,8 @@ import { digestBytes } from '../../../core/digest.ts';
 import { LIMIT_CEILINGS, type Limits } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
+import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../registry/granted.ts';
 import type { ModuleFile } from './file.ts';
-import { capabilitiesOf, hostsOf, riskOf, spellGrants } from './granted.ts';
 
 /** What `palisade wasm run` says of the module that it runs. */
 export type LocalRun = {

@@ -1,13 +1,13 @@
 import { CODES } from '@palisade/sdk';
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
+import { hostsOf, spellGrants } from '../../../registry/granted.ts';
 import { callOf } from '../asked-call.ts';
 import type { Wanted } from '../call-once.ts';
 import { checkCall, explainNow, printExplanation } from '../explained-call.ts';
 import { textOf } from '../input.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
-import { hostsOf, spellGrants } from './granted.ts';
 import type { LocalRun } from './local-tool.ts';
 
 /** Shows what a module would be run as and what the policies say to it; it is neither run nor recorded. */

@@ -1,10 +1,10 @@
 import type { Facts } from '@palisade/wasm';
+import { PAGE_BYTES } from '../../../skills/audit/module/needs.ts';
+import { shorten } from '../../../skills/audit/module/words.ts';
 import type { Printer } from '../printer.ts';
 import type { Audit } from './audit.ts';
-import { shorten } from './checks.table.ts';
 import { writeBytes } from './figures.ts';
 import type { ModuleFile } from './file.ts';
-import { PAGE_BYTES } from './needs.ts';
 
 /** A list that is longer than the first is cut to the second. */
 const MOST_ROWS = 16;

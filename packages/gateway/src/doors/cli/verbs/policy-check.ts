@@ -7,7 +7,7 @@ import type { Invocation } from '../verb.ts';
 export async function run({ args, print, stateDir, edge }: Invocation): Promise<number> {
   const [given] = args;
   const directory = given === undefined ? join(stateDir.path, 'policies') : resolve(edge.cwd, given);
-  const result = checkDirectory(directory, BUILTIN_TOOLS);
+  const result = checkDirectory(directory, () => BUILTIN_TOOLS);
   const problems = result.ok ? [] : result.problems;
   const status = result.ok ? 0 : CODES['policy/unavailable'].exitStatus;
   if (print.json) {

@@ -1,17 +1,29 @@
-import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
+import { numberOf, textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
-export async function run({ print }: Invocation): Promise<number> {
-  const tools = [...BUILTIN_TOOLS].sort((a, b) => (a.id < b.id ? -1 : 1));
-  if (print.json) {
-    print.document({
-      tools: tools.map(({ id, description, risk, tier }) => ({ id, description, risk, tier })),
-    });
-  } else {
+const MOST = 1_000;
+const PAGE = 100;
+
+/** The tools that may be called, of installed skills too, a page at a time. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const limit = numberOf(invocation, 'limit', { min: 1, max: MOST, absent: PAGE });
+  const gateway = await invocation.openGateway();
+  try {
+    const tools = gateway.registry.page(textOf(invocation, 'after') ?? null, limit);
+    const next = tools.length < limit ? null : (tools.at(-1)?.id ?? null);
+    if (print.json) {
+      const rows = tools.map(({ id, description, risk, tier }) => ({ id, description, risk, tier }));
+      print.document({ tools: rows, next });
+      return 0;
+    }
     print.table(
       ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
       tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
     );
+    if (next !== null) print.line(`→ palisade tools list --after ${next}`);
+    return 0;
+  } finally {
+    await gateway.close();
   }
-  return 0;
 }

@@ -1,13 +1,25 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
+import type { Tool } from '../../../core/tool.ts';
 import type { Invocation } from '../verb.ts';
 
-export async function run({ args, print }: Invocation): Promise<number> {
-  const [wanted = ''] = args;
-  const tool = BUILTIN_TOOLS.find(({ id }) => id === wanted);
-  if (tool === undefined)
-    throw new CodedError('registry/unknown-tool', `Cannot show "${wanted}": no such tool`);
+export async function run(invocation: Invocation): Promise<number> {
+  const [wanted = ''] = invocation.args;
+  const gateway = await invocation.openGateway();
+  try {
+    const found = gateway.registry.look(wanted);
+    if (found === undefined)
+      throw new CodedError('registry/unknown-tool', `Cannot show "${wanted}": no such tool`);
+    if ('tool' in found) return show(invocation, found.tool);
+    const { code, message, remedy } = found.refused;
+    throw new CodedError(code, message.replace('Cannot call', 'Cannot show'), { remedy });
+  } finally {
+    await gateway.close();
+  }
+}
+
+function show({ print }: Invocation, tool: Tool): number {
   const { id, description, category, risk, tier, capabilities, limits, inputSchema, outputSchema } = tool;
+  const { title, annotations, skill, artifacts } = tool;
   if (print.json) {
     print.document({
       id,
@@ -19,6 +31,8 @@ export async function run({ args, print }: Invocation): Promise<number> {
       limits,
       inputSchema,
       outputSchema,
+      artifacts,
+      ...(skill === undefined ? {} : { title, annotations, skill }),
     });
     return 0;
   }
@@ -26,6 +40,8 @@ export async function run({ args, print }: Invocation): Promise<number> {
   print.line(
     `risk ${risk}, tier ${tier}, category ${category}, capabilities ${capabilities.join(', ') || 'none'}`,
   );
+  if (skill !== undefined)
+    print.line(`of skill ${skill.id}@${skill.version} by ${skill.publisher}, trusted by ${skill.trust}`);
   print.line(
     `limits ${Object.entries(limits)
       .map(([term, value]) => `${term} ${value}`)

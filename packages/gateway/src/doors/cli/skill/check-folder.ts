@@ -1,0 +1,113 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import type { JsonSchema } from '../../../core/tool.ts';
+import { parseCases } from '../../../skills/audit/cases.ts';
+import type { Manifest } from '../../../skills/manifest/manifest.ts';
+import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
+import { readProse } from '../../../skills/manifest/prose.ts';
+import { type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
+import { packedPaths, readEntry } from './collect.ts';
+import { readFolderFile } from './folder-file.ts';
+import { manifestBytes } from './skill-folder.ts';
+
+export type FolderProblem = {
+  readonly file: string;
+  /** Null where the file as a whole is meant. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly message: string;
+  readonly hint: string | null;
+};
+
+export type FolderCheck = {
+  /** Null: it cannot be read. */
+  readonly manifest: Manifest | null;
+  readonly problems: readonly FolderProblem[];
+  /** What is not done yet. */
+  readonly warnings: readonly FolderProblem[];
+};
+
+/** All that keeps a folder from being packed and tested, as far as it can be told without running anything. */
+export async function checkFolder(folder: string): Promise<FolderCheck> {
+  const parsed = parseManifest(manifestBytes(folder), (path) => readFolderFile(folder, path));
+  if (!parsed.ok) {
+    const { manifest: file } = PACKAGE_FILES;
+    const told = parsed.problems.map(({ line, column, what, hint }) => ({
+      file,
+      line,
+      column,
+      message: what,
+      hint,
+    }));
+    return { manifest: null, problems: [...told, ...proseProblems(folder)], warnings: [] };
+  }
+  const { manifest } = parsed;
+  const files = readFiles(folder, manifest);
+  const problems = [
+    ...proseProblems(folder),
+    ...files.problems,
+    ...(await schemaProblems(manifest)),
+    ...caseProblems(files.entries, manifest),
+  ];
+  return { manifest, problems, warnings: files.warnings };
+}
+
+function proseProblems(folder: string): readonly FolderProblem[] {
+  const { prose: file } = PACKAGE_FILES;
+  const bytes = readFolderFile(folder, file);
+  if (bytes === null)
+    return [whole(file, `Cannot find "${file}": there is no such file, expected one`, null)];
+  const prose = readProse(bytes);
+  return prose.ok ? [] : [{ file, line: prose.line, column: 1, message: prose.what, hint: null }];
+}
+
+type Files = FolderCheck & { readonly entries: Entries };
+
+/** Every file that would be packed; one that is still to be built is no problem. */
+function readFiles(folder: string, manifest: Manifest): Files {
+  const [problems, warnings]: [FolderProblem[], FolderProblem[]] = [[], []];
+  const entries = new Map<string, Uint8Array>();
+  const built = new Set(manifest.build?.modules.map(({ module }) => module));
+  for (const path of packedPaths(folder, manifest)) {
+    // Its absence has been told already.
+    if (path === PACKAGE_FILES.prose && readFolderFile(folder, path) === null) continue;
+    const isMissing = built.has(path) && readFolderFile(folder, path) === null;
+    try {
+      entries.set(path, readEntry(folder, path, manifest));
+    } catch (error) {
+      if (!(error instanceof CodedError)) throw error;
+      (isMissing ? warnings : problems).push(whole(path, error.message, error.remedy));
+    }
+  }
+  return { manifest, entries, problems, warnings };
+}
+
+async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProblem[]> {
+  const { Schemas } = await import('../../../registry/schema.ts');
+  const schemas = new Schemas();
+  const problemOf = (schema: JsonSchema): string | null => {
+    try {
+      schemas.compile(schema);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  return tools.flatMap(({ id, inputSchema, outputSchema }) => {
+    const rows = Object.entries({ input_schema: inputSchema, output_schema: outputSchema });
+    return rows.flatMap(([key, schema]) => {
+      const why = problemOf(schema);
+      if (why === null) return [];
+      const message = `Cannot use ${key} of the tool "${id}": it is no schema (${why}), expected one of 2020-12`;
+      return [whole(PACKAGE_FILES.manifest, message, null)];
+    });
+  });
+}
+
+function caseProblems(entries: Entries, manifest: Manifest): readonly FolderProblem[] {
+  const parsed = parseCases(entries, manifest);
+  return parsed.ok ? [] : [whole(parsed.where, parsed.what, null)];
+}
+
+function whole(file: string, message: string, hint: string | null): FolderProblem {
+  return { file, line: null, column: null, message, hint };
+}

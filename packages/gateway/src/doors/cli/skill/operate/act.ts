@@ -1,0 +1,24 @@
+import type { Gateway } from '../../../../invoke/gateway.ts';
+import type { Acting } from '../../../../invoke/skills/skill-acts.ts';
+import { principalOf } from '../../input.ts';
+import type { Invocation, Opened } from '../../verb.ts';
+
+/** Opens the gateway for an act in the name of --as, and closes it whatever happens. */
+export async function withGateway(
+  invocation: Invocation,
+  act: (gateway: Opened<Gateway>, acting: Acting) => Promise<number>,
+): Promise<number> {
+  const by = principalOf(invocation);
+  const gateway = await invocation.openGateway();
+  try {
+    return await act(gateway, { by, tenant: gateway.config.gateway.tenant });
+  } finally {
+    await gateway.close();
+  }
+}
+
+/** All values of a flag that repeats. */
+export function listOf({ flags }: Invocation, name: string): readonly string[] {
+  const values = flags[name];
+  return Array.isArray(values) ? values : [];
+}

@@ -1,0 +1,78 @@
+import type { CodedError } from '../../../../core/coded-error.ts';
+import { changeSkill } from '../../../../invoke/skills/change.ts';
+import { type Named, requireSkill } from '../../../../invoke/skills/skill-acts.ts';
+import { versionsOf } from '../../../../skills/index/read.ts';
+import type { InstalledSkill, SkillSummary } from '../../../../skills/index/skill.ts';
+import type { SkillState } from '../../../../skills/lifecycle.table.ts';
+import type { Reader } from '../../../../store/transaction.ts';
+import { textOf, wrongUsage } from '../../input.ts';
+import type { Invocation } from '../../verb.ts';
+import { withGateway } from './act.ts';
+import { confirm, type Question, requireAnswerable } from './confirm.ts';
+import { skillDocument } from './documents.ts';
+import { parseReference } from './reference.ts';
+
+export type Change = {
+  readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
+  /** The states in which a version is meant when none is named: the one that runs, else as `among` says. */
+  readonly fits: readonly SkillState[];
+  /** The newest version, the one that was changed last, or the only one there is. */
+  readonly among: 'newest' | 'latest' | 'only';
+  readonly style: 'green' | 'yellow' | 'red';
+  /** What it is called afterwards. */
+  readonly done: string;
+  /** What cannot be taken back, and is asked about; null: it can. */
+  readonly warning: string | null;
+  /** What to do next; null: nothing. */
+  readonly next: ((reference: string) => string) | null;
+};
+
+/** Takes one step with a skill; one that cannot be taken back is asked about first. */
+export async function change(invocation: Invocation, wanted: Change): Promise<number> {
+  const { args, print } = invocation;
+  const named = parseReference(args[0] ?? '');
+  const { event, warning } = wanted;
+  if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
+  return withGateway(invocation, async (gateway, acting) => {
+    const { id, version, state, artifact } = meant(gateway.store, named, wanted);
+    if (warning !== null) {
+      print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
+      print.styled('yellow', '! ', warning);
+      await confirm(invocation, questionOf(event, id));
+    }
+    const reason = textOf(invocation, 'reason') ?? null;
+    // The version that was shown, whatever is the newest by now.
+    const skill = await changeSkill(gateway, { id, version, event, reason, ...acting });
+    if (print.json) print.document({ event, ...skillDocument(skill) });
+    else {
+      print.note(wanted.done, wanted.style, `  ${id}@${version}${reason === null ? '' : `: ${reason}`}`);
+      if (wanted.next !== null) print.note('→', 'cyan', ` ${wanted.next(`${id}@${version}`)}`);
+    }
+    return 0;
+  });
+}
+
+/** Boundary: with one word, nobody brings back a version that was left, and nobody forgets one that was not meant. */
+function meant(reader: Reader, named: Named, { event, fits, among }: Change): InstalledSkill {
+  if (named.version !== null) return requireSkill(reader, named, fits);
+  const found = versionsOf(reader, named.id).filter(({ state }) => fits.includes(state));
+  const active = found.find(({ state }) => state === 'active');
+  if (active === undefined && among === 'only' && found.length > 1) throw ambiguous(event, named, found);
+  const latest = found.toSorted((a, b) => b.changedAtMs - a.changedAtMs)[0];
+  const version = (active ?? (among === 'latest' ? latest : found[0]))?.version ?? null;
+  return requireSkill(reader, { ...named, version }, fits);
+}
+
+function ambiguous(event: string, { id }: Named, found: readonly SkillSummary[]): CodedError {
+  const versions = found.map(({ version, state }) => `${version} (${state})`).join(', ');
+  return wrongUsage(`Cannot ${event} ${id}: it could be ${versions}, expected one of them as ${id}@VERSION`);
+}
+
+function questionOf(event: string, id: string): Question {
+  return {
+    act: `${event} the skill`,
+    question: `Type the id of the skill to ${event} it`,
+    answer: id,
+    needs: ['yes'],
+  };
+}

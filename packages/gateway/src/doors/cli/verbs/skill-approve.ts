@@ -1,0 +1,110 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import type { Gateway } from '../../../invoke/gateway.ts';
+import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
+import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import type { SkillGrant } from '../../../skills/grant.ts';
+import { skillAt } from '../../../skills/index/read.ts';
+import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import { nextState } from '../../../skills/lifecycle.ts';
+import { narrowGrant } from '../../../skills/narrow-grant.ts';
+import { textOf } from '../input.ts';
+import type { Printer } from '../printer.ts';
+import { withGateway } from '../skill/operate/act.ts';
+import { confirm, type Question, requireAnswerable } from '../skill/operate/confirm.ts';
+import { skillDocument } from '../skill/operate/documents.ts';
+import { narrowingOf } from '../skill/operate/narrowing.ts';
+import { printAsks } from '../skill/operate/print-asks.ts';
+import { findingsOf, printFindings, summaryOfReport } from '../skill/operate/print-report.ts';
+import { parseReference } from '../skill/operate/reference.ts';
+import type { Invocation } from '../verb.ts';
+
+const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
+
+/** Approves one version with one grant, with all that is granted in front of whoever is asked. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, print, flags } = invocation;
+  const named = parseReference(args[0] ?? '');
+  const narrowing = narrowingOf(invocation);
+  requireAnswerable(invocation, questionOf(named.id, 0));
+  return withGateway(invocation, async (gateway, acting) => {
+    const skill = requireSkill(gateway.store, named, ['quarantined']);
+    const { id, version } = skill;
+    nextState(skill.state, 'approve');
+    const warnings = requirePassed(skill);
+    const grant = narrowGrant(skill.manifest, narrowing);
+    show(print, skill, grant);
+    await confirm(invocation, questionOf(id, warnings));
+    requireAsShown(gateway, skill);
+    const approved = await approveSkill(gateway, {
+      ...{ ...acting, ...narrowing, id, version },
+      reason: textOf(invocation, 'reason') ?? null,
+      // Whoever got here has typed the id below the warnings, or said that they are accepted.
+      acceptFindings: warnings > 0,
+      enable: flags['no-enable'] !== true,
+    });
+    tell(print, approved);
+    return 0;
+  });
+}
+
+/** Nobody is asked about what cannot be approved. Gives how many warnings there are to accept. */
+function requirePassed({ id, version, report }: InstalledSkill): number {
+  if (report?.verdict === 'passed') return findingsOf(report, 'warning').length;
+  const is = report === null ? 'it was not audited' : `its audit ${summaryOfReport(report)}`;
+  throw new CodedError(
+    'skill/audit-failed',
+    `Cannot approve ${id}@${version}: ${is}, expected one that passed`,
+  );
+}
+
+function questionOf(id: string, warnings: number): Question {
+  const despite = warnings === 0 ? '' : ` with its ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  return {
+    act: 'approve the skill',
+    question: `Type the id of the skill to approve it${despite}`,
+    answer: id,
+    needs: warnings === 0 ? ['yes', 'reason'] : ['yes', 'reason', 'accept-findings'],
+  };
+}
+
+function show(print: Printer, skill: InstalledSkill, grant: SkillGrant): void {
+  const { id, version, name, publisher, keyId, trust, artifact, manifest, report } = skill;
+  print.styled('bold', `${id}@${version}`, `  ${name}`);
+  print.line(`sha256     ${artifact}`);
+  print.line(`signed by  ${publisher}, key ${keyId}, ${TRUSTED[trust]}`);
+  print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
+  print.line(`tools      ${manifest.tools.map((tool) => `${tool.id} (risk ${tool.risk})`).join(', ')}`);
+  if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
+  print.line();
+  print.styled('bold', 'What it asks for, and what of it will be granted');
+  printAsks(print, manifest, grant);
+  print.line();
+}
+
+/** Boundary: what was shown is what is approved; a version that was exchanged while somebody read is another. */
+function requireAsShown({ store }: Gateway, { id, version, artifact, changedAtMs }: InstalledSkill): void {
+  const now = skillAt(store, id, version);
+  if (now?.artifact === artifact && now.changedAtMs === changedAtMs) return;
+  throw new CodedError(
+    'skill/conflict',
+    `Cannot approve ${id}@${version}: it was changed meanwhile, expected it as shown`,
+  );
+}
+
+function tell(print: Printer, { skill, reviewersMissing }: Approved): void {
+  const { id, version, state, approvedBy } = skill;
+  if (print.json) print.document({ ...skillDocument(skill), reviewersMissing });
+  else if (reviewersMissing > 0) {
+    const more = reviewersMissing === 1 ? 'one more reviewer' : `${reviewersMissing} more reviewers`;
+    print.note('agreed', 'yellow', `  ${id}@${version} waits for ${more}; so far ${approvedBy.join(', ')}`);
+    print.note(
+      '→',
+      'cyan',
+      ` each approves the same grant: palisade skill approve ${id}@${version} --as user:NAME`,
+    );
+  } else {
+    print.note('approved', 'green', `  ${id}@${version} by ${approvedBy.join(', ')}; it is ${state}`);
+    const next = state === 'active' ? `palisade tools list` : `palisade skill enable ${id}@${version}`;
+    print.note('→', 'cyan', ` ${next}`);
+  }
+}

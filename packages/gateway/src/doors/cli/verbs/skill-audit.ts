@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { CODES } from '@palisade/sdk';
+import { CodedError } from '../../../core/coded-error.ts';
+import type { Gateway } from '../../../invoke/gateway.ts';
+import { auditSkill } from '../../../invoke/skills/audit.ts';
+import { examine } from '../../../invoke/skills/examine.ts';
+import type { Acting } from '../../../invoke/skills/skill-acts.ts';
+import type { AuditReport } from '../../../skills/audit/report.ts';
+import { dueForAudit } from '../../../skills/index/read.ts';
+import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import { wrongUsage } from '../input.ts';
+import { withGateway } from '../skill/operate/act.ts';
+import { factsOf } from '../skill/operate/documents.ts';
+import { openPackageFile } from '../skill/operate/package-file.ts';
+import { printReportOf, summaryOfReport } from '../skill/operate/print-report.ts';
+import { parseReference } from '../skill/operate/reference.ts';
+import type { Invocation } from '../verb.ts';
+
+const FAILED = CODES['skill/audit-failed'].exitStatus;
+/** One command audits no more; what is left is as due as before. */
+const MOST_DUE = 100;
+
+/** Audits a skill that is installed, a package that is not, or all that is due. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, flags } = invocation;
+  const [named] = args;
+  if ((named === undefined) !== (flags.due === true))
+    throw wrongUsage('Cannot audit: expected either a skill, a package or --due');
+  if (named === undefined) return auditAllDue(invocation);
+  return isFile(named) ? auditFile(invocation, named) : auditInstalled(invocation, named);
+}
+
+/** An id has no slash; one that ends like a package is one only where there is no such file. */
+function isFile(named: string): boolean {
+  return named === '-' || named.includes('/') || (named.endsWith('.skill') && existsSync(named));
+}
+
+async function auditInstalled(invocation: Invocation, raw: string): Promise<number> {
+  const { print } = invocation;
+  const named = parseReference(raw);
+  return withGateway(invocation, async (gateway, acting) => {
+    const skill = await auditSkill(gateway, { ...acting, ...named, ...howOf(invocation) });
+    const { report } = skill;
+    if (report === null) throw new TypeError(`Cannot show the audit of ${skill.id}: there is no report`);
+    if (print.json) print.document({ ...report, state: skill.state, reason: skill.reason });
+    else {
+      printReportOf(print, report);
+      noteState(invocation, skill);
+    }
+    return statusOf(report);
+  });
+}
+
+/** Only looked at: what is not installed is not run. */
+async function auditFile(invocation: Invocation, path: string): Promise<number> {
+  const { print } = invocation;
+  const pkg = await openPackageFile(invocation, path);
+  return withGateway(invocation, async (gateway) => {
+    const report = await examine(gateway, pkg, null);
+    if (print.json) print.document({ ...report, state: null, reason: null });
+    else {
+      printReportOf(print, report);
+      print.note(
+        '→',
+        'cyan',
+        ' nothing of it was run and nothing is kept; palisade skill install runs its test cases',
+      );
+    }
+    return statusOf(report);
+  });
+}
+
+async function auditAllDue(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  return withGateway(invocation, async (gateway, acting) => {
+    const nowMs = gateway.clock.nowMs();
+    const beforeMs = nowMs - gateway.skills.terms.reauditAfterMs;
+    const due = dueForAudit(gateway.store, { beforeMs, nowMs, limit: MOST_DUE });
+    const results: DueResult[] = [];
+    for (const named of due) {
+      if (!print.json) print.note('auditing', 'dim', `  ${named.id}@${named.version}`);
+      results.push(await auditOne(gateway, acting, { ...named, ...howOf(invocation) }));
+    }
+    if (print.json) print.document({ audited: results });
+    else if (results.length === 0) print.line('No audit is due.');
+    else print.table(['SKILL', 'STATE', 'AUDIT'], results.map(dueRow));
+    if (due.length === MOST_DUE) print.note(`More may be due: run it again.`);
+    return results.every(({ verdict }) => verdict === 'passed') ? 0 : FAILED;
+  });
+}
+
+type DueResult = {
+  readonly skill: string;
+  readonly verdict: AuditReport['verdict'];
+  readonly state: string;
+  readonly summary: string;
+};
+type One = { readonly id: string; readonly version: string } & ReturnType<typeof howOf>;
+
+/** One that cannot be audited does not keep the others from it. */
+async function auditOne(gateway: Gateway, acting: Acting, one: One): Promise<DueResult> {
+  const skill = `${one.id}@${one.version}`;
+  try {
+    const { report, state } = await auditSkill(gateway, { ...acting, ...one });
+    const verdict = report?.verdict ?? 'failed';
+    return { skill, verdict, state, summary: report === null ? verdict : summaryOfReport(report) };
+  } catch (error) {
+    if (!(error instanceof CodedError) || !error.code.startsWith('skill/')) throw error;
+    return { skill, verdict: 'failed', state: 'unknown', summary: error.message };
+  }
+}
+
+function dueRow({ skill, state, summary }: DueResult): readonly string[] {
+  return [skill, state, summary];
+}
+
+function howOf({ flags, signal }: Invocation) {
+  return { withCases: flags['no-tests'] !== true, signal };
+}
+
+function noteState({ print }: Invocation, skill: InstalledSkill): void {
+  const { id, version, state, reason } = factsOf(skill);
+  print.note('→', 'cyan', ` ${id}@${version} is ${state}${reason === null ? '' : `: ${reason}`}`);
+}
+
+function statusOf({ verdict }: AuditReport): number {
+  return verdict === 'passed' ? 0 : FAILED;
+}

@@ -1,0 +1,95 @@
+import type { Gateway } from '../../../invoke/gateway.ts';
+import { type Named, requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { proseOf, storedPackage } from '../../../invoke/skills/stored.ts';
+import { differenceOf } from '../../../skills/difference.ts';
+import { activeOf, versionsOf } from '../../../skills/index/read.ts';
+import type { SkillPackage } from '../../../skills/package/skill-package.ts';
+import { textOf, wrongUsage } from '../input.ts';
+import { withGateway } from '../skill/operate/act.ts';
+import { openPackageFile } from '../skill/operate/package-file.ts';
+import { printDifference } from '../skill/operate/print-difference.ts';
+import { parseReference, readVersion } from '../skill/operate/reference.ts';
+import type { Invocation } from '../verb.ts';
+
+/** Shows what one version has that another does not. */
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, print } = invocation;
+  const [raw = '', path] = args;
+  const named = parseReference(raw);
+  const [from, to] = [versionFlag(invocation, 'from'), versionFlag(invocation, 'to') ?? named.version];
+  if (path !== undefined && to !== null)
+    throw wrongUsage('Cannot compare: a package and a version are given, expected one of both');
+  const file = path === undefined ? null : await openPackageFile(invocation, path);
+  return withGateway(invocation, async (gateway) => {
+    const before = requireSkill(
+      gateway.store,
+      { id: named.id, version: from ?? startOf(gateway, named, to, file) },
+      [],
+    );
+    const after =
+      file ??
+      (await storedPackage(
+        gateway,
+        requireSkill(
+          gateway.store,
+          { id: named.id, version: to ?? endOf(gateway, named, before.version) },
+          [],
+        ),
+      ));
+    if (after.manifest.id !== named.id)
+      throw wrongUsage(
+        `Cannot compare ${named.id}: the package is of ${after.manifest.id}, expected the same skill`,
+      );
+    const prose = proseOf(await storedPackage(gateway, before));
+    const { manifest, grant } = before;
+    const difference = differenceOf(
+      { manifest, grant, prose },
+      { manifest: after.manifest, prose: proseOf(after) },
+    );
+    const sides = { from: before.version, to: after.manifest.version };
+    if (print.json)
+      print.document({
+        id: named.id,
+        ...sides,
+        against: grant === null ? 'asked' : 'granted',
+        ...difference,
+      });
+    else {
+      const against = grant === null ? 'what it asks for' : 'what was granted';
+      print.styled(
+        'bold',
+        `${named.id}  ${sides.from} → ${sides.to}`,
+        `  against ${against} of ${sides.from}`,
+      );
+      printDifference(print, difference);
+    }
+    return 0;
+  });
+}
+
+function versionFlag(invocation: Invocation, name: 'from' | 'to'): string | null {
+  const raw = textOf(invocation, name);
+  return raw === undefined ? null : readVersion(raw);
+}
+
+/** The version that runs; else, where another is wanted as the end, the newest beside it. */
+function startOf(
+  { store }: Gateway,
+  { id }: Named,
+  to: string | null,
+  file: SkillPackage | null,
+): string | null {
+  const active = activeOf(store, id);
+  if (active !== null && active !== to) return active;
+  const [newest, second] = versionsOf(store, id).filter(({ version }) => version !== to);
+  return (file === null && to === null ? (second ?? newest) : newest)?.version ?? null;
+}
+
+/** The newest version that is not the one to start from. */
+function endOf({ store }: Gateway, { id }: Named, from: string): string {
+  const newest = versionsOf(store, id).find(({ version }) => version !== from);
+  if (newest !== undefined) return newest.version;
+  throw wrongUsage(
+    `Cannot compare ${id}: only version ${from} is installed, expected another one or a package`,
+  );
+}

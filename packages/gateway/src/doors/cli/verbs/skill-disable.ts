@@ -1,0 +1,13 @@
+import { change } from '../skill/operate/change.ts';
+import type { VerbRun } from '../verb.ts';
+
+export const run: VerbRun = (invocation) =>
+  change(invocation, {
+    event: 'disable',
+    fits: ['active', 'approved'],
+    among: 'newest',
+    style: 'yellow',
+    done: 'disabled',
+    warning: null,
+    next: (skill) => `palisade skill enable ${skill} switches it on again`,
+  });

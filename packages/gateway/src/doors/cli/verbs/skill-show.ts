@@ -1,0 +1,85 @@
+import { isoTime } from '../../../core/clock.ts';
+import { digestValue } from '../../../core/digest.ts';
+import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { versionsOf } from '../../../skills/index/read.ts';
+import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
+import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
+import type { Printer } from '../printer.ts';
+import { skillDocument } from '../skill/operate/documents.ts';
+import { printAsks } from '../skill/operate/print-asks.ts';
+import { summaryOfReport } from '../skill/operate/print-report.ts';
+import { parseReference } from '../skill/operate/reference.ts';
+import type { Invocation } from '../verb.ts';
+
+const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
+const DIGEST_CHARS = 12;
+const NEXT: Readonly<Partial<Record<InstalledSkill['state'], string>>> = {
+  quarantined: 'approve',
+  approved: 'enable',
+  disabled: 'enable',
+};
+
+export async function run({ args, print, openRecords }: Invocation): Promise<number> {
+  const named = parseReference(args[0] ?? '');
+  const records = await openRecords();
+  try {
+    const skill = requireSkill(records.store, named, ['active']);
+    const versions = versionsOf(records.store, skill.id);
+    if (print.json) {
+      const others = versions.map(({ version, state }) => ({ version, state }));
+      print.document({ ...skillDocument(skill), versions: others });
+      return 0;
+    }
+    show(print, skill, versions);
+    return 0;
+  } finally {
+    await records.close();
+  }
+}
+
+function show(print: Printer, skill: InstalledSkill, versions: readonly SkillSummary[]): void {
+  const { id, version, state, manifest, grant } = skill;
+  print.styled('bold', `${id}@${version}`, `  ${state}`);
+  for (const [name, text] of rowsOf(skill, versions)) print.line(`${name.padEnd(11)}${text}`);
+  print.line();
+  print.styled('bold', 'tools');
+  print.table(
+    ['TOOL', 'RISK', 'MODULE', 'EXPORT', 'INPUT', 'OUTPUT', 'WHAT IT DOES'],
+    manifest.tools.map((tool) => toolRow(id, tool)),
+  );
+  print.line();
+  print.styled('bold', grant === null ? 'asks for' : 'asks for, and what of it is granted');
+  printAsks(print, manifest, grant);
+  const next = NEXT[state];
+  if (next !== undefined) print.note('→', 'cyan', ` palisade skill ${next} ${id}@${version}`);
+  print.note('→', 'cyan', ' what became of skills: palisade journal search --kind skill-changed');
+}
+
+function rowsOf(skill: InstalledSkill, versions: readonly SkillSummary[]): readonly [string, string][] {
+  const { manifest, report, approvedBy, reason, auditedAtMs } = skill;
+  const others = versions.filter(({ version }) => version !== skill.version);
+  const why = reason === null ? '' : `: ${reason}`;
+  const audited = auditedAtMs === null ? '' : `, at ${isoTime(auditedAtMs)}`;
+  const rows: [string, string][] = [
+    ['name', skill.name],
+    ['about', manifest.description],
+    ['publisher', `${skill.publisher}, key ${skill.keyId}, ${TRUSTED[skill.trust]}`],
+    ['sha256', skill.artifact],
+    ['installed', `${isoTime(skill.installedAtMs)} by ${skill.installedBy}`],
+    ['changed', `${isoTime(skill.changedAtMs)} by ${skill.changedBy}${why}`],
+    ['audit', report === null ? 'not yet' : `${summaryOfReport(report)}${audited}`],
+    ['approved', approvedBy.length === 0 ? 'by nobody' : `by ${approvedBy.join(', ')}`],
+    ['reviewers', `it wants ${manifest.trust.reviewers}`],
+  ];
+  if (others.length > 0)
+    rows.push(['versions', others.map(({ version, state }) => `${version} (${state})`).join(', ')]);
+  return rows;
+}
+
+function toolRow(skill: string, tool: ManifestTool): readonly string[] {
+  const { id, risk, module, description, inputSchema, outputSchema } = tool;
+  const [input, output] = [inputSchema, outputSchema].map((schema) =>
+    digestValue(schema).slice(0, DIGEST_CHARS),
+  );
+  return [`${skill}.${id}`, risk, module, tool.export, input ?? '', output ?? '', description];
+}

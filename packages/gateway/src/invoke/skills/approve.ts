@@ -1,0 +1,116 @@
+/**
+ * A person approves one version with one grant. What is approved is looked at again right here: the audit passed, the key
+ * is still good, and the bytes on the disk are those that were audited. The grant is kept with them, and what runs later is
+ * held to both. Where more than one person has to agree, all of them agree to the same grant.
+ */
+import { CodedError } from '../../core/coded-error.ts';
+import { digestValue } from '../../core/digest.ts';
+import { formatPrincipal } from '../../core/principal.ts';
+import type { SkillGrant } from '../../skills/grant.ts';
+import { skillAt } from '../../skills/index/read.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { changeVersion } from '../../skills/index/write.ts';
+import { nextState } from '../../skills/lifecycle.ts';
+import { narrowGrant } from '../../skills/narrow-grant.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { Gateway } from '../gateway.ts';
+import { trustOf } from './audit-bench.ts';
+import { activate, reviewersFor } from './change.ts';
+import { move } from './move.ts';
+import { type Acting, type Named, recordSkill, requireAct, requireSkill, standingOf } from './skill-acts.ts';
+import { storedPackage } from './stored.ts';
+
+export type Approving = Acting &
+  Named & {
+    /** What is not granted, as `narrowGrant` spells it. */
+    readonly withhold: readonly string[];
+    readonly limits: SkillGrant['limits'];
+    readonly config: Readonly<Record<string, string>>;
+    readonly reason: string | null;
+    /** Whoever approves has read the warnings of the audit. */
+    readonly acceptFindings: boolean;
+    readonly enable: boolean;
+  };
+
+export type Approved = { readonly skill: InstalledSkill; readonly reviewersMissing: number };
+
+export async function approveSkill(gateway: Gateway, approving: Approving): Promise<Approved> {
+  const skill = requireSkill(gateway.store, approving, ['quarantined']);
+  nextState(skill.state, 'approve');
+  const { manifest, trust } = skill;
+  const grant = narrowGrant(manifest, approving);
+  const decidedBy = requireAct(gateway, 'approveSkill', approving, {
+    ...{ manifest, trust, grant, standing: standingOf(skill) },
+  });
+  requirePassed(skill, approving.acceptFindings);
+  const { signer } = await storedPackage(gateway, skill);
+  const approved = await gateway.store.commit((tx) => {
+    const now = skillAt(tx, skill.id, skill.version);
+    // Boundary: what was looked at is what is approved; anything that came between is looked at by the next approval.
+    if (now === null || now.artifact !== skill.artifact || now.changedAtMs !== skill.changedAtMs)
+      throw new CodedError('skill/conflict', `Cannot approve ${spell(skill)}: it was changed meanwhile`);
+    const verdict = trustOf(tx, { signer, manifest }, { nowMs: gateway.clock.nowMs(), use: 'load' });
+    if (!verdict.ok) throw new CodedError(verdict.code, `Cannot approve ${spell(skill)}: ${verdict.why}`);
+    return agree(gateway, tx, now, { ...approving, grant, decidedBy });
+  });
+  gateway.skills.running.look();
+  return approved;
+}
+
+/** Boundary: what the audit refuses nobody approves, and what it warns of nobody approves without a word. */
+function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
+  const { report } = skill;
+  if (report === null || report.verdict !== 'passed') {
+    const is = report === null ? 'it was not audited' : 'its audit failed';
+    throw new CodedError('skill/audit-failed', `Cannot approve ${spell(skill)}: ${is}`);
+  }
+  const warnings = report.findings.filter(({ severity }) => severity === 'warning');
+  if (warnings.length === 0 || acceptFindings) return;
+  throw new CodedError(
+    'skill/audit-failed',
+    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected somebody to accept them`,
+    { remedy: `Read them with \`palisade skill audit ${skill.id}\`, then approve with --accept-findings.` },
+  );
+}
+
+type Agreeing = Approving & { readonly grant: SkillGrant; readonly decidedBy: readonly string[] };
+
+function agree(gateway: Gateway, tx: Transaction, skill: InstalledSkill, agreeing: Agreeing): Approved {
+  const { grant, decidedBy, reason, enable } = agreeing;
+  const isSameGrant = skill.grant !== null && digestValue(skill.grant) === digestValue(grant);
+  const before = isSameGrant ? skill.approvedBy : [];
+  const approvedBy = [...new Set([...before, formatPrincipal(agreeing.by)])];
+  const reviewersMissing = Math.max(0, reviewersFor(gateway, skill) - approvedBy.length);
+  if (reviewersMissing > 0)
+    return { skill: wait(gateway, tx, skill, { ...agreeing, approvedBy }), reviewersMissing };
+  const step = { event: 'approve', acting: agreeing, decidedBy, reason, grant, approvedBy } as const;
+  const approved = move(gateway, tx, skill, step);
+  if (!enable) return { skill: approved, reviewersMissing };
+  return { skill: activate(gateway, tx, approved, { ...agreeing, decidedBy }), reviewersMissing };
+}
+
+type Waiting = Agreeing & { readonly approvedBy: readonly string[] };
+
+/** One of several has agreed: it is written down, and the skill stays where it is. */
+function wait(gateway: Gateway, tx: Transaction, skill: InstalledSkill, waiting: Waiting): InstalledSkill {
+  const { id, version, state } = skill;
+  const { grant, approvedBy, decidedBy } = waiting;
+  const atMs = gateway.clock.nowMs();
+  const by = formatPrincipal(waiting.by);
+  const reason = `approved by ${approvedBy.join(', ')}, and waits for others`;
+  changeVersion(tx, { id, version, from: state, to: state, atMs, by, reason, grant, approvedBy });
+  recordSkill(gateway, tx, {
+    kind: 'skill-changed',
+    skill,
+    acting: waiting,
+    body: {
+      ...{ event: 'approve', from: state, to: state, reason: waiting.reason, decidedBy: [...decidedBy] },
+      ...{ grant: digestValue(grant), approvedBy: [...approvedBy] },
+    },
+  });
+  return { ...skill, grant, approvedBy, reason, changedAtMs: atMs, changedBy: by };
+}
+
+function spell({ id, version }: InstalledSkill): string {
+  return `${id}@${version}`;
+}

@@ -1,0 +1,140 @@
+import { CodedError } from '../../core/coded-error.ts';
+import { dueForAudit, skillAt, versionsOf } from '../../skills/index/read.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import type { SkillPackage } from '../../skills/package/skill-package.ts';
+import type { Gateway } from '../gateway.ts';
+import { examine } from './examine.ts';
+import { move } from './move.ts';
+import { type Acting, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
+import { storedPackage } from './stored.ts';
+
+export type Auditing = Acting &
+  Named & {
+    /** Whether the test cases are run as well. */
+    readonly withCases: boolean;
+    readonly signal: AbortSignal;
+  };
+
+/** Audits a skill again; one that fails now goes into quarantine, whatever it was. */
+export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<InstalledSkill> {
+  const skill = requireSkill(gateway.store, auditing, ['ingested', 'quarantined', 'active']);
+  requireActUpon(gateway, 'auditSkill', auditing, skill);
+  const { signal, withCases } = auditing;
+  return auditInstalled(gateway, skill, { acting: auditing, pkg: null, signal, withCases });
+}
+
+type InstalledAudit = {
+  /** Null: the gateway itself, by its schedule; it has nobody to run cases for. */
+  readonly acting: Acting | null;
+  /** Null: it is read from the disk. */
+  readonly pkg: SkillPackage | null;
+  readonly withCases: boolean;
+  readonly signal: AbortSignal;
+};
+
+/** The audit of what is installed, and where it leads. */
+export async function auditInstalled(
+  gateway: Gateway,
+  skill: InstalledSkill,
+  { acting, pkg, withCases, signal }: InstalledAudit,
+): Promise<InstalledSkill> {
+  const found = pkg ?? (await packageOrQuarantine(gateway, skill, acting));
+  const cases = acting === null || !withCases ? null : { ...acting, signal };
+  const report = await examine(gateway, found, cases);
+  const decidedBy: readonly string[] = [];
+  const audited = await gateway.store.commit((tx) => {
+    const now = skillAt(tx, skill.id, skill.version);
+    if (now === null || now.artifact !== skill.artifact || now.state === 'revoked') throw overtaken(skill);
+    const why = report.verdict === 'failed' ? 'the audit found what must not run' : null;
+    if (now.state === 'ingested' || now.state === 'audited') {
+      const looked =
+        now.state === 'audited'
+          ? now
+          : move(gateway, tx, now, { event: 'audit', acting, decidedBy, reason: why, report });
+      const reason = why ?? 'it is new, and waits for an approval';
+      return move(gateway, tx, looked, { event: 'quarantine', acting, decidedBy, reason, report });
+    }
+    if (why === null || now.state === 'quarantined')
+      return move(gateway, tx, now, { event: 'audit', acting, decidedBy, reason: why ?? now.reason, report });
+    return move(gateway, tx, now, {
+      event: 'quarantine',
+      acting,
+      decidedBy,
+      reason: why,
+      report,
+      grant: null,
+      approvedBy: [],
+    });
+  });
+  gateway.skills.running.look();
+  return audited;
+}
+
+/** What cannot be read as it was approved is put away before anybody is told. */
+async function packageOrQuarantine(
+  gateway: Gateway,
+  skill: InstalledSkill,
+  acting: Acting | null,
+): Promise<SkillPackage> {
+  try {
+    return await storedPackage(gateway, skill);
+  } catch (error) {
+    if (error instanceof CodedError && error.code.startsWith('skill/'))
+      await quarantineChanged(gateway, skill, { why: error.message, acting });
+    throw error;
+  }
+}
+
+type Why = { readonly why: string; readonly acting: Acting | null };
+
+/** Puts a skill away whose bytes are not those that were approved; nothing where it is put away already. */
+export async function quarantineChanged(
+  gateway: Pick<Gateway, 'store' | 'journal' | 'clock' | 'skills'>,
+  { id, version }: Pick<InstalledSkill, 'id' | 'version'>,
+  { why, acting }: Why,
+): Promise<void> {
+  await gateway.store.commit((tx) => {
+    // Boundary: a row that was meddled with, and can no longer be read as a whole, is put away all the same.
+    const skill = versionsOf(tx, id).find((each) => each.version === version);
+    if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return;
+    const step = {
+      event: 'quarantine',
+      acting,
+      decidedBy: [],
+      reason: why,
+      grant: null,
+      approvedBy: [],
+    } as const;
+    move(gateway, tx, skill, step);
+  });
+  gateway.skills.running.look();
+}
+
+/** Audits what is due by the schedule of the operator; gives what it looked at. */
+export async function auditDue(
+  gateway: Gateway,
+  signal: AbortSignal,
+  limit = 10,
+): Promise<readonly InstalledSkill[]> {
+  const nowMs = gateway.clock.nowMs();
+  const beforeMs = nowMs - gateway.skills.terms.reauditAfterMs;
+  const audited: InstalledSkill[] = [];
+  for (const { id, version } of dueForAudit(gateway.store, { beforeMs, nowMs, limit })) {
+    if (signal.aborted) break;
+    const skill = skillAt(gateway.store, id, version);
+    if (skill === null) continue;
+    try {
+      audited.push(
+        await auditInstalled(gateway, skill, { acting: null, pkg: null, signal, withCases: false }),
+      );
+    } catch (error) {
+      // One whose package changed is in quarantine by now, and the next one is looked at all the same.
+      if (!(error instanceof CodedError) || !error.code.startsWith('skill/')) throw error;
+    }
+  }
+  return audited;
+}
+
+function overtaken({ id, version }: InstalledSkill): CodedError {
+  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed meanwhile`);
+}

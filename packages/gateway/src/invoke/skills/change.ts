@@ -1,0 +1,151 @@
+import { CodedError } from '../../core/coded-error.ts';
+import { activeOf, artifactsInUse, skillAt, versionsOf } from '../../skills/index/read.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { dropVersion } from '../../skills/index/write.ts';
+import type { SkillState } from '../../skills/lifecycle.table.ts';
+import { nextState, transitionOf } from '../../skills/lifecycle.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { Gateway } from '../gateway.ts';
+import { quarantineChanged } from './audit.ts';
+import { trustOf } from './audit-bench.ts';
+import { move } from './move.ts';
+import { type Acting, type Named, recordSkill, requireActUpon, requireSkill } from './skill-acts.ts';
+import { storedPackage } from './stored.ts';
+
+export type ChangeEvent = 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
+
+export type Changing = Acting & Named & { readonly event: ChangeEvent; readonly reason: string | null };
+
+/** Which version is meant where none is named. */
+const FITS: Readonly<Record<ChangeEvent, readonly SkillState[]>> = {
+  quarantine: ['active', 'approved', 'disabled'],
+  enable: ['approved', 'disabled'],
+  disable: ['active'],
+  revoke: ['active', 'approved', 'disabled', 'quarantined', 'audited', 'ingested'],
+  remove: ['disabled', 'quarantined', 'revoked', 'approved', 'audited', 'ingested'],
+};
+
+/** Takes one step with a skill, if the policies let this principal; calls of what is withdrawn by it are ended. */
+export async function changeSkill(gateway: Gateway, changing: Changing): Promise<InstalledSkill> {
+  const { event, version } = changing;
+  const found = requireSkill(gateway.store, changing, FITS[event]);
+  if (event === 'revoke' && version === null) return revokeAll(gateway, changing, found);
+  const { action } = transitionOf(found.state, event);
+  const decidedBy = requireActUpon(gateway, action, changing, found);
+  if (event === 'enable') await requireUnchanged(gateway, found, changing);
+  const changed = await gateway.store.commit((tx) => {
+    const skill = skillAt(tx, found.id, found.version);
+    if (skill === null || skill.artifact !== found.artifact)
+      throw new CodedError('skill/conflict', `Cannot ${event} ${found.id}: it was changed meanwhile`);
+    const decided = { ...changing, decidedBy };
+    if (event === 'enable') return activate(gateway, tx, skill, decided);
+    return event === 'remove' ? drop(gateway, tx, skill, decided) : step(gateway, tx, skill, decided);
+  });
+  gateway.skills.running.look();
+  if (event === 'remove') dropArtifact(gateway, changed);
+  return changed;
+}
+
+/** Boundary: a skill that is revoked without a word about its version has no version left that could be switched on. */
+async function revokeAll(
+  gateway: Gateway,
+  changing: Changing,
+  first: InstalledSkill,
+): Promise<InstalledSkill> {
+  const { id } = changing;
+  const others = versionsOf(gateway.store, id).filter(
+    ({ version, state }) => version !== first.version && state !== 'revoked',
+  );
+  const revoked = await changeSkill(gateway, { ...changing, version: first.version });
+  for (const { version } of others) await changeSkill(gateway, { ...changing, version });
+  return revoked;
+}
+
+export type Decided = Acting & { readonly decidedBy: readonly string[]; readonly reason: string | null };
+
+function step(
+  gateway: Gateway,
+  tx: Transaction,
+  skill: InstalledSkill,
+  decided: Decided & Changing,
+): InstalledSkill {
+  const { event, decidedBy, reason } = decided;
+  // A quarantine ends what was approved; it takes a new approval to run again.
+  const ends = event === 'quarantine' ? { grant: null, approvedBy: [] } : {};
+  return move(gateway, tx, skill, { event, acting: decided, decidedBy, reason, ...ends });
+}
+
+/** How many different people have to approve it. */
+export function reviewersFor({ skills }: Pick<Gateway, 'skills'>, { manifest }: InstalledSkill): number {
+  return Math.max(skills.terms.reviewers, manifest.trust.reviewers);
+}
+
+/** Switches a version on, and the one that was active before off. */
+export function activate(
+  gateway: Gateway,
+  tx: Transaction,
+  skill: InstalledSkill,
+  { decidedBy, reason, ...acting }: Decided,
+): InstalledSkill {
+  const { id, version, grant, report, approvedBy } = skill;
+  nextState(skill.state, 'enable');
+  // Boundary: only what was audited and approved is ever switched on.
+  if (grant === null || report?.verdict !== 'passed' || approvedBy.length < reviewersFor(gateway, skill))
+    throw new CodedError(
+      'skill/wrong-state',
+      `Cannot enable ${id}@${version}: it has no approval that stands`,
+      {
+        remedy: `Put it into quarantine with \`palisade skill quarantine ${id}@${version}\`, then approve it.`,
+      },
+    );
+  const active = activeOf(tx, id);
+  const before = active === null || active === version ? null : skillAt(tx, id, active);
+  if (before !== null) {
+    const replaced = { event: 'disable', acting, decidedBy, reason: `replaced by ${version}` } as const;
+    move(gateway, tx, before, replaced);
+  }
+  return move(gateway, tx, skill, { event: 'enable', acting, decidedBy, reason });
+}
+
+/** Boundary: trust and bytes are looked at again before anything is switched on. */
+export async function requireUnchanged(
+  gateway: Gateway,
+  skill: InstalledSkill,
+  acting: Acting,
+): Promise<void> {
+  try {
+    const { signer, manifest } = await storedPackage(gateway, skill);
+    const at = { nowMs: gateway.clock.nowMs(), use: 'load' } as const;
+    const verdict = trustOf(gateway.store, { signer, manifest }, at);
+    if (!verdict.ok)
+      throw new CodedError(verdict.code, `Cannot enable ${skill.id}@${skill.version}: ${verdict.why}`);
+  } catch (error) {
+    if (error instanceof CodedError && error.code === 'skill/changed')
+      await quarantineChanged(gateway, skill, { why: error.message, acting });
+    throw error;
+  }
+}
+
+/** Removes a package that no version is of any more. */
+export function dropArtifact({ store, skills }: Gateway, { artifact }: InstalledSkill): void {
+  if (!artifactsInUse(store).has(artifact)) skills.artifacts.remove(artifact);
+}
+
+/** Forgets a version, in the transaction that records it. */
+export function drop(
+  gateway: Gateway,
+  tx: Transaction,
+  skill: InstalledSkill,
+  decided: Decided,
+): InstalledSkill {
+  const { id, version, state: from } = skill;
+  nextState(from, 'remove');
+  dropVersion(tx, id, version);
+  recordSkill(gateway, tx, {
+    kind: 'skill-changed',
+    skill,
+    acting: decided,
+    body: { event: 'remove', from, to: null, reason: decided.reason, decidedBy: [...decided.decidedBy] },
+  });
+  return skill;
+}

@@ -1,0 +1,149 @@
+/**
+ * A package comes in. It is opened and its signature verified before anything is asked; then the policies decide, the bytes
+ * are kept under their digest, and one transaction makes the version known. What breaks off in between leaves a file that
+ * nobody names, which a later install sweeps away. Then it is audited and put into quarantine, always.
+ */
+import { CodedError } from '../../core/coded-error.ts';
+import { formatPrincipal } from '../../core/principal.ts';
+import { differenceOf, type SkillDifference } from '../../skills/difference.ts';
+import { activeOf, artifactsInUse, highestOf, isRevokedArtifact, skillAt } from '../../skills/index/read.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { addVersion } from '../../skills/index/write.ts';
+import type { Manifest } from '../../skills/manifest/manifest.ts';
+import { openPackage } from '../../skills/package/open-package.ts';
+import type { Signer, SkillPackage } from '../../skills/package/skill-package.ts';
+import { compareVersions } from '../../skills/semver.ts';
+import { addKey, keysOf } from '../../skills/trust/keys.ts';
+import type { TrustOrigin } from '../../skills/trust/verdict.ts';
+import type { Reader, Transaction } from '../../store/transaction.ts';
+import type { Gateway } from '../gateway.ts';
+import { auditInstalled } from './audit.ts';
+import { trustOf } from './audit-bench.ts';
+import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
+import { proseOf, storedPackage } from './stored.ts';
+import { recordTrust } from './trust.ts';
+
+export type Installing = Acting & {
+  readonly bytes: Uint8Array;
+  /** An older version than one that was installed before is meant. */
+  readonly allowDowngrade: boolean;
+  readonly signal: AbortSignal;
+};
+
+export type InstallResult = {
+  readonly skill: InstalledSkill;
+  /** What changes against the version that runs; null where none does. */
+  readonly difference: SkillDifference | null;
+  /** False: the very same package was installed already, and nothing has changed. */
+  readonly isNew: boolean;
+};
+
+/** A package that nobody names is left alone for so long: another process may be about to name it. */
+const SWEEP_AFTER_MS = 60 * 60_000;
+
+type Signed = { readonly pkg: SkillPackage; readonly signer: Signer; readonly trust: TrustOrigin };
+
+export async function installSkill(gateway: Gateway, installing: Installing): Promise<InstallResult> {
+  const { bytes, signal } = installing;
+  const { artifacts } = gateway.skills;
+  const signed = requireTrusted(gateway, gateway.store, await openPackage(bytes));
+  const { pkg, trust } = signed;
+  requireCompatible(pkg.manifest, gateway.version);
+  const decidedBy = requireAct(gateway, 'install', installing, { manifest: pkg.manifest, trust });
+  const before = skillAt(gateway.store, pkg.manifest.id, pkg.manifest.version);
+  requireNewer(gateway.store, signed, installing.allowDowngrade);
+  artifacts.sweep(artifactsInUse(gateway.store), SWEEP_AFTER_MS);
+  artifacts.write(bytes, pkg.artifact);
+  if (before?.artifact === pkg.artifact && before.state !== 'ingested')
+    return { skill: before, difference: null, isNew: false };
+  const ingested = await gateway.store.commit((tx) =>
+    ingest(gateway, tx, signed, { ...installing, decidedBy }),
+  );
+  const difference = await againstActive(gateway, pkg);
+  const skill = await auditInstalled(gateway, ingested, { acting: installing, pkg, signal, withCases: true });
+  return { skill, difference, isNew: true };
+}
+
+/** Boundary: the key of a package may speak for its publisher; that of a newcomer only where the operator said so. */
+function requireTrusted({ clock, skills }: Gateway, reader: Reader, pkg: SkillPackage): Signed {
+  const { signer, manifest } = pkg;
+  const { firstUse } = skills.terms;
+  const verdict = trustOf(reader, pkg, { nowMs: clock.nowMs(), use: 'install', firstUse });
+  if (signer !== null && verdict.ok) return { pkg, signer, trust: verdict.how };
+  const { code, why } = verdict.ok
+    ? { code: 'skill/unsigned' as const, why: 'it has no signature' }
+    : verdict;
+  throw new CodedError(code, `Cannot install ${manifest.id}@${manifest.version}: ${why}`);
+}
+
+function requireCompatible({ id, version, compat }: Manifest, palisade: string): void {
+  const { palisadeMin } = compat;
+  if (palisadeMin === null || compareVersions(palisade, palisadeMin) >= 0) return;
+  throw new CodedError(
+    'skill/incompatible',
+    `Cannot install ${id}@${version}: this is palisade ${palisade}, expected ${palisadeMin} or newer`,
+  );
+}
+
+/** Boundary: an old package with known holes is not to be brought back by whoever kept it. */
+function requireNewer(reader: Reader, { pkg }: Signed, allowDowngrade: boolean): void {
+  const { id, version } = pkg.manifest;
+  if (isRevokedArtifact(reader, pkg.artifact))
+    throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: this very package was revoked`);
+  const highest = highestOf(reader, id);
+  if (highest === null || allowDowngrade || compareVersions(version, highest) >= 0) return;
+  if (skillAt(reader, id, version)?.artifact === pkg.artifact) return;
+  throw new CodedError(
+    'skill/downgrade',
+    `Cannot install ${id}@${version}: ${highest} was installed before, expected a newer one`,
+  );
+}
+
+type Ingesting = Installing & { readonly decidedBy: readonly string[] };
+
+function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: Ingesting): InstalledSkill {
+  const { pkg, signer, trust } = signed;
+  const { manifest, artifact } = pkg;
+  const { id, version, publisher, name } = manifest;
+  const nowMs = gateway.clock.nowMs();
+  const by = formatPrincipal(ingesting.by);
+  const again = skillAt(tx, id, version);
+  if (again !== null && again.artifact === artifact) return again;
+  // Another process may have changed what was looked at.
+  requireNewer(tx, signed, ingesting.allowDowngrade);
+  if (requireTrusted(gateway, tx, pkg).trust === 'first-use' && keysOf(tx, publisher).length === 0) {
+    const { keyId, publicKey } = signer;
+    const key = addKey(tx, {
+      ...{ publisher, keyId, publicKey, addedAtMs: nowMs, addedBy: by },
+      ...{ origin: 'first-use', expiresAtMs: null },
+    });
+    recordTrust(gateway, tx, ingesting, { act: 'added', key });
+  }
+  addVersion(tx, {
+    ...{ id, version, publisher, name, artifact, keyId: signer.keyId, trust, manifest },
+    ...{ installedAtMs: nowMs, installedBy: by },
+  });
+  recordSkill(gateway, tx, {
+    kind: 'skill-installed',
+    skill: { id, version, artifact },
+    acting: ingesting,
+    body: { publisher, key: signer.keyId, trust, decidedBy: [...ingesting.decidedBy] },
+  });
+  const installed = skillAt(tx, id, version);
+  if (installed === null)
+    throw new TypeError(`Cannot install ${id}@${version}: it is not there after it was added`);
+  return installed;
+}
+
+/** What is other than in the version that runs. */
+export async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
+  const { id, version } = pkg.manifest;
+  const active = activeOf(gateway.store, id);
+  const before = active === null || active === version ? null : skillAt(gateway.store, id, active);
+  if (before === null) return null;
+  const old = await storedPackage(gateway, before);
+  return differenceOf(
+    { manifest: before.manifest, grant: before.grant, prose: proseOf(old) },
+    { manifest: pkg.manifest, prose: proseOf(pkg) },
+  );
+}

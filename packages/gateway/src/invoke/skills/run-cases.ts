@@ -1,0 +1,166 @@
+/**
+ * The test cases of a package, each a call like every other: the policies judge it as a call of whoever tests, budgets pay
+ * for it, and it has a receipt. Its tools stand under `test.` and only as long as the cases run. Without capabilities
+ * everything that a guest asks for is denied; with them it has storage and channels of a skill that nobody else is, and
+ * still reaches no host and gets no secret.
+ */
+import { canonicalize } from '@palisade/sdk';
+import type { ToolCall } from '../../core/call.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { makeId } from '../../core/id.ts';
+import type { Json } from '../../core/json.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { Principal } from '../../core/principal.ts';
+import { parsePrefix } from '../../core/storage-key.ts';
+import type { Tool } from '../../core/tool.ts';
+import { skillTools } from '../../registry/skill-tool.ts';
+import { parseCases, type SkillCase } from '../../skills/audit/cases.ts';
+import type { SkillGrant } from '../../skills/grant.ts';
+import type { Manifest } from '../../skills/manifest/manifest.ts';
+import { narrowGrant } from '../../skills/narrow-grant.ts';
+import type { SkillPackage } from '../../skills/package/skill-package.ts';
+import { Space } from '../../storage/space.ts';
+import type { Gateway } from '../gateway.ts';
+import { invoke } from '../invoke.ts';
+
+export type CaseJob = {
+  readonly pkg: SkillPackage;
+  readonly by: Principal;
+  readonly tenant: string;
+  readonly withCapabilities: boolean;
+  readonly signal: AbortSignal;
+  readonly onCase?: (result: CaseResult) => void;
+};
+
+export type CaseResult = {
+  readonly case: SkillCase;
+  readonly verdict: 'passed' | 'failed' | 'not-run';
+  /** Why it did not pass; null where it did. */
+  readonly why: string | null;
+  readonly callId: string | null;
+  readonly fuel: number;
+};
+
+const PREFIX = 'test.';
+const CATEGORY = 'skill-test';
+const DOOR = 'test';
+/** What even a case with capabilities does not get: another machine, or a secret. */
+const NEVER: ReadonlySet<string> = new Set(['http', 'secret']);
+const NONE = { limits: {}, config: {} } as const;
+/** The longest text of a difference that a person is shown. */
+const MOST_SHOWN_CHARS = 400;
+
+/** Runs every case in its order; a package without any has none. Throws where its cases cannot be read. */
+export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly CaseResult[]> {
+  const { pkg, withCapabilities } = job;
+  const parsed = parseCases(pkg.entries, pkg.manifest);
+  if (!parsed.ok)
+    throw new CodedError(
+      'skill/invalid-package',
+      `Cannot read the cases of ${pkg.manifest.id}: ${parsed.where}: ${parsed.what}`,
+    );
+  const skill = `${PREFIX}${makeId('s', gateway.clock.nowMs(), gateway.random)}`;
+  const grant = withCapabilities
+    ? testGrant(pkg.manifest)
+    : narrowGrant(pkg.manifest, { ...NONE, withhold: ['all'] });
+  const tools = testTools(pkg, grant, skill);
+  const bench = { ...gateway, registry: gateway.registry.with(tools) };
+  const results: CaseResult[] = [];
+  try {
+    for (const tried of parsed.cases) {
+      const result = await runCase(bench, job, tried);
+      job.onCase?.(result);
+      results.push(result);
+    }
+  } finally {
+    if (withCapabilities) await clearStorage(gateway, job.tenant, skill);
+  }
+  return results;
+}
+
+/** Everything that stays here. */
+function testGrant(manifest: Manifest): SkillGrant {
+  const { asks } = manifest;
+  const reaching = [
+    ...asks.http.map((entry) => `http=${entry}`),
+    ...asks.secrets.map(({ name }) => `secret=${name}`),
+  ];
+  const grant = narrowGrant(manifest, { ...NONE, withhold: [...new Set(reaching)] });
+  return grant;
+}
+
+function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonly Tool[] {
+  const { manifest, artifact, digests, entries } = pkg;
+  const read = async (path: string) => entries.get(path) ?? new Uint8Array(0);
+  return skillTools({ manifest, artifact, digests, grant, trust: 'operator', read }).map((tool) => {
+    const { skill: _, executor, ...rest } = tool;
+    if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is no module`);
+    const program = { ...executor.program, skill, isRecorded: false };
+    return {
+      ...rest,
+      id: `${PREFIX}${tool.id}`,
+      category: CATEGORY,
+      executor: { kind: 'wasm', program },
+    };
+  });
+}
+
+async function runCase(gateway: Gateway, job: CaseJob, tried: SkillCase): Promise<CaseResult> {
+  const missing = tried.needs.filter((need) => !job.withCapabilities || NEVER.has(need));
+  if (missing.length > 0)
+    return { case: tried, verdict: 'not-run', why: `it needs ${missing.join(', ')}`, callId: null, fuel: 0 };
+  const call = callOf(gateway, job, tried);
+  const { outcome } = await invoke(gateway, call, job.signal);
+  if (outcome.status === 'refused' && isOurs(outcome.code) && !('code' in tried.expect))
+    return { case: tried, verdict: 'not-run', why: outcome.message, callId: call.id, fuel: 0 };
+  const why = differenceOf(tried, outcome);
+  const fuel = outcome.status === 'refused' ? 0 : outcome.usage.fuel;
+  return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId: call.id, fuel };
+}
+
+/** Said by the policies or the budgets of whoever tests, and so nothing that the tool did. */
+function isOurs(code: string): boolean {
+  return code.startsWith('policy/') || code.startsWith('budget/');
+}
+
+function callOf({ clock, random }: Gateway, { pkg, by, tenant }: CaseJob, tried: SkillCase): ToolCall {
+  const receivedAtMs = clock.nowMs();
+  return {
+    ...{ id: makeId('call', receivedAtMs, random), principal: by, tenant, run: null, door: DOOR },
+    ...{ tool: `${PREFIX}${pkg.manifest.id}.${tried.tool}`, rawInput: tried.inputText },
+    ...{ timeoutMs: null, receivedAtMs },
+  };
+}
+
+/** What is other than expected; null where nothing is. */
+function differenceOf({ expect }: SkillCase, outcome: Outcome): string | null {
+  const is = outcome.status === 'ok' ? shorten(outcome.output) : `${outcome.code}: ${outcome.message}`;
+  if ('output' in expect) {
+    const isSame = outcome.status === 'ok' && canonicalize(outcome.output) === canonicalize(expect.output);
+    return isSame ? null : `it gave ${is}, expected ${shorten(expect.output)}`;
+  }
+  if (outcome.code !== expect.code) return `it gave ${is}, expected ${expect.code}`;
+  if (expect.message === undefined || outcome.status === 'ok') return null;
+  return outcome.message.includes(expect.message)
+    ? null
+    : `it gave ${is}, expected "${expect.message}" in it`;
+}
+
+function shorten(value: Json): string {
+  const text = canonicalize(value);
+  return text.length > MOST_SHOWN_CHARS ? `${text.slice(0, MOST_SHOWN_CHARS)}…` : text;
+}
+
+/** What a case stored goes with it. */
+async function clearStorage({ store }: Gateway, tenant: string, skill: string): Promise<void> {
+  const everywhere = parsePrefix('/');
+  if (!everywhere.ok) throw new TypeError('Cannot clear the storage of a test: the prefix is none');
+  const prefixes = [everywhere.prefix];
+  const space = new Space(store, { tenant, skill, grants: { read: prefixes, write: prefixes } });
+  for (;;) {
+    const listed = await space.list('/', { limit: 100 });
+    if (!listed.ok || listed.entries.length === 0) break;
+    for (const { key } of listed.entries) await space.delete(key);
+  }
+  space.close();
+}

@@ -1,0 +1,103 @@
+/** Whose signatures count. A key that is revoked takes every skill that it signed out of use in the same transaction. */
+import { nodePrimitives } from '../../attest/primitives.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { formatPrincipal } from '../../core/principal.ts';
+import { skillsOfKey, versionsOf } from '../../skills/index/read.ts';
+import type { TrustedKey } from '../../skills/trust/keys.ts';
+import { addKey, keysOf, retireKeys, revokeKey } from '../../skills/trust/keys.ts';
+import { readPublicKey } from '../../skills/trust/read-key.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { requireAdministrator } from '../administer.ts';
+import type { Gateway } from '../gateway.ts';
+import { move } from './move.ts';
+import type { Acting } from './skill-acts.ts';
+
+export type Adding = Acting & {
+  readonly publisher: string;
+  /** The text of the public key document. */
+  readonly document: string;
+  readonly expiresAtMs: number | null;
+};
+
+export async function addTrust(gateway: Gateway, adding: Adding): Promise<TrustedKey> {
+  requireAdministrator(gateway, adding.by, adding.tenant);
+  const read = await readKey(adding);
+  return gateway.store.commit((tx) => {
+    const key = addKey(tx, { ...read, ...factsOf(gateway, adding) });
+    recordTrust(gateway, tx, adding, { act: 'added', key });
+    return key;
+  });
+}
+
+export type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
+
+/** A new key for a publisher; the ones before sign nothing new, and what they signed goes on. */
+export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rotated> {
+  requireAdministrator(gateway, adding.by, adding.tenant);
+  const read = await readKey(adding);
+  return gateway.store.commit((tx) => {
+    if (keysOf(tx, adding.publisher).length === 0)
+      throw new CodedError('skill/untrusted', `Cannot rotate the key of "${adding.publisher}": it has none`, {
+        remedy: `Add the first one with \`palisade trust add ${adding.publisher} KEYFILE\`.`,
+      });
+    const added = addKey(tx, { ...read, ...factsOf(gateway, adding) });
+    const retired = retireKeys(tx, adding.publisher, added.keyId, gateway.clock.nowMs());
+    recordTrust(gateway, tx, adding, { act: 'added', key: added });
+    for (const key of retired) recordTrust(gateway, tx, adding, { act: 'retired', key });
+    return { added, retired: retired.map(({ keyId }) => keyId) };
+  });
+}
+
+export type Revoking = Acting & { readonly keyId: string; readonly reason: string | null };
+
+export type RevokedTrust = { readonly key: TrustedKey; readonly quarantined: readonly string[] };
+
+export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise<RevokedTrust> {
+  requireAdministrator(gateway, revoking.by, revoking.tenant);
+  const { keyId, reason } = revoking;
+  const revoked = await gateway.store.commit((tx) => {
+    const key = revokeKey(tx, { keyId, reason, atMs: gateway.clock.nowMs() });
+    recordTrust(gateway, tx, revoking, { act: 'revoked', key });
+    const quarantined = skillsOfKey(tx, keyId).flatMap(({ id, version }) => {
+      // Also a row that was meddled with, and can no longer be read as a whole.
+      const skill = versionsOf(tx, id).find((each) => each.version === version);
+      if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return [];
+      const why = `the key ${keyId} of its publisher was revoked`;
+      const step = { event: 'quarantine', acting: revoking, decidedBy: [], reason: why } as const;
+      move(gateway, tx, skill, { ...step, grant: null, approvedBy: [] });
+      return [`${id}@${version}`];
+    });
+    return { key, quarantined };
+  });
+  gateway.skills.running.look();
+  return revoked;
+}
+
+async function readKey({ document }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
+  const read = await readPublicKey(document, nodePrimitives);
+  if (read.ok) return read.key;
+  throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.why}`, {
+    remedy: 'Give the public key document that `palisade skill sign --new-key` writes beside the key.',
+  });
+}
+
+function factsOf(gateway: Gateway, { publisher, by, expiresAtMs }: Adding) {
+  const addedAtMs = gateway.clock.nowMs();
+  return { publisher, addedAtMs, addedBy: formatPrincipal(by), origin: 'operator', expiresAtMs } as const;
+}
+
+type TrustRecord = { readonly act: 'added' | 'retired' | 'revoked'; readonly key: TrustedKey };
+
+/** Writes down what became of a key, in the transaction that does it. */
+export function recordTrust(
+  { journal }: Pick<Gateway, 'journal'>,
+  tx: Transaction,
+  { by, tenant }: Acting,
+  { act, key }: TrustRecord,
+): void {
+  const { publisher, keyId, origin, expiresAtMs, reason } = key;
+  journal.append(tx, {
+    ...{ kind: 'trust-changed', call: null, principal: formatPrincipal(by), tool: null, tenant },
+    body: { act, publisher, key: keyId, origin, expiresAtMs, reason },
+  });
+}

@@ -1,0 +1,108 @@
+/** The tools of an installed skill, as records like every other: what the manifest says of them, met by what was granted. */
+import { type Digest, digestValue } from '../core/digest.ts';
+import { LIMIT_CEILINGS, narrow } from '../core/limits.ts';
+import type { Risk, Tool, ToolAnnotations, ToolSkill } from '../core/tool.ts';
+import type { WasmGrants } from '../core/wasm.ts';
+import type { SkillGrant } from '../skills/grant.ts';
+import type { Manifest, ManifestTool } from '../skills/manifest/manifest.ts';
+import { capabilitiesOf, hostsOf, riskOf } from './granted.ts';
+
+export type GrantedSkill = {
+  readonly manifest: Manifest;
+  readonly artifact: Digest;
+  /** Of the files of its package. */
+  readonly digests: ReadonlyMap<string, Digest>;
+  readonly grant: SkillGrant;
+  readonly trust: ToolSkill['trust'];
+  /** A file of its package; whoever takes it looks whether it is that of the digest. */
+  readonly read: (path: string) => Promise<Uint8Array>;
+};
+
+const CATEGORY = 'skill';
+const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
+
+/** The id of a tool in the registry. */
+export function toolIdOf(skill: string, tool: string): string {
+  return `${skill}.${tool}`;
+}
+
+/** Every tool of a skill, bound to its bytes and to its grant: a call that was approved under another is not approved. */
+export function skillTools(skill: GrantedSkill): readonly Tool[] {
+  const { manifest, artifact, grant } = skill;
+  const open = openGrants(grant.wasm);
+  const shared = {
+    category: CATEGORY,
+    capabilities: capabilitiesOf(open),
+    tier: 'a',
+    limits: narrow(LIMIT_CEILINGS, grant.limits),
+    paths: () => [],
+    skill: { id: manifest.id, version: manifest.version, publisher: manifest.publisher, trust: skill.trust },
+  } as const;
+  const hosts = hostsOf(open);
+  const bound = [
+    { name: `${manifest.id}@${manifest.version}`, sha256: artifact },
+    { name: 'grant', sha256: digestValue(grant) },
+  ];
+  return manifest.tools.map((tool) => {
+    const sha256 = moduleDigest(skill, tool);
+    return {
+      ...shared,
+      id: toolIdOf(manifest.id, tool.id),
+      title: tool.name,
+      description: tool.description,
+      risk: higher(tool.risk, riskOf(open)),
+      inputSchema: tool.inputSchema,
+      outputSchema: tool.outputSchema,
+      annotations: honestAnnotations(tool.annotations, open),
+      hosts: () => hosts,
+      artifacts: [...bound, { name: tool.module, sha256 }],
+      executor: {
+        kind: 'wasm',
+        program: {
+          skill: manifest.id,
+          sha256,
+          read: () => skill.read(tool.module),
+          exportName: tool.export,
+          grants: grant.wasm,
+        },
+      },
+    };
+  });
+}
+
+function moduleDigest({ digests, manifest }: GrantedSkill, { module }: ManifestTool): Digest {
+  const sha256 = digests.get(module);
+  if (sha256 === undefined)
+    throw new TypeError(`Cannot use ${manifest.id}: its package has no "${module}", expected every module`);
+  return sha256;
+}
+
+/** The grants without what was asked for and withheld: policies see what a call can do, not what it wished for. */
+function openGrants(grants: WasmGrants): WasmGrants {
+  return {
+    ...grants,
+    http: grants.http.filter((entry) => entry !== null),
+    secrets: grants.secrets.filter(({ mayReveal, hosts }) => mayReveal || hosts.length > 0),
+    storage: grants.storage.filter(({ read, write }) => read.length > 0 || write.length > 0),
+    channels: grants.channels.filter(({ publish, receive }) => publish || receive),
+  };
+}
+
+/** Boundary: a manifest that plays its risk down does not get below what its grant can do. */
+function higher(one: Risk, other: Risk): Risk {
+  return RISKS.indexOf(one) > RISKS.indexOf(other) ? one : other;
+}
+
+/** Boundary: what a manifest says about itself holds only as far as its grant leaves it true. */
+function honestAnnotations(claimed: ToolAnnotations, open: WasmGrants): ToolAnnotations {
+  const canWrite =
+    open.http.length > 0 ||
+    open.storage.some(({ write }) => write.length > 0) ||
+    open.channels.some(({ publish }) => publish);
+  return {
+    readOnly: !canWrite,
+    destructive: canWrite && claimed.destructive,
+    idempotent: claimed.idempotent,
+    openWorld: open.http.length > 0 || open.channels.length > 0,
+  };
+}

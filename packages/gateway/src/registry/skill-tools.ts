@@ -1,0 +1,215 @@
+/**
+ * The tools of installed skills, found when they are called: nothing of a skill is read at a start, so that ten thousand of
+ * them cost a gateway nothing. What is found is looked at again at every call: whether anything changed in the index (one
+ * row), whether the key of its publisher is still good, and whether the file of its package is the one that was read. A
+ * file that changed is read and compared to the byte; what differs from what was approved does not run.
+ */
+import type { Clock } from '../core/clock.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
+import type { Tool } from '../core/tool.ts';
+import type { Artifacts } from '../skills/artifacts.ts';
+import { activeOf, epochOf, ownerOfTool, pageOfTools, skillAt } from '../skills/index/read.ts';
+import type { InstalledSkill } from '../skills/index/skill.ts';
+import type { SkillState } from '../skills/lifecycle.table.ts';
+import { readArchive } from '../skills/package/archive.ts';
+import type { SkillRef } from '../skills/running.ts';
+import { keysOf } from '../skills/trust/keys.ts';
+import { trustFor } from '../skills/trust/trust-for.ts';
+import type { Reader } from '../store/transaction.ts';
+import { skillTools, toolIdOf } from './skill-tool.ts';
+
+/** A tool that may be called, or why it may not; `misfit` puts a skill whose bytes changed into quarantine. */
+export type FoundTool =
+  | { readonly tool: Tool }
+  | { readonly refused: Refused; readonly misfit?: () => Promise<void> };
+
+export type SkillToolsOptions = {
+  readonly reader: Reader;
+  readonly artifacts: Artifacts;
+  readonly clock: Clock;
+  /** Told of a skill whose package is not what was approved. */
+  readonly onMisfit: (skill: SkillRef, why: string) => Promise<void>;
+};
+
+type Loaded = {
+  readonly skill: InstalledSkill;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly expiresAtMs: number;
+  stamp: string | null;
+};
+
+/** Skills that are kept ready in memory; the one that was loaded first makes room. */
+const MOST_LOADED = 1_000;
+
+export class SkillTools {
+  readonly #options: SkillToolsOptions;
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #byTool = new Map<string, Loaded>();
+  #epoch = -1;
+
+  constructor(options: SkillToolsOptions) {
+    this.#options = options;
+  }
+
+  /** The tool of that id as it is at this moment; undefined where no skill has one. */
+  find(toolId: string): FoundTool | undefined {
+    this.#refresh();
+    const known = this.#byTool.get(toolId);
+    if (known !== undefined) return this.#judge(known, toolId);
+    const [owner] = ownerOfTool(this.#options.reader, toolId);
+    if (owner === undefined) return undefined;
+    if (owner.state !== 'active') return { refused: refusalOf(toolId, owner) };
+    const loaded = this.#load(owner, toolId);
+    if ('refused' in loaded) return loaded;
+    this.#byTool.set(toolId, loaded);
+    return this.#judge(loaded, toolId);
+  }
+
+  /** Tools of active skills by their ids, those that come after one; what cannot run now is left out. */
+  page(after: string | null, limit: number): readonly Tool[] {
+    return pageOfTools(this.#options.reader, { after, limit }).flatMap(({ toolId }) => {
+      const found = this.find(toolId);
+      return found !== undefined && 'tool' in found ? [found.tool] : [];
+    });
+  }
+
+  /** The tools of one skill that may be called. */
+  ofSkill(id: string): readonly Tool[] {
+    const version = activeOf(this.#options.reader, id);
+    const manifest = version === null ? undefined : skillAt(this.#options.reader, id, version)?.manifest;
+    return (manifest?.tools ?? []).flatMap((tool) => {
+      const found = this.find(toolIdOf(id, tool.id));
+      return found !== undefined && 'tool' in found ? [found.tool] : [];
+    });
+  }
+
+  /** Boundary: whether a tool that was found a while ago is still what the index has, in this very transaction. */
+  holds(reader: Reader, tool: Tool): boolean {
+    return epochOf(reader) === this.#epoch && this.#byTool.get(tool.id)?.tools.get(tool.id) === tool;
+  }
+
+  #refresh(): void {
+    const epoch = epochOf(this.#options.reader);
+    if (epoch === this.#epoch) return;
+    this.#byTool.clear();
+    this.#epoch = epoch;
+  }
+
+  /** What may have changed without a word in the index: time, and the disk. */
+  #judge(loaded: Loaded, toolId: string): FoundTool | undefined {
+    const { skill, tools, expiresAtMs } = loaded;
+    const tool = tools.get(toolId);
+    if (tool === undefined) return undefined;
+    if (this.#options.clock.nowMs() >= expiresAtMs)
+      return { refused: cannot(toolId, 'skill/untrusted', 'the key of its publisher has expired') };
+    if (this.#options.artifacts.stampOf(skill.artifact) === loaded.stamp) return { tool };
+    try {
+      this.#options.artifacts.read(skill.artifact);
+      loaded.stamp = this.#options.artifacts.stampOf(skill.artifact);
+      return { tool };
+    } catch (error) {
+      return this.#misfit(skill, toolId, error);
+    }
+  }
+
+  /** Reads a skill that is active, or what was read of it before where nothing of it has changed. */
+  #load({ id, version }: SkillRef, toolId: string): Loaded | Exclude<FoundTool, { tool: Tool }> {
+    const { reader, clock, artifacts } = this.#options;
+    const skill = skillAt(reader, id, version);
+    if (skill === null || skill.grant === null)
+      return { refused: cannot(toolId, 'skill/quarantined', `${id}@${version} has no grant`) };
+    const keys = keysOf(reader, skill.publisher);
+    const trust = trustFor(keys, {
+      publisher: skill.publisher,
+      keyId: skill.keyId,
+      nowMs: clock.nowMs(),
+      use: 'load',
+    });
+    if (!trust.ok) return { refused: cannot(toolId, trust.code, trust.why) };
+    const before = this.#loaded.get(`${id}@${version}`);
+    const expiresAtMs = keys.find(({ keyId }) => keyId === skill.keyId)?.expiresAtMs ?? Infinity;
+    if (before !== undefined && isSame(before.skill, skill)) {
+      const again = { ...before, expiresAtMs };
+      this.#keep(again);
+      return again;
+    }
+    try {
+      const stamp = artifacts.stampOf(skill.artifact);
+      const tools = skillTools({
+        ...{ manifest: skill.manifest, artifact: skill.artifact, grant: skill.grant, trust: skill.trust },
+        digests: moduleDigests(artifacts.read(skill.artifact), skill),
+        read: async (path) => fileOf(artifacts.read(skill.artifact), path),
+      });
+      const loaded = { skill, tools: new Map(tools.map((tool) => [tool.id, tool])), expiresAtMs, stamp };
+      this.#keep(loaded);
+      return loaded;
+    } catch (error) {
+      return this.#misfit(skill, toolId, error);
+    }
+  }
+
+  #keep(loaded: Loaded): void {
+    const { id, version } = loaded.skill;
+    this.#loaded.delete(`${id}@${version}`);
+    this.#loaded.set(`${id}@${version}`, loaded);
+    const [oldest] = this.#loaded.keys();
+    if (this.#loaded.size <= MOST_LOADED || oldest === undefined) return;
+    this.#loaded.delete(oldest);
+    this.#byTool.clear();
+  }
+
+  #misfit(skill: InstalledSkill, toolId: string, error: unknown): Exclude<FoundTool, { tool: Tool }> {
+    if (!(error instanceof CodedError)) throw error;
+    if (error.code !== 'skill/changed' && error.code !== 'skill/invalid-package') throw error;
+    const { id, version } = skill;
+    this.#loaded.delete(`${id}@${version}`);
+    return {
+      refused: cannot(toolId, 'skill/changed', error.message),
+      misfit: () => this.#options.onMisfit({ id, version }, error.message),
+    };
+  }
+}
+
+/** Nothing of what a tool is made of has changed. */
+function isSame(before: InstalledSkill, now: InstalledSkill): boolean {
+  return (
+    before.artifact === now.artifact && before.changedAtMs === now.changedAtMs && before.trust === now.trust
+  );
+}
+
+function moduleDigests(bytes: Uint8Array, { manifest }: InstalledSkill): ReadonlyMap<string, Digest> {
+  const entries = readArchive(bytes);
+  const modules = new Set(manifest.tools.map(({ module }) => module));
+  return new Map(
+    [...modules].map((path) => [path, digestBytes(entries.get(path) ?? new Uint8Array(0))] as const),
+  );
+}
+
+function fileOf(bytes: Uint8Array, path: string): Uint8Array {
+  const file = readArchive(bytes).get(path);
+  if (file === undefined) throw new TypeError(`Cannot read "${path}": the package has no such file`);
+  return file;
+}
+
+type Owner = SkillRef & { readonly state: SkillState; readonly reason: string | null };
+
+const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCode>> = {
+  ingested: 'skill/quarantined',
+  audited: 'skill/quarantined',
+  quarantined: 'skill/quarantined',
+  approved: 'skill/disabled',
+  disabled: 'skill/disabled',
+  revoked: 'skill/revoked',
+};
+
+/** Boundary: whatever is not active does not run; a state that nobody knows is a quarantine. */
+function refusalOf(toolId: string, { id, version, state, reason }: Owner): Refused {
+  const code = state === 'active' ? 'skill/quarantined' : (CODES_OF_STATES[state] ?? 'skill/quarantined');
+  return cannot(toolId, code, `${id}@${version} is ${state}${reason === null ? '' : ` (${reason})`}`);
+}
+
+function cannot(toolId: string, code: RefusedCode, why: string): Refused {
+  return refuse(code, `Cannot call "${toolId}": ${why}`);
+}

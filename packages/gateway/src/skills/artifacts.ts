@@ -1,0 +1,235 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import { storeErrorOf } from '../store/fault-of.ts';
+import { PACKAGE_LIMITS } from './package/limits.ts';
+
+/*
+ * The packages of installed skills, each in a file that is named by the digest of its bytes. A file is there whole or not at
+ * all: it is written beside, flushed, and renamed. Whoever can write the state directory can write anything here, so a file is
+ * judged by its descriptor and compared with its name to the byte at every read. What no version needs is swept away later:
+ * a package is written before the index names it, and the index forgets it before it is removed.
+ */
+
+const MODE = 0o600;
+const NAME = /^[0-9a-f]{64}$/;
+const UNFINISHED = /^(?:[0-9a-f]{64}\.[0-9]+-[0-9]+|now\.[0-9]+-[0-9]+)\.new$/;
+
+export class Artifacts {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Keeps a package under its digest; durable when it returns, and nothing is left of it when it throws. */
+  write(bytes: Uint8Array, artifact: Digest): void {
+    const path = this.#pathOf(artifact);
+    if (digestBytes(bytes) !== artifact)
+      throw new TypeError('Cannot keep package: its bytes have another digest');
+    try {
+      mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
+      // Also over one that is there: its time tells a sweep that somebody is about to need it.
+      writeWhole(path, bytes);
+      flushFolder(this.#dir);
+    } catch (error) {
+      throw storeErrorOf(error, `write "${path}"`);
+    }
+  }
+
+  /** The very bytes of that digest; throws `skill/changed` for anything else that is in its place. */
+  read(artifact: Digest): Buffer {
+    const fd = openToRead(this.#pathOf(artifact), artifact);
+    try {
+      const stats = fstatSync(fd);
+      judge(stats, artifact);
+      const bytes = readExactly(fd, stats.size, artifact);
+      // Boundary: what runs is what was approved, to the byte.
+      if (digestBytes(bytes) !== artifact)
+        throw changed(artifact, 'its bytes differ from those that were installed');
+      return bytes;
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Differs once anything was done to the file; null where there is none. It says nothing about what is in the file. */
+  stampOf(artifact: Digest): string | null {
+    const stats = lstatSync(this.#pathOf(artifact), { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    const { ino, mtimeNs, ctimeNs, size, mode, uid } = stats;
+    return `${ino}:${mtimeNs}:${ctimeNs}:${size}:${mode}:${uid}`;
+  }
+
+  /** Removes a package; one that is not there is removed already. */
+  remove(artifact: Digest): void {
+    const path = this.#pathOf(artifact);
+    try {
+      rmSync(path, { force: true });
+    } catch (error) {
+      throw storeErrorOf(error, `remove "${path}"`);
+    }
+  }
+
+  /**
+   * Removes what no version needs and what was never finished, once it is older than that many milliseconds: another
+   * process may be about to need it. Gives how many files it removed.
+   */
+  sweep(inUse: ReadonlySet<Digest>, olderThanMs: number): number {
+    try {
+      const left = this.#names().filter(
+        (name) => UNFINISHED.test(name) || (NAME.test(name) && !inUse.has(name as Digest)),
+      );
+      if (left.length === 0) return 0;
+      const beforeMs = this.#nowMs() - olderThanMs;
+      return left.filter((name) => removeIfOlder(join(this.#dir, name), beforeMs)).length;
+    } catch (error) {
+      throw storeErrorOf(error, `sweep "${this.#dir}"`);
+    }
+  }
+
+  #names(): readonly string[] {
+    try {
+      return readdirSync(this.#dir);
+    } catch (error) {
+      if ((error as { code?: string }).code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  /** By the clock that gives the files their times, which need not be that of this machine. */
+  #nowMs(): number {
+    try {
+      const { path, fd } = openUnfinished(join(this.#dir, 'now'));
+      const { mtimeMs } = fstatSync(fd);
+      closeSync(fd);
+      rmSync(path, { force: true });
+      return mtimeMs;
+    } catch {
+      // A disk that takes no file any more is the one that needs sweeping most.
+      return statSync(this.#dir).mtimeMs;
+    }
+  }
+
+  #pathOf(artifact: Digest): string {
+    // Boundary: a name from the database is a digest, and no way to anywhere else.
+    if (!NAME.test(artifact))
+      throw new CodedError('store/corrupt', 'Cannot name a package: expected a digest');
+    return join(this.#dir, artifact);
+  }
+}
+
+/** Written beside under a name that no other writer has, flushed, then renamed. */
+function writeWhole(path: string, bytes: Uint8Array): void {
+  const unfinished = openUnfinished(path);
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(unfinished.fd, bytes, at, bytes.length - at);
+    // Whatever the umask of this process took away.
+    fchmodSync(unfinished.fd, MODE);
+    fsyncSync(unfinished.fd);
+    renameSync(unfinished.path, path);
+  } catch (error) {
+    rmSync(unfinished.path, { force: true });
+    throw error;
+  } finally {
+    closeSync(unfinished.fd);
+  }
+}
+
+function openUnfinished(path: string): { readonly path: string; readonly fd: number } {
+  for (let attempt = 0; ; attempt++) {
+    const unfinished = `${path}.${process.pid}-${attempt}.new`;
+    try {
+      return { path: unfinished, fd: openSync(unfinished, 'wx', MODE) };
+    } catch (error) {
+      // Another writer has that name, or a crash left it.
+      if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function flushFolder(directory: string): void {
+  const folder = openSync(directory, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function openToRead(path: string, artifact: Digest): number {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
+  try {
+    // Boundary: a link is not followed, a pipe does not hold us, and a terminal does not become ours.
+    return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+  } catch (error) {
+    const is = OTHER_FILES.get((error as { code?: string }).code ?? '');
+    if (is !== undefined) throw changed(artifact, is);
+    // It may be fine, and only cannot be opened now.
+    throw storeErrorOf(error, `read "${path}"`);
+  }
+}
+
+/** What stands in the place of a package that cannot even be opened. */
+const OTHER_FILES: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'it is missing, expected a file'],
+  ['ENOTDIR', 'it is missing, expected a file'],
+  ['ELOOP', 'it is a link, expected the file itself'],
+  ['ENXIO', 'it is something else, expected a regular file'],
+  ['EACCES', 'it cannot be read, expected the mode 0600'],
+  ['EPERM', 'it cannot be read, expected the mode 0600'],
+]);
+
+/** Boundary: what somebody else owns, reads or writes is not what was put here. */
+function judge(stats: Stats, artifact: Digest): void {
+  if (!stats.isFile()) throw changed(artifact, 'it is something else, expected a regular file');
+  const user = process.geteuid?.() ?? stats.uid;
+  if (stats.uid !== user)
+    throw changed(artifact, `it belongs to the user ${stats.uid}, expected the user ${user}`);
+  if ((stats.mode & 0o7777) !== MODE) {
+    const mode = (stats.mode & 0o7777).toString(8).padStart(4, '0');
+    throw changed(artifact, `its mode is ${mode}, expected 0600`);
+  }
+  const { packageBytes } = PACKAGE_LIMITS;
+  if (stats.size > packageBytes)
+    throw changed(artifact, `it has ${stats.size} bytes, expected at most ${packageBytes}`);
+}
+
+function readExactly(fd: number, size: number, artifact: Digest): Buffer {
+  // Boundary: at most one byte more than it had is ever read, however the file grows.
+  const buffer = Buffer.allocUnsafeSlow(size + 1);
+  let length = 0;
+  for (let count = 1; count > 0 && length < buffer.length; length += count) {
+    count = readSync(fd, buffer, length, buffer.length - length, null);
+  }
+  if (length !== size) throw changed(artifact, 'it changed while it was read');
+  return buffer.subarray(0, size);
+}
+
+function removeIfOlder(path: string, beforeMs: number): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isDirectory() || stats.mtimeMs > beforeMs) return false;
+  rmSync(path, { force: true });
+  return true;
+}
+
+function changed(artifact: Digest, is: string): CodedError {
+  return new CodedError('skill/changed', `Cannot use the package sha256:${artifact}: ${is}`);
+}

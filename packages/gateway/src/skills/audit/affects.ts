@@ -1,0 +1,110 @@
+import { compareVersions, parseVersion } from '../semver.ts';
+import type { Advisory, AffectedPackage, AffectedRange, RangeEvent } from './advisories.ts';
+import { ecosystemName, parsePurl } from './purl.ts';
+
+/** What a bill of materials or a manifest says that a skill was made of. */
+export type Component = { readonly name: string; readonly version: string; readonly purl: string | null };
+
+export type Affecting = {
+  /** False: the component says too little of itself to be sure that it is this package. */
+  readonly isSure: boolean;
+  /** The version that has the fault no more; null: none is known. */
+  readonly fixed: string | null;
+};
+
+/** Whether an advisory is about a component in its version; null when it is not. */
+export function affects(advisory: Advisory, component: Component): Affecting | null {
+  if (advisory.isWithdrawn) return null;
+  for (const affected of advisory.affected) {
+    const isSure = isSamePackage(affected, component);
+    if (isSure === null || !hasVersion(affected, component.version)) continue;
+    return { isSure, fixed: fixOf(affected, component.version) };
+  }
+  return null;
+}
+
+/** True or false: it is the package, surely or by its name alone; null: it is another. */
+function isSamePackage(affected: AffectedPackage, { name, purl }: Component): boolean | null {
+  const is = purl === null ? null : parsePurl(purl);
+  if (is === null) return affected.name.toLowerCase() === name.toLowerCase() ? false : null;
+  const other = affected.purl === null ? null : parsePurl(affected.purl);
+  if (other !== null && other.type === is.type && other.name === is.name) return true;
+  const named = ecosystemName(is);
+  const [ecosystem = ''] = affected.ecosystem.split(':');
+  if (named === null || named.ecosystem !== ecosystem) return null;
+  return named.spell(affected.name) === named.spell(is.name) ? true : null;
+}
+
+function hasVersion({ versions, ranges, isEveryVersion }: AffectedPackage, version: string): boolean {
+  return isEveryVersion || versions.includes(version) || ranges.some((range) => isWithin(range, version));
+}
+
+/** Walks the events in the order of their versions, as OSV has it. */
+function isWithin({ events }: AffectedRange, version: string): boolean {
+  const limits = events.filter(({ kind }) => kind === 'limit');
+  if (
+    limits.length > 0 &&
+    !limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0)
+  )
+    return false;
+  let isAffected = false;
+  for (const { kind, version: at } of [...events].sort(byVersion)) {
+    const side = order(version, at);
+    if (kind === 'introduced' && side >= 0) isAffected = true;
+    if (kind === 'fixed' && side >= 0) isAffected = false;
+    if (kind === 'last_affected' && side > 0) isAffected = false;
+  }
+  return isAffected;
+}
+
+/** The nearest version above this one that is fixed. */
+function fixOf({ ranges }: AffectedPackage, version: string): string | null {
+  const fixes = ranges.flatMap(({ events }) => events.filter(({ kind }) => kind === 'fixed'));
+  const [next] = fixes.filter((fix) => order(fix.version, version) > 0).sort(byVersion);
+  return next?.version ?? null;
+}
+
+const RANK = { introduced: 0, last_affected: 1, fixed: 2, limit: 3 } as const;
+
+function byVersion(a: RangeEvent, b: RangeEvent): number {
+  return order(a.version, b.version) || RANK[a.kind] - RANK[b.kind];
+}
+
+/** The order of two versions: by SemVer where both are, else part by part. `0` is before everything. */
+export function order(a: string, b: string): number {
+  if (a === b) return 0;
+  if (a === '0' || b === '0') return a === '0' ? -1 : 1;
+  const [first, second] = [bare(a), bare(b)];
+  if (parseVersion(first) !== null && parseVersion(second) !== null) return compareVersions(first, second);
+  return orderParts(partsOf(first), partsOf(second));
+}
+
+function bare(version: string): string {
+  return version.slice(0, 256).replace(/^v(?=\d)/, '');
+}
+
+function partsOf(version: string): readonly string[] {
+  return version.toLowerCase().match(/\d+|[a-z]+/g) ?? [];
+}
+
+/** Numbers by their size; a word, such as rc, comes before nothing, and nothing before a number. */
+function orderParts(a: readonly string[], b: readonly string[]): number {
+  for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
+    const side = orderPart(a[at] ?? '', b[at] ?? '');
+    if (side !== 0) return side;
+  }
+  return 0;
+}
+
+function orderPart(a: string, b: string): number {
+  const [first, second] = [rankOf(a), rankOf(b)];
+  if (first !== second) return first - second;
+  if (first === 0) return a < b ? -1 : Number(a > b);
+  const [left, right] = [BigInt(a === '' ? 0 : a), BigInt(b === '' ? 0 : b)];
+  return left < right ? -1 : Number(left > right);
+}
+
+function rankOf(part: string): number {
+  if (part === '' || /^0+$/.test(part)) return 1;
+  return /^\d/.test(part) ? 2 : 0;
+}

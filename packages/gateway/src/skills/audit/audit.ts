@@ -1,0 +1,72 @@
+/*
+ * The audit of a package. In comes a package whose archive and signature are sound and whose contents nobody trusts; out
+ * come findings. Everything is read once into a subject, every row of the table looks at it, and nothing is run, compiled,
+ * written or asked of anybody: the same package gives the same findings on every machine with the same bench. What is found
+ * can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
+ */
+import { inert } from '../../core/inert.ts';
+import type { SkillPackage } from '../package/skill-package.ts';
+import type { AuditBench } from './bench.ts';
+import type { AuditCheck, AuditSubject } from './check.ts';
+import { CHECKS } from './checks.table.ts';
+import { moduleSubjects } from './module/module-subject.ts';
+import { materialOf } from './prose/material.ts';
+import type { AuditFinding, AuditReport, AuditSeverity, CaseCounts } from './report.ts';
+
+/** Findings of one check that are told one by one; how many more there are is told with the last. */
+const MOST_FINDINGS = 20;
+const LONGEST_TEXT = 600;
+const WEIGHT: Readonly<Record<AuditSeverity, number>> = { refusal: 0, warning: 1, note: 2 };
+
+/** Looks at everything in a package that can be looked at without running it; refusals come first. */
+export function auditPackage(pkg: SkillPackage, bench: AuditBench): readonly AuditFinding[] {
+  const subject = { pkg, bench, modules: moduleSubjects(pkg, bench), texts: materialOf(pkg) };
+  return CHECKS.flatMap((check) => findingsOf(check, subject)).sort(
+    (a, b) => WEIGHT[a.severity] - WEIGHT[b.severity],
+  );
+}
+
+function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): readonly AuditFinding[] {
+  const findings: AuditFinding[] = [];
+  let more = 0;
+  for (const { where, what, remedy } of look(subject)) {
+    if (findings.length === MOST_FINDINGS) more += 1;
+    else
+      findings.push({
+        id,
+        severity,
+        where: harmless(where),
+        sentence: harmless(what),
+        remedy: harmless(remedy),
+      });
+  }
+  const last = findings.at(-1);
+  if (more === 0 || last === undefined) return findings;
+  return [
+    ...findings.slice(0, -1),
+    { ...last, sentence: `${last.sentence} There are ${more} more of this kind.` },
+  ];
+}
+
+function harmless(text: string): string {
+  // Boundary: findings repeat words of the package, and a terminal or a page shows them.
+  return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+}
+
+/** The report of an audit: it failed if anything is refused. */
+export function reportOf(
+  { manifest, artifact }: SkillPackage,
+  findings: readonly AuditFinding[],
+  more: { readonly cases: CaseCounts | null; readonly palisade: string },
+): AuditReport {
+  return {
+    format: 1,
+    skill: manifest.id,
+    version: manifest.version,
+    artifact,
+    verdict: findings.some(({ severity }) => severity === 'refusal') ? 'failed' : 'passed',
+    findings,
+    checks: CHECKS.length,
+    ...more,
+  };
+}

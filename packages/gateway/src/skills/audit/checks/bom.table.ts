@@ -1,0 +1,66 @@
+import { bomComponents, checkBom } from '../../package/check-bom.ts';
+import { checkProvenance } from '../../package/check-provenance.ts';
+import { PACKAGE_FILES } from '../../package/skill-package.ts';
+import type { Advisory } from '../advisories.ts';
+import { type Affecting, affects, type Component } from '../affects.ts';
+import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import { shorten } from '../module/words.ts';
+
+const PACK_ANEW = 'Have the author pack it anew with `palisade skill pack`.';
+
+export const BOM_CHECKS: readonly AuditCheck[] = [
+  {
+    id: 'bom/differs',
+    severity: 'refusal',
+    sentence: 'A bill of materials that does not fit the files of the package.',
+    look: ({ pkg }) => checkBom(pkg).map((what) => ({ where: PACKAGE_FILES.bom, what, remedy: PACK_ANEW })),
+  },
+  {
+    id: 'bom/provenance-differs',
+    severity: 'refusal',
+    sentence: 'A provenance that does not fit the files of the package.',
+    look: ({ pkg }) =>
+      checkProvenance(pkg).map((what) => ({ where: PACKAGE_FILES.provenance, what, remedy: PACK_ANEW })),
+  },
+  {
+    id: 'bom/vulnerable',
+    severity: 'refusal',
+    sentence: 'A component in a version that an advisory of the operator names.',
+    look: (subject) => eachAffected(subject, ({ isSure }) => isSure),
+  },
+  {
+    id: 'bom/perhaps-vulnerable',
+    severity: 'warning',
+    sentence: 'A component without a package URL that has the name and version of an advisory.',
+    look: (subject) => eachAffected(subject, ({ isSure }) => !isSure),
+  },
+];
+
+function* eachAffected(
+  { pkg, bench }: AuditSubject,
+  isWanted: (affecting: Affecting) => boolean,
+): Iterable<Sighting> {
+  // A component that both name is one component.
+  const all = [...bomComponents(pkg), ...pkg.manifest.components];
+  const components = new Map(all.map((each) => [`${each.purl ?? each.name}@${each.version}`, each]));
+  for (const component of components.values()) {
+    for (const advisory of bench.advisories) {
+      const affecting = affects(advisory, component);
+      if (affecting !== null && isWanted(affecting)) yield sight(component, advisory, affecting);
+    }
+  }
+}
+
+function sight({ name, version }: Component, advisory: Advisory, { fixed }: Affecting): Sighting {
+  const { id, aliases, severity } = advisory;
+  const also = aliases.length === 0 ? '' : ` (${shorten(aliases.join(', '))})`;
+  const weight = severity === null ? '' : `, severity ${shorten(severity)}`;
+  return {
+    where: PACKAGE_FILES.bom,
+    what: `${shorten(name)} ${shorten(version)} is affected by ${shorten(id)}${also}${weight}.`,
+    remedy:
+      fixed === null
+        ? `Have the author replace ${shorten(name)}; no fixed version is known.`
+        : `Have the author build it with ${shorten(name)} ${shorten(fixed)} or later.`,
+  };
+}

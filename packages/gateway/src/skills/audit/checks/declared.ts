@@ -1,0 +1,37 @@
+import type { Asks } from '../../manifest/manifest.ts';
+import type { ModuleSubject } from '../module/module-subject.ts';
+
+/** Whether a manifest asks for a capability, by the word that an import needs it under, and where it says so. */
+const DECLARED: Readonly<
+  Record<string, { readonly key: string; readonly isAsked: (asks: Asks) => boolean }>
+> = {
+  http: { key: 'http_egress_allowlist', isAsked: ({ http }) => http.length > 0 },
+  secret: { key: 'secrets', isAsked: ({ secrets }) => secrets.length > 0 },
+  storage: { key: 'filesystem', isAsked: ({ storage }) => storage.read.length + storage.write.length > 0 },
+  channel: { key: 'channels', isAsked: ({ channels }) => channels.length > 0 },
+  log: { key: 'log', isAsked: ({ log }) => log },
+  clock: { key: 'clock', isAsked: ({ clock }) => clock },
+  random: { key: 'random', isAsked: ({ random }) => random },
+  config: { key: 'config', isAsked: ({ config }) => config !== null },
+};
+
+/** The capabilities that the manifest asks for, as imports need them. */
+export function declaredNeeds(asks: Asks): ReadonlySet<string> {
+  return new Set(Object.keys(DECLARED).filter((need) => DECLARED[need]?.isAsked(asks)));
+}
+
+/** The key of the manifest that asks for a capability. */
+export function keyOf(need: string): string {
+  return `capabilities.${DECLARED[need]?.key ?? need}`;
+}
+
+/** What is asked for and imported by no module. A secret that is only sent is used by whoever makes requests. */
+export function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
+  // What could not be read is refused for that; nothing is known of what it uses.
+  if (modules.some(({ looked }) => looked === null)) return [];
+  const used = new Set(modules.flatMap(({ imports }) => imports.map(({ need }) => need)));
+  const isOnlySent = asks.secrets.every(({ mayReveal }) => !mayReveal);
+  return [...declaredNeeds(asks)].filter(
+    (need) => !used.has(need) && !(need === 'secret' && isOnlySent && used.has('http')),
+  );
+}

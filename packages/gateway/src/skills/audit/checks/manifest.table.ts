@@ -1,0 +1,362 @@
+import { DEFAULT_LIMITS } from '../../../core/limits.ts';
+import { parseRule, type Rule } from '../../../egress/rule.ts';
+import { specialRange } from '../../../egress/special.ts';
+import type { Manifest } from '../../manifest/manifest.ts';
+import { compareVersions, parseVersion } from '../../semver.ts';
+import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import type { ModuleSubject } from '../module/module-subject.ts';
+import { count, list, shorten } from '../module/words.ts';
+
+const HTTP = 'skill.toml capabilities.http_egress_allowlist';
+const SECRETS = 'skill.toml capabilities.secrets';
+const FILESYSTEM = 'skill.toml capabilities.filesystem';
+const WITHHOLD = 'Withhold it when you approve, unless you know why the skill needs it.';
+const MANY_SECRETS = 8;
+const MANY_HOSTS = 16;
+const SHORT_DESCRIPTION = 12;
+/** The functions of the ABI that leave something behind, and those that reach beyond the machine. */
+const WRITES: readonly string[] = [
+  'storage_put',
+  'storage_delete',
+  'channel_publish',
+  'put',
+  'delete',
+  'publish',
+];
+const REACHING: readonly (string | null)[] = ['http', 'secret', 'channel'];
+
+export const MANIFEST_CHECKS: readonly AuditCheck[] = [
+  {
+    id: 'manifest/incompatible',
+    severity: 'refusal',
+    sentence: 'A skill that wants a newer palisade.',
+    look: ({ pkg: { manifest }, bench: { palisade } }) => {
+      const { palisadeMin } = manifest.compat;
+      if (palisadeMin === null || parseVersion(palisadeMin) === null || parseVersion(palisade) === null)
+        return [];
+      if (compareVersions(palisadeMin, palisade) <= 0) return [];
+      const what = `It wants palisade ${palisadeMin} or newer, and this is ${palisade}.`;
+      return [
+        {
+          where: 'skill.toml compat.palisade_min',
+          what,
+          remedy: 'Update palisade, or take an older version.',
+        },
+      ];
+    },
+  },
+  {
+    id: 'manifest/wildcard-host',
+    severity: 'warning',
+    sentence: 'An entry of the allow-list that means more than one host.',
+    look: (subject) =>
+      eachRule(subject, ({ place }, entry) => {
+        const isWide =
+          place.kind === 'below' || (place.kind === 'range' && place.range.first !== place.range.last);
+        return isWide ? `The entry "${shorten(entry)}" means hosts that it does not name.` : null;
+      }),
+  },
+  {
+    id: 'manifest/inside-host',
+    severity: 'warning',
+    sentence: 'An entry of the allow-list that means this machine, its network, or a metadata service.',
+    look: (subject) =>
+      eachRule(subject, ({ place }, entry) => {
+        if (place.kind === 'name') {
+          const isInside = /(?:^|\.)(?:localhost|local|internal|lan|home|intranet|corp)$/.test(place.name);
+          return isInside ? `The entry "${shorten(entry)}" is a name of an inner network.` : null;
+        }
+        if (place.kind === 'below') return null;
+        const { family, first } = place.range;
+        const special = specialRange({ family, value: first }, []);
+        return special === null ? null : `The entry "${shorten(entry)}" is ${special.sentence}.`;
+      }),
+  },
+  {
+    id: 'manifest/bare-address',
+    severity: 'warning',
+    sentence: 'An entry of the allow-list that is an address of the internet instead of a name.',
+    look: (subject) =>
+      eachRule(subject, ({ place }, entry) => {
+        if (place.kind !== 'range') return null;
+        const { family, first } = place.range;
+        const isPublic = specialRange({ family, value: first }, []) === null;
+        return isPublic
+          ? `The entry "${shorten(entry)}" is a bare address, which says nothing of whose it is.`
+          : null;
+      }),
+  },
+  {
+    id: 'manifest/clear-text',
+    severity: 'note',
+    sentence: 'An entry of the allow-list that lets requests go unencrypted.',
+    look: (subject) =>
+      eachRule(subject, ({ ports, scheme }, entry) =>
+        scheme === 'http' || (scheme === null && ports?.includes(80) === true)
+          ? `The entry "${shorten(entry)}" allows plain HTTP.`
+          : null,
+      ),
+  },
+  {
+    id: 'manifest/many-hosts',
+    severity: 'warning',
+    sentence: 'An allow-list that is longer than anybody reads.',
+    look: ({ pkg: { manifest } }) =>
+      manifest.asks.http.length <= MANY_HOSTS
+        ? []
+        : [
+            {
+              where: HTTP,
+              what: `It has ${manifest.asks.http.length} entries.`,
+              remedy: 'Withhold those that it does not need.',
+            },
+          ],
+  },
+  {
+    id: 'manifest/unused-opt-in',
+    severity: 'note',
+    sentence: 'Wildcards that are allowed and not used.',
+    look: (subject) => {
+      const { asks } = subject.pkg.manifest;
+      const isUsed =
+        rulesOf(subject).some(({ rule }) => rule.place.kind !== 'name') || wholeRoots(asks).length > 0;
+      return !asks.allowWildcards || isUsed
+        ? []
+        : [
+            {
+              where: 'skill.toml capabilities.allow_wildcards',
+              what: 'It allows itself wildcards and has none: the next version could.',
+              remedy: 'Look at the allow-list again when it is updated.',
+            },
+          ];
+    },
+  },
+  {
+    id: 'manifest/whole-storage',
+    severity: 'warning',
+    sentence: 'Storage without a prefix: all keys of the skill.',
+    look: ({ pkg: { manifest } }) =>
+      wholeRoots(manifest.asks).map((what) => ({
+        where: FILESYSTEM,
+        what: `It asks to ${what} every key.`,
+        remedy: WITHHOLD,
+      })),
+  },
+  {
+    id: 'manifest/many-secrets',
+    severity: 'warning',
+    sentence: `More than ${MANY_SECRETS} secrets, or all of them.`,
+    look: ({ pkg: { manifest } }) => {
+      const names = manifest.asks.secrets.map(({ name }) => name);
+      if (names.length <= MANY_SECRETS && !names.some((name) => name.includes('*'))) return [];
+      return [
+        {
+          where: SECRETS,
+          what: `It asks for ${count(names.length, 'secret')}: ${list(names.map(shorten))}.`,
+          remedy: WITHHOLD,
+        },
+      ];
+    },
+  },
+  {
+    id: 'manifest/reveal',
+    severity: 'warning',
+    sentence: 'A secret that the skill wants to read, and not only to send.',
+    look: ({ pkg: { manifest } }) =>
+      manifest.asks.secrets
+        .filter(({ mayReveal }) => mayReveal)
+        .map(({ name }) => ({
+          where: SECRETS,
+          what: `It asks to read the secret "${shorten(name)}": it can put it into an answer.`,
+          remedy: `Withhold it with reveal=${shorten(name)}; a secret that is sent by its handle stays in the gateway.`,
+        })),
+  },
+  {
+    id: 'manifest/wide-secret',
+    severity: 'warning',
+    sentence: 'A secret that may be sent to hosts which are not all named.',
+    look: ({ pkg: { manifest } }) =>
+      manifest.asks.secrets
+        .filter(({ hosts }) => hosts.some((host) => host.includes('*') || host.includes('/')))
+        .map(({ name }) => ({
+          where: SECRETS,
+          what: `The secret "${shorten(name)}" may be sent to hosts that are not named.`,
+          remedy: WITHHOLD,
+        })),
+  },
+  {
+    id: 'manifest/shared-secret',
+    severity: 'note',
+    sentence: 'A secret of everybody, not of the tenant, the principal or the skill.',
+    look: ({ pkg: { manifest } }) => {
+      const shared = manifest.asks.secrets
+        .filter(({ scope }) => scope === 'global')
+        .map(({ name }) => shorten(name));
+      if (shared.length === 0) return [];
+      const what = `It asks for ${list(shared)} of the global scope, which every tenant has.`;
+      return [{ where: SECRETS, what, remedy: 'Give the skill a secret of its own where you can.' }];
+    },
+  },
+  {
+    id: 'manifest/low-risk',
+    severity: 'warning',
+    sentence:
+      'A module that reaches hosts, secrets or channels, and whose tools all say that their risk is low.',
+    look: (subject) =>
+      eachReach(
+        subject,
+        ({ imports }) => imports.filter(({ need }) => REACHING.includes(need)),
+        ({ risk }) => risk === 'low',
+        (names) => ({
+          what: `Its tools say that their risk is low, and it imports ${names}.`,
+          remedy: 'Have the author say medium or high, or ask for approval of its calls by a policy.',
+        }),
+      ),
+  },
+  {
+    id: 'manifest/read-only-writes',
+    severity: 'warning',
+    sentence: 'A module that can write, and whose tools all say that they only read.',
+    look: (subject) =>
+      eachReach(
+        subject,
+        ({ imports }) => imports.filter(({ name, need }) => need !== null && WRITES.includes(name)),
+        ({ annotations }) => annotations.readOnly,
+        (names) => ({
+          what: `Its tools say that they only read, and it imports ${names}.`,
+          remedy: 'Withhold storage:write or the channel, or have the author take the annotation back.',
+        }),
+      ),
+  },
+  {
+    id: 'manifest/closed-world',
+    severity: 'warning',
+    sentence: 'A module that makes requests, and whose tools all say that they stay in a closed world.',
+    look: (subject) =>
+      eachReach(
+        subject,
+        ({ imports }) => imports.filter(({ need }) => need === 'http'),
+        ({ annotations }) => !annotations.openWorld,
+        (names) => ({
+          what: `Its tools say that they reach nothing outside, and it imports ${names}.`,
+          remedy: 'Have the author take the annotation back; a model chooses tools by it.',
+        }),
+      ),
+  },
+  {
+    id: 'manifest/empty-description',
+    severity: 'warning',
+    sentence: 'A description that says no more than the name.',
+    look: ({ pkg: { manifest } }) =>
+      [
+        { ...manifest, where: 'skill.toml description' },
+        ...manifest.tools.map((tool) => ({ ...tool, where: `the tool "${tool.id}", description` })),
+      ].flatMap(({ where, name, id, description }) => {
+        const isSame = [name, id].some((each) => lettersOf(each) === lettersOf(description));
+        if (!isSame && description.trim().length >= SHORT_DESCRIPTION) return [];
+        return [
+          {
+            where,
+            what: 'It does not say what happens.',
+            remedy: 'Have the author say in a sentence what it does.',
+          },
+        ];
+      }),
+  },
+  {
+    id: 'manifest/same-words',
+    severity: 'warning',
+    sentence: 'Two tools of one name or one description, which no model can tell apart.',
+    look: ({ pkg: { manifest } }) => [
+      ...twins(manifest, ({ name }) => lettersOf(name), 'name'),
+      ...twins(manifest, ({ description }) => lettersOf(description), 'description'),
+    ],
+  },
+  {
+    id: 'manifest/large-quota',
+    severity: 'note',
+    sentence: 'A quota above what calls get when nobody asks.',
+    look: ({ pkg: { manifest } }) =>
+      (['wallMs', 'fuel', 'memoryBytes'] as const).flatMap((term) => {
+        const asked = manifest.quotas[term];
+        if (asked === null || asked <= DEFAULT_LIMITS[term]) return [];
+        const what = `It asks for ${asked} (${term}), and calls get ${DEFAULT_LIMITS[term]} by default.`;
+        return [
+          {
+            where: 'skill.toml capabilities.quotas',
+            what,
+            remedy: 'Approve it with lower limits if you want.',
+          },
+        ];
+      }),
+  },
+];
+
+type Tool = Manifest['tools'][number];
+
+function rulesOf({
+  pkg: { manifest },
+}: AuditSubject): readonly { readonly entry: string; readonly rule: Rule }[] {
+  return manifest.asks.http.flatMap((entry) => {
+    const parsed = parseRule(entry);
+    return parsed.ok ? [{ entry, rule: parsed.value }] : [];
+  });
+}
+
+function eachRule(
+  subject: AuditSubject,
+  look: (rule: Rule, entry: string) => string | null,
+): readonly Sighting[] {
+  return rulesOf(subject).flatMap(({ entry, rule }) => {
+    const what = look(rule, entry);
+    return what === null
+      ? []
+      : [
+          {
+            where: HTTP,
+            what,
+            remedy: `Withhold it with http=${shorten(entry)}, or ask the author for the hosts that are meant.`,
+          },
+        ];
+  });
+}
+
+/** Modules that import something, and all of whose tools say what does not fit that: one that admits it is enough. */
+function eachReach(
+  { modules }: AuditSubject,
+  importsOf: (module: ModuleSubject) => ModuleSubject['imports'],
+  denies: (tool: Tool) => boolean,
+  seen: (names: string) => Omit<Sighting, 'where'>,
+): readonly Sighting[] {
+  return modules.flatMap((module) => {
+    const found = importsOf(module);
+    if (found.length === 0 || !module.tools.every(denies)) return [];
+    return [{ where: module.path, ...seen(list(found.map(({ name }) => shorten(name)))) }];
+  });
+}
+
+function wholeRoots({ storage }: Manifest['asks']): readonly string[] {
+  const isWhole = (root: string) => root === '' || root === '/';
+  return [...(storage.read.some(isWhole) ? ['read'] : []), ...(storage.write.some(isWhole) ? ['write'] : [])];
+}
+
+function twins({ tools }: Manifest, textOf: (tool: Tool) => string, what: string): readonly Sighting[] {
+  const first = new Map<string, string>();
+  return tools.flatMap((tool) => {
+    const text = textOf(tool);
+    const other = first.get(text);
+    if (other === undefined) first.set(text, tool.id);
+    if (other === undefined) return [];
+    return [
+      {
+        where: `the tool "${tool.id}"`,
+        what: `It has the ${what} of the tool "${other}".`,
+        remedy: 'Have the author tell them apart.',
+      },
+    ];
+  });
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}

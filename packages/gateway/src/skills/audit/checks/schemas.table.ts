@@ -1,0 +1,250 @@
+import type { Json } from '../../../core/json.ts';
+import type { JsonSchema } from '../../../core/tool.ts';
+import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
+import { shorten } from '../module/words.ts';
+import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
+
+const MOST_PATTERN_CHARS = 256;
+const MOST_DEPTH = 16;
+const MOST_PARTS = 500;
+const BOUND_IT = 'Have the author bound it; the gateway bounds what a call carries in any case.';
+
+export const SCHEMA_CHECKS: readonly AuditCheck[] = [
+  {
+    id: 'schema/invalid',
+    severity: 'refusal',
+    sentence: 'A schema that cannot be used.',
+    look: (subject) =>
+      eachSchema(subject, (schema) => {
+        const problem = subject.bench.schemaProblem(schema);
+        return problem === null
+          ? []
+          : [
+              {
+                path: '',
+                what: `It cannot be used: ${problem}`,
+                remedy: 'Have the author run `palisade skill check`.',
+              },
+            ];
+      }),
+  },
+  {
+    id: 'schema/remote-reference',
+    severity: 'refusal',
+    sentence: 'A reference to a schema outside of the package.',
+    look: (subject) =>
+      eachPart(subject, ({ schema: { $ref, $dynamicRef } }) =>
+        [$ref, $dynamicRef].some((ref) => typeof ref === 'string' && !ref.startsWith('#'))
+          ? {
+              what: 'It refers to a schema that is not in it.',
+              remedy: 'Have the author write it out; nothing is fetched.',
+            }
+          : null,
+      ),
+  },
+  {
+    id: 'schema/not-an-object',
+    severity: 'warning',
+    sentence: 'An input that is no object, which some callers cannot send.',
+    look: (subject) =>
+      eachSchema(subject, ({ type }, part) =>
+        part === 'input_schema' && type !== 'object'
+          ? [
+              {
+                path: '',
+                what: 'Its type is not "object".',
+                remedy: 'Have the author wrap the input in an object.',
+              },
+            ]
+          : [],
+      ),
+  },
+  {
+    id: 'schema/open-input',
+    severity: 'warning',
+    sentence: 'An input that takes keys which nobody named.',
+    look: (subject) => eachPart(subject, lookForOpen, 'input_schema'),
+  },
+  {
+    id: 'schema/open-output',
+    severity: 'note',
+    sentence: 'An output that may have keys which nobody named.',
+    look: (subject) => eachPart(subject, lookForOpen, 'output_schema'),
+  },
+  {
+    id: 'schema/anything',
+    severity: 'warning',
+    sentence: 'A part of an input that may be anything.',
+    look: (subject) =>
+      eachPart(
+        subject,
+        ({ schema, isAlternative }) =>
+          !isAlternative && SAYING.every((keyword) => schema[keyword] === undefined)
+            ? { what: 'It takes any value.', remedy: 'Have the author say what it has to be.' }
+            : null,
+        'input_schema',
+      ),
+  },
+  {
+    id: 'schema/loose-pattern',
+    severity: 'warning',
+    sentence: 'A pattern that is not held to both ends, so that it allows anything around a match.',
+    look: (subject) =>
+      eachPattern(subject, (pattern) =>
+        isAnchored(pattern)
+          ? null
+          : {
+              what: `Its pattern ${quote(pattern)} fits anywhere in a text.`,
+              remedy: 'Have the author begin it with ^ and end it with $.',
+            },
+      ),
+  },
+  {
+    id: 'schema/long-pattern',
+    severity: 'warning',
+    sentence: `A pattern of more than ${MOST_PATTERN_CHARS} characters.`,
+    look: (subject) =>
+      eachPattern(subject, (pattern) =>
+        pattern.length <= MOST_PATTERN_CHARS
+          ? null
+          : {
+              what: `Its pattern has ${pattern.length} characters.`,
+              remedy: 'Have the author check that inside the tool.',
+            },
+      ),
+  },
+  {
+    id: 'schema/too-large',
+    severity: 'warning',
+    sentence: `A schema that is nested more than ${MOST_DEPTH} levels deep, or has more than ${MOST_PARTS} parts.`,
+    look: (subject) =>
+      eachSchema(subject, (schema) => {
+        const { parts, depth } = schemaParts(schema);
+        if (depth <= MOST_DEPTH && parts.length <= MOST_PARTS) return [];
+        const what = `It has ${parts.length} parts, ${depth} levels deep.`;
+        return [{ path: '', what, remedy: 'Have the author make it simpler; nobody can read it.' }];
+      }),
+  },
+  {
+    id: 'schema/unbounded',
+    severity: 'note',
+    sentence: 'A text or a list of an input without a greatest length.',
+    look: (subject) =>
+      eachPart(
+        subject,
+        ({ schema }) => {
+          const types = typesOf(schema);
+          const isText =
+            types.includes('string') &&
+            [schema.maxLength, schema.enum, schema.const, schema.format].every(isAbsent);
+          const isList = types.includes('array') && isAbsent(schema.maxItems);
+          return isText || isList
+            ? { what: `Its ${isText ? 'text' : 'list'} may be of any length.`, remedy: BOUND_IT }
+            : null;
+        },
+        'input_schema',
+      ),
+  },
+];
+
+/** A part with one of these says something about its value. */
+const SAYING: readonly string[] = [
+  ...[
+    'type',
+    'enum',
+    'const',
+    '$ref',
+    '$dynamicRef',
+    'anyOf',
+    'oneOf',
+    'allOf',
+    'not',
+    'if',
+    'properties',
+    'items',
+  ],
+  ...['required', 'pattern', 'format', 'minimum', 'maximum', 'minLength', 'maxLength'],
+];
+
+type Part = 'input_schema' | 'output_schema';
+type Seen = Omit<Sighting, 'where'>;
+
+function* eachSchema(
+  { pkg: { manifest } }: AuditSubject,
+  look: (schema: JsonSchema, part: Part) => readonly (Seen & { readonly path: string })[],
+): Iterable<Sighting> {
+  for (const { id, inputSchema, outputSchema } of manifest.tools) {
+    for (const [part, schema] of [
+      ['input_schema', inputSchema],
+      ['output_schema', outputSchema],
+    ] as const)
+      for (const { path, what, remedy } of look(schema, part))
+        yield { where: `the tool "${id}", ${part}${path === '' ? '' : ` at ${path}`}`, what, remedy };
+  }
+}
+
+function eachPart(
+  subject: AuditSubject,
+  look: (part: SchemaPart) => Seen | null,
+  only?: Part,
+): Iterable<Sighting> {
+  return eachSchema(subject, (schema, which) => {
+    if (only !== undefined && which !== only) return [];
+    return schemaParts(schema).parts.flatMap((part) => {
+      const seen = look(part);
+      return seen === null ? [] : [{ ...seen, path: shorten(part.path) }];
+    });
+  });
+}
+
+function eachPattern(subject: AuditSubject, look: (pattern: string) => Seen | null): Iterable<Sighting> {
+  return eachPart(
+    subject,
+    ({ schema: { pattern } }) => (typeof pattern === 'string' ? look(pattern) : null),
+    'input_schema',
+  );
+}
+
+function lookForOpen({ schema, isAlternative }: SchemaPart): Seen | null {
+  if (isAlternative || !typesOf(schema).includes('object')) return null;
+  const isClosed = [schema.additionalProperties, schema.unevaluatedProperties].some(
+    (rest) => rest === false || (typeof rest === 'object' && rest !== null && Object.keys(rest).length > 0),
+  );
+  return isClosed
+    ? null
+    : {
+        what: 'It takes keys that it does not name.',
+        remedy: 'Have the author set "additionalProperties": false.',
+      };
+}
+
+/** Both ends are held outside of any group and of any alternative. */
+function isAnchored(pattern: string): boolean {
+  if (!pattern.startsWith('^') || !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern)) return false;
+  let depth = 0;
+  for (let at = 0; at < pattern.length; at += 1) {
+    const char = pattern[at];
+    if (char === '\\') at += 1;
+    else if (char === '[') at = endOfClass(pattern, at);
+    else if (char === '(') depth += 1;
+    else if (char === ')') depth -= 1;
+    else if (char === '|' && depth === 0) return false;
+  }
+  return true;
+}
+
+function endOfClass(pattern: string, from: number): number {
+  for (let at = from + 1; at < pattern.length; at += 1) {
+    if (pattern[at] === '\\') at += 1;
+    else if (pattern[at] === ']') return at;
+  }
+  return pattern.length;
+}
+
+function isAbsent(value: Json | undefined): boolean {
+  return value === undefined;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(shorten(text));
+}

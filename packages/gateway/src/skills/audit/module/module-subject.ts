@@ -1,0 +1,84 @@
+import { isComponent, WasmError } from '@palisade/wasm';
+import type { ManifestTool } from '../../manifest/manifest.ts';
+import type { SkillPackage } from '../../package/skill-package.ts';
+import type { AuditBench } from '../bench.ts';
+import { type Looked, lookBriefly } from './look.ts';
+import { type CustomSection, customSections } from './sections.ts';
+
+/** A module of the package that tools name, read once. */
+export type ModuleSubject = {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly tools: readonly ManifestTool[];
+  readonly isComponent: boolean;
+  /** Of a component these are those of the one module that it is linked into; null: it could not be read. */
+  readonly looked: Looked | null;
+  /** Why it could not be read or linked. */
+  readonly fault: WasmError | null;
+  readonly imports: readonly ImportSubject[];
+  readonly sections: readonly CustomSection[];
+};
+
+export type ImportSubject = {
+  readonly module: string;
+  readonly name: string;
+  /** The capability that it wants, if it wants one. */
+  readonly need: string | null;
+  /** What is wrong with it by itself, whatever the manifest declares; null: nothing. */
+  readonly misfit: string | null;
+};
+
+/** Reads every module that a tool names. Never throws for what a module is. */
+export function moduleSubjects(
+  { manifest, entries }: SkillPackage,
+  bench: AuditBench,
+): readonly ModuleSubject[] {
+  const paths = [...new Set(manifest.tools.map(({ module }) => module))];
+  return paths.flatMap((path) => {
+    const bytes = entries.get(path);
+    if (bytes === undefined) return [];
+    const tools = manifest.tools.filter(({ module }) => module === path);
+    const isLinked = isComponent(bytes);
+    const base = { path, bytes, tools, isComponent: isLinked, sections: customSections(bytes) };
+    return [{ ...base, ...(isLinked ? readComponent(bytes, bench) : readCore(bytes, bench)) }];
+  });
+}
+
+type Reading = Pick<ModuleSubject, 'looked' | 'fault' | 'imports'>;
+
+function readComponent(bytes: Uint8Array, bench: AuditBench): Reading {
+  return reading(() => {
+    const linked = bench.linkComponent(bytes);
+    const imports = linked.imports.map(({ module, name, need }) => ({ module, name, need, misfit: null }));
+    return { looked: lookBriefly(linked.bytes), fault: null, imports };
+  });
+}
+
+function readCore(bytes: Uint8Array, bench: AuditBench): Reading {
+  return reading(() => {
+    const looked = lookBriefly(bytes);
+    // A memory that is imported is made by the engine, within the limits.
+    const asked = looked.facts.imports.filter(({ kind }) => kind !== 'memory');
+    return { looked, fault: null, imports: asked.map((each) => judgeImport(each, bench)) };
+  });
+}
+
+function reading(read: () => Reading): Reading {
+  try {
+    return read();
+  } catch (fault) {
+    // Boundary: whatever a module is, its audit ends with a report.
+    if (!(fault instanceof WasmError)) throw fault;
+    return { looked: null, fault, imports: [] };
+  }
+}
+
+type ImportFact = Looked['facts']['imports'][number];
+
+function judgeImport({ module, name, kind, type }: ImportFact, { abi }: AuditBench): ImportSubject {
+  const row = abi.functions.find((each) => each.name === name);
+  if (module !== abi.module || kind !== 'function' || row === undefined)
+    return { module, name, need: null, misfit: `which is no function of ${abi.module}` };
+  const misfit = type === row.type ? null : `as ${type}, expected ${row.type}`;
+  return { module, name, need: row.needs, misfit };
+}

@@ -1,0 +1,72 @@
+/** Characters that show nothing or turn the order of a line, in a place where no script and no emoji needs them. */
+export type HiddenCharacter = { readonly kind: HiddenKind; readonly at: number; readonly name: string };
+export type HiddenKind = 'bidirectional' | 'invisible' | 'control';
+
+const PLAIN = /^[\t\n\r\x20-\x7e]*$/;
+/** The braille blank is no ignorable character by its properties, and shows nothing all the same. */
+const SUSPECT = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const BIDIRECTIONAL = /\p{Bidi_Control}/u;
+const PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\u20e3|\ufe0f/u;
+const KEYCAP = /[0-9#*]|\u20e3/;
+/** Scripts whose writing needs joiners. */
+const JOINING =
+  /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Mongolian}]/u;
+
+/** The first hidden character of each kind. */
+export function findHidden(text: string): readonly HiddenCharacter[] {
+  if (PLAIN.test(text)) return [];
+  const found = new Map<HiddenKind, HiddenCharacter>();
+  for (const { 0: char, index } of text.matchAll(SUSPECT)) {
+    if (isNeeded(text, char, index)) continue;
+    const kind = kindOf(char);
+    if (found.has(kind)) continue;
+    found.set(kind, { kind, at: index, name: nameOf(char) });
+    if (found.size === 3) break;
+  }
+  return [...found.values()];
+}
+
+function kindOf(char: string): HiddenKind {
+  if (BIDIRECTIONAL.test(char)) return 'bidirectional';
+  return /\p{Cc}/u.test(char) ? 'control' : 'invisible';
+}
+
+/** Line ends and tabs, the mark at the beginning of a file, and what joins the parts of an emoji or of a word. */
+function isNeeded(text: string, char: string, at: number): boolean {
+  if (char === '\n' || char === '\r' || char === '\t') return true;
+  if (char === '\ufeff') return at === 0;
+  const before = characterBefore(text, at);
+  const after = String.fromCodePoint(text.codePointAt(at + char.length) ?? 0x20);
+  if (char === '\ufe0f' || char === '\ufe0e')
+    return before !== '\ufe0f' && (PICTURE.test(before) || (KEYCAP.test(before) && KEYCAP.test(after)));
+  if (char === '\u200d' && PICTURE.test(before) && PICTURE.test(after)) return true;
+  if (char === '\u200c' || char === '\u200d') return JOINING.test(before) && JOINING.test(after);
+  return false;
+}
+
+function characterBefore(text: string, at: number): string {
+  const low = text.charCodeAt(at - 1);
+  const isPair = low >= 0xdc00 && low <= 0xdfff;
+  return at === 0 ? ' ' : text.slice(at - (isPair ? 2 : 1), at);
+}
+
+function nameOf(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** Words that mix Latin letters with those of a script that has look-alikes of them. */
+const MIXED =
+  /\p{Script=Latin}[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}οΟΑΒΕΖΗΙΚΜΝΡΤΥΧν]|[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}οΟΑΒΕΖΗΙΚΜΝΡΤΥΧν]\p{Script=Latin}/u;
+
+/** Where a word mixes scripts so that it reads as another; -1 where none does. */
+export function findMixedWord(text: string): number {
+  return PLAIN.test(text) ? -1 : text.search(MIXED);
+}
+
+/** The same of a name, whose words all have to be of one such script. */
+export function isMixedName(name: string): boolean {
+  return (
+    /\p{Script=Latin}/u.test(name) &&
+    /[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}\p{Script=Greek}]/u.test(name)
+  );
+}

@@ -1,0 +1,156 @@
+/*
+ * Looks for all phrases in one walk over a folded text. A phrase is known by the last place where each of its words was
+ * reached: a later place leaves more room than an earlier one, so nothing has to be tried again, and a text takes the same
+ * time whatever it says.
+ */
+import { PHRASES, type Phrase, SIGNS } from './phrases.table.ts';
+
+/** A phrase that was found, and where it begins in the folded text. */
+export type PhraseHit = { readonly phrase: Phrase; readonly at: number };
+
+/** A word of a phrase, and how many others may stand before it. */
+type Step = {
+  readonly phrase: number;
+  readonly place: number;
+  readonly gap: number;
+  readonly isLast: boolean;
+};
+
+const STEPS: ReadonlyMap<string, readonly Step[]> = stepsOf(PHRASES);
+const LONGEST_WORD = Math.max(...[...STEPS.keys()].map((word) => word.length));
+const MOST_PLACES = 8;
+const LEET: Readonly<Record<string, string>> = {
+  0: 'o',
+  1: 'i',
+  3: 'e',
+  4: 'a',
+  5: 's',
+  7: 't',
+  8: 'b',
+  '@': 'a',
+  $: 's',
+};
+
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const DOLLAR = 0x24;
+const OPEN = 0x28;
+const AT = 0x40;
+const IS_SIGN = new Uint8Array(128);
+const ENDS: readonly number[] = [0x21, 0x2e, 0x3b, 0x3f];
+
+for (const code of [NEWLINE, ...ENDS, ...[...SIGNS.keys()].map((sign) => sign.charCodeAt(0))])
+  IS_SIGN[code] = 1;
+
+/** The phrases of a text, each at every place where it ends first after it begins. */
+export function findPhrases(text: string): readonly PhraseHit[] {
+  const walk = new Walk(text);
+  let at = 0;
+  while (at < text.length) {
+    if (isInWord(text, at)) {
+      let end = at + 1;
+      while (end < text.length && isInWord(text, end)) end += 1;
+      walk.word(at, end);
+      at = end;
+    } else {
+      walk.sign(at, text.charCodeAt(at));
+      at += 1;
+    }
+  }
+  return walk.hits;
+}
+
+/** One walk over one text. */
+class Walk {
+  readonly hits: PhraseHit[] = [];
+  readonly #text: string;
+  /** By phrase and place: the number of the word that reached it, and where the phrase began. */
+  readonly #reached = new Int32Array(PHRASES.length * MOST_PLACES).fill(-1);
+  readonly #began = new Int32Array(PHRASES.length * MOST_PLACES);
+  #count = 0;
+  #stop = -1;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  word(start: number, end: number): void {
+    this.#count += 1;
+    if (end - start > LONGEST_WORD) return;
+    const word = this.#text.slice(start, end);
+    const steps = STEPS.get(word) ?? plainSteps(word);
+    if (steps !== undefined) this.#take(steps, start);
+  }
+
+  sign(at: number, code: number): void {
+    if (IS_SIGN[code] !== 1) return;
+    const next = this.#text.charCodeAt(at + 1);
+    // The end of a sentence, or an empty line.
+    const endsSentence = ENDS.includes(code) && !(next > SPACE);
+    if (endsSentence || (code === NEWLINE && next === NEWLINE)) this.#stop = this.#count;
+    const sign = SIGNS.get(this.#text.slice(at, at + 2)) ?? SIGNS.get(this.#text.charAt(at));
+    if (sign === undefined) return;
+    this.#count += 1;
+    this.#take(STEPS.get(sign) ?? [], at);
+  }
+
+  #take(steps: readonly Step[], at: number): void {
+    for (const { phrase, place, gap, isLast } of steps) {
+      const slot = phrase * MOST_PLACES + place;
+      const before = this.#reached[slot - 1] ?? -1;
+      if (place > 0 && !this.#isNear(phrase, before, gap)) continue;
+      this.#reached[slot] = this.#count;
+      this.#began[slot] = place === 0 ? at : (this.#began[slot - 1] ?? at);
+      if (isLast) this.#hit(phrase, slot);
+    }
+  }
+
+  #isNear(phrase: number, before: number, gap: number): boolean {
+    if (before < 0 || this.#count - before - 1 > gap) return false;
+    return before > this.#stop || PHRASES[phrase]?.across === true;
+  }
+
+  #hit(phrase: number, slot: number): void {
+    const found = PHRASES[phrase];
+    if (found !== undefined) this.hits.push({ phrase: found, at: this.#began[slot] ?? 0 });
+    // The next hit needs a beginning of its own.
+    this.#reached.fill(-1, phrase * MOST_PLACES, slot + 1);
+  }
+}
+
+/** The same word where figures stand for letters; `1` for both that it looks like. */
+function plainSteps(word: string): readonly Step[] | undefined {
+  if (!/[0-9@$]/.test(word) || !/[a-z]/.test(word)) return undefined;
+  const plain = word.replace(/[0134578@$]/g, (sign) => LEET[sign] ?? sign);
+  return STEPS.get(plain) ?? (word.includes('1') ? STEPS.get(withL(word)) : undefined);
+}
+
+function withL(word: string): string {
+  return word.replace(/[0134578@$]/g, (sign) => (sign === '1' ? 'l' : (LEET[sign] ?? sign)));
+}
+
+function isInWord(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code >= 0x61 && code <= 0x7a) return true;
+  if (code >= 0x80)
+    return code !== 0xa0 && !(code >= 0x2000 && code <= 0x206f) && !(code >= 0x3000 && code <= 0x303f);
+  // A dollar is a letter in disguise unless a command follows it.
+  return (
+    (code >= 0x30 && code <= 0x39) || code === AT || (code === DOLLAR && text.charCodeAt(at + 1) !== OPEN)
+  );
+}
+
+function stepsOf(phrases: readonly Phrase[]): ReadonlyMap<string, readonly Step[]> {
+  const steps = new Map<string, Step[]>();
+  for (const [phrase, { words }] of phrases.entries()) {
+    const parts = [...words.matchAll(/(?:~(\d+) )?(\S+)/g)];
+    for (const [place, [, gap = '0', alternatives = '']] of parts.entries()) {
+      for (const word of new Set(alternatives.split('|'))) {
+        const step = { phrase, place, gap: Number(gap), isLast: place === parts.length - 1 };
+        // Later places first: one word never takes two steps of a phrase.
+        steps.set(word, [step, ...(steps.get(word) ?? [])]);
+      }
+    }
+  }
+  return steps;
+}

@@ -1,0 +1,85 @@
+import type { Json } from '../../core/json.ts';
+import type { JsonSchema } from '../../core/tool.ts';
+
+/** A schema, or one inside of it, with the way to it. */
+export type SchemaPart = {
+  readonly schema: JsonSchema;
+  /** Like `properties.text.items`; empty for the whole. */
+  readonly path: string;
+  /** One of several that hold together or in turn: what it leaves out may be said by the schema around it. */
+  readonly isAlternative: boolean;
+};
+
+const ONE = [
+  'items',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'contains',
+  'propertyNames',
+];
+const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'];
+const SEVERAL = ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'if', 'then', 'else', 'not', 'dependentSchemas'];
+/** What joins several schemas about one value. */
+const JOINING = [
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'if',
+  'then',
+  'else',
+  'not',
+  'dependentSchemas',
+  'contains',
+  'propertyNames',
+];
+const MOST_PARTS = 5_000;
+
+/** All parts of a schema, the whole first, and how deep they are nested. */
+export function schemaParts(schema: JsonSchema): {
+  readonly parts: readonly SchemaPart[];
+  readonly depth: number;
+} {
+  const parts: SchemaPart[] = [];
+  const open: (SchemaPart & { readonly depth: number })[] = [
+    { schema, path: '', isAlternative: false, depth: 1 },
+  ];
+  let deepest = 0;
+  // Boundary: a schema of the publisher is walked no further than this, however large it is.
+  for (let part = open.shift(); part !== undefined && parts.length < MOST_PARTS; part = open.shift()) {
+    const { depth, ...rest } = part;
+    parts.push(rest);
+    deepest = Math.max(deepest, depth);
+    for (const child of childrenOf(rest)) open.push({ ...child, depth: depth + 1 });
+  }
+  return { parts, depth: deepest };
+}
+
+/** The types that a schema allows its value. */
+export function typesOf({ type }: JsonSchema): readonly Json[] {
+  if (type === undefined) return [];
+  return Array.isArray(type) ? (type as readonly Json[]) : [type];
+}
+
+function* childrenOf({ schema, path }: SchemaPart): Iterable<SchemaPart> {
+  for (const keyword of [...ONE, ...NAMED, ...SEVERAL]) {
+    const value = schema[keyword];
+    if (value === undefined) continue;
+    const isAlternative = JOINING.includes(keyword);
+    for (const [name, child] of named(keyword, value)) {
+      const place = [path, keyword, name].filter((each) => each !== '').join('.');
+      if (isSchema(child)) yield { schema: child, path: place, isAlternative };
+    }
+  }
+}
+
+function named(keyword: string, value: Json): readonly (readonly [name: string, child: Json])[] {
+  if (Array.isArray(value))
+    return [...(value as readonly Json[]).entries()].map(([at, child]) => [String(at), child]);
+  const isMap = NAMED.includes(keyword) || keyword === 'dependentSchemas';
+  return isMap && isSchema(value) ? Object.entries(value) : [['', value]];
+}
+
+function isSchema(value: Json): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,160 @@
+import { canonicalize } from '@palisade/sdk';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Digest } from '../../core/digest.ts';
+import { parseStrict } from '../../core/strict-json.ts';
+import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
+import type { SecretGrant, WasmGrants } from '../../core/wasm.ts';
+import type { AuditFinding, AuditReport, CaseCounts } from '../audit/report.ts';
+import type { SkillGrant } from '../grant.ts';
+import type {
+  AskedChannel,
+  AskedSecret,
+  Asks,
+  Manifest,
+  ManifestBuild,
+  ManifestComponent,
+  ManifestTool,
+  Quotas,
+} from '../manifest/manifest.ts';
+import {
+  isFlag,
+  isObject,
+  isText,
+  isWhole,
+  listOf,
+  objectOf,
+  oneOf,
+  orNull,
+  recordOf,
+  type Shape,
+} from './shape.ts';
+
+/* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
+
+/** A manifest brings its schemas along; past this, something else than a manifest is kept. */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** As deep as the canonical encoding bears. */
+const MOST_DEPTH = 128;
+
+const isSchema = isObject as Shape<JsonSchema>;
+const isScope = oneOf('global', 'tenant', 'principal', 'skill');
+const isTexts = listOf(isText);
+
+const isTool = objectOf<ManifestTool>({
+  id: isText,
+  name: isText,
+  description: isText,
+  risk: oneOf('low', 'medium', 'high'),
+  module: isText,
+  export: isText,
+  inputSchema: isSchema,
+  outputSchema: isSchema,
+  annotations: objectOf<ToolAnnotations>({
+    readOnly: isFlag,
+    destructive: isFlag,
+    idempotent: isFlag,
+    openWorld: isFlag,
+  }),
+});
+
+const isChannel = objectOf<AskedChannel>({ name: isText, publish: isFlag, receive: isFlag });
+const isRoots = objectOf<Asks['storage']>({ read: isTexts, write: isTexts });
+
+const isAsks = objectOf<Asks>({
+  http: isTexts,
+  secrets: listOf(objectOf<AskedSecret>({ name: isText, scope: isScope, mayReveal: isFlag, hosts: isTexts })),
+  storage: isRoots,
+  channels: listOf(isChannel),
+  log: isFlag,
+  clock: isFlag,
+  random: isFlag,
+  config: orNull(isTexts),
+  allowWildcards: isFlag,
+});
+
+const isBuild = objectOf<ManifestBuild>({
+  language: oneOf('assemblyscript', 'c', 'javascript'),
+  modules: listOf(objectOf<ManifestBuild['modules'][number]>({ source: isText, module: isText })),
+});
+
+export const isManifest: Shape<Manifest> = objectOf<Manifest>({
+  id: isText,
+  name: isText,
+  version: isText,
+  publisher: isText,
+  description: isText,
+  license: orNull(isText),
+  homepage: orNull(isText),
+  tools: listOf(isTool),
+  asks: isAsks,
+  quotas: objectOf<Quotas>({ wallMs: orNull(isWhole), fuel: orNull(isWhole), memoryBytes: orNull(isWhole) }),
+  trust: objectOf<Manifest['trust']>({ reviewers: isWhole, reauditDays: orNull(isWhole) }),
+  compat: objectOf<Manifest['compat']>({ abi: oneOf(1), palisadeMin: orNull(isText) }),
+  components: listOf(
+    objectOf<ManifestComponent>({
+      name: isText,
+      version: isText,
+      purl: orNull(isText),
+      license: orNull(isText),
+    }),
+  ),
+  build: orNull(isBuild),
+});
+
+export const isGrant: Shape<SkillGrant> = objectOf<SkillGrant>({
+  wasm: objectOf<WasmGrants>({
+    http: listOf(orNull(isText)),
+    secrets: listOf(
+      objectOf<SecretGrant>({ name: isText, mayReveal: isFlag, scope: isScope, hosts: isTexts }, ['scope']),
+    ),
+    storage: listOf(isRoots),
+    channels: listOf(isChannel),
+    log: isFlag,
+    clock: isFlag,
+    random: isFlag,
+    config: orNull(recordOf(isText)),
+  }),
+  limits: objectOf<SkillGrant['limits']>({ wallMs: isWhole, fuel: isWhole, memoryBytes: isWhole }, [
+    'wallMs',
+    'fuel',
+    'memoryBytes',
+  ]),
+});
+
+export const isReport: Shape<AuditReport> = objectOf<AuditReport>({
+  format: oneOf(1),
+  skill: isText,
+  version: isText,
+  artifact: isText as Shape<Digest>,
+  verdict: oneOf('passed', 'failed'),
+  findings: listOf(
+    objectOf<AuditFinding>({
+      id: isText,
+      severity: oneOf('refusal', 'warning', 'note'),
+      where: isText,
+      sentence: isText,
+      remedy: isText,
+    }),
+  ),
+  checks: isWhole,
+  cases: orNull(objectOf<CaseCounts>({ passed: isWhole, failed: isWhole, notRun: isWhole })),
+  palisade: isText,
+});
+
+/** The one text of a value, which can be read back. */
+export function writeKept(value: unknown, what: string): string {
+  const text = canonicalize(value);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MOST_BYTES) return text;
+  throw new CodedError(
+    'skill/invalid-package',
+    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${MOST_BYTES}`,
+  );
+}
+
+/** The value of a kept text; null when it does not have that shape. */
+export function readKept<T>(text: string, shape: Shape<T>): T | null {
+  // Boundary: whoever has the file of the database can write anything here, also what no writer of ours would.
+  const read = parseStrict(text, { maxBytes: MOST_BYTES, maxDepth: MOST_DEPTH });
+  return read.ok && shape(read.value) ? read.value : null;
+}

@@ -1,0 +1,120 @@
+import { CodedError } from '../../core/coded-error.ts';
+import { type Digest, digestValue } from '../../core/digest.ts';
+import type { AuditReport, AuditVerdict } from '../audit/report.ts';
+import type { SkillGrant } from '../grant.ts';
+import type { SkillState } from '../lifecycle.table.ts';
+import type { Manifest } from '../manifest/manifest.ts';
+import type { SummaryRow, VersionRow } from '../tables.ts';
+import type { TrustOrigin } from '../trust/verdict.ts';
+import { isGrant, isManifest, isReport, readKept } from './kept.ts';
+import { isText, listOf } from './shape.ts';
+
+/** What both lists and single looks tell of an installed version. */
+type InstalledFacts = {
+  readonly id: string;
+  readonly version: string;
+  readonly publisher: string;
+  readonly name: string;
+  readonly artifact: Digest;
+  /** Of the key that signed it. */
+  readonly keyId: string;
+  readonly trust: TrustOrigin;
+  readonly state: SkillState;
+  /** Of the last change; null: none was given. */
+  readonly reason: string | null;
+  readonly installedAtMs: number;
+  readonly installedBy: string;
+  readonly changedAtMs: number;
+  /** A principal, or `gateway`. */
+  readonly changedBy: string;
+  readonly approvedBy: readonly string[];
+  readonly auditedAtMs: number | null;
+};
+
+/** One version of a skill with all that is known of it, read back whole or not at all. */
+export type InstalledSkill = InstalledFacts & {
+  readonly manifest: Manifest;
+  /** Null: nobody has granted anything. */
+  readonly grant: SkillGrant | null;
+  /** Null: it was not audited. */
+  readonly report: AuditReport | null;
+};
+
+/** One line of a list. What runs is never decided by it. */
+export type SkillSummary = InstalledFacts & {
+  readonly tools: number;
+  readonly verdict: AuditVerdict | null;
+};
+
+const isPrincipals = listOf(isText);
+
+type Bound = Pick<VersionRow, 'id' | 'version' | 'artifact' | 'key_id' | 'trust' | 'manifest' | 'granted'>;
+
+/** Over everything in a row that says what will run and on whose word. */
+export function rowDigest({ id, version, artifact, key_id, trust, manifest, granted }: Bound): Digest {
+  return digestValue([id, version, artifact, key_id, trust, manifest, granted]);
+}
+
+export function summaryOf(row: SummaryRow): SkillSummary {
+  return { ...factsOf(row), tools: row.tools, verdict: row.verdict };
+}
+
+/** Reads a row back; throws `store/corrupt` for one that no writer of ours left so. */
+export function skillOf(row: VersionRow): InstalledSkill {
+  // Boundary: a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
+  if (rowDigest(row) !== row.digest) throw corrupt(row, 'its parts do not belong together');
+  const manifest = demand(row, 'manifest', readKept(row.manifest, isManifest));
+  const skill = {
+    ...factsOf(row),
+    manifest,
+    grant: row.granted === null ? null : demand(row, 'grant', readKept(row.granted, isGrant)),
+    report: row.report === null ? null : demand(row, 'report', readKept(row.report, isReport)),
+  };
+  const { id, version, publisher, name } = manifest;
+  if (id !== row.id || version !== row.version || publisher !== row.publisher || name !== row.name)
+    throw corrupt(row, 'its manifest is that of another');
+  const isOfReport = skill.report === null || isReportOf(skill.report, row);
+  if (!isOfReport) throw corrupt(row, 'its report is that of another');
+  return skill;
+}
+
+function isReportOf(report: AuditReport, row: VersionRow): boolean {
+  return (
+    report.skill === row.id &&
+    report.version === row.version &&
+    report.artifact === row.artifact &&
+    report.verdict === row.verdict
+  );
+}
+
+function factsOf(row: SummaryRow): InstalledFacts {
+  return {
+    id: row.id,
+    version: row.version,
+    publisher: row.publisher,
+    name: row.name,
+    artifact: row.artifact,
+    keyId: row.key_id,
+    trust: row.trust,
+    state: row.state,
+    reason: row.reason,
+    installedAtMs: row.installed_at_ms,
+    installedBy: row.installed_by,
+    changedAtMs: row.changed_at_ms,
+    changedBy: row.changed_by,
+    approvedBy: demand(row, 'list of reviewers', readKept(row.approved_by, isPrincipals)),
+    auditedAtMs: row.audited_at_ms,
+  };
+}
+
+function demand<T>(row: SummaryRow, part: string, value: T | null): T {
+  if (value === null) throw corrupt(row, `its ${part} cannot be read`);
+  return value;
+}
+
+function corrupt({ id, version }: SummaryRow, is: string): CodedError {
+  return new CodedError(
+    'store/corrupt',
+    `Cannot read the skill ${id}@${version}: ${is}, expected the row as it was written`,
+  );
+}

@@ -1,0 +1,209 @@
+import { CodedError } from '../../core/coded-error.ts';
+import type { Digest } from '../../core/digest.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { AuditReport } from '../audit/report.ts';
+import type { SkillGrant } from '../grant.ts';
+import type { SkillState } from '../lifecycle.table.ts';
+import { isStep } from '../lifecycle.ts';
+import type { Manifest } from '../manifest/manifest.ts';
+import { compareVersions } from '../semver.ts';
+import type { VersionRow } from '../tables.ts';
+import type { TrustOrigin } from '../trust/verdict.ts';
+import { writeKept } from './kept.ts';
+import { activeOf, highestOf, isRevokedArtifact, skillAt } from './read.ts';
+import { type InstalledSkill, rowDigest, skillOf } from './skill.ts';
+import {
+  type ChangedColumns,
+  deleteVersion,
+  insertRevoked,
+  insertTool,
+  insertVersion,
+  selectVersion,
+  updateVersion,
+  upsertHighest,
+} from './statements.ts';
+
+/* How the index changes: a version comes in, goes from state to state, and is forgotten; each within a transaction of the caller. */
+
+const DAY_MS = 86_400_000;
+
+/** A package that was found sound and whose signer is trusted. */
+export type NewSkill = {
+  readonly id: string;
+  readonly version: string;
+  readonly publisher: string;
+  readonly name: string;
+  readonly artifact: Digest;
+  readonly keyId: string;
+  readonly trust: TrustOrigin;
+  readonly manifest: Manifest;
+  readonly installedAtMs: number;
+  /** A principal. */
+  readonly installedBy: string;
+};
+
+export type Added = {
+  readonly skill: InstalledSkill;
+  /** False: these very bytes were installed already, and nothing was changed. */
+  readonly isNew: boolean;
+};
+
+/** Keeps a version in the state `ingested`, once; other bytes under an id and a version that are taken are `skill/conflict`. */
+export function addVersion(tx: Transaction, added: NewSkill): Added {
+  const { id, version, manifest, artifact } = added;
+  const there = skillAt(tx, id, version);
+  if (there !== null) {
+    if (there.artifact === artifact) return { skill: there, isNew: false };
+    // Boundary: what was looked at and approved under a name is never exchanged under it.
+    throw new CodedError(
+      'skill/conflict',
+      `Cannot install ${id}@${version}: it is installed with other bytes (sha256 ${there.artifact}), expected a version of its own`,
+      {
+        remedy:
+          'Have the publisher give every package a version of its own; or remove the installed one first.',
+      },
+    );
+  }
+  // Boundary: what was revoked does not come back by being removed and installed anew.
+  if (isRevokedArtifact(tx, artifact)) {
+    throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: these very bytes were revoked`);
+  }
+  const row = rowOf(added);
+  const inserted = tx.get(insertVersion, row);
+  if (inserted === undefined) throw new TypeError('Cannot add version: the insert gave no row');
+  for (const tool of manifest.tools) tx.run(insertTool, { toolId: `${id}.${tool.id}`, seq: inserted.seq });
+  const highest = highestOf(tx, id);
+  if (highest === null || compareVersions(version, highest) > 0) tx.run(upsertHighest, { id, version });
+  return { skill: skillOf({ ...row, seq: inserted.seq }), isNew: true };
+}
+
+function rowOf(added: NewSkill): Omit<VersionRow, 'seq'> {
+  const { id, version, publisher, name, artifact, keyId, trust, manifest } = added;
+  const { installedAtMs, installedBy } = added;
+  const bound = {
+    ...{ id, version, artifact, key_id: keyId, trust, granted: null },
+    manifest: writeKept(manifest, `the manifest of "${id}"`),
+  };
+  return {
+    ...bound,
+    ...{ publisher, name, tools: manifest.tools.length, state: 'ingested', digest: rowDigest(bound) },
+    ...{ installed_at_ms: installedAtMs, installed_by: installedBy },
+    ...{ changed_at_ms: installedAtMs, changed_by: installedBy },
+    ...{ verdict: null, report: null, reason: null, approved_by: '[]' },
+    ...{ audited_at_ms: null, audit_by_ms: null },
+  };
+}
+
+/** One step of a version from the state it is believed to be in. */
+export type SkillChange = {
+  readonly id: string;
+  readonly version: string;
+  readonly from: SkillState;
+  readonly to: SkillState;
+  readonly atMs: number;
+  /** A principal, or `gateway`. */
+  readonly by: string;
+  readonly reason: string | null;
+  /** Left out: as it is. What enters quarantine loses it. */
+  readonly grant?: SkillGrant | null;
+  /** Of an audit at `atMs`. Left out: as it is. */
+  readonly report?: AuditReport;
+  /** Left out: as it is. What enters quarantine loses them. */
+  readonly approvedBy?: readonly string[];
+};
+
+/**
+ * Takes a version from one state to another, if it is still in the first; otherwise `skill/conflict`, and nothing is
+ * changed. What belongs to the state it leaves (a grant, approvals) does not go along into quarantine.
+ */
+export function changeVersion(tx: Transaction, change: SkillChange): void {
+  const { id, version, from, to } = change;
+  if (!isStep(from, to)) throw new TypeError(`Cannot change skill: no event leads from ${from} to ${to}`);
+  const row = demandRow(tx, change, to);
+  if (row.state !== from) throw conflict(change, to, `it is ${row.state} by now, expected ${from}`);
+  // Boundary: a row that was meddled with goes nowhere but out of use.
+  if (!isWayOut(to)) skillOf(row);
+  const active = to === 'active' && from !== 'active' ? activeOf(tx, id) : null;
+  if (active !== null) throw conflict(change, to, `version ${active} is active, expected no other`);
+  const changed = tx.run(updateVersion, { ...nextOf(row, change), seq: row.seq, from });
+  if (changed !== 1) throw conflict(change, to, `it is no longer ${from}`);
+  if (to !== 'revoked') return;
+  const { artifact } = row;
+  const { atMs, by, reason } = change;
+  tx.run(insertRevoked, { artifact, id, version, at_ms: atMs, by, reason });
+}
+
+/** Forgets a version, unless it is active; what was highest and what was revoked stays known. */
+export function dropVersion(tx: Transaction, id: string, version: string): void {
+  const row = demandRow(tx, { id, version }, 'remove');
+  if (row.state === 'active') throw conflict(row, 'remove', 'it is active, expected it to be switched off');
+  tx.run(deleteVersion, { seq: row.seq });
+}
+
+function nextOf(row: VersionRow, change: SkillChange): ChangedColumns {
+  const isNewInQuarantine = change.to === 'quarantined' && change.from !== 'quarantined';
+  const { grant, report, approvedBy } = {
+    ...(isNewInQuarantine ? { grant: null, approvedBy: [] } : {}),
+    ...change,
+  };
+  const granted = grant === undefined ? row.granted : grant && writeKept(grant, `the grant of "${row.id}"`);
+  return {
+    state: change.to,
+    reason: change.reason,
+    changed_at_ms: change.atMs,
+    changed_by: change.by,
+    approved_by: approvedBy === undefined ? row.approved_by : writeKept(approvedBy, 'the reviewers'),
+    granted,
+    // The digest of a row that was meddled with must not begin to fit.
+    digest: rowDigest(row) === row.digest ? rowDigest({ ...row, granted }) : row.digest,
+    ...(report === undefined ? auditOf(row) : audited(row, report, change.atMs)),
+  };
+}
+
+type Audit = Pick<ChangedColumns, 'report' | 'verdict' | 'audited_at_ms' | 'audit_by_ms'>;
+
+function auditOf({ report, verdict, audited_at_ms, audit_by_ms }: VersionRow): Audit {
+  return { report, verdict, audited_at_ms, audit_by_ms };
+}
+
+function audited(row: VersionRow, report: AuditReport, atMs: number): Audit {
+  if (report.skill !== row.id || report.version !== row.version || report.artifact !== row.artifact)
+    throw new TypeError(`Cannot keep report: it is of other bytes than ${row.id}@${row.version}`);
+  const { reauditDays } = skillOf(row).manifest.trust;
+  return {
+    report: writeKept(report, `the report on "${row.id}"`),
+    verdict: report.verdict,
+    audited_at_ms: atMs,
+    audit_by_ms: reauditDays === null ? null : atMs + reauditDays * DAY_MS,
+  };
+}
+
+type Named = { readonly id: string; readonly version: string };
+
+function demandRow(tx: Transaction, { id, version }: Named, doing: Doing): VersionRow {
+  const row = tx.get(selectVersion, { id, version });
+  if (row !== undefined) return row;
+  throw new CodedError('skill/unknown', `Cannot ${ACTS[doing]} ${id}@${version}: it is not installed`);
+}
+
+function isWayOut(to: SkillState): boolean {
+  return to === 'quarantined' || to === 'revoked';
+}
+
+type Doing = SkillState | 'remove';
+
+/** What is done to a skill that goes there, for messages. */
+const ACTS: Readonly<Record<Doing, string>> = {
+  ingested: 'install',
+  audited: 'audit',
+  quarantined: 'quarantine',
+  approved: 'approve',
+  active: 'enable',
+  disabled: 'disable',
+  revoked: 'revoke',
+  remove: 'remove',
+};
+
+function conflict({ id, version }: Named, doing: Doing, is: string): CodedError {
+  return new CodedError('skill/conflict', `Cannot ${ACTS[doing]} ${id}@${version}: ${is}`);
+}

@@ -1,0 +1,53 @@
+import { CodedError } from '../core/coded-error.ts';
+import { type SkillEvent, type SkillState, TRANSITIONS, type Transition } from './lifecycle.table.ts';
+
+const STEPS: ReadonlyMap<string, Transition> = new Map(
+  TRANSITIONS.map((transition) => [keyOf(transition.from, transition.event), transition]),
+);
+const PAIRS: ReadonlySet<string> = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`));
+
+/** Where an event leads from a state; null: it is installed no more. Throws `skill/wrong-state` where it leads nowhere. */
+export function nextState(from: SkillState | null, event: SkillEvent): SkillState | null {
+  return transitionOf(from, event).to;
+}
+
+/** The whole row of that step, with the action that Cedar is asked for; throws as `nextState` does. */
+export function transitionOf(from: SkillState | null, event: SkillEvent): Transition {
+  const transition = STEPS.get(keyOf(from, event));
+  // Boundary: what the table does not say cannot be done, whoever asks.
+  if (transition === undefined) throw wrongState(from, event);
+  return transition;
+}
+
+/** What can be done in a state, in the order of the table. */
+export function eventsFrom(from: SkillState | null): readonly SkillEvent[] {
+  return TRANSITIONS.flatMap((transition) => (transition.from === from ? [transition.event] : []));
+}
+
+/** Tells whether any event leads from one state to the other. */
+export function isStep(from: SkillState, to: SkillState): boolean {
+  return PAIRS.has(`${from} ${to}`);
+}
+
+function keyOf(from: SkillState | null, event: SkillEvent): string {
+  return `${from} ${event}`;
+}
+
+function wrongState(from: SkillState | null, event: SkillEvent): CodedError {
+  const fits = TRANSITIONS.flatMap((row) => (row.event === event ? [spell(row.from)] : []));
+  const can = eventsFrom(from);
+  return new CodedError(
+    'skill/wrong-state',
+    `Cannot ${event} the skill: it is ${spell(from)}, expected ${fits.length > 2 ? 'one of ' : ''}${fits.join(fits.length > 2 ? ', ' : ' or ')}`,
+    {
+      remedy:
+        from === null
+          ? 'Install its package first with `palisade skill install FILE`.'
+          : `What can be done with it now: ${can.join(', ')}. See \`palisade skill show ID\`.`,
+    },
+  );
+}
+
+function spell(state: SkillState | null): string {
+  return state ?? 'not installed';
+}

@@ -1,0 +1,110 @@
+import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn, textsIn } from './checked.ts';
+import type { AskedSecret, Asks, Manifest, ManifestBuild, ManifestTool, SecretScope } from './manifest.ts';
+
+/** The manifest of a file in which nothing was found; every gap has been filled by the table of keys. */
+export function buildManifest(file: Checked): Manifest {
+  const asks = tableIn(file, 'capabilities');
+  const quotas = tableIn(asks, 'quotas');
+  const trust = tableIn(file, 'trust');
+  return {
+    id: text(file, 'skill_id'),
+    name: text(file, 'name'),
+    version: text(file, 'version'),
+    publisher: text(file, 'publisher'),
+    description: text(file, 'description'),
+    license: textIn(file, 'license'),
+    homepage: textIn(file, 'homepage'),
+    tools: tablesIn(tableIn(file, 'entrypoints'), 'tools').map(buildTool),
+    asks: buildAsks(asks),
+    quotas: {
+      wallMs: numberIn(quotas, 'wall_clock_ms'),
+      fuel: numberIn(quotas, 'fuel'),
+      memoryBytes: numberIn(quotas, 'memory_bytes'),
+    },
+    trust: { reviewers: numberIn(trust, 'reviewers') ?? 1, reauditDays: numberIn(trust, 'reaudit_days') },
+    compat: { abi: 1, palisadeMin: textIn(tableIn(file, 'compat'), 'palisade_min') },
+    components: tablesIn(file, 'components').map((part) => ({
+      name: text(part, 'name'),
+      version: text(part, 'version'),
+      purl: textIn(part, 'purl'),
+      license: textIn(part, 'license'),
+    })),
+    build: file.has('build') ? buildOf(tableIn(file, 'build')) : null,
+  };
+}
+
+function buildTool(tool: Checked): ManifestTool {
+  const annotations = tableIn(tool, 'annotations');
+  return {
+    id: text(tool, 'id'),
+    name: text(tool, 'name'),
+    description: text(tool, 'description'),
+    risk: text(tool, 'risk') as ManifestTool['risk'],
+    module: text(tool, 'module'),
+    export: text(tool, 'export'),
+    inputSchema: schemaIn(tool, 'input_schema') ?? {},
+    outputSchema: schemaIn(tool, 'output_schema') ?? {},
+    annotations: {
+      readOnly: isSet(annotations, 'read_only'),
+      destructive: isSet(annotations, 'destructive'),
+      idempotent: isSet(annotations, 'idempotent'),
+      openWorld: isSet(annotations, 'open_world'),
+    },
+  };
+}
+
+function buildAsks(asks: Checked): Asks {
+  const storage = tableIn(asks, 'filesystem');
+  return {
+    http: list(asks, 'http_egress_allowlist'),
+    secrets: tablesIn(asks, 'secrets').flatMap(buildSecrets),
+    storage: { read: roots(storage, 'read_roots'), write: roots(storage, 'write_roots') },
+    channels: tablesIn(asks, 'channels').map((channel) => ({
+      name: text(channel, 'name'),
+      publish: isSet(channel, 'publish'),
+      receive: isSet(channel, 'receive'),
+    })),
+    log: isSet(asks, 'log'),
+    clock: isSet(asks, 'clock'),
+    random: isSet(asks, 'random'),
+    config: asks.has('config') ? list(asks, 'config') : null,
+    allowWildcards: isSet(asks, 'allow_wildcards'),
+  };
+}
+
+/** Each name is a capability of its own. */
+function buildSecrets(secret: Checked): readonly AskedSecret[] {
+  return list(secret, 'keys').map((name) => ({
+    name,
+    scope: text(secret, 'scope') as SecretScope,
+    mayReveal: text(secret, 'use') === 'reveal',
+    hosts: list(secret, 'hosts'),
+  }));
+}
+
+function buildOf(build: Checked): ManifestBuild {
+  return {
+    language: text(build, 'language') as ManifestBuild['language'],
+    modules: tablesIn(build, 'modules').map((each) => ({
+      source: text(each, 'source'),
+      module: text(each, 'module'),
+    })),
+  };
+}
+
+/** The whole storage has one spelling from here on. */
+function roots(storage: Checked, name: string): readonly string[] {
+  return list(storage, name).map((root) => (root === '' ? '/' : root));
+}
+
+function text(table: Checked, name: string): string {
+  return textIn(table, name) ?? '';
+}
+
+function list(table: Checked, name: string): readonly string[] {
+  return (textsIn(table, name) ?? []).filter((each) => each !== null);
+}
+
+function isSet(table: Checked, name: string): boolean {
+  return flagIn(table, name) === true;
+}

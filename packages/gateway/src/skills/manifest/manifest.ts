@@ -1,0 +1,101 @@
+import type { JsonSchema, Risk, ToolAnnotations } from '../../core/tool.ts';
+
+/*
+ * What a skill says of itself in skill.toml, read and checked. It is a request: what the operator approved is the grant,
+ * and nothing here gives anything.
+ */
+
+export type Manifest = {
+  /** `publisher.name`, also the beginning of the ids of its tools. */
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly publisher: string;
+  readonly description: string;
+  readonly license: string | null;
+  readonly homepage: string | null;
+  readonly tools: readonly ManifestTool[];
+  readonly asks: Asks;
+  readonly quotas: Quotas;
+  readonly trust: {
+    /** How many different people must approve it. */
+    readonly reviewers: number;
+    /** It is audited again after so many days, or sooner where the operator says so; null: as the operator says. */
+    readonly reauditDays: number | null;
+  };
+  readonly compat: {
+    readonly abi: 1;
+    /** The oldest palisade it runs on. */
+    readonly palisadeMin: string | null;
+  };
+  /** What it was made of, for its bill of materials. */
+  readonly components: readonly ManifestComponent[];
+  readonly build: ManifestBuild | null;
+};
+
+export type ManifestTool = {
+  /** Without the id of the skill in front. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+  readonly description: string;
+  readonly risk: Risk;
+  /** The path of its module in the package. */
+  readonly module: string;
+  /** The export of a module, or the name that a component knows the tool by. */
+  readonly export: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly annotations: ToolAnnotations;
+};
+
+/** The capabilities that are asked for. The place in its list is what a guest knows a capability by. */
+export type Asks = {
+  /** Entries of an allow-list. */
+  readonly http: readonly string[];
+  readonly secrets: readonly AskedSecret[];
+  /** Prefixes of keys in the space of the skill; both empty: no storage. */
+  readonly storage: { readonly read: readonly string[]; readonly write: readonly string[] };
+  readonly channels: readonly AskedChannel[];
+  readonly log: boolean;
+  readonly clock: boolean;
+  readonly random: boolean;
+  /** Keys whose values the operator gives; null: it has no configuration. */
+  readonly config: readonly string[] | null;
+  /** Whether it says itself that its hosts are not all named. */
+  readonly allowWildcards: boolean;
+};
+
+export type SecretScope = 'global' | 'tenant' | 'principal' | 'skill';
+
+export type AskedSecret = {
+  readonly name: string;
+  /** Where in the vault it is looked for, and nowhere else. */
+  readonly scope: SecretScope;
+  /** Whether the guest wants to read it, or only to send it. */
+  readonly mayReveal: boolean;
+  readonly hosts: readonly string[];
+};
+
+export type AskedChannel = { readonly name: string; readonly publish: boolean; readonly receive: boolean };
+
+/** The most that a call of the skill wants; null: what the gateway gives. */
+export type Quotas = {
+  readonly wallMs: number | null;
+  readonly fuel: number | null;
+  readonly memoryBytes: number | null;
+};
+
+export type ManifestComponent = {
+  readonly name: string;
+  readonly version: string;
+  /** Its package URL; null: it has none. */
+  readonly purl: string | null;
+  readonly license: string | null;
+};
+
+export type ManifestBuild = {
+  readonly language: 'assemblyscript' | 'c' | 'javascript';
+  /** Which source makes which module; both are paths below the folder of the skill. */
+  readonly modules: readonly { readonly source: string; readonly module: string }[];
+};

@@ -1,0 +1,66 @@
+import { PACKAGE_LIMITS } from './limits.ts';
+
+/*
+ * The names that a file in a package may have. They mean one and the same file on every file system: plain ASCII, no
+ * name that a system keeps for itself, and no two that a system without upper and lower case would take for one.
+ */
+
+const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
+/** Windows opens a device at these names in every folder, whatever extension follows. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
+
+/** Tells whether a file in a package may have this path. */
+export function isPackagePath(path: string): boolean {
+  return pathProblem(path) === null;
+}
+
+/** What is wrong with a path and what it should be; null: nothing. */
+export function pathProblem(path: string): string | null {
+  // Boundary: no path of a package leaves the folder that it is unpacked into, or means another file elsewhere.
+  if (path.length > PACKAGE_LIMITS.pathChars) {
+    return `its path has ${path.length} characters, expected at most ${PACKAGE_LIMITS.pathChars}`;
+  }
+  const segments = path.split('/');
+  if (segments.length > PACKAGE_LIMITS.pathDepth) {
+    return `its path has ${segments.length} parts, expected at most ${PACKAGE_LIMITS.pathDepth}`;
+  }
+  if (!segments.every((segment) => SEGMENT.test(segment) && !segment.endsWith('.'))) {
+    return 'its path is not plain, expected parts of letters, digits, ".", "_" and "-" with "/" between them';
+  }
+  if (segments.some((segment) => DEVICE.test(segment))) {
+    return 'its path has the name of a Windows device in it, expected another name';
+  }
+  return null;
+}
+
+type Taken = { readonly spelling: string; readonly isFile: boolean };
+
+/** Why two of the paths cannot be in one folder; null: they all can. */
+export function collisionOf(paths: Iterable<string>): string | null {
+  const taken = new Map<string, Taken>();
+  for (const path of paths) {
+    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+      const problem = takeName(taken, { spelling: path.slice(0, end), isFile: false });
+      if (problem !== null) return problem;
+    }
+    const problem = takeName(taken, { spelling: path, isFile: true });
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+function takeName(taken: Map<string, Taken>, name: Taken): string | null {
+  const key = name.spelling.toLowerCase();
+  const before = taken.get(key);
+  if (before === undefined) {
+    taken.set(key, name);
+    return null;
+  }
+  // Boundary: what a file system without upper and lower case would write over an earlier file.
+  if (before.spelling !== name.spelling) {
+    return `"${before.spelling}" and "${name.spelling}" differ in upper and lower case only, expected one spelling`;
+  }
+  if (!before.isFile && !name.isFile) return null;
+  const both = before.isFile && name.isFile;
+  return `"${name.spelling}" is ${both ? 'there twice' : 'a file and a folder'}, expected one file`;
+}

@@ -1,0 +1,89 @@
+/*
+ * Versions by Semantic Versioning 2.0.0, as it is written: no leading "v", no leading zeros, nothing left out. A version
+ * comes from a package of somebody else, so nothing here is rounded: numbers are exact at any length.
+ */
+
+export type Version = {
+  readonly major: bigint;
+  readonly minor: bigint;
+  readonly patch: bigint;
+  /** The identifiers behind "-"; numbers among them are compared as numbers. */
+  readonly prerelease: readonly (bigint | string)[];
+  /** The identifiers behind "+", which say nothing about the order. */
+  readonly build: readonly string[];
+};
+
+export const VERSION_CHARS = 64;
+
+const NUMBER = '(?:0|[1-9][0-9]*)';
+const WORD = '[0-9]*[A-Za-z-][0-9A-Za-z-]*';
+/** The whole grammar, as a JSON Schema can have it. */
+export const VERSION_PATTERN =
+  `^${NUMBER}\\.${NUMBER}\\.${NUMBER}` +
+  `(?:-(?:${NUMBER}|${WORD})(?:\\.(?:${NUMBER}|${WORD}))*)?` +
+  '(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$';
+
+const VERSION = new RegExp(VERSION_PATTERN);
+
+/** Reads a version; anything that is not one to the letter is null. */
+export function parseVersion(text: string): Version | null {
+  // Boundary: the length is bounded before a pattern runs over a text of the publisher.
+  if (text.length > VERSION_CHARS || !VERSION.test(text)) return null;
+  const [beforeBuild = '', build] = text.split('+');
+  const dash = beforeBuild.indexOf('-');
+  const numbers = dash < 0 ? beforeBuild : beforeBuild.slice(0, dash);
+  const prerelease = dash < 0 ? [] : beforeBuild.slice(dash + 1).split('.');
+  const [major = '', minor = '', patch = ''] = numbers.split('.');
+  return {
+    major: BigInt(major),
+    minor: BigInt(minor),
+    patch: BigInt(patch),
+    prerelease: prerelease.map((part) => (/^[0-9]+$/.test(part) ? BigInt(part) : part)),
+    build: build?.split('.') ?? [],
+  };
+}
+
+/** Below zero when the first comes before the second; zero when they differ in build metadata at most. */
+export function compareVersions(a: string, b: string): number {
+  const [first, second] = [demandVersion(a), demandVersion(b)];
+  return (
+    compare(first.major, second.major) ||
+    compare(first.minor, second.minor) ||
+    compare(first.patch, second.patch) ||
+    comparePrereleases(first.prerelease, second.prerelease)
+  );
+}
+
+/** Tells whether two versions are one and the same, build metadata included. Each version has one spelling. */
+export function isSameVersion(a: string, b: string): boolean {
+  return a === b;
+}
+
+function demandVersion(text: string): Version {
+  const version = parseVersion(text);
+  if (version !== null) return version;
+  throw new TypeError('Cannot compare versions: one of them is no version, expected SemVer 2.0.0');
+}
+
+function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']): number {
+  // A version without an appendix comes after all that have one.
+  if (a.length === 0 || b.length === 0) return compare(b.length, a.length);
+  for (const [i, left] of a.entries()) {
+    const right = b[i];
+    if (right === undefined) return 1;
+    const order = compareIdentifiers(left, right);
+    if (order !== 0) return order;
+  }
+  return compare(a.length, b.length);
+}
+
+/** Numbers by their size, words by their characters, and every number before every word. */
+function compareIdentifiers(a: bigint | string, b: bigint | string): number {
+  if (typeof a === typeof b) return compare(a, b);
+  return typeof a === 'bigint' ? -1 : 1;
+}
+
+function compare<T extends bigint | number | string>(a: T, b: T): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
