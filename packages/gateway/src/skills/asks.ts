@@ -45,7 +45,8 @@ function reachingAsks({ http, secrets, storage, channels }: Asks): readonly Spel
 function secretRows({ name, scope, mayReveal, hosts }: AskedSecret): readonly Row[] {
   const which = `the secret "${name}" of the scope ${scope}`;
   const sends = hosts.map((host) => `secret=${name}@${host} (${scope})`);
-  const send: Row = [`secret=${name}`, `sends ${which} to ${hosts.join(', ')}, without seeing it`, sends];
+  const unseen = mayReveal ? '' : ', without seeing it';
+  const send: Row = [`secret=${name}`, `sends ${which} to ${hosts.join(', ')}${unseen}`, sends];
   const reveal: Row = [`reveal=${name}`, `reads ${which}`, [`reveal=${name} (${scope})`]];
   return [...(hosts.length > 0 ? [send] : []), ...(mayReveal ? [reveal] : [])];
 }

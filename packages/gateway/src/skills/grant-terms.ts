@@ -29,6 +29,7 @@ export type Stand = {
   readonly granted: readonly string[];
 };
 
+/** How one thing that is asked for stands under a grant. */
 export function standOf({ terms }: SpelledAsk, grant: SkillGrant | null): Stand {
   if (grant === null) return { stand: 'open', granted: [] };
   const all = termsOf(grant.wasm);

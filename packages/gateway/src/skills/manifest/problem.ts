@@ -67,7 +67,7 @@ function spell(path: Path): string {
 export function placeAll(found: readonly Found[], root: Spot): readonly ManifestProblem[] {
   return found
     .map((each) => ({ ...each, place: nearestPlace(root, each) }))
-    .sort((a, b) =>  a.place.column - b.place.column)
+    .sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column)
     .slice(0, MAX_PROBLEMS)
     .map(({ place, path, about = path, what, hint }) => ({
       ...place,

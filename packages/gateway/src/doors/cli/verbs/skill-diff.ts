@@ -1,10 +1,11 @@
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { type Named, requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { proseOf, storedPackage } from '../../../invoke/skills/stored.ts';
-import { differenceOf } from '../../../skills/difference.ts';
+import { differenceOf, type SkillDifference } from '../../../skills/difference.ts';
 import { activeOf, versionsOf } from '../../../skills/index/read.ts';
 import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import { textOf, wrongUsage } from '../input.ts';
+import type { Printer } from '../printer.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import { openPackageFile } from '../skill/operate/package-file.ts';
 import { printDifference } from '../skill/operate/print-difference.ts';
@@ -21,50 +22,40 @@ export async function run(invocation: Invocation): Promise<number> {
     throw wrongUsage('Cannot compare: a package and a version are given, expected one of both');
   const file = path === undefined ? null : await openPackageFile(invocation, path);
   return withGateway(invocation, async (gateway) => {
-    const before = requireSkill(
-      gateway.store,
-      { id: named.id, version: from ?? startOf(gateway, named, to, file) },
-      [],
-    );
-    const after =
-      file ??
-      (await storedPackage(
-        gateway,
-        requireSkill(
-          gateway.store,
-          { id: named.id, version: to ?? endOf(gateway, named, before.version) },
-          [],
-        ),
-      ));
+    const installed = (version: string | null) => requireSkill(gateway.store, { id: named.id, version }, []);
+    const before = installed(from ?? startOf(gateway, named, to, file));
+    const end = () => installed(to ?? endOf(gateway, named, before.version));
+    const after = file ?? (await storedPackage(gateway, end()));
     if (after.manifest.id !== named.id)
       throw wrongUsage(
         `Cannot compare ${named.id}: the package is of ${after.manifest.id}, expected the same skill`,
       );
-    const prose = proseOf(await storedPackage(gateway, before));
     const { manifest, grant } = before;
     const difference = differenceOf(
-      { manifest, grant, prose },
+      { manifest, grant, prose: proseOf(await storedPackage(gateway, before)) },
       { manifest: after.manifest, prose: proseOf(after) },
     );
-    const sides = { from: before.version, to: after.manifest.version };
-    if (print.json)
-      print.document({
-        id: named.id,
-        ...sides,
-        against: grant === null ? 'asked' : 'granted',
-        ...difference,
-      });
-    else {
-      const against = grant === null ? 'what it asks for' : 'what was granted';
-      print.styled(
-        'bold',
-        `${named.id}  ${sides.from} → ${sides.to}`,
-        `  against ${against} of ${sides.from}`,
-      );
-      printDifference(print, difference);
-    }
+    tell(print, difference, {
+      ...{ id: named.id, from: before.version, to: after.manifest.version },
+      against: grant === null ? 'asked' : 'granted',
+    });
     return 0;
   });
+}
+
+type Sides = {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly against: 'asked' | 'granted';
+};
+
+function tell(print: Printer, difference: SkillDifference, sides: Sides): void {
+  const { id, from, to, against } = sides;
+  if (print.json) return print.document({ ...sides, ...difference });
+  const what = against === 'asked' ? 'what is asked for' : 'what was granted';
+  print.styled('bold', `${id}  ${from} → ${to}`, `  against ${what} in ${from}`);
+  printDifference(print, difference);
 }
 
 function versionFlag(invocation: Invocation, name: 'from' | 'to'): string | null {

@@ -36,9 +36,7 @@ function show({ print }: Invocation, { skill, difference, isNew }: InstallResult
   print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
   // Notes are for whoever reads the whole report.
   if (report !== null)
-    printFindings(print, {
-      findings: ['refusal', 'warning'].flatMap((each) => findingsOf(report, each as 'refusal')),
-    });
+    printFindings(print, { findings: [...findingsOf(report, 'refusal'), ...findingsOf(report, 'warning')] });
   if (difference !== null) {
     print.line();
     print.styled('bold', 'Against the version that runs');

@@ -8,9 +8,7 @@ const SEVERITIES = [
   { severity: 'note', title: 'good to know', style: 'cyan', mark: '· ' },
 ] as const;
 
-const CALLED = { refusal: 'refusal', warning: 'warning', note: 'note' } as const;
-
-/** The findings of a severity; each is a stranger's text in our words, so all of it is printed inert. */
+/** The findings of one severity. */
 export function findingsOf(
   { findings }: Pick<AuditReport, 'findings'>,
   severity: AuditSeverity,
@@ -22,7 +20,7 @@ export function findingsOf(
 export function summaryOfReport(report: AuditReport): string {
   const counts = SEVERITIES.flatMap(({ severity }) => {
     const count = findingsOf(report, severity).length;
-    return count === 0 ? [] : [`${count} ${CALLED[severity]}${count === 1 ? '' : 's'}`];
+    return count === 0 ? [] : [`${count} ${severity}${count === 1 ? '' : 's'}`];
   });
   return [report.verdict, ...counts].join(', ');
 }
