@@ -103,6 +103,14 @@ export const MIRRORS = [
     head: ['Kind', 'Written as', 'What it gives'],
     rows: (forms) => Object.entries(forms).map(([kind, row]) => [kind, `\`${row.form}\``, row.sentence]),
   },
+  {
+    file: 'docs/skill-audit.md',
+    mark: 'checks',
+    table: 'packages/gateway/src/skills/audit/checks.table.ts',
+    names: ['CHECKS'],
+    head: ['Check', 'Severity', 'What it looks for'],
+    rows: (checks) => checks.map((row) => [`\`${row.id}\``, row.severity, row.sentence]),
+  },
 ];
 
 function defaultCell(value) {

@@ -10,6 +10,7 @@ import {
 import { CORE, type Language, skillBuilder } from '../fixtures/skills/build.ts';
 
 const build = skillBuilder();
+const built = new Map<string, ReturnType<typeof build>>();
 
 const STORAGE: Partial<Asks> = { storage: { read: ['visits/'], write: ['visits/'] } };
 const ALL: Partial<Asks> = {
@@ -25,7 +26,10 @@ const WRITES: Partial<ManifestTool> = {
 };
 
 async function findings(language: Language, name: string, change: Change) {
-  const { bytes } = await build(language, name);
+  const key = `${language} ${name}`;
+  const building = built.get(key) ?? build(language, name);
+  built.set(key, building);
+  const { bytes } = await building;
   return audit(packageWith(change, { 'text.wasm': bytes }));
 }
 

@@ -1,27 +1,154 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { runCases, type CaseResult } from '../../packages/gateway/src/invoke/skills/run-cases.ts';
+import type { Json } from '../../packages/gateway/src/core/json.ts';
+import { auditBench } from '../../packages/gateway/src/invoke/skills/audit-bench.ts';
+import { runCases } from '../../packages/gateway/src/invoke/skills/run-cases.ts';
+import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
+import { auditPackage } from '../../packages/gateway/src/skills/audit/audit.ts';
+import { parseCases, type SkillCase } from '../../packages/gateway/src/skills/audit/cases.ts';
+import type { Manifest } from '../../packages/gateway/src/skills/manifest/manifest.ts';
+import { wholeGrant } from '../../packages/gateway/src/skills/narrow-grant.ts';
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
-import { auditPackage } from '../../packages/gateway/src/skills/audit/audit.ts';
-import { auditBench } from '../../packages/gateway/src/invoke/skills/audit-bench.ts';
+import type { SkillPackage } from '../../packages/gateway/src/skills/package/skill-package.ts';
 import { standingModules } from '../fixtures/modules/index.ts';
-import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
+import { ROOT } from '../fixtures/skills/build.ts';
+import { EXAMPLE_SKILLS, exampleSkill, exampleSkills } from '../fixtures/skills/example-skills.ts';
 
-const { opened } = standingModules(() => ({ tools: [], config: '[limits]\nfuel = 100000000\n' }));
-describe.each(EXAMPLE_SKILLS)('%s', (name) => {
-  test('passes', async () => {
-    const t0 = performance.now();
-    const skill = await exampleSkill(name);
-    const t1 = performance.now();
-    const pkg = openPackage(packSkill(skill.files, { palisade: '0.1.0' }));
-    const findings = auditPackage(pkg, { ...(await auditBench(opened().gateway, pkg)), trust: { ok: true, how: 'operator' } });
-    const t2 = performance.now();
-    const results: CaseResult[] = [];
-    const times: number[] = []; let last = performance.now();
-    await runCases(opened().gateway, { onCase: (r) => { results.push(r); times.push(Math.round(performance.now() - last)); last = performance.now(); }, pkg, by: { kind: 'user', name: 'tester' }, tenant: 'default', withCapabilities: true, signal: new AbortController().signal }).catch((e) => console.log(String(e)));
-    console.log(name, Math.round(t1 - t0), 'ms build', Math.round(t2 - t1), 'ms audit', Math.round(performance.now() - t2), 'ms cases', results.length, 'max fuel', Math.max(...results.map((r) => r.fuel)), [...skill.files].filter(([p]) => p.endsWith('.wasm')).map(([p, b]) => `${p} ${b.length}`));
-    console.log(times.join(' '));
-    console.log(findings.map((f) => `${f.severity} ${f.id} ${f.where}: ${f.sentence}`).join('\n'));
-    for (const r of results.filter((r: CaseResult) => r.verdict !== 'passed')) console.log(r.verdict, r.case.file, r.case.name, r.why);
+/* Every skill of the folder `skills`: built from its source, packed, audited, and all of its cases run as they are. */
+
+const VERSION = '0.1.0';
+const LEAST_CASES = 5;
+/** A filler that is neither one long word nor all the same. */
+const WORDS = 'The *quick* brown fox jumps\nover 13 lazy dögs. ';
+
+const packages = new Map<string, SkillPackage>();
+const { call, opened } = standingModules(async () => {
+  for (const { name, files } of await exampleSkills())
+    packages.set(name, openPackage(packSkill(files, { palisade: VERSION })));
+  return { tools: [...packages.values()].flatMap(toolsOf) };
+});
+
+function toolsOf({ manifest, artifact, digests, entries }: SkillPackage) {
+  const read = async (path: string) => entries.get(path) ?? new Uint8Array();
+  return skillTools({ manifest, artifact, digests, grant: wholeGrant(manifest), trust: 'operator', read });
+}
+
+function packageOf(name: string): SkillPackage {
+  const found = packages.get(name);
+  if (found === undefined) throw new Error(`Cannot find ${name}: it was not built`);
+  return found;
+}
+
+function casesOf({ entries, manifest }: SkillPackage): readonly SkillCase[] {
+  const parsed = parseCases(entries, manifest);
+  if (!parsed.ok) throw new Error(`${parsed.where}: ${parsed.what}`);
+  return parsed.cases;
+}
+
+const onlyComputes = ({ asks }: Manifest) =>
+  asks.http.length + asks.storage.write.length === 0 && !asks.clock && !asks.random;
+
+type Property = { readonly type?: Json; readonly maxLength?: number; readonly pattern?: string };
+
+/** The texts of an input that may be anything but too long. */
+function freeTexts({ inputSchema }: Manifest['tools'][number]): readonly (readonly [string, number])[] {
+  const properties = Object.entries((inputSchema.properties ?? {}) as Record<string, Property>);
+  return properties.flatMap(([key, { maxLength, pattern }]) =>
+    maxLength === undefined || pattern !== undefined ? [] : [[key, maxLength] as const],
+  );
+}
+
+/** An input that a tool takes, as one of its cases has it. */
+function inputOf(pkg: SkillPackage, tool: string): Record<string, Json> {
+  const found = casesOf(pkg).find((each) => each.tool === tool && 'output' in each.expect);
+  return JSON.parse(found?.inputText ?? '{}');
+}
+
+describe.each(EXAMPLE_SKILLS)('the skill %s', (name) => {
+  test('has no problem that an audit refuses or warns of', async () => {
+    const pkg = packageOf(name);
+    const bench = await auditBench(opened().gateway, pkg);
+    const findings = auditPackage(pkg, {
+      ...bench,
+      ...{ palisade: VERSION, trust: { ok: true, how: 'operator' } },
+    });
+    expect(findings.filter(({ severity }) => severity !== 'note')).toEqual([]);
+  });
+
+  test('ends all of its cases as they say', async () => {
+    const results = await runCases(opened().gateway, {
+      ...{ pkg: packageOf(name), by: { kind: 'user', name: 'author' }, tenant: 'default' },
+      ...{ withCapabilities: true, signal: new AbortController().signal },
+    });
+    const others = results.filter(({ verdict }) => verdict !== 'passed');
+    expect(others.map(({ case: { file, name: title }, why }) => `${file}: ${title}: ${why}`)).toEqual([]);
+    expect(results.length).toBeGreaterThan(0);
+  });
+
+  test('has cases for each tool, and for what only computes enough of them', () => {
+    const pkg = packageOf(name);
+    const cases = casesOf(pkg);
+    for (const { id } of pkg.manifest.tools) {
+      const count = cases.filter(({ tool }) => tool === id).length;
+      expect([id, count >= (onlyComputes(pkg.manifest) ? LEAST_CASES : 1)]).toEqual([id, true]);
+    }
+  });
+
+  test('refuses every text that is longer than its schema says', async () => {
+    const pkg = packageOf(name);
+    for (const tool of pkg.manifest.tools)
+      for (const [key, most] of freeTexts(tool)) {
+        const input = { ...inputOf(pkg, tool.id), [key]: 'a'.repeat(most + 1) };
+        const { code } = await call(`${pkg.manifest.id}.${tool.id}`, input);
+        expect([tool.id, key, code]).toEqual([tool.id, key, 'registry/invalid-input']);
+      }
+  });
+
+  test('needs no more fuel and memory than it asks for, whatever fits its schema', async () => {
+    const pkg = packageOf(name);
+    for (const tool of pkg.manifest.tools) {
+      const texts = freeTexts(tool).map(([key, most]) => [key, fill(WORDS, most)] as const);
+      const input = { ...inputOf(pkg, tool.id), ...Object.fromEntries(texts) };
+      const { code, usage } = await call(`${pkg.manifest.id}.${tool.id}`, input);
+      console.log(name, tool.id, code, usage);
+      expect([tool.id, code]).toEqual([tool.id, expect.stringMatching(/^(ok|tier\/tool-error)$/)]);
+    }
   });
 });
+
+function fill(words: string, characters: number): string {
+  return words.repeat(Math.ceil(characters / words.length)).slice(0, characters);
+}
+
+describe('the folder of skills', () => {
+  const folder = join(ROOT, 'skills');
+
+  test('has the skills that are tested here and no others', () => {
+    const names = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
+    expect(names.sort()).toEqual([...EXAMPLE_SKILLS].sort());
+  });
+
+  test('tells of every skill and of every tool in its README', () => {
+    const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+    for (const [name, { manifest }] of packages) {
+      const row =
+        readme.split('\n').find((line) => line.startsWith(`| [\`${name}\`](${name}/SKILL.md) |`)) ?? '';
+      for (const { id } of manifest.tools)
+        expect([name, row]).toEqual([name, expect.stringContaining(`\`${id}\``)]);
+    }
+  });
+
+  test('is packed into the same bytes by everybody', async () => {
+    const { files } = await exampleSkill('hash');
+    const turned = new Map([...files].reverse());
+    expect(
+      Buffer.from(packSkill(turned, { palisade: VERSION })).equals(packSkill(files, { palisade: VERSION })),
+    ).toBe(true);
+  });
+});
+
+beforeAll(() => expect(packages.size).toBe(EXAMPLE_SKILLS.length));

@@ -21,9 +21,15 @@ export function numberText(value: f64): string {
   return sign + spelled(exact.rounded(MOST_DIGITS, 0), exact.point);
 }
 
+/** Nine digits at once, and the most factors of 5 and 2 that they can be multiplied by. */
+const LIMB: u64 = 1_000_000_000;
+const MOST_FIVES: i32 = 13;
+const MOST_TWOS: i32 = 30;
+
 /** Digits with the point before the first one and moved by `point`. */
 class Digits {
   private readonly all: u8[] = [];
+  private readonly limbs: u64[] = [];
   private readonly exactPoint: i32;
   /** Of what was rounded last. */
   point: i32 = 0;
@@ -34,23 +40,36 @@ class Digits {
     const fraction = bits & 0xf_ffff_ffff_ffff;
     const mantissa = biased === 0 ? fraction : fraction | (1 << 52);
     const power = max(biased, 1) - 1075;
+    this.limbs.push(mantissa % LIMB);
+    this.limbs.push(mantissa / LIMB);
     // Halves are made of tenths: m / 2^p is m × 5^p / 10^p.
-    const factor: u64 = power < 0 ? 5 : 2;
-    for (let rest = mantissa; rest > 0; rest /= 10) this.all.push((rest % 10) as u8);
-    for (let left = abs(power); left > 0; left -= 1) this.multiply(factor);
-    this.all.reverse();
+    const base: u64 = power < 0 ? 5 : 2;
+    const step = power < 0 ? MOST_FIVES : MOST_TWOS;
+    for (let left = abs(power); left > 0; left -= step) this.multiply(base, min(left, step));
+    this.spell();
     this.exactPoint = this.all.length + min(power, 0);
   }
 
-  /** The last digit first. */
-  private multiply(factor: u64): void {
+  /** The last digits first. */
+  private multiply(base: u64, times: i32): void {
+    let factor: u64 = 1;
+    for (let left = times; left > 0; left -= 1) factor *= base;
     let carry: u64 = 0;
-    for (let at = 0; at < this.all.length; at += 1) {
-      carry += (this.all[at] as u64) * factor;
-      this.all[at] = (carry % 10) as u8;
-      carry /= 10;
+    for (let at = 0; at < this.limbs.length; at += 1) {
+      carry += this.limbs[at] * factor;
+      this.limbs[at] = carry % LIMB;
+      carry /= LIMB;
     }
-    if (carry > 0) this.all.push(carry as u8);
+    for (; carry > 0; carry /= LIMB) this.limbs.push(carry % LIMB);
+  }
+
+  /** The first digit first, which is no zero. */
+  private spell(): void {
+    for (let at = this.limbs.length - 1; at >= 0; at -= 1)
+      for (let unit = LIMB / 10; unit > 0; unit /= 10) {
+        const digit = ((this.limbs[at] / unit) % 10) as u8;
+        if (digit !== 0 || this.all.length > 0) this.all.push(digit);
+      }
   }
 
   /** So many digits that are read as the value; null where none are. */

@@ -1,4 +1,5 @@
 import { Json, JsonBool, JsonList, JsonNumber, JsonObject, JsonText } from '@palisade/guest/assembly';
+import { joined } from './join';
 import { numberText } from './number';
 
 const HEX: string = '0123456789abcdef';
@@ -30,7 +31,7 @@ class Printer {
 
   print(value: Json): string {
     this.value(value, '\n');
-    return this.pieces.join('');
+    return joined(this.pieces);
   }
 
   private value(value: Json, margin: string): void {

@@ -1,4 +1,5 @@
 import { isAlphanumeric, isDigit } from './characters';
+import { joined } from './join';
 
 const MOST_NAME: i32 = 8;
 /** Names in order, and what each stands for at the same place. */
@@ -111,5 +112,5 @@ export function unescaped(text: string, isEscapable: (unit: i32) => bool): strin
     }
   }
   pieces.push(text.slice(from));
-  return pieces.join('');
+  return joined(pieces);
 }

@@ -1,3 +1,5 @@
+import { joined } from './join';
+
 /** Text as HTML shows it: nothing of it can begin or end a tag, an attribute or an entity. */
 export function escaped(text: string): string {
   let from = 0;
@@ -11,7 +13,7 @@ export function escaped(text: string): string {
   }
   if (from === 0) return text;
   pieces.push(text.slice(from));
-  return pieces.join('');
+  return joined(pieces);
 }
 
 function entityOf(unit: i32): string {

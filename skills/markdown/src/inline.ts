@@ -3,6 +3,7 @@ import { isAsciiPunctuation, strip } from './characters';
 import { pairRuns, Run } from './emphasis';
 import { entityAt } from './entity';
 import { escaped } from './escape';
+import { joined } from './join';
 import { autolinkAt, safeUrl, Target, targetAt } from './link';
 
 const NEW_LINE: i32 = 0x0a;
@@ -70,7 +71,7 @@ class Inline {
     }
     if (from < this.text.length) this.put(this.text.slice(from));
     pairRuns(this.runs, 0, this.pieces, this.isPlain);
-    return this.pieces.join('');
+    return joined(this.pieces);
   }
 
   private special(unit: i32): void {

@@ -1,6 +1,7 @@
 import { bytesOf } from '@palisade/guest/assembly';
 import { isAlphanumeric, isAsciiPunctuation, isLetter } from './characters';
 import { unescaped } from './entity';
+import { joined } from './join';
 
 const MOST_PARENTHESES: i32 = 32;
 const MOST_ADDRESS: i32 = 254;
@@ -65,7 +66,7 @@ export function safeUrl(url: string): string {
     if (byte > 0x20 && byte < 0x7f && !isUnsafe(byte)) pieces.push(String.fromCharCode(byte));
     else pieces.push(`%${HEX.charAt(byte >> 4)}${HEX.charAt(byte & 15)}`);
   }
-  return pieces.join('');
+  return joined(pieces);
 }
 
 /** What a URL does not have: " < > [ \ ] ^ ` { | }. */

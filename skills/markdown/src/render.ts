@@ -5,11 +5,12 @@ import { isAsciiPunctuation, strip, stripEnd } from './characters';
 import { unescaped } from './entity';
 import { escaped } from './escape';
 import { inlineHtml, inlineText } from './inline';
+import { joined } from './join';
 
 export function rendered(document: Block): string {
   const pieces: string[] = [];
   renderAll(document.children, pieces, false);
-  return pieces.join('');
+  return joined(pieces);
 }
 
 /** The headings of a document, in their order, also those in quotes and items. */
@@ -30,7 +31,7 @@ export function outlined(document: Block): Json {
 }
 
 function contentOf(block: Block): string {
-  return stripEnd(block.lines.join('\n'));
+  return stripEnd(joined(block.lines, '\n'));
 }
 
 function renderAll(blocks: Block[], pieces: string[], isTight: bool): void {

@@ -1,3 +1,5 @@
+import { joined } from './join';
+
 /** Lines that are removed from one text, and those that are put in their place. */
 export class Edit {
   readonly oldFrom: i32;
@@ -22,7 +24,7 @@ export function writeHunks(old: string[], now: string[], edits: Edit[], context:
     writeHunk(pieces, old, now, edits.slice(first, last + 1), context);
     first = last + 1;
   }
-  return pieces.join('');
+  return joined(pieces);
 }
 
 function oldEnd(edit: Edit): i32 {

@@ -1,5 +1,6 @@
 import { Json } from '@palisade/guest/assembly';
 import { charactersOf, isSpace, lineEnd } from './characters';
+import { joined } from './join';
 
 const NO_BREAK: i32 = 0xa0;
 
@@ -11,7 +12,7 @@ export function wrapped(text: string, width: i32): Json {
     wrapLine(text.slice(from, end), width, lines);
     from = end + 1;
   }
-  return Json.object().setText('text', lines.join('\n'));
+  return Json.object().setText('text', joined(lines, '\n'));
 }
 
 /** Spaces at a break are gone; those between words of one line stay as they are. */

@@ -11,6 +11,8 @@ export type SkillDifference = {
   readonly widens: boolean;
   readonly capabilities: { readonly added: readonly string[]; readonly removed: readonly string[] };
   readonly quotas: readonly QuotaChange[];
+  /** How many people have to approve it; null: as many as before. */
+  readonly reviewers: { readonly before: number; readonly after: number } | null;
   readonly tools: {
     readonly added: readonly string[];
     readonly removed: readonly string[];
@@ -41,14 +43,23 @@ export function differenceOf(before: Before, after: After): SkillDifference {
   const held = before.grant ?? wholeGrant(before.manifest);
   const capabilities = difference(capabilitiesIn(before.manifest, held), capabilitiesIn(after.manifest));
   const quotas = quotaChanges(held.limits, after.manifest);
+  const reviewers = reviewerChange(before.manifest, after.manifest);
   const tools = toolChanges(before.manifest.tools, after.manifest.tools);
   const lines = differenceOfLines(before.prose, after.prose, MOST_PROSE_LINES);
   const widens =
     capabilities.added.length > 0 ||
     tools.added.length > 0 ||
     quotas.some(isRaised) ||
+    (reviewers !== null && reviewers.after < reviewers.before) ||
     hasHigherRisk(before.manifest.tools, after.manifest.tools);
-  return { widens, capabilities, quotas, tools, prose: { changed: before.prose !== after.prose, lines } };
+  return {
+    widens,
+    capabilities,
+    quotas,
+    reviewers,
+    tools,
+    prose: { changed: before.prose !== after.prose, lines },
+  };
 }
 
 /** The keys of a configuration are asked for, and their values never are. */
@@ -65,6 +76,11 @@ function quotaChanges(held: SkillGrant['limits'], { quotas }: Manifest): readonl
   return QUOTAS.map((name) => ({ name, before: held[name] ?? null, after: quotas[name] })).filter(
     ({ before, after }) => before !== after,
   );
+}
+
+function reviewerChange(before: Manifest, after: Manifest): SkillDifference['reviewers'] {
+  const change = { before: before.trust.reviewers, after: after.trust.reviewers };
+  return change.before === change.after ? null : change;
 }
 
 /** Without a number it has all that the gateway gives, and the gateway gives no more for a number. */

@@ -19,9 +19,18 @@ describe('differenceOf()', () => {
       widens: false,
       capabilities: { added: [], removed: [] },
       quotas: [],
+      reviewers: null,
       tools: { added: [], removed: [], changed: [] },
       prose: { changed: false, lines: [] },
     });
+  });
+
+  test('is wider when fewer people have to approve it', () => {
+    const { trust } = MUCH;
+    const careful = { ...MUCH, trust: { ...trust, reviewers: 3 } };
+    const careless = { ...MUCH, trust: { ...trust, reviewers: 1 } };
+    expect(between(careful, careless)).toMatchObject({ widens: true, reviewers: { before: 3, after: 1 } });
+    expect(between(careless, careful)).toMatchObject({ widens: false, reviewers: { before: 1, after: 3 } });
   });
 
   test.each<[string, Partial<Asks>, string]>([

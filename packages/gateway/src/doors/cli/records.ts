@@ -48,7 +48,9 @@ function recordsOfCall(segments: Segments, call: string): readonly RecordRow[] {
 }
 
 function summaryOf(body: JournalRecord['body']): string {
-  const words = [body.code, body.verdict, body.approval, body.incident, body.digest].filter(
+  const skill = typeof body.skill === 'string' ? `${body.skill}@${body.version} ${body.event ?? ''}` : null;
+  const { code, verdict, approval, incident, digest, act, publisher } = body;
+  const words = [skill, act, publisher, code, verdict, approval, incident, digest].filter(
     (word) => typeof word === 'string',
   );
   return words.join(' ').slice(0, 60);

@@ -30,12 +30,15 @@ export type Approving = Acting &
     /** Whoever approves has read the warnings of the audit. */
     readonly acceptFindings: boolean;
     readonly enable: boolean;
+    /** What whoever approves was shown; left out: as it is now. */
+    readonly asShown?: Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
   };
 
 export type Approved = { readonly skill: InstalledSkill; readonly reviewersMissing: number };
 
 export async function approveSkill(gateway: Gateway, approving: Approving): Promise<Approved> {
   const skill = requireSkill(gateway.store, approving, ['quarantined']);
+  requireAsShown(skill, approving.asShown ?? skill);
   nextState(skill.state, 'approve');
   const { manifest, trust } = skill;
   const grant = narrowGrant(manifest, approving);
@@ -46,15 +49,24 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   const { signer } = await storedPackage(gateway, skill);
   const approved = await gateway.store.commit((tx) => {
     const now = skillAt(tx, skill.id, skill.version);
-    // Boundary: what was looked at is what is approved; anything that came between is looked at by the next approval.
-    if (now === null || now.artifact !== skill.artifact || now.changedAtMs !== skill.changedAtMs)
-      throw new CodedError('skill/conflict', `Cannot approve ${spell(skill)}: it was changed meanwhile`);
+    requireAsShown(skill, now);
     const verdict = trustOf(tx, { signer, manifest }, { nowMs: gateway.clock.nowMs(), use: 'load' });
     if (!verdict.ok) throw new CodedError(verdict.code, `Cannot approve ${spell(skill)}: ${verdict.why}`);
     return agree(gateway, tx, now, { ...approving, grant, decidedBy });
   });
   gateway.skills.running.look();
   return approved;
+}
+
+type Shown = Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
+
+/** Boundary: what was looked at is what is approved; anything that came between is looked at by the next approval. */
+function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts other is Shown {
+  if (other?.artifact === skill.artifact && other.changedAtMs === skill.changedAtMs) return;
+  throw new CodedError(
+    'skill/conflict',
+    `Cannot approve ${spell(skill)}: it was changed meanwhile, expected it as shown`,
+  );
 }
 
 /** Boundary: what the audit refuses nobody approves, and what it warns of nobody approves without a word. */

@@ -28,7 +28,15 @@ const SPECIAL_START = /^[[\]{}&*!|>%@`"'#,?:-]/;
 /** Words that YAML readers take for something else than texts. */
 const SPECIAL_WORD = /^(?:~|null|true|false|yes|no|on|off|[-+.]?[0-9][0-9_.,:eExXoO+-]*|\.inf|\.nan)$/i;
 /** Others that the Agent Skills form has; they are read over, because nothing here follows from them. */
-const OTHER_KEYS: ReadonlySet<string> = new Set(['license', 'compatibility', 'allowed-tools', 'version']);
+const OTHER_KEYS: ReadonlySet<string> = new Set([
+  'license',
+  'compatibility',
+  'allowed-tools',
+  'version',
+  'metadata',
+]);
+/** What stands beneath `metadata:`, the one key with lines of its own. */
+const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 
 /** Reads the front matter and gives the rest as it is. */
 export function readProse(bytes: Uint8Array): Prose {
@@ -56,13 +64,15 @@ type Values = { readonly name: string; readonly description: string };
 
 function readPairs(lines: readonly string[]): Values | Refused {
   const values = new Map<string, { readonly line: number; readonly value: string }>();
+  let last = '';
   for (const [i, text] of lines.entries()) {
     const line = i + 2;
-    if (/^[ \t]*(?:#.*)?$/.test(text)) continue;
+    if (/^[ \t]*(?:#.*)?$/.test(text) || (last === 'metadata' && BENEATH.test(text))) continue;
     const [, key = '', raw = ''] = PAIR.exec(text) ?? [];
     if (key === '') {
       return problem(line, `it has the line ${quote(text)}`, 'lines such as "name: text-tools"');
     }
+    last = key;
     if (values.has(key)) return problem(line, `the key ${key} occurs twice`, 'each key once');
     const isRead = key === 'name' || key === 'description';
     if (!isRead && !OTHER_KEYS.has(key)) {

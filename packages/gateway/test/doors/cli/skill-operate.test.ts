@@ -109,8 +109,8 @@ describe('palisade skill, from a file to a call and back', () => {
     });
     expect(versionsOf(await told(['skill', 'list']))).toEqual([
       '1.0.0 revoked',
-      '1.1.0 disabled',
-      '1.2.0 quarantined',
+      '1.1.0 revoked',
+      '1.2.0 revoked',
     ]);
   });
 

@@ -36,6 +36,13 @@ describe('readProse()', () => {
     expect(proseOf(text.replaceAll('\n', '\r\n'))).toMatchObject({ ok: true, name: 'a', bodyLine: 9 });
   });
 
+  it('takes the lines beneath metadata, and beneath nothing else', () => {
+    const lines = ['name: a', 'metadata:', '  author: acme', '  version: "1.0"', 'description: b'];
+    expect(proseOf(front(...lines))).toMatchObject({ ok: true, description: 'b' });
+    const nested = ['name: a', 'license:', '  author: acme', 'description: b'];
+    expect(proseOf(front(...nested))).toMatchObject({ ok: false, line: 4 });
+  });
+
   it.each([
     ['no front matter', '# Text\n', 1, 'a first line of "---"'],
     ['an empty file', '', 1, 'a first line of "---"'],

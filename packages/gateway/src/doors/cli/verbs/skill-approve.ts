@@ -1,9 +1,7 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Gateway } from '../../../invoke/gateway.ts';
 import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import type { SkillGrant } from '../../../skills/grant.ts';
-import { skillAt } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import { narrowGrant } from '../../../skills/narrow-grant.ts';
@@ -34,13 +32,13 @@ export async function run(invocation: Invocation): Promise<number> {
     const grant = narrowGrant(skill.manifest, narrowing);
     show(print, skill, grant);
     await confirm(invocation, questionOf(id, warnings));
-    requireAsShown(gateway, skill);
     const approved = await approveSkill(gateway, {
       ...{ ...acting, ...narrowing, id, version },
       reason: textOf(invocation, 'reason') ?? null,
       // Whoever got here has typed the id below the warnings, or said that they are accepted.
       acceptFindings: warnings > 0,
       enable: flags['no-enable'] !== true,
+      asShown: skill,
     });
     tell(print, approved);
     return 0;
@@ -79,16 +77,6 @@ function show(print: Printer, skill: InstalledSkill, grant: SkillGrant): void {
   print.styled('bold', 'What it asks for, and what of it will be granted');
   printAsks(print, manifest, grant);
   print.line();
-}
-
-/** Boundary: what was shown is what is approved; a version that was exchanged while somebody read is another. */
-function requireAsShown({ store }: Gateway, { id, version, artifact, changedAtMs }: InstalledSkill): void {
-  const now = skillAt(store, id, version);
-  if (now?.artifact === artifact && now.changedAtMs === changedAtMs) return;
-  throw new CodedError(
-    'skill/conflict',
-    `Cannot approve ${id}@${version}: it was changed meanwhile, expected it as shown`,
-  );
 }
 
 function tell(print: Printer, { skill, reviewersMissing }: Approved): void {

@@ -52,7 +52,7 @@ type Sides = {
 
 function tell(print: Printer, difference: SkillDifference, sides: Sides): void {
   const { id, from, to, against } = sides;
-  if (print.json) return print.document({ ...sides, ...difference });
+  if (print.json) print.document({ ...sides, ...difference });
   const what = against === 'asked' ? 'what is asked for' : 'what was granted';
   print.styled('bold', `${id}  ${from} → ${to}`, `  against ${what} in ${from}`);
   printDifference(print, difference);

@@ -12,7 +12,7 @@ const READ_IT = 'Read the place as the model would, and accept it only if it is 
 const DO_NOT_TYPE = 'Do not type or let an agent run what it says; a skill needs nothing but its package.';
 /** So many words that press, so close together, are no accident. */
 const URGENT_HITS = 3;
-const URGENT_CHARS = 1_000;
+const URGENT_CHARS = 400;
 /** Letters one by one, as nobody writes who wants to be found. */
 const SPELLED_OUT = /(?:^|[^a-z0-9])(?:[a-z][ .*_-]{1,3}){11}[a-z](?![a-z0-9])/;
 

@@ -51,7 +51,9 @@ function inspectSmall(bytes: Uint8Array): Facts | null {
 }
 
 function isTakenAsItIs(bytes: Uint8Array, { exports }: Facts): boolean {
-  const isPlain = exports.every(({ name, type }) => !name.startsWith(RESERVED) && !SEVERAL_RESULTS.test(type));
+  const isPlain = exports.every(
+    ({ name, type }) => !name.startsWith(RESERVED) && !SEVERAL_RESULTS.test(type),
+  );
   // Boundary: the reader does not look whether the types of the code fit together; V8 does.
   return isPlain && WebAssembly.validate(new Uint8Array(bytes));
 }

@@ -129,7 +129,7 @@ export const PHRASES: readonly Phrase[] = [
       'read|send|include|cat|open|upload|copy|paste|attach|pass|load ~6 ssh|env|dotenv|aws|kubeconfig|netrc|npmrc|keychain|wallet|browser ~3 key|keys|credentials|secrets|file|config|cookies|passwords|seed|tokens|idrsa|ided25519|rsa',
   },
   { kind: 'fetch-and-run', across: true, words: `${FETCH} ~40 pipe ~3 ${SHELL}` },
-  { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute|tick ~3 ${FETCH}` },
+  { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute ~3 ${FETCH}` },
   { kind: 'fetch-and-run', across: true, words: `iex|eval|exec ~8 ${FETCH}|webclient|requests|urllib` },
   { kind: 'fetch-and-run', across: true, words: `${FETCH}|requests|urllib ~30 exec|eval|iex` },
   {
@@ -151,7 +151,7 @@ export const PHRASES: readonly Phrase[] = [
     across: true,
     words: `base64|b64decode|frombase64string|openssl|xxd|gunzip|zcat ~12 pipe ~3 ${SHELL}`,
   },
-  { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute|tick ~8 base64|xxd` },
+  { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute ~8 base64|xxd` },
   { kind: 'fetch-and-run', across: true, words: 'powershell|pwsh ~8 enc|encodedcommand|bypass|hidden' },
   {
     kind: 'fetch-and-run',

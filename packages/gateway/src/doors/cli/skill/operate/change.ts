@@ -35,17 +35,24 @@ export async function change(invocation: Invocation, wanted: Change): Promise<nu
   if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
   return withGateway(invocation, async (gateway, acting) => {
     const { id, version, state, artifact } = meant(gateway.store, named, wanted);
+    const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
     if (warning !== null) {
       print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
       print.styled('yellow', '! ', warning);
+      if (all.length > 1) print.styled('yellow', '! ', `All versions are meant: ${all.join(', ')}.`);
       await confirm(invocation, questionOf(event, id));
     }
     const reason = textOf(invocation, 'reason') ?? null;
     // The version that was shown, whatever is the newest by now.
-    const skill = await changeSkill(gateway, { id, version, event, reason, ...acting });
+    const one = all.length > 1 ? null : version;
+    const skill = await changeSkill(gateway, { id, version: one, event, reason, ...acting });
     if (print.json) print.document({ event, ...skillDocument(skill) });
     else {
-      print.note(wanted.done, wanted.style, `  ${id}@${version}${reason === null ? '' : `: ${reason}`}`);
+      print.note(
+        wanted.done,
+        wanted.style,
+        `  ${all.map((each) => `${id}@${each}`).join(', ')}${reason === null ? '' : `: ${reason}`}`,
+      );
       if (wanted.next !== null) print.note('→', 'cyan', ` ${wanted.next(`${id}@${version}`)}`);
     }
     return 0;
@@ -61,6 +68,11 @@ function meant(reader: Reader, named: Named, { event, fits, among }: Change): In
   const latest = found.toSorted((a, b) => b.changedAtMs - a.changedAtMs)[0];
   const version = (active ?? (among === 'latest' ? latest : found[0]))?.version ?? null;
   return requireSkill(reader, { ...named, version }, fits);
+}
+
+/** Boundary: a skill that is revoked by its id has no version left that could be switched on. */
+function revocable(reader: Reader, id: string): readonly string[] {
+  return versionsOf(reader, id).flatMap(({ version, state }) => (state === 'revoked' ? [] : [version]));
 }
 
 function ambiguous(event: string, { id }: Named, found: readonly SkillSummary[]): CodedError {

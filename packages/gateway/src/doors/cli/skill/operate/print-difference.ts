@@ -6,7 +6,7 @@ const STYLES = { '+': 'green', '-': 'red', '@': 'dim', ' ': 'dim' } as const;
 
 /** Prints what a version has that another does not, what it could do more first. */
 export function printDifference(print: Printer, difference: SkillDifference): void {
-  const { widens, capabilities, quotas, tools, prose } = difference;
+  const { widens, capabilities, quotas, reviewers, tools, prose } = difference;
   if (widens) print.styled('yellow', '! ', 'it could do more than before');
   else print.styled('green', '✓ ', 'it could do no more than before');
   printSection(print, 'capabilities', [...plus(capabilities.added), ...minus(capabilities.removed)]);
@@ -15,15 +15,16 @@ export function printDifference(print: Printer, difference: SkillDifference): vo
     'quotas',
     quotas.map(({ name, before, after }) => `~ ${QUOTAS[name]}: ${before ?? 'none'} → ${after ?? 'none'}`),
   );
+  if (reviewers !== null) printSection(print, 'reviewers', [`~ ${reviewers.before} → ${reviewers.after}`]);
   const changed = tools.changed.flatMap(({ id, what }) => what.map((each) => `~ ${id}: ${each}`));
   printSection(print, 'tools', [...plus(tools.added), ...minus(tools.removed), ...changed]);
   if (prose.changed) printSection(print, 'SKILL.md', prose.lines);
   if (isEmpty(difference)) print.line('Nothing that can be seen from outside has changed.');
 }
 
-function isEmpty({ capabilities, quotas, tools, prose }: SkillDifference): boolean {
+function isEmpty({ capabilities, quotas, reviewers, tools, prose }: SkillDifference): boolean {
   const lists = [capabilities.added, capabilities.removed, quotas, tools.added, tools.removed, tools.changed];
-  return lists.every((list) => list.length === 0) && !prose.changed;
+  return lists.every((list) => list.length === 0) && reviewers === null && !prose.changed;
 }
 
 function printSection(print: Printer, title: string, lines: readonly string[]): void {

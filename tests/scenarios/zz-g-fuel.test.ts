@@ -1,0 +1,25 @@
+import { test } from 'vitest';
+import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
+import { wholeGrant } from '../../packages/gateway/src/skills/narrow-grant.ts';
+import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
+import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
+import { standingModules } from '../fixtures/modules/index.ts';
+import { exampleSkill } from '../fixtures/skills/example-skills.ts';
+const { call } = standingModules(async () => ({ config: '[limits]\nfuel = 10000000000\nmemory_bytes = 268435456\n', tools: (await Promise.all(['text','json','hash','markdown'].map(async (n) => { const { files } = await exampleSkill(n); const { manifest, artifact, digests, entries } = openPackage(packSkill(files, { palisade: '0.1.0' })); return skillTools({ manifest, artifact, digests, grant: { ...wholeGrant(manifest), limits: {fuel: 10000000000, memoryBytes: 268435456} }, trust: 'operator', read: async (p) => entries.get(p) ?? new Uint8Array() }).map(({ skill: _, ...rest }) => rest); }))).flat() }));
+const W = 'The *quick* brown fox jumps\nover 13 lazy dögs. ';
+const fill = (w: string, n: number) => w.repeat(Math.ceil(n / w.length)).slice(0, n);
+test('fuel', async () => {
+  const out: string[] = [];
+  const go = async (t: string, input: any, note = '') => { const t0 = performance.now(); const r = await call(`examples.${t}`, input); out.push(`${t} ${note} ${r.code} ${r.message.slice(0,80)} fuel ${(r.usage.fuel! / 1e6).toFixed(2)}M ${Math.round(performance.now() - t0)}ms out ${r.usage.outputBytes} mem ${JSON.stringify(r.isolation.memoryBytes ?? r.isolation.memory ?? '')}`); };
+  const T = fill(W, 65536), H = fill(W, 32768);
+  await go('text.count', { text: T }); await go('text.slug', { text: fill('äöü日本 ', 4096), max_characters: 200 }); await go('text.wrap', { text: T, width: 20 }); await go('text.wrap', { text: fill('a ', 65536), width: 1 }, 'w1');
+  await go('text.truncate', { text: T, max_characters: 60000 }); await go('text.diff', { before: H, after: fill(W.toUpperCase(), 32768) }, 'all'); await go('text.diff', { before: fill('a\n', 32768), after: fill('b\n', 32768) }, 'lines');
+  await go('text.diff', { before: Array.from({length: 6000}, (_, i) => (i*7919%1000)).join('\n').slice(0,32768), after: Array.from({length: 6000}, (_, i) => (i*7907%1000)).join('\n').slice(0,32768) }, 'random');
+  const items = (n: number) => { const a: any[] = []; while (JSON.stringify(a).length < n - 100) a.push({ id: a.length, name: 'näme ' + a.length, tags: ['a', 'b'], ok: true, x: a.length / 7 }); return JSON.stringify(a); };
+  await go('json.query', { document: items(65536), pointer: '/3/name' }); await go('json.format', { document: items(65536) }); await go('json.format', { document: items(65536), style: 'canonical' }, 'canonical'); await go('json.merge', { target: items(32768), patch: items(32768) });
+  await go('json.format', { document: '[' + fill('5e-324,', 65500).replace(/,[^,]*$/, '') + ']' }, 'tiny'); await go('json.format', { document: '['.repeat(100) + fill('[],', 60000).replace(/,[^,]*$/, '') + ']'.repeat(100), indent: 8 }, 'deep');
+  await go('json.format', { document: '{' + Array.from({ length: 6000 }, (_, i) => `"k${i}":1`).join(',') + '}', style: 'canonical' }, 'keys');
+  await go('hash.sha256', { data: T }); await go('hash.sha256', { data: fill('😀', 131072) }, 'emoji'); await go('hash.crc32', { data: T }); await go('hash.encode', { text: H, as: 'base64' }); await go('hash.decode', { data: Buffer.from(H).toString('hex').slice(0, 65536), from: 'hex' }); await go('hash.decode', { data: Buffer.from(fill('x',49000)).toString('base64'), from: 'base64' });
+  for (const [n, p] of [['words', W], ['stars', '*a '], ['runs', '**a*b_c__'], ['open', '['], ['links', '[a](https://x.y) '], ['quotes', '>'], ['ticks', '`a``b```c'], ['lt', '<a:'], ['list', '- a\n'], ['deep', ' - a\n'], ['brackets', '[a]('], ['nested', '> > - 1. a\n'], ['amp', '&#x;&lt;'], ['a**', 'a**b'], ['_a', '_a '], ['dest', '[](('], ['tabs','\t- a\n'],['ind', '    a\n'], ['bl','\n'],['lines','a\n'],['title', '[a](b "']] as const) await go('markdown.render', { markdown: fill(p, 32768) }, n);
+  console.log(out.join('\n'));
+}, 120000);
