@@ -78,6 +78,17 @@ const cli = `# CLI
 <!-- grants:end -->
 `;
 
+const audit = `# Audit
+
+<!-- checks:begin -->
+
+| Check | Severity | What it looks for |
+| --- | --- | --- |
+| \`module/start\` | note | A start. |
+
+<!-- checks:end -->
+`;
+
 const okRow = '| `ok` | ok | 200 | 0 | It ran. | Nothing. |\n';
 const badRow = '| `bad/one` | refused | 403 | 2 | A \\| B. | Run `palisade policy check`. |\n';
 const keyRow = '| `listen` | `string` | `127.0.0.1` | Where it listens. |\n';
@@ -117,8 +128,11 @@ const sound: Tree = {
     log: { form: 'log', sentence: 'Lines.' },
     channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },
   };`,
+  'packages/gateway/src/skills/audit/checks.table.ts':
+    "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
   'docs/abi.md': abi,
   'docs/cli.md': cli,
+  'docs/skill-audit.md': audit,
   'docs/wasm.md': wasm,
   'docs/errors.md': errors(okRow + badRow),
   'docs/config.md': config(keyRow + portRow),
@@ -163,6 +177,11 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     '"What to do" is "Pray."',
   ],
   ['missing markers', { ...sound, 'docs/errors.md': '# Errors\n' }, 'the markers are missing'],
+  [
+    'another severity of a check',
+    { ...sound, 'docs/skill-audit.md': audit.replace('| note |', '| refusal |') },
+    '"Severity" is "refusal"',
+  ],
   ['a missing key', { ...sound, 'docs/config.md': config(keyRow) }, 'Cannot find row `port`'],
   [
     'another default',
