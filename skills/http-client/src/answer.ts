@@ -12,7 +12,7 @@ import {
 } from '@palisade/guest/assembly';
 
 /** Longer bodies are cut; who calls is told. */
-const MOST_BODY_BYTES: i32 = 65_536;
+const MOST_BODY_BYTES: i32 = 32_768;
 const MOST_TYPE_CHARACTERS: i32 = 200;
 
 /** What came back, whatever its status; or why nothing did, in words for who called. */

@@ -8,17 +8,35 @@ import { bytesOf, JsonNumber, parseJson } from '@palisade/guest/assembly';
 const WHOLE: f64 = 9_007_199_254_740_992;
 const LEAST_NORMAL: f64 = 2.2250738585072014e-308;
 const MOST_DIGITS: i32 = 17;
+const MOST_PLACES: i32 = 6;
 
 export function numberText(value: f64): string {
   const size = Math.abs(value);
   const sign = value < 0 ? '-' : '';
   if (size < WHOLE && Math.floor(size) === size) return sign + (size as u64).toString();
+  const short = shortText(size);
+  if (short !== '') return sign + short;
   const exact = new Digits(size);
   for (let count = size < LEAST_NORMAL ? 1 : 15; count < MOST_DIGITS; count += 1) {
     const found = exact.near(count, size);
     if (found !== null) return sign + spelled(found, exact.point);
   }
   return sign + spelled(exact.rounded(MOST_DIGITS, 0), exact.point);
+}
+
+/** Of a number with few digits behind the point, which most are: one division of whole numbers rounds once. */
+function shortText(size: f64): string {
+  if (size < 0.001 || size >= 1e9) return '';
+  let scale: f64 = 10;
+  for (let places = 1; places <= MOST_PLACES; places += 1) {
+    const whole = Math.round(size * scale);
+    if (whole / scale === size) {
+      const digits = (whole as u64).toString().padStart(places + 1, '0');
+      return `${digits.slice(0, digits.length - places)}.${digits.slice(digits.length - places)}`;
+    }
+    scale *= 10;
+  }
+  return '';
 }
 
 /** Nine digits at once, and the most factors of 5 and 2 that they can be multiplied by. */

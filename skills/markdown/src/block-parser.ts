@@ -13,7 +13,7 @@ import {
   underlineLevel,
 } from './block-starts';
 import { strip, stripStart } from './characters';
-import { Line } from './line';
+import { Line, linesOf } from './line';
 
 const GREATER: i32 = 0x3e;
 const CODE_INDENT: i32 = 4;
@@ -26,8 +26,7 @@ export class BlockParser {
   private line: Line = new Line('');
 
   parse(text: string): Block {
-    const lines = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n').split('\n');
-    if (lines[lines.length - 1] === '') lines.pop();
+    const lines = linesOf(text);
     for (let at = 0; at < lines.length; at += 1) {
       this.number = at + 1;
       this.line = new Line(lines[at]);

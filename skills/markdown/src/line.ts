@@ -1,5 +1,22 @@
 const SPACE: i32 = 0x20;
 const TAB: i32 = 0x09;
+const FEED: i32 = 0x0a;
+const RETURN: i32 = 0x0d;
+
+/** The lines of a text without what ends them: a line feed, a carriage return, or both. */
+export function linesOf(text: string): string[] {
+  const lines: string[] = [];
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit !== FEED && unit !== RETURN) continue;
+    lines.push(text.slice(from, at));
+    if (unit === RETURN && at + 1 < text.length && text.charCodeAt(at + 1) === FEED) at += 1;
+    from = at + 1;
+  }
+  if (from < text.length) lines.push(text.slice(from));
+  return lines;
+}
 
 /** A line that is read from the front. All that was taken is one column wide, since tabs become spaces as they are taken. */
 export class Line {

@@ -6,7 +6,7 @@ import { Json } from '@palisade/guest/assembly';
 import { lineEnd } from './characters';
 import { Edit, writeHunks } from './hunks';
 
-const MOST_EDITS: i32 = 250;
+const MOST_EDITS: i32 = 150;
 
 /** A unified diff without file names, and how many lines it adds and removes. */
 export function unifiedDiff(before: string, after: string, context: i32): Json {
