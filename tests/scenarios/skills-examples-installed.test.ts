@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { parseCases } from '../../packages/gateway/src/skills/audit/cases.ts';
+import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
+import { signPackage } from '../../packages/gateway/src/skills/package/sign-package.ts';
+import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
+import { standingHouse } from '../fixtures/skills/house.ts';
+import { MALLORY as AUTHOR, publicDocument } from '../fixtures/skills/sample.ts';
+
+/* Every example of the folder `skills`, from its source to a call that an agent makes: packed, signed, installed, approved. */
+
+const house = standingHouse({ config: '[limits]\nfuel = 50000000\n', version: '0.1.0' });
+let trusted: Promise<unknown> | null = null;
+
+async function installed(name: string) {
+  trusted ??= house().trust('examples', publicDocument(AUTHOR));
+  await trusted;
+  const { files, manifest } = await exampleSkill(name);
+  const { skill } = await house().install(signPackage(packSkill(files, { palisade: '0.1.0' }), AUTHOR));
+  return { skill, files, manifest };
+}
+
+describe.each(EXAMPLE_SKILLS)('the example skill %s', (name) => {
+  test('passes its audit with all cases, waits, is approved, and answers as its cases say', async () => {
+    const { skill, files, manifest } = await installed(name);
+    const parsed = parseCases(files, manifest);
+    const cases = parsed.ok ? parsed.cases : [];
+    const [wrong] = skill.report?.findings.filter(({ severity }) => severity !== 'note') ?? [];
+    expect(wrong).toBeUndefined();
+    expect(skill).toMatchObject({
+      state: 'quarantined',
+      report: { verdict: 'passed', cases: { failed: 0 } },
+    });
+    const tool = `${manifest.id}.${cases[0]?.tool}`;
+    expect((await house().call(tool)).code).toBe('skill/quarantined');
+    await house().approve(manifest.id);
+    for (const tried of cases.filter(({ needs }) => needs.length === 0).slice(0, 4)) {
+      const ended = await house().call(`${manifest.id}.${tried.tool}`, JSON.parse(tried.inputText));
+      const { expect: wanted } = tried;
+      expect(ended).toMatchObject('output' in wanted ? { code: 'ok', ...wanted } : { code: wanted.code });
+    }
+  });
+});
