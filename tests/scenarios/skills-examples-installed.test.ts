@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCases } from '../../packages/gateway/src/skills/audit/cases.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import { signPackage } from '../../packages/gateway/src/skills/package/sign-package.ts';
+import { palisade } from '../fixtures/cli.ts';
 import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { standingHouse } from '../fixtures/skills/house.ts';
 import { MALLORY as AUTHOR, publicDocument } from '../fixtures/skills/sample.ts';
@@ -18,6 +19,14 @@ async function installed(name: string) {
   const { skill } = await house().install(signPackage(packSkill(files, { palisade: '0.1.0' }), AUTHOR));
   return { skill, files, manifest };
 }
+
+test('the demo takes one of them from its folder to a call', async () => {
+  const { folder } = await exampleSkill('hash');
+  const { status, out } = await palisade(['demo', '--skill', folder]);
+  expect(out).toContain('examples.hash@1.0.0 waits for an approval');
+  expect(out).toContain('{"bytes":9,"crc32":"cbf43926"}');
+  expect(status).toBe(0);
+});
 
 describe.each(EXAMPLE_SKILLS)('the example skill %s', (name) => {
   test('passes its audit with all cases, waits, is approved, and answers as its cases say', async () => {

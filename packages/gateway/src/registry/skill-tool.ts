@@ -78,7 +78,7 @@ function moduleDigest({ digests, manifest }: GrantedSkill, { module }: ManifestT
 }
 
 /** The grants without what was asked for and withheld: policies see what a call can do, not what it wished for. */
-function openGrants(grants: WasmGrants): WasmGrants {
+export function openGrants(grants: WasmGrants): WasmGrants {
   return {
     ...grants,
     http: grants.http.filter((entry) => entry !== null),

@@ -4,6 +4,7 @@
  * row), whether the key of its publisher is still good, and whether the file of its package is the one that was read. A
  * file that changed is read and compared to the byte; what differs from what was approved does not run.
  */
+import { canonicalize } from '@palisade/sdk';
 import type { Clock } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
@@ -63,26 +64,31 @@ export class SkillTools {
     if (owner.state !== 'active') return { refused: refusalOf(toolId, owner) };
     const loaded = this.#load(owner, toolId);
     if ('refused' in loaded) return loaded;
-    this.#byTool.set(toolId, loaded);
+    for (const id of loaded.tools.keys()) this.#byTool.set(id, loaded);
     return this.#judge(loaded, toolId);
   }
 
   /** Tools of active skills by their ids, those that come after one; what cannot run now is left out. */
   page(after: string | null, limit: number): readonly Tool[] {
-    return pageOfTools(this.#options.reader, { after, limit }).flatMap(({ toolId }) => {
-      const found = this.find(toolId);
-      return found !== undefined && 'tool' in found ? [found.tool] : [];
-    });
+    const tools: Tool[] = [];
+    // A page that is short is the last one, so what is left out makes room for what comes after it.
+    for (let from = after; tools.length < limit; ) {
+      const rows = pageOfTools(this.#options.reader, { after: from, limit });
+      tools.push(...rows.flatMap(({ toolId }) => this.#usable(toolId)));
+      from = rows.at(-1)?.toolId ?? from;
+      if (rows.length < limit) break;
+    }
+    return tools.slice(0, limit);
   }
 
   /** The tools of one skill that may be called. */
   ofSkill(id: string): readonly Tool[] {
-    const version = activeOf(this.#options.reader, id);
-    const manifest = version === null ? undefined : skillAt(this.#options.reader, id, version)?.manifest;
-    return (manifest?.tools ?? []).flatMap((tool) => {
-      const found = this.find(toolIdOf(id, tool.id));
-      return found !== undefined && 'tool' in found ? [found.tool] : [];
-    });
+    return toolsOf(this.#options.reader, id).flatMap((toolId) => this.#usable(toolId));
+  }
+
+  #usable(toolId: string): readonly Tool[] {
+    const found = unlessCorrupt(() => this.find(toolId));
+    return found !== undefined && 'tool' in found ? [found.tool] : [];
   }
 
   /** Boundary: whether a tool that was found a while ago is still what the index has, in this very transaction. */
@@ -104,10 +110,12 @@ export class SkillTools {
     if (tool === undefined) return undefined;
     if (this.#options.clock.nowMs() >= expiresAtMs)
       return { refused: cannot(toolId, 'skill/untrusted', 'the key of its publisher has expired') };
-    if (this.#options.artifacts.stampOf(skill.artifact) === loaded.stamp) return { tool };
+    // Before it is read: what is put there afterwards has another one.
+    const stamp = this.#options.artifacts.stampOf(skill.artifact);
+    if (stamp === loaded.stamp) return { tool };
     try {
       this.#options.artifacts.read(skill.artifact);
-      loaded.stamp = this.#options.artifacts.stampOf(skill.artifact);
+      loaded.stamp = stamp;
       return { tool };
     } catch (error) {
       return this.#misfit(skill, toolId, error);
@@ -117,7 +125,12 @@ export class SkillTools {
   /** Reads a skill that is active, or what was read of it before where nothing of it has changed. */
   #load({ id, version }: SkillRef, toolId: string): Loaded | Exclude<FoundTool, { tool: Tool }> {
     const { reader, clock, artifacts } = this.#options;
-    const skill = skillAt(reader, id, version);
+    let skill: InstalledSkill | null;
+    try {
+      skill = skillAt(reader, id, version);
+    } catch (error) {
+      return this.#misfit({ id, version }, toolId, error);
+    }
     if (skill === null || skill.grant === null)
       return { refused: cannot(toolId, 'skill/quarantined', `${id}@${version} has no grant`) };
     const keys = keysOf(reader, skill.publisher);
@@ -136,11 +149,12 @@ export class SkillTools {
       return again;
     }
     try {
-      const stamp = artifacts.stampOf(skill.artifact);
+      const { manifest, artifact, grant, trust } = skill;
+      const stamp = artifacts.stampOf(artifact);
       const tools = skillTools({
-        ...{ manifest: skill.manifest, artifact: skill.artifact, grant: skill.grant, trust: skill.trust },
-        digests: moduleDigests(artifacts.read(skill.artifact), skill),
-        read: async (path) => fileOf(artifacts.read(skill.artifact), path),
+        ...{ manifest, artifact, grant, trust },
+        digests: moduleDigests(artifacts.read(artifact), skill),
+        read: async (path) => fileOf(artifacts.read(artifact), path),
       });
       const loaded = { skill, tools: new Map(tools.map((tool) => [tool.id, tool])), expiresAtMs, stamp };
       this.#keep(loaded);
@@ -160,22 +174,48 @@ export class SkillTools {
     this.#byTool.clear();
   }
 
-  #misfit(skill: InstalledSkill, toolId: string, error: unknown): Exclude<FoundTool, { tool: Tool }> {
-    if (!(error instanceof CodedError)) throw error;
-    if (error.code !== 'skill/changed' && error.code !== 'skill/invalid-package') throw error;
-    const { id, version } = skill;
+  #misfit({ id, version }: SkillRef, toolId: string, error: unknown): Exclude<FoundTool, { tool: Tool }> {
+    const code = error instanceof CodedError ? MISFITS.get(error.code) : undefined;
+    if (code === undefined || !(error instanceof CodedError)) throw error;
     this.#loaded.delete(`${id}@${version}`);
     return {
-      refused: cannot(toolId, 'skill/changed', error.message),
+      refused: cannot(toolId, code, error.message),
       misfit: () => this.#options.onMisfit({ id, version }, error.message),
     };
   }
 }
 
-/** Nothing of what a tool is made of has changed. */
+/** What tells that a skill is not what was approved, and what a caller is told of it. */
+const MISFITS: ReadonlyMap<string, RefusedCode> = new Map<string, RefusedCode>([
+  ['skill/changed', 'skill/changed'],
+  ['skill/invalid-package', 'skill/changed'],
+  ['store/corrupt', 'store/corrupt'],
+]);
+
+/** Boundary: a row that was meddled with takes no other tool out of a list, and no policy out of force. */
+function unlessCorrupt<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof CodedError && error.code === 'store/corrupt') return undefined;
+    throw error;
+  }
+}
+
+/** The ids of the tools of the version that is active. */
+function toolsOf(reader: Reader, id: string): readonly string[] {
+  const version = activeOf(reader, id);
+  const skill = version === null ? null : unlessCorrupt(() => skillAt(reader, id, version));
+  return skill?.manifest.tools.map((tool) => toolIdOf(id, tool.id)) ?? [];
+}
+
+/** Nothing of what a tool is made of has changed; the clock alone would not tell, for it can be put back. */
 function isSame(before: InstalledSkill, now: InstalledSkill): boolean {
   return (
-    before.artifact === now.artifact && before.changedAtMs === now.changedAtMs && before.trust === now.trust
+    before.artifact === now.artifact &&
+    before.changedAtMs === now.changedAtMs &&
+    before.trust === now.trust &&
+    canonicalize(before.grant) === canonicalize(now.grant)
   );
 }
 

@@ -28,6 +28,8 @@ export class RunningSkills {
   enter(skill: SkillRef): Running {
     const controller = new AbortController();
     this.#calls.set(controller, skill);
+    // Boundary: what was withdrawn between the begin of the call and this line was looked for without it.
+    this.#epoch = -1;
     this.#timer ??= setInterval(() => this.#lookAgain(), LOOK_MS).unref();
     return {
       signal: controller.signal,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { canonicalize } from '@palisade/sdk';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
@@ -193,6 +194,9 @@ describe('a row that somebody changed', () => {
     ['its package', 'artifact', newSkill({ bytes: 'others' }).artifact],
     ['its key', 'key_id', `sha256:${'c'.repeat(64)}`],
     ['its trust', 'trust', 'first-use'],
+    ['its state', 'state', 'disabled'],
+    ['its reviewers', 'approved_by', '["user:eve","user:mallory"]'],
+    ['its report', 'report', canonicalize({ ...reportOn(newSkill(), 'passed'), findings: [] })],
     ['its version', 'version', '1.0.1'],
     ['its digest', 'digest', 'd'.repeat(64)],
   ])('in %s alone is refused', (_, column, value) => {
@@ -204,10 +208,18 @@ describe('a row that somebody changed', () => {
     );
   });
 
-  const digestFor = (more: object) => {
+  const kept = {
+    manifest: canonicalize(newSkill().manifest),
+    granted: canonicalize(grantOf(newSkill())),
+    report: canonicalize(reportOn(newSkill(), 'passed')),
+    reviewers: '["user:eve"]',
+  };
+  /** Of the row with these texts in it, as somebody would make it who knows how. */
+  const digestFor = (more: Partial<typeof kept>) => {
     const { id, version, artifact, keyId, trust } = newSkill();
-    const row = { manifest: '', granted: '', ...more };
-    return digestValue([id, version, artifact, keyId, trust, row.manifest, row.granted]);
+    const { manifest, granted, report, reviewers } = { ...kept, ...more };
+    const stand = ['active', reviewers];
+    return digestValue([id, version, artifact, keyId, trust, ...stand, manifest, granted, report]);
   };
   const manifestText = JSON.stringify(newSkill().manifest);
   const grantText = JSON.stringify(grantOf(newSkill()));
@@ -263,15 +275,16 @@ describe('a row that somebody changed', () => {
       JSON.stringify(reportOn(newSkill(), 'failed')),
       'its report is that of another',
     ],
-  ])('to a report %s is refused', (_, report, is) => {
+  ])('to a report %s is refused although its digest fits', (_, report, is) => {
     const { meddle, look } = world();
-    meddle('UPDATE skill_version SET report = ?', [report]);
+    meddle('UPDATE skill_version SET report = ?, digest = ?', [report, digestFor({ report })]);
     expect(look()).toContain(`store/corrupt: Cannot read the skill acme.text@1.0.0: ${is}`);
   });
 
   it('to reviewers who are none is refused in lists as well', () => {
     const { store, meddle, look } = world();
-    meddle('UPDATE skill_version SET approved_by = \'{"a":1}\'');
+    const reviewers = '{"a":1}';
+    meddle('UPDATE skill_version SET approved_by = ?, digest = ?', [reviewers, digestFor({ reviewers })]);
     expect(look()).toContain('its list of reviewers cannot be read');
     expect(refusal(() => pageOf(store, { after: null, limit: 5, state: null }))).toContain('store/corrupt');
   });

@@ -103,7 +103,7 @@ function checkCount(verb: Verb, given: readonly string[], rest: readonly string[
   const least = wanted.filter((arg) => !arg.startsWith('[')).length;
   if (given.length >= least && given.length <= wanted.length) return;
   const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
-  const found = given.length === 0 ? 'none is given' : `${given.length} are given`;
+  const found = given.length === 0 ? 'none is given' : `${given.length} ${given.length === 1 ? 'is' : 'are'} given`;
   throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
     remedy: `Run \`palisade ${words} --help\`.`,
   });

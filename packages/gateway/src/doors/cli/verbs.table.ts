@@ -569,7 +569,13 @@ export const VERBS: readonly Verb[] = [
   {
     words: 'demo',
     args: [],
-    flags: [],
+    flags: [
+      {
+        name: 'skill',
+        value: 'DIR',
+        sentence: 'Show the life of this skill as well; its modules are built.',
+      },
+    ],
     sentence: 'See the whole line at work in a throw-away state directory.',
     examples: ['palisade demo'],
     load: () => import('./verbs/demo.ts'),

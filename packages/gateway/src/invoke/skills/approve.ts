@@ -17,7 +17,15 @@ import type { Gateway } from '../gateway.ts';
 import { trustOf } from './audit-bench.ts';
 import { activate, reviewersFor } from './change.ts';
 import { move } from './move.ts';
-import { type Acting, type Named, recordSkill, requireAct, requireSkill, standingOf } from './skill-acts.ts';
+import {
+  type Acting,
+  type Named,
+  recordSkill,
+  requireAct,
+  requireActUpon,
+  requireSkill,
+  standingOf,
+} from './skill-acts.ts';
 import { storedPackage } from './stored.ts';
 
 export type Approving = Acting &
@@ -45,6 +53,7 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
   const decidedBy = requireAct(gateway, 'approveSkill', approving, {
     ...{ manifest, trust, grant, standing: standingOf(skill) },
   });
+  const enabledBy = enablersOf(gateway, skill, { ...approving, grant });
   requirePassed(skill, approving.acceptFindings);
   const { signer } = await storedPackage(gateway, skill);
   const approved = await gateway.store.commit((tx) => {
@@ -52,7 +61,7 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
     requireAsShown(skill, now);
     const verdict = trustOf(tx, { signer, manifest }, { nowMs: gateway.clock.nowMs(), use: 'load' });
     if (!verdict.ok) throw new CodedError(verdict.code, `Cannot approve ${spell(skill)}: ${verdict.why}`);
-    return agree(gateway, tx, now, { ...approving, grant, decidedBy });
+    return agree(gateway, tx, now, { ...approving, grant, decidedBy, enabledBy });
   });
   gateway.skills.running.look();
   return approved;
@@ -85,20 +94,42 @@ function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   );
 }
 
-type Agreeing = Approving & { readonly grant: SkillGrant; readonly decidedBy: readonly string[] };
+type Granting = Approving & { readonly grant: SkillGrant };
 
-function agree(gateway: Gateway, tx: Transaction, skill: InstalledSkill, agreeing: Agreeing): Approved {
-  const { grant, decidedBy, reason, enable } = agreeing;
+type Tally = { readonly approvedBy: readonly string[]; readonly reviewersMissing: number };
+
+/** Who has agreed to this very grant once this one has, and how many are still missing. */
+function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Granting): Tally {
   const isSameGrant = skill.grant !== null && digestValue(skill.grant) === digestValue(grant);
   const before = isSameGrant ? skill.approvedBy : [];
-  const approvedBy = [...new Set([...before, formatPrincipal(agreeing.by)])];
-  const reviewersMissing = Math.max(0, reviewersFor(gateway, skill) - approvedBy.length);
+  const approvedBy = [...new Set([...before, formatPrincipal(by)])];
+  return { approvedBy, reviewersMissing: Math.max(0, reviewersFor(gateway, skill) - approvedBy.length) };
+}
+
+/**
+ * Boundary: who may approve may not switch on for that alone, it is an action of its own. Gives what decided that this one
+ * may; null where nothing is to be switched on. The policies are asked out here: they may be read anew, and write that down.
+ */
+function enablersOf(gateway: Gateway, skill: InstalledSkill, granting: Granting): readonly string[] | null {
+  if (!granting.enable || tallyOf(gateway, skill, granting).reviewersMissing > 0) return null;
+  return requireActUpon(gateway, 'enableSkill', granting, { ...skill, state: 'approved' });
+}
+
+type Agreeing = Granting & {
+  readonly decidedBy: readonly string[];
+  readonly enabledBy: readonly string[] | null;
+};
+
+function agree(gateway: Gateway, tx: Transaction, skill: InstalledSkill, agreeing: Agreeing): Approved {
+  const { grant, decidedBy, enabledBy, reason } = agreeing;
+  const { approvedBy, reviewersMissing } = tallyOf(gateway, skill, agreeing);
   if (reviewersMissing > 0)
     return { skill: wait(gateway, tx, skill, { ...agreeing, approvedBy }), reviewersMissing };
   const step = { event: 'approve', acting: agreeing, decidedBy, reason, grant, approvedBy } as const;
   const approved = move(gateway, tx, skill, step);
-  if (!enable) return { skill: approved, reviewersMissing };
-  return { skill: activate(gateway, tx, approved, { ...agreeing, decidedBy }), reviewersMissing };
+  if (enabledBy === null) return { skill: approved, reviewersMissing };
+  const decided = { ...agreeing, decidedBy: enabledBy };
+  return { skill: activate(gateway, tx, approved, decided), reviewersMissing };
 }
 
 type Waiting = Agreeing & { readonly approvedBy: readonly string[] };

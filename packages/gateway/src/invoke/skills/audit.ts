@@ -1,6 +1,9 @@
 import { CodedError } from '../../core/coded-error.ts';
+import { reportOf } from '../../skills/audit/audit.ts';
+import type { AuditReport } from '../../skills/audit/report.ts';
 import { dueForAudit, skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { nextState } from '../../skills/lifecycle.ts';
 import type { SkillPackage } from '../../skills/package/skill-package.ts';
 import type { Gateway } from '../gateway.ts';
 import { examine } from './examine.ts';
@@ -18,6 +21,8 @@ export type Auditing = Acting &
 /** Audits a skill again; one that fails now goes into quarantine, whatever it was. */
 export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<InstalledSkill> {
   const skill = requireSkill(gateway.store, auditing, ['ingested', 'quarantined', 'active']);
+  // Boundary: an audit runs the cases of a package, and what was revoked never runs again.
+  if (skill.state === 'revoked') nextState(skill.state, 'audit');
   requireActUpon(gateway, 'auditSkill', auditing, skill);
   const { signal, withCases } = auditing;
   return auditInstalled(gateway, skill, { acting: auditing, pkg: null, signal, withCases });
@@ -40,7 +45,7 @@ export async function auditInstalled(
 ): Promise<InstalledSkill> {
   const found = pkg ?? (await packageOrQuarantine(gateway, skill, acting));
   const cases = acting === null || !withCases ? null : { ...acting, signal };
-  const report = await examine(gateway, found, cases);
+  const report = withCasesBefore(found, await examine(gateway, found, cases), skill.report);
   const decidedBy: readonly string[] = [];
   const audited = await gateway.store.commit((tx) => {
     const now = skillAt(tx, skill.id, skill.version);
@@ -54,20 +59,21 @@ export async function auditInstalled(
       const reason = why ?? 'it is new, and waits for an approval';
       return move(gateway, tx, looked, { event: 'quarantine', acting, decidedBy, reason, report });
     }
-    if (why === null || now.state === 'quarantined')
-      return move(gateway, tx, now, { event: 'audit', acting, decidedBy, reason: why ?? now.reason, report });
-    return move(gateway, tx, now, {
-      event: 'quarantine',
-      acting,
-      decidedBy,
-      reason: why,
-      report,
-      grant: null,
-      approvedBy: [],
-    });
+    // Who agreed before it failed has not seen what was found.
+    const ends = why === null ? {} : { grant: null, approvedBy: [] };
+    const event = why === null || now.state === 'quarantined' ? 'audit' : 'quarantine';
+    return move(gateway, tx, now, { event, acting, decidedBy, reason: why ?? now.reason, report, ...ends });
   });
   gateway.skills.running.look();
   return audited;
+}
+
+/** Boundary: an audit that runs no case does not make those forgotten that failed. */
+function withCasesBefore(pkg: SkillPackage, report: AuditReport, before: AuditReport | null): AuditReport {
+  if (report.cases !== null || before === null) return report;
+  const { cases, findings } = before;
+  const kept = findings.filter(({ id }) => id.startsWith('cases/'));
+  return reportOf(pkg, [...kept, ...report.findings], { cases, palisade: report.palisade });
 }
 
 /** What cannot be read as it was approved is put away before anybody is told. */
@@ -121,15 +127,18 @@ export async function auditDue(
   const audited: InstalledSkill[] = [];
   for (const { id, version } of dueForAudit(gateway.store, { beforeMs, nowMs, limit })) {
     if (signal.aborted) break;
-    const skill = skillAt(gateway.store, id, version);
-    if (skill === null) continue;
     try {
+      const skill = skillAt(gateway.store, id, version);
+      if (skill === null) continue;
       audited.push(
         await auditInstalled(gateway, skill, { acting: null, pkg: null, signal, withCases: false }),
       );
     } catch (error) {
       // One whose package changed is in quarantine by now, and the next one is looked at all the same.
-      if (!(error instanceof CodedError) || !error.code.startsWith('skill/')) throw error;
+      if (!(error instanceof CodedError)) throw error;
+      if (error.code === 'store/corrupt')
+        await quarantineChanged(gateway, { id, version }, { why: error.message, acting: null });
+      else if (!error.code.startsWith('skill/')) throw error;
     }
   }
   return audited;

@@ -9,7 +9,7 @@ import type { Gateway } from '../gateway.ts';
 import { quarantineChanged } from './audit.ts';
 import { trustOf } from './audit-bench.ts';
 import { move } from './move.ts';
-import { type Acting, type Named, recordSkill, requireActUpon, requireSkill } from './skill-acts.ts';
+import { type Acting, meantOf, type Named, recordSkill, requireActUpon, requireSkill } from './skill-acts.ts';
 import { storedPackage } from './stored.ts';
 
 export type ChangeEvent = 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
@@ -28,13 +28,13 @@ const FITS: Readonly<Record<ChangeEvent, readonly SkillState[]>> = {
 /** Takes one step with a skill, if the policies let this principal; calls of what is withdrawn by it are ended. */
 export async function changeSkill(gateway: Gateway, changing: Changing): Promise<InstalledSkill> {
   const { event, version } = changing;
-  const found = requireSkill(gateway.store, changing, FITS[event]);
+  const found = await foundFor(gateway, changing);
   if (event === 'revoke' && version === null) return revokeAll(gateway, changing, found);
   const { action } = transitionOf(found.state, event);
   const decidedBy = requireActUpon(gateway, action, changing, found);
   if (event === 'enable') await requireUnchanged(gateway, found, changing);
   const changed = await gateway.store.commit((tx) => {
-    const skill = skillAt(tx, found.id, found.version);
+    const skill = asItIs(tx, found, event);
     if (skill === null || skill.artifact !== found.artifact)
       throw new CodedError('skill/conflict', `Cannot ${event} ${found.id}: it was changed meanwhile`);
     const decided = { ...changing, decidedBy };
@@ -42,8 +42,36 @@ export async function changeSkill(gateway: Gateway, changing: Changing): Promise
     return event === 'remove' ? drop(gateway, tx, skill, decided) : step(gateway, tx, skill, decided);
   });
   gateway.skills.running.look();
-  if (event === 'remove') dropArtifact(gateway, changed);
+  if (event === 'remove') await dropArtifact(gateway, changed);
   return changed;
+}
+
+/** Out of use a version is taken also where its row was meddled with. */
+const WAYS_OUT: ReadonlySet<ChangeEvent> = new Set(['quarantine', 'revoke', 'remove']);
+
+/** The version that is meant; of a row that cannot be read as a whole, what its package says, where it goes out of use. */
+async function foundFor(gateway: Gateway, changing: Changing): Promise<InstalledSkill> {
+  const { event, id } = changing;
+  try {
+    return requireSkill(gateway.store, changing, FITS[event]);
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'store/corrupt' || !WAYS_OUT.has(event)) throw error;
+    const versions = versionsOf(gateway.store, id);
+    const { version } = changing;
+    const meant =
+      version === null ? meantOf(versions, FITS[event]) : versions.find((each) => each.version === version);
+    if (meant === undefined) throw error;
+    const { manifest } = await storedPackage(gateway, meant);
+    return { ...meant, manifest, grant: null, report: null };
+  }
+}
+
+function asItIs(tx: Transaction, found: InstalledSkill, event: ChangeEvent): InstalledSkill | null {
+  if (!WAYS_OUT.has(event)) return skillAt(tx, found.id, found.version);
+  const now = versionsOf(tx, found.id).find(({ version }) => version === found.version);
+  if (now === undefined) return null;
+  const { artifact, state, approvedBy } = now;
+  return { ...found, artifact, state, approvedBy };
 }
 
 /** Boundary: a skill that is revoked without a word about its version has no version left that could be switched on. */
@@ -126,9 +154,14 @@ export async function requireUnchanged(
   }
 }
 
-/** Removes a package that no version is of any more. */
-export function dropArtifact({ store, skills }: Gateway, { artifact }: InstalledSkill): void {
-  if (!artifactsInUse(store).has(artifact)) skills.artifacts.remove(artifact);
+/**
+ * Removes a package that no version is of any more. While the write lock is held nobody begins to need it, and to remove
+ * once more what is removed does no harm, should the work run twice.
+ */
+export async function dropArtifact({ store, skills }: Gateway, { artifact }: InstalledSkill): Promise<void> {
+  await store.commit((tx) => {
+    if (!artifactsInUse(tx).has(artifact)) skills.artifacts.remove(artifact);
+  });
 }
 
 /** Forgets a version, in the transaction that records it. */

@@ -8,7 +8,7 @@ import { formatPrincipal } from '../../core/principal.ts';
 import { differenceOf, type SkillDifference } from '../../skills/difference.ts';
 import { activeOf, artifactsInUse, highestOf, isRevokedArtifact, skillAt } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
-import { addVersion } from '../../skills/index/write.ts';
+import { addVersion, requireSameBytes } from '../../skills/index/write.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import type { Signer, SkillPackage } from '../../skills/package/skill-package.ts';
@@ -52,6 +52,8 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   const decidedBy = requireAct(gateway, 'install', installing, { manifest: pkg.manifest, trust });
   const before = skillAt(gateway.store, pkg.manifest.id, pkg.manifest.version);
   requireNewer(gateway.store, signed, installing.allowDowngrade);
+  // Boundary: what is going to be refused leaves nothing on the disk.
+  if (before !== null) requireSameBytes(before, pkg.artifact);
   artifacts.sweep(artifactsInUse(gateway.store), SWEEP_AFTER_MS);
   artifacts.write(bytes, pkg.artifact);
   if (before?.artifact === pkg.artifact && before.state !== 'ingested')
@@ -59,6 +61,8 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   const ingested = await gateway.store.commit((tx) =>
     ingest(gateway, tx, signed, { ...installing, decidedBy }),
   );
+  // Whoever removed the same version meanwhile took its package along; from here on the index names it.
+  if (artifacts.stampOf(pkg.artifact) === null) artifacts.write(bytes, pkg.artifact);
   const difference = await againstActive(gateway, pkg);
   const skill = await auditInstalled(gateway, ingested, { acting: installing, pkg, signal, withCases: true });
   return { skill, difference, isNew: true };

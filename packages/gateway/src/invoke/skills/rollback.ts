@@ -39,7 +39,7 @@ export async function rollbackSkill(gateway: Gateway, rolling: RollingBack): Pro
     if (old.state !== 'active') activate(gateway, tx, old, decided);
   });
   gateway.skills.running.look();
-  dropArtifact(gateway, newest);
+  await dropArtifact(gateway, newest);
   return { from: newest.version, to: target.version };
 }
 

@@ -29,6 +29,8 @@ export type CaseJob = {
   readonly tenant: string;
   readonly withCapabilities: boolean;
   readonly signal: AbortSignal;
+  /** No case begins after so many milliseconds; left out: all of them begin. */
+  readonly mostMs?: number;
   readonly onCase?: (result: CaseResult) => void;
 };
 
@@ -47,10 +49,11 @@ const DOOR = 'test';
 /** What even a case with capabilities does not get: another machine, or a secret. */
 const NEVER: ReadonlySet<string> = new Set(['http', 'secret']);
 const NONE = { limits: {}, config: {} } as const;
+const LATE = 'the cases before it took too long';
 /** The longest text of a difference that a person is shown. */
 const MOST_SHOWN_CHARS = 400;
 
-/** Runs every case in its order; a package without any has none. Throws where its cases cannot be read. */
+/** Runs every case in its order; a package without any has none. Throws where its cases cannot be read, or at a cancellation. */
 export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly CaseResult[]> {
   const { pkg, withCapabilities } = job;
   const parsed = parseCases(pkg.entries, pkg.manifest);
@@ -67,8 +70,16 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
   const bench = { ...gateway, registry: gateway.registry.with(tools) };
   const results: CaseResult[] = [];
   try {
+    const untilMs = gateway.clock.monotonicMs() + (job.mostMs ?? Infinity);
     for (const tried of parsed.cases) {
-      const result = await runCase(bench, job, tried);
+      const isLate = gateway.clock.monotonicMs() >= untilMs;
+      const result = isLate ? notRun(tried, LATE) : await runCase(bench, job, tried);
+      // Boundary: a case that somebody broke off says nothing about the skill.
+      if (job.signal.aborted)
+        throw new CodedError(
+          'tier/cancelled',
+          `Cannot run the cases of ${pkg.manifest.id}: it was cancelled`,
+        );
       job.onCase?.(result);
       results.push(result);
     }
@@ -107,20 +118,23 @@ function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonl
 
 async function runCase(gateway: Gateway, job: CaseJob, tried: SkillCase): Promise<CaseResult> {
   const missing = tried.needs.filter((need) => !job.withCapabilities || NEVER.has(need));
-  if (missing.length > 0)
-    return { case: tried, verdict: 'not-run', why: `it needs ${missing.join(', ')}`, callId: null, fuel: 0 };
+  if (missing.length > 0) return notRun(tried, `it needs ${missing.join(', ')}`);
   const call = callOf(gateway, job, tried);
   const { outcome } = await invoke(gateway, call, job.signal);
   if (outcome.status === 'refused' && isOurs(outcome.code) && !('code' in tried.expect))
-    return { case: tried, verdict: 'not-run', why: outcome.message, callId: call.id, fuel: 0 };
+    return { ...notRun(tried, outcome.message), callId: call.id };
   const why = differenceOf(tried, outcome);
   const fuel = outcome.status === 'refused' ? 0 : outcome.usage.fuel;
   return { case: tried, verdict: why === null ? 'passed' : 'failed', why, callId: call.id, fuel };
 }
 
-/** Said by the policies or the budgets of whoever tests, and so nothing that the tool did. */
+function notRun(tried: SkillCase, why: string): CaseResult {
+  return { case: tried, verdict: 'not-run', why, callId: null, fuel: 0 };
+}
+
+/** Said by the policies, the budgets or the store of whoever tests, and so nothing that the tool did. */
 function isOurs(code: string): boolean {
-  return code.startsWith('policy/') || code.startsWith('budget/');
+  return /^(?:policy|budget|store)\//.test(code);
 }
 
 function callOf({ clock, random }: Gateway, { pkg, by, tenant }: CaseJob, tried: SkillCase): ToolCall {

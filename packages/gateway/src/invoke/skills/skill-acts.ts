@@ -5,9 +5,10 @@ import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
 import type { SkillAct, SkillStanding } from '../../policy/skill-act.ts';
 import { capabilitiesOf, hostsOf } from '../../registry/granted.ts';
+import { openGrants } from '../../registry/skill-tool.ts';
 import type { SkillGrant } from '../../skills/grant.ts';
 import { skillAt, versionsOf } from '../../skills/index/read.ts';
-import type { InstalledSkill } from '../../skills/index/skill.ts';
+import type { InstalledSkill, SkillSummary } from '../../skills/index/skill.ts';
 import type { SkillState } from '../../skills/lifecycle.table.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
 import { wholeGrant } from '../../skills/narrow-grant.ts';
@@ -27,8 +28,7 @@ export function requireSkill(
   fits: readonly SkillState[],
 ): InstalledSkill {
   const versions = versionsOf(reader, id);
-  const [newest = versions[0]] = fits.flatMap((fit) => versions.filter(({ state }) => state === fit));
-  const meant = version ?? newest?.version;
+  const meant = version ?? meantOf(versions, fits)?.version;
   const skill = meant === undefined ? null : skillAt(reader, id, meant);
   if (skill !== null) return skill;
   const what = version === null ? `"${id}"` : `"${id}@${version}"`;
@@ -36,6 +36,15 @@ export function requireSkill(
   const known = versions.map((each) => each.version).slice(0, 5);
   const expected = known.length === 0 ? '' : `, expected one of ${known.join(', ')}`;
   throw new CodedError('skill/unknown', `Cannot find the skill ${what}: ${is}${expected}`);
+}
+
+/** The version that is meant where none is named. */
+export function meantOf(
+  versions: readonly SkillSummary[],
+  fits: readonly SkillState[],
+): SkillSummary | undefined {
+  const [newest = versions[0]] = fits.flatMap((fit) => versions.filter(({ state }) => state === fit));
+  return newest;
 }
 
 type About = {
@@ -54,14 +63,15 @@ export function requireAct(
 ): readonly string[] {
   const { manifest, trust, grant = wholeGrant(manifest), standing } = about;
   const { id, publisher, version, asks } = manifest;
+  const open = openGrants(grant.wasm);
   const ruling = authorizeAct(gateway.policy, by, act, {
     tenant,
     nowMs: gateway.clock.nowMs(),
     skill: { id, publisher, version, trust },
     about: {
       state: 'new',
-      capabilities: capabilitiesOf(grant.wasm),
-      hosts: hostsOf(grant.wasm),
+      capabilities: capabilitiesOf(open),
+      hosts: hostsOf(open),
       hasWildcards: asks.allowWildcards,
       verdict: 'none',
       findings: [],

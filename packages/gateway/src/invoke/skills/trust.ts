@@ -3,6 +3,7 @@ import { nodePrimitives } from '../../attest/primitives.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import { skillsOfKey, versionsOf } from '../../skills/index/read.ts';
+import { TEXTS } from '../../skills/manifest/texts.table.ts';
 import type { TrustedKey } from '../../skills/trust/keys.ts';
 import { addKey, keysOf, retireKeys, revokeKey } from '../../skills/trust/keys.ts';
 import { readPublicKey } from '../../skills/trust/read-key.ts';
@@ -73,7 +74,15 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
   return revoked;
 }
 
-async function readKey({ document }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
+async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
+  // Boundary: a key is never kept for a name that no skill can have, or that stands for the house itself.
+  const odd = TEXTS.publisher.oddity(publisher);
+  if (odd !== null)
+    throw new CodedError(
+      'skill/untrusted',
+      `Cannot trust a key for the publisher: ${odd.is}, expected ${odd.expected ?? TEXTS.publisher.expected}`,
+      { remedy: 'Give the name of the publisher as it stands in skill.toml.' },
+    );
   const read = await readPublicKey(document, nodePrimitives);
   if (read.ok) return read.key;
   throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.why}`, {

@@ -48,11 +48,27 @@ export type SkillSummary = InstalledFacts & {
 
 const isPrincipals = listOf(isText);
 
-type Bound = Pick<VersionRow, 'id' | 'version' | 'artifact' | 'key_id' | 'trust' | 'manifest' | 'granted'>;
+type Bound = Pick<
+  VersionRow,
+  | 'id'
+  | 'version'
+  | 'artifact'
+  | 'key_id'
+  | 'trust'
+  | 'state'
+  | 'approved_by'
+  | 'manifest'
+  | 'granted'
+  | 'report'
+>;
 
-/** Over everything in a row that says what will run and on whose word. */
-export function rowDigest({ id, version, artifact, key_id, trust, manifest, granted }: Bound): Digest {
-  return digestValue([id, version, artifact, key_id, trust, manifest, granted]);
+/** Over everything in a row that says whether it runs, what will run and on whose word. */
+export function rowDigest(row: Bound): Digest {
+  const { id, version, artifact, key_id, trust, state, approved_by, manifest, granted, report } = row;
+  return digestValue([
+    ...[id, version, artifact, key_id, trust],
+    ...[state, approved_by, manifest, granted, report],
+  ]);
 }
 
 export function summaryOf(row: SummaryRow): SkillSummary {
@@ -61,7 +77,7 @@ export function summaryOf(row: SummaryRow): SkillSummary {
 
 /** Reads a row back; throws `store/corrupt` for one that no writer of ours left so. */
 export function skillOf(row: VersionRow): InstalledSkill {
-  // Boundary: a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
+  // Boundary: a state, a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
   if (rowDigest(row) !== row.digest) throw corrupt(row, 'its parts do not belong together');
   const manifest = demand(row, 'manifest', readKept(row.manifest, isManifest));
   const skill = {

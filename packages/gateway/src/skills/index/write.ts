@@ -53,16 +53,8 @@ export function addVersion(tx: Transaction, added: NewSkill): Added {
   const { id, version, manifest, artifact } = added;
   const there = skillAt(tx, id, version);
   if (there !== null) {
-    if (there.artifact === artifact) return { skill: there, isNew: false };
-    // Boundary: what was looked at and approved under a name is never exchanged under it.
-    throw new CodedError(
-      'skill/conflict',
-      `Cannot install ${id}@${version}: it is installed with other bytes (sha256 ${there.artifact}), expected a version of its own`,
-      {
-        remedy:
-          'Have the publisher give every package a version of its own; or remove the installed one first.',
-      },
-    );
+    requireSameBytes(there, artifact);
+    return { skill: there, isNew: false };
   }
   // Boundary: what was revoked does not come back by being removed and installed anew.
   if (isRevokedArtifact(tx, artifact)) {
@@ -77,20 +69,33 @@ export function addVersion(tx: Transaction, added: NewSkill): Added {
   return { skill: skillOf({ ...row, seq: inserted.seq }), isNew: true };
 }
 
+/** Boundary: what was looked at and approved under a name is never exchanged under it. */
+export function requireSameBytes(there: InstalledSkill, artifact: Digest): void {
+  if (there.artifact === artifact) return;
+  throw new CodedError(
+    'skill/conflict',
+    `Cannot install ${there.id}@${there.version}: it is installed with other bytes (sha256 ${there.artifact}), expected a version of its own`,
+    {
+      remedy:
+        'Have the publisher give every package a version of its own; or remove the installed one first.',
+    },
+  );
+}
+
 function rowOf(added: NewSkill): Omit<VersionRow, 'seq'> {
   const { id, version, publisher, name, artifact, keyId, trust, manifest } = added;
   const { installedAtMs, installedBy } = added;
   const bound = {
-    ...{ id, version, artifact, key_id: keyId, trust, granted: null },
+    ...{ id, version, artifact, key_id: keyId, trust, granted: null, report: null },
+    ...({ state: 'ingested', approved_by: '[]' } as const),
     manifest: writeKept(manifest, `the manifest of "${id}"`),
   };
   return {
     ...bound,
-    ...{ publisher, name, tools: manifest.tools.length, state: 'ingested', digest: rowDigest(bound) },
+    ...{ publisher, name, tools: manifest.tools.length, digest: rowDigest(bound) },
     ...{ installed_at_ms: installedAtMs, installed_by: installedBy },
     ...{ changed_at_ms: installedAtMs, changed_by: installedBy },
-    ...{ verdict: null, report: null, reason: null, approved_by: '[]' },
-    ...{ audited_at_ms: null, audit_by_ms: null },
+    ...{ verdict: null, reason: null, audited_at_ms: null, audit_by_ms: null },
   };
 }
 
@@ -147,17 +152,18 @@ function nextOf(row: VersionRow, change: SkillChange): ChangedColumns {
     ...change,
   };
   const granted = grant === undefined ? row.granted : grant && writeKept(grant, `the grant of "${row.id}"`);
-  return {
+  const next = {
     state: change.to,
     reason: change.reason,
     changed_at_ms: change.atMs,
     changed_by: change.by,
     approved_by: approvedBy === undefined ? row.approved_by : writeKept(approvedBy, 'the reviewers'),
     granted,
-    // The digest of a row that was meddled with must not begin to fit.
-    digest: rowDigest(row) === row.digest ? rowDigest({ ...row, granted }) : row.digest,
     ...(report === undefined ? auditOf(row) : audited(row, report, change.atMs)),
   };
+  // The digest of a row that was meddled with must not begin to fit.
+  const digest = rowDigest(row) === row.digest ? rowDigest({ ...row, ...next }) : row.digest;
+  return { ...next, digest };
 }
 
 type Audit = Pick<ChangedColumns, 'report' | 'verdict' | 'audited_at_ms' | 'audit_by_ms'>;

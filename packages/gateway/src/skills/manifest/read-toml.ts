@@ -73,18 +73,28 @@ function readValues(text: string): { readonly ok: true; readonly raw: unknown } 
     if (!(error instanceof TomlError)) return disputed(START, 'one of two TOML parsers fails on it');
     const [summary = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
     const { line, column } = error;
-    const hint = hintFor(text.split('\n')[line - 1] ?? '');
+    const hint = hintFor(text.split('\n')[line - 1] ?? '', summary);
     return unreadable({ line, column }, `it is no TOML (${inert(summary)})`, 'valid TOML', hint);
   }
 }
 
 /** What people write in a line that is no TOML. */
-function hintFor(line: string): string | null {
+function hintFor(line: string, summary: string): string | null {
   if (/^\s*[\w.-]+\s*=\s*$/.test(line)) return 'a value has to follow on the same line';
+  if (summary.includes('redefine')) return hintForTwice(line);
+  if (/^\s*[\w.-]+\s*=\s*"[^"]*$/.test(line)) return 'a text ends with a quote on the same line';
+  if (/^\s*[\w.-]+\s*=\s*(?:yes|no|on|off)\b/i.test(line)) return 'write true or false';
+  if (/^\s*[\w.-]+\s*=\s*[\d_]+[a-z]+\s*$/i.test(line)) return 'a number has no unit';
   if (/^\s*[\w.-]+\s*=\s*(?!true\b|false\b|inf\b|nan\b)[^\s"'[{\d+-]/.test(line))
     return 'texts stand in double quotes';
   if (/^\s*"?[\w.-]+"?\s*:/.test(line)) return 'a key and its value are joined by "="';
   return null;
+}
+
+/** Most often it is the table of a tool, whose beginning has one bracket or another name. */
+function hintForTwice(line: string): string {
+  if (/^\s*\[\s*entrypoints\b|^\s*\[\[/.test(line)) return 'every tool begins with [[entrypoints.tools]]';
+  return /^\s*\[/.test(line) ? 'a table stands once' : 'a key stands once in its table';
 }
 
 /** Boundary: a parser of somebody else that fails on a hostile text must not take the gateway along. */

@@ -29,11 +29,13 @@ export function nearest(text: string, among: Iterable<string>): string | null {
   return best.name;
 }
 
-/** A key of the same table that is spelled nearly so or ends so; or one of another table that is spelled so exactly. */
+/** A key of the same table that is spelled nearly so, or begins or ends so; or one of another table that is spelled so exactly. */
 function nearestKey(tableKey: string, name: string): string | null {
   const sibling = nearest(name, fieldsOf(tableKey).keys());
   if (sibling !== null) return sibling;
-  const longer = [...fieldsOf(tableKey).keys()].find((each) => each.endsWith(`_${name}`));
+  const longer = [...fieldsOf(tableKey).keys()].find(
+    (each) => each.endsWith(`_${name}`) || each.startsWith(`${name}_`),
+  );
   const elsewhere = MANIFEST_KEYS.find(({ key }) => fold(nameOf(key)) === fold(name));
   return longer ?? elsewhere?.key.replace(/\[\]$/, '') ?? null;
 }

@@ -11,6 +11,7 @@ import type { Wanted } from '../call-once.ts';
 import { checkCall, type Explained, explainNow, printExplanation } from '../explained-call.ts';
 import { textOf } from '../input.ts';
 import type { Printer } from '../printer.ts';
+import { shellWord } from '../shell-word.ts';
 import type { Invocation } from '../verb.ts';
 
 /** Shows what a command would be, how it would be started and what the policies say; it is neither run nor recorded. */
@@ -97,11 +98,7 @@ function printPlan(
 /** Words as a shell would take them, so that each can be told from the next. */
 function spell(words: readonly string[]): string {
   if (words.length === 0) return 'none';
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(' ');
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
+  return words.map(shellWord).join(' ');
 }
 
 /** One option a line with what belongs to it. */

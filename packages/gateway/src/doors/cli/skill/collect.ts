@@ -14,7 +14,7 @@ import { readFolderFile, unfit } from './folder-file.ts';
 
 /** Folders that go in whole, but for what is never packed. */
 const WHOLE_FOLDERS = ['schemas', 'src'];
-const BESIDE = /^(?:README\.md|LICENSE[A-Za-z0-9._-]*)$/;
+const BESIDE = /^(?:README\.md|LICENSE[A-Za-z0-9._-]*|package(?:-lock)?\.json)$/;
 const NEVER = /^\.|^node_modules$/;
 /** The body of a private key in PEM, whatever the file is called. */
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{32}/;

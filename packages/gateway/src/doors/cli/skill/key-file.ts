@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from '../../../attest/key.ts';
+import { CodedError } from '../../../core/coded-error.ts';
 import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { wrongUsage } from '../input.ts';
 import { replaceFile, writePrivateFile } from '../out-file.ts';
@@ -43,6 +44,8 @@ function readBytes(path: string): Buffer | null {
     return readPrivateFile(path, MAX_KEY_BYTES);
   } catch (error) {
     if (!(error instanceof UnfitFile)) throw error;
-    throw wrongUsage(`Cannot read the key "${path}": ${error.message}`);
+    throw new CodedError('door/wrong-usage', `Cannot read the key "${path}": ${error.message}`, {
+      remedy: 'Give the private key, in a file of yours that nobody else can read (`chmod 600`).',
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { CodedError } from '../../../core/coded-error.ts';
 import { readFolderFile } from './folder-file.ts';
 import { WORLD } from './templates/languages.table.ts';
 
@@ -10,8 +11,21 @@ const PREFIX = '.palisade-build-';
 
 /** Makes it under a name that nobody can have guessed. */
 export function makeScratchFolder(folder: string): ScratchFolder {
-  const path = mkdtempSync(join(folder, PREFIX));
+  const path = makeFolder(folder);
   return { name: basename(path), path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function makeFolder(folder: string): string {
+  try {
+    return mkdtempSync(join(folder, PREFIX));
+  } catch (error) {
+    const { code } = error as { code?: string };
+    throw new CodedError(
+      'skill/build-failed',
+      `Cannot build in "${folder}": it gives ${code}, expected a folder that can be written`,
+      { remedy: 'Take a folder of your own, with space left on its disk.' },
+    );
+  }
 }
 
 /** Puts the world of a component where the compiler looks: that beside its source, or a plain one, over the WIT of palisade. */

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
 import { left } from '../../../budget/left.ts';
-import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { verifyLive } from '../../../journal/verify.ts';
 import { explain } from '../../../policy/explain.ts';
 import { callOf } from '../asked-call.ts';
+import { heading, showSkill, unexpected } from '../demo-skill.ts';
+import { textOf } from '../input.ts';
 import type { Invocation, Opened } from '../verb.ts';
 
 /* A call made, its receipt verified, a refused call explained, a tampered receipt rejected: on real parts, in a moment. */
@@ -27,6 +28,8 @@ export async function run(invocation: Invocation): Promise<number> {
       await refuseOne(invocation, gateway);
       await tamper(invocation, gateway, receipt);
       await verifyJournalToo(invocation, gateway);
+      const folder = textOf(invocation, 'skill');
+      if (folder !== undefined) await showSkill(invocation, gateway, folder);
     } finally {
       await gateway.close();
     }
@@ -41,12 +44,6 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     rmSync(stateDir, { recursive: true, force: true });
   }
-}
-
-function heading({ print }: Invocation, text: string, command: string): void {
-  print.line();
-  print.styled('bold', text);
-  print.line(`  $ palisade ${command}`);
 }
 
 async function makeCall(invocation: Invocation, gateway: Opened<Gateway>): Promise<string> {
@@ -122,8 +119,4 @@ async function ringOf(text: string) {
   const ring = await parseKeyRing(text, nodePrimitives);
   if (!ring.ok) throw unexpected(ring.why);
   return ring.keys;
-}
-
-function unexpected(what: string): CodedError {
-  return new CodedError('gateway/fault', `Cannot finish the demo: ${what}`);
 }

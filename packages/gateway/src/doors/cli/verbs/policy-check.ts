@@ -23,6 +23,6 @@ export async function run({ args, print, stateDir, edge }: Invocation): Promise<
     print.line(`${file}:${line}:${column}: warning: ${message}`);
   if (result.ok)
     print.note('ok', 'green', `  ${result.set.policies.length} policies, set ${result.set.digest}`);
-  else print.note('refused', 'red', `  ${problems.length} problems; the live set stays as it is`);
+  else print.note('refused', 'red', `  ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}; the live set stays as it is`);
   return status;
 }

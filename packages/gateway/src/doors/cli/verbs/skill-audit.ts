@@ -25,7 +25,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation;
   const [named] = args;
   if ((named === undefined) !== (flags.due === true))
-    throw wrongUsage('Cannot audit: expected either a skill, a package or --due');
+    throw wrongUsage(
+      `Cannot audit: ${named === undefined ? 'nothing is named' : `"${named}" is named beside --due`}, expected a skill, a package or --due`,
+    );
   if (named === undefined) return auditAllDue(invocation);
   return isFile(named) ? auditFile(invocation, named) : auditInstalled(invocation, named);
 }

@@ -4,6 +4,7 @@ import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 import { principalOf } from '../input.ts';
 import { printError } from '../print-error.ts';
 import type { Printer } from '../printer.ts';
+import { shellWord } from '../shell-word.ts';
 import { BuildFailure, type BuiltModule, buildModule } from '../skill/build-modules.ts';
 import { buildTool } from '../skill/build-tool.ts';
 import { type FoundCompiler, findCompiler } from '../skill/find-compiler.ts';
@@ -23,7 +24,7 @@ export async function run(invocation: Invocation): Promise<number> {
   try {
     const modules = await buildAll(invocation, folder, build);
     if (print.json) print.document({ ok: true, skill: id, language: build.language, modules });
-    else print.note('→', 'cyan', ` palisade skill test ${invocation.args[0] ?? ''}`.trimEnd());
+    else print.note('→', 'cyan', ` palisade skill test ${shellWord(invocation.args[0] ?? '.')}`);
     return 0;
   } catch (error) {
     if (!(error instanceof BuildFailure)) throw error;
@@ -52,6 +53,7 @@ async function buildAll(
       const built: BuiltModule[] = [];
       for (const pair of modules) {
         const job = { folder, pair, out, compiler: found.compiler.name };
+        if (!print.json) print.note('building', 'dim', `  ${pair.module} with ${found.compiler.name}`);
         const done = await buildModule(invocation, gateway, job);
         if (!print.json) tellBuilt(print, done);
         built.push(done);

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { textOf, wrongUsage } from '../input.ts';
+import { shellWord } from '../shell-word.ts';
 import { COMPILERS, type Language } from '../skill/compilers.table.ts';
 import { makeSkill, type NewSkill } from '../skill/make-skill.ts';
 import type { Invocation } from '../verb.ts';
@@ -28,7 +29,8 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   print.styled('green', 'made', `  ${id} in ${given}`);
   for (const path of [...files.keys()].sort()) print.line(`  ${path}`);
-  for (const verb of ['build', 'test', 'pack']) print.note('→', 'cyan', ` palisade skill ${verb} ${given}`);
+  for (const verb of ['build', 'test', 'pack'])
+    print.note('→', 'cyan', ` palisade skill ${verb} ${shellWord(given)}`);
   return 0;
 }
 

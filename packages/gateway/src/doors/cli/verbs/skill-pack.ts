@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { textOf } from '../input.ts';
 import { replaceFile } from '../out-file.ts';
+import { shellWord } from '../shell-word.ts';
 import { packFolder } from '../skill/package-file.ts';
 import { entryRows, printEntries } from '../skill/show-package.ts';
 import { folderOf } from '../skill/skill-folder.ts';
@@ -20,7 +21,7 @@ export async function run(invocation: Invocation): Promise<number> {
   print.styled('green', 'packed', `  ${id} ${version} into ${out}`);
   print.line(`  ${bytes.length} bytes, sha256 ${pkg.artifact}`);
   printEntries(print, pkg);
-  print.note('→', 'cyan', ` palisade skill sign ${out} --key FILE`);
+  print.note('→', 'cyan', ` palisade skill sign ${shellWord(out)} --key FILE`);
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { digestBytes } from '../../../core/digest.ts';
 import { signPackage } from '../../../skills/package/sign-package.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { replaceFile } from '../out-file.ts';
+import { shellWord } from '../shell-word.ts';
 import { makeKeyFile, publicFileOf, readKeyFile } from '../skill/key-file.ts';
 import { readPackageFile } from '../skill/package-file.ts';
 import type { Invocation } from '../verb.ts';
@@ -32,6 +33,6 @@ export async function run(invocation: Invocation): Promise<number> {
   print.line(`  ${signed.length} bytes, sha256 ${digestBytes(signed)}`);
   if (publicKey !== null)
     print.note(`Keep ${given} to yourself, and give ${publicKey} to those who are to trust it.`);
-  print.note('→', 'cyan', ` palisade skill inspect ${out}`);
+  print.note('→', 'cyan', ` palisade skill inspect ${shellWord(out)}`);
   return 0;
 }

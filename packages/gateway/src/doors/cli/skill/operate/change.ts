@@ -3,6 +3,7 @@ import { changeSkill } from '../../../../invoke/skills/change.ts';
 import { type Named, requireSkill } from '../../../../invoke/skills/skill-acts.ts';
 import { versionsOf } from '../../../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../../../skills/index/skill.ts';
+import { nextState } from '../../../../skills/lifecycle.ts';
 import type { SkillState } from '../../../../skills/lifecycle.table.ts';
 import type { Reader } from '../../../../store/transaction.ts';
 import { textOf, wrongUsage } from '../../input.ts';
@@ -35,6 +36,8 @@ export async function change(invocation: Invocation, wanted: Change): Promise<nu
   if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
   return withGateway(invocation, async (gateway, acting) => {
     const { id, version, state, artifact } = meant(gateway.store, named, wanted);
+    // Nobody is asked about what cannot be done.
+    nextState(state, event);
     const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
     if (warning !== null) {
       print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { CodedError } from '../../../../core/coded-error.ts';
 import { inert } from '../../../../core/inert.ts';
 import { isAtTerminal } from '../../ask-hidden.ts';
-import { textOf, wrongUsage } from '../../input.ts';
+import { textOf } from '../../input.ts';
 import type { Invocation } from '../../verb.ts';
 
 export type Question = {
@@ -28,7 +28,11 @@ export async function confirm(invocation: Invocation, asked: Question): Promise<
   if (invocation.flags.yes === true || !canAsk(invocation)) return requireFlags(invocation, asked);
   const given = await askLine(invocation, asked.question);
   if (given.trim() === asked.answer) return;
-  throw wrongUsage(`Cannot ${asked.act}: "${given.trim()}" was typed, expected "${asked.answer}"`);
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot ${asked.act}: "${given.trim()}" was typed, expected "${asked.answer}"`,
+    { remedy: 'Nothing was changed; run the command again to be asked again.' },
+  );
 }
 
 /** Refuses a command line that cannot lead anywhere, before anything is opened. */
@@ -43,7 +47,9 @@ function requireFlags(invocation: Invocation, { act, needs }: Question): void {
   if (missing.length === 0) return;
   const spelled = missing.map((name) => (name === 'reason' ? '--reason TEXT' : `--${name}`)).join(' and ');
   const why = invocation.flags.yes === true ? 'nobody is asked' : 'there is nobody to ask';
-  throw wrongUsage(`Cannot ${act}: ${why}, expected ${spelled}`);
+  throw new CodedError('door/wrong-usage', `Cannot ${act}: ${why}, expected ${spelled}`, {
+    remedy: `Run it at a terminal to be asked, or add ${spelled}.`,
+  });
 }
 
 async function askLine({ edge, signal }: Invocation, question: string): Promise<string> {
