@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
 import { standingHouse } from '../fixtures/skills/house.ts';
 import { MALLORY, samplePackage } from '../fixtures/skills/sample.ts';
 
@@ -108,6 +109,32 @@ describe('a package that was approved', () => {
     writeFileSync(`${path}.new`, readFileSync(path), { mode: 0o600 });
     renameSync(`${path}.new`, path);
     expect((await call()).code).toBe('ok');
+  });
+
+  test('has its file when it is removed while the same bytes come in', async () => {
+    made += 1;
+    const id = `acme.edited-${made}`;
+    const bytes = samplePackage({ id });
+    const installing = house().install(bytes);
+    const { artifacts } = house().gateway.skills;
+    const artifact = digestBytes(bytes);
+    // It is written before the index names it; whoever removed that version a moment ago takes it away in between.
+    while (artifacts.stampOf(artifact) === null) await null;
+    artifacts.remove(artifact);
+    await installing;
+    await house().approve(id);
+    expect((await house().call(`${id}.plain`)).code).toBe('ok');
+  });
+
+  test('leaves nothing on the disk when it is refused', async () => {
+    const { skill } = await approved();
+    const files = () => readdirSync(join(house().stateDir, 'skills'));
+    const before = files();
+    const prose = '---\nname: sample\ndescription: Another one.\n---\n\nOther words.\n';
+    await expect(house().install(samplePackage({ id: skill.id, prose }))).rejects.toMatchObject({
+      code: 'skill/conflict',
+    });
+    expect(files()).toEqual(before);
   });
 
   test('cannot be approved once it is edited in quarantine', async () => {

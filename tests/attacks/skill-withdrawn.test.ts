@@ -104,6 +104,24 @@ describe('a call that runs', () => {
     expect(await running).toMatchObject({ code: 'tier/withdrawn' });
   });
 
+  test('is ended when its skill is revoked in the very moment in which it begins', async () => {
+    const house = await openHouse();
+    await house.adopt({ ...waits, id: 'acme.other' });
+    await house.adopt(waits);
+    await house.call(TOOL);
+    const stop = new AbortController();
+    // Another call runs already, so that somebody looks at what runs as soon as the revocation is written.
+    const other = house.call('acme.other.wait', {}, { signal: stop.signal });
+    await vi.waitFor(() => expect(house.recordsOf('intent').length).toBe(2));
+    const running = house.call('acme.sample.wait');
+    // Until both are about to be written together.
+    for (let turns = 0; turns < 8; turns += 1) await null;
+    await house.change('revoke', 'acme.sample');
+    expect((await running).code).toMatch(/^(?:tier\/withdrawn|skill\/revoked)$/);
+    stop.abort();
+    expect((await other).code).toBe('tier/cancelled');
+  });
+
   test('goes on to its end when its skill is only switched off', async () => {
     const house = await openHouse();
     await house.adopt({ ...waits, more: '[capabilities.quotas]\nwall_clock_ms = 1500\n' });

@@ -182,8 +182,8 @@ function openToRead(path: string, artifact: Digest): number {
   } catch (error) {
     const is = OTHER_FILES.get((error as { code?: string }).code ?? '');
     if (is !== undefined) throw changed(artifact, is);
-    // It may be fine, and only cannot be opened now.
-    throw storeErrorOf(error, `read "${path}"`);
+    // It may be fine, and only cannot be opened now. Whoever calls a tool is told so, and not where we keep things.
+    throw storeErrorOf(error, `read the package sha256:${artifact}`);
   }
 }
 

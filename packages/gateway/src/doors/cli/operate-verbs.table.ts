@@ -155,15 +155,20 @@ export const OPERATE_VERBS: readonly Verb[] = [
     words: 'skill revoke',
     args: ['ID[@VERSION]'],
     flags: [REASON, YES, AS],
-    sentence: 'Take a version out of use for good and end its running calls; these bytes never run again.',
-    examples: ['palisade skill revoke acme.text@1.2.0 --reason "leaks its input"'],
+    sentence:
+      'Take all versions of a skill, or one, out of use for good and end their running calls; these bytes never run again.',
+    examples: [
+      'palisade skill revoke acme.text --reason "the publisher was taken over"',
+      'palisade skill revoke acme.text@1.2.0 --reason "leaks its input"',
+    ],
     load: () => import('./verbs/skill-revoke.ts'),
   },
   {
     words: 'skill rollback',
     args: ['ID'],
     flags: [REASON, AS],
-    sentence: 'Go back to the version before the newest one, with the grant that it had.',
+    sentence:
+      'Go back to the version before the newest one, with the grant that it had; an update that still waits is removed.',
     examples: ['palisade skill rollback acme.text --reason "1.2.0 is slow"'],
     load: () => import('./verbs/skill-rollback.ts'),
   },

@@ -42,7 +42,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
   // Boundary: the words of a command are not read as flags, whatever they look like.
   const own = verb?.rest === undefined ? argv : wordsBeforeEnd(argv);
-  const { values, positionals } = readFlags(own, flags);
+  const { values, positionals } = readFlags(own, flags, verb);
   if (verb === null) {
     if (leading.length > 0 && !(values.help === true && isGroup(leading))) throw unknownVerb(leading);
     if (positionals.length > leading.length) throw misplacedFlags(positionals);
@@ -65,7 +65,7 @@ function findVerb(words: readonly string[]): Verb | null {
   return two ?? VERBS.find((verb) => verb.words === words[0]) ?? null;
 }
 
-function readFlags(argv: readonly string[], flags: readonly Flag[]) {
+function readFlags(argv: readonly string[], flags: readonly Flag[], verb: Verb | null) {
   const options = Object.fromEntries(
     flags.map(({ name, value, repeats = false }) => [
       name,
@@ -93,7 +93,9 @@ function readFlags(argv: readonly string[], flags: readonly Flag[]) {
     return { values: values as FlagValues, positionals };
   } catch (error) {
     const [why = ''] = (error as Error).message.split(/\.\s/);
-    throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`);
+    throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`, {
+      remedy: `Run \`palisade ${verb === null ? '' : `${verb.words} `}--help\`.`,
+    });
   }
 }
 
@@ -103,7 +105,8 @@ function checkCount(verb: Verb, given: readonly string[], rest: readonly string[
   const least = wanted.filter((arg) => !arg.startsWith('[')).length;
   if (given.length >= least && given.length <= wanted.length) return;
   const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
-  const found = given.length === 0 ? 'none is given' : `${given.length} ${given.length === 1 ? 'is' : 'are'} given`;
+  const found =
+    given.length === 0 ? 'none is given' : `${given.length} ${given.length === 1 ? 'is' : 'are'} given`;
   throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
     remedy: `Run \`palisade ${words} --help\`.`,
   });

@@ -70,10 +70,9 @@ export async function auditInstalled(
 
 /** Boundary: an audit that runs no case does not make those forgotten that failed. */
 function withCasesBefore(pkg: SkillPackage, report: AuditReport, before: AuditReport | null): AuditReport {
-  if (report.cases !== null || before === null) return report;
-  const { cases, findings } = before;
-  const kept = findings.filter(({ id }) => id.startsWith('cases/'));
-  return reportOf(pkg, [...kept, ...report.findings], { cases, palisade: report.palisade });
+  const { cases, palisade } = report;
+  const kept = cases !== null ? [] : (before?.findings.filter(({ id }) => id.startsWith('cases/')) ?? []);
+  return kept.length === 0 ? report : reportOf(pkg, [...kept, ...report.findings], { cases, palisade });
 }
 
 /** What cannot be read as it was approved is put away before anybody is told. */

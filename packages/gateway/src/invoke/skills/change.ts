@@ -85,7 +85,12 @@ async function revokeAll(
     ({ version, state }) => version !== first.version && state !== 'revoked',
   );
   const revoked = await changeSkill(gateway, { ...changing, version: first.version });
-  for (const { version } of others) await changeSkill(gateway, { ...changing, version });
+  const ends: PromiseSettledResult<unknown>[] = [];
+  // One that cannot be revoked, or is gone by now, keeps no other one.
+  for (const { version } of others)
+    ends.push(...(await Promise.allSettled([changeSkill(gateway, { ...changing, version })])));
+  const broken = ends.find((end) => end.status === 'rejected' && end.reason?.code !== 'skill/unknown');
+  if (broken?.status === 'rejected') throw broken.reason;
   return revoked;
 }
 
@@ -158,7 +163,10 @@ export async function requireUnchanged(
  * Removes a package that no version is of any more. While the write lock is held nobody begins to need it, and to remove
  * once more what is removed does no harm, should the work run twice.
  */
-export async function dropArtifact({ store, skills }: Gateway, { artifact }: InstalledSkill): Promise<void> {
+export async function dropArtifact(
+  { store, skills }: Gateway,
+  { artifact }: Pick<InstalledSkill, 'artifact'>,
+): Promise<void> {
   await store.commit((tx) => {
     if (!artifactsInUse(tx).has(artifact)) skills.artifacts.remove(artifact);
   });

@@ -19,6 +19,7 @@ import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 import { auditInstalled } from './audit.ts';
 import { trustOf } from './audit-bench.ts';
+import { dropArtifact } from './change.ts';
 import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
 import { proseOf, storedPackage } from './stored.ts';
 import { recordTrust } from './trust.ts';
@@ -58,9 +59,13 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   artifacts.write(bytes, pkg.artifact);
   if (before?.artifact === pkg.artifact && before.state !== 'ingested')
     return { skill: before, difference: null, isNew: false };
-  const ingested = await gateway.store.commit((tx) =>
-    ingest(gateway, tx, signed, { ...installing, decidedBy }),
-  );
+  const ingested = await gateway.store
+    .commit((tx) => ingest(gateway, tx, signed, { ...installing, decidedBy }))
+    .catch(async (error: unknown) => {
+      // What cannot be removed now is swept away later.
+      await dropArtifact(gateway, pkg).catch(() => undefined);
+      throw error;
+    });
   // Whoever removed the same version meanwhile took its package along; from here on the index names it.
   if (artifacts.stampOf(pkg.artifact) === null) artifacts.write(bytes, pkg.artifact);
   const difference = await againstActive(gateway, pkg);

@@ -54,7 +54,7 @@ type About = {
   readonly standing?: Partial<SkillStanding>;
 };
 
-/** Asks the policies; gives what decided, and throws `policy/denied` where they do not let it be done. */
+/** Asks the policies; gives what decided. Where they do not let it be done, that is on record, and it throws `policy/denied`. */
 export function requireAct(
   gateway: Gateway,
   act: SkillAct,
@@ -79,8 +79,15 @@ export function requireAct(
       ...standing,
     },
   });
-  if (!ruling.allowed) throw new CodedError('policy/denied', ruling.message);
-  return ruling.decidedBy;
+  const { allowed, decidedBy, message } = ruling;
+  if (allowed) return decidedBy;
+  gateway.store.transact((tx) =>
+    gateway.journal.append(tx, {
+      ...{ kind: 'skill-refused', call: null, principal: formatPrincipal(by), tool: null, tenant },
+      body: { skill: id, version, event: act, decidedBy: [...decidedBy] },
+    }),
+  );
+  throw new CodedError('policy/denied', message);
 }
 
 /** How an installed skill stands, for the policies. */

@@ -80,7 +80,7 @@ async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey
   if (odd !== null)
     throw new CodedError(
       'skill/untrusted',
-      `Cannot trust a key for the publisher: ${odd.is}, expected ${odd.expected ?? TEXTS.publisher.expected}`,
+      `Cannot trust a key for the publisher: ${odd.is}, expected ${TEXTS.publisher.expected}`,
       { remedy: 'Give the name of the publisher as it stands in skill.toml.' },
     );
   const read = await readPublicKey(document, nodePrimitives);

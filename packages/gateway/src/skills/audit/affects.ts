@@ -17,26 +17,64 @@ export function affects(advisory: Advisory, component: Component): Affecting | n
   if (advisory.isWithdrawn) return null;
   for (const affected of advisory.affected) {
     const isSure = isSamePackage(affected, component);
-    if (isSure === null || !hasVersion(affected, component.version)) continue;
-    return { isSure, fixed: fixOf(affected, component.version) };
+    const version =
+      isSure === null ? undefined : versionsOf(component).find((each) => hasVersion(affected, each));
+    if (isSure !== null && version !== undefined) return { isSure, fixed: fixOf(affected, version) };
   }
   return null;
+}
+
+/** Advisories by the names of their packages, so that each component meets only those that could be about it. */
+export function byPackage(advisories: readonly Advisory[]): (component: Component) => ReadonlySet<Advisory> {
+  const known = new Map<string, Advisory[]>();
+  for (const advisory of advisories)
+    for (const name of new Set(advisory.affected.flatMap(namesOf))) {
+      const others = known.get(name);
+      if (others === undefined) known.set(name, [advisory]);
+      else others.push(advisory);
+    }
+  return (component) => new Set(namesOf(component).flatMap((name) => known.get(name) ?? []));
+}
+
+/** The names that a package can be meant by, in one spelling for all ecosystems. */
+function namesOf({ name, purl }: { readonly name: string; readonly purl: string | null }): readonly string[] {
+  const named = purl === null ? null : parsePurl(purl);
+  return [name, ...(named === null ? [] : [named.name, lastOf(named.name)])].map((each) =>
+    each.toLowerCase().replace(/[-_.:/]+/g, '-'),
+  );
+}
+
+/** What it says in two places may differ, and the worse one counts. */
+function versionsOf({ version, purl }: Component): readonly string[] {
+  const other = purl === null ? null : (parsePurl(purl)?.version ?? null);
+  return other === null ? [version] : [version, other];
 }
 
 /** True or false: it is the package, surely or by its name alone; null: it is another. */
 function isSamePackage(affected: AffectedPackage, { name, purl }: Component): boolean | null {
   const is = purl === null ? null : parsePurl(purl);
-  if (is === null) return affected.name.toLowerCase() === name.toLowerCase() ? false : null;
+  if (is === null) return isAlike(affected.name, name) ? false : null;
   const other = affected.purl === null ? null : parsePurl(affected.purl);
   if (other !== null && other.type === is.type && other.name === is.name) return true;
   const named = ecosystemName(is);
+  // A type without an ecosystem, such as generic, says nothing of whose package it is.
+  if (named === null) return isAlike(affected.name, lastOf(is.name)) ? false : null;
   const [ecosystem = ''] = affected.ecosystem.split(':');
-  if (named === null || named.ecosystem !== ecosystem) return null;
+  if (!isAlike(named.ecosystem, ecosystem)) return null;
   return named.spell(affected.name) === named.spell(is.name) ? true : null;
 }
 
+function isAlike(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+function lastOf(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
 function hasVersion({ versions, ranges, isEveryVersion }: AffectedPackage, version: string): boolean {
-  return isEveryVersion || versions.includes(version) || ranges.some((range) => isWithin(range, version));
+  if (isEveryVersion || versions.some((each) => bare(each) === bare(version))) return true;
+  return ranges.some((range) => isWithin(range, version));
 }
 
 /** Walks the events in the order of their versions, as OSV has it. */
@@ -47,7 +85,8 @@ function isWithin({ events }: AffectedRange, version: string): boolean {
     !limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0)
   )
     return false;
-  let isAffected = false;
+  // A range that names no beginning has been there from the first version on.
+  let isAffected = events.length > 0 && !events.some(({ kind }) => kind === 'introduced');
   for (const { kind, version: at } of [...events].sort(byVersion)) {
     const side = order(version, at);
     if (kind === 'introduced' && side >= 0) isAffected = true;

@@ -1,5 +1,5 @@
-/** A package URL without its version and what follows: what kind of package, and its whole name. */
-export type Purl = { readonly type: string; readonly name: string };
+/** A package URL without what follows its version: what kind of package, its whole name, and which version. */
+export type Purl = { readonly type: string; readonly name: string; readonly version: string | null };
 
 type Ecosystem = { readonly name: string; readonly spell?: (name: string) => string };
 
@@ -24,14 +24,18 @@ const ECOSYSTEMS: Readonly<Record<string, Ecosystem>> = {
 /** Reads a package URL; null for what is none. */
 export function parsePurl(text: string): Purl | null {
   const [, type = '', rest = ''] = /^pkg:\/{0,2}([A-Za-z0-9.+-]+)\/([^?#]+)/.exec(text.slice(0, 1024)) ?? [];
-  // The @ of a scope is written as %40, and by some as it is.
-  const at = rest.lastIndexOf('@');
-  const name = decode(at > 0 ? rest.slice(0, at) : rest);
-  return type === '' || name === '' ? null : { type: type.toLowerCase(), name };
+  // The @ of a scope is written as %40, and by some as it is; it begins a part that others follow.
+  const at = rest.search(/(?<=[^/])@|(?<=.)@(?=[^/]*$)/);
+  const parts = decode(at > 0 ? rest.slice(0, at) : rest).split('/');
+  const name = parts.filter((part) => part !== '').join('/');
+  const version = at > 0 ? decode(rest.slice(at + 1)) : null;
+  return type === '' || name === '' ? null : { type: type.toLowerCase(), name, version };
 }
 
 /** The ecosystem of a package, and the spelling in which its names are compared; null: OSV has none for it. */
-export function ecosystemName({ type }: Purl): { ecosystem: string; spell: (name: string) => string } | null {
+export function ecosystemName({
+  type,
+}: Pick<Purl, 'type'>): { ecosystem: string; spell: (name: string) => string } | null {
   const row = Object.hasOwn(ECOSYSTEMS, type) ? ECOSYSTEMS[type] : undefined;
   return row === undefined ? null : { ecosystem: row.name, spell: row.spell ?? ((name) => name) };
 }

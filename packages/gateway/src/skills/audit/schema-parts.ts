@@ -19,7 +19,9 @@ const ONE = [
   'propertyNames',
 ];
 const NAMED = ['properties', 'patternProperties', '$defs', 'definitions'];
-const SEVERAL = ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'if', 'then', 'else', 'not', 'dependentSchemas'];
+const SEVERAL = ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'if', 'then', 'else', 'not'];
+/** By the key of the value whose presence asks for the schema. */
+const DEPENDENT = ['dependentSchemas', 'dependencies'];
 /** What joins several schemas about one value. */
 const JOINING = [
   'anyOf',
@@ -29,7 +31,7 @@ const JOINING = [
   'then',
   'else',
   'not',
-  'dependentSchemas',
+  ...DEPENDENT,
   'contains',
   'propertyNames',
 ];
@@ -50,7 +52,7 @@ export function schemaParts(schema: JsonSchema): {
     const { depth, ...rest } = part;
     parts.push(rest);
     deepest = Math.max(deepest, depth);
-    for (const child of childrenOf(rest)) open.push({ ...child, depth: depth + 1 });
+    for (const child of partsIn(rest)) open.push({ ...child, depth: depth + 1 });
   }
   return { parts, depth: deepest };
 }
@@ -61,25 +63,33 @@ export function typesOf({ type }: JsonSchema): readonly Json[] {
   return Array.isArray(type) ? (type as readonly Json[]) : [type];
 }
 
-function* childrenOf({ schema, path }: SchemaPart): Iterable<SchemaPart> {
-  for (const keyword of [...ONE, ...NAMED, ...SEVERAL]) {
+/** A schema that stands inside of another. */
+export type SchemaChild = { readonly keyword: string; readonly name: string; readonly child: JsonSchema };
+
+/** The schemas directly inside of one, with the keyword and the name or number that each has there. */
+export function* childrenOf(schema: JsonSchema): Iterable<SchemaChild> {
+  for (const keyword of [...ONE, ...NAMED, ...SEVERAL, ...DEPENDENT]) {
     const value = schema[keyword];
     if (value === undefined) continue;
-    const isAlternative = JOINING.includes(keyword);
-    for (const [name, child] of named(keyword, value)) {
-      const place = [path, keyword, name].filter((each) => each !== '').join('.');
-      if (isSchema(child)) yield { schema: child, path: place, isAlternative };
-    }
+    for (const [name, child] of named(keyword, value)) if (isSchema(child)) yield { keyword, name, child };
+  }
+}
+
+function* partsIn({ schema, path }: SchemaPart): Iterable<SchemaPart> {
+  for (const { keyword, name, child } of childrenOf(schema)) {
+    const place = [path, keyword, name].filter((each) => each !== '').join('.');
+    yield { schema: child, path: place, isAlternative: JOINING.includes(keyword) };
   }
 }
 
 function named(keyword: string, value: Json): readonly (readonly [name: string, child: Json])[] {
   if (Array.isArray(value))
     return [...(value as readonly Json[]).entries()].map(([at, child]) => [String(at), child]);
-  const isMap = NAMED.includes(keyword) || keyword === 'dependentSchemas';
+  const isMap = [...NAMED, ...DEPENDENT].includes(keyword);
   return isMap && isSchema(value) ? Object.entries(value) : [['', value]];
 }
 
-function isSchema(value: Json): value is JsonSchema {
+/** Tells whether a value can be a schema with keywords in it. */
+export function isSchema(value: Json): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

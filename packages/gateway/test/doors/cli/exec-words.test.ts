@@ -86,7 +86,7 @@ describe('palisade exec', () => {
   test.each([
     ['no command', ['exec'], 'nothing stands after --, expected COMMAND'],
     ['a command before --', ['exec', 'ls'], 'nothing stands after --, expected COMMAND'],
-    ['words on both sides of --', ['exec', 'ls', '--', 'ls'], 'it takes no argument, 1 are given'],
+    ['words on both sides of --', ['exec', 'ls', '--', 'ls'], 'it takes no argument, 1 is given'],
     ['an unknown flag', ['exec', '--root', '--', 'ls'], "Unknown option '--root'"],
     ['a flag that lost its value to --', ['exec', '--env', '--', 'ls'], '--env'],
     ['a tier that is none', ['exec', '--tier', 'a', '--', 'ls'], 'expected one of b, c'],

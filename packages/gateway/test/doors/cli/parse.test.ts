@@ -71,7 +71,7 @@ describe('parseCommandLine()', () => {
     ['a group alone', ['policy'], 'there is no such command'],
     ['help of an unknown command', ['nope', '--help'], 'there is no such command'],
     ['a missing argument', ['receipt'], 'it takes CALL, none is given'],
-    ['an argument too many', ['doctor', 'now'], 'it takes no argument, 1 are given'],
+    ['an argument too many', ['doctor', 'now'], 'it takes no argument, 1 is given'],
   ])('refuses %s', (_, argv, why) => {
     expect(read(argv)).toContain(why);
   });

@@ -139,6 +139,12 @@ describe('palisade skill build', () => {
     expect(status).toBe(64);
   });
 
+  test('says so where nothing can be written', () => {
+    expect(() => makeScratchFolder('/proc')).toThrow(
+      expect.objectContaining({ code: 'skill/build-failed', message: expect.stringContaining('"/proc"') }),
+    );
+  });
+
   test('says so where the manifest builds nothing', async () => {
     await make('nothing');
     const manifest = readFileSync(at('nothing', 'skill.toml'), 'utf8');

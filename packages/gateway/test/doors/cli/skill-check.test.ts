@@ -50,6 +50,14 @@ describe('palisade skill check', () => {
     expect(missing.status).toBe(2);
   });
 
+  test('finds a module that packing would refuse', async () => {
+    const { status, told } = await checkedWith('text-form', { 'echo.wasm': '(module)' });
+    expect(told).toMatchObject({ ok: false, problems: [{ file: 'echo.wasm', line: null }] });
+    expect(status).toBe(2);
+    const packed = await runInside(['skill', 'pack', 'text-form'], { cwd: scratch });
+    expect([packed.status, packed.err]).toEqual([2, expect.stringContaining('`palisade skill build`')]);
+  });
+
   test('finds a schema that is none, and one that could be slow for ever', async () => {
     const { told } = await checkedWith('schemas', {
       'schemas/any.json':

@@ -47,6 +47,11 @@ describe('palisade skill new', () => {
     );
   });
 
+  test('says how to go on in words that a shell takes as they are', async () => {
+    const { err } = await make("Ada's tool");
+    expect(err).toContain(`→ palisade skill build 'Ada'\\''s tool'\n`);
+  });
+
   test('takes the publisher from the id', async () => {
     const { out } = await make('by-id', '--id', 'acme.by.id', '--name', 'Say "hi"', '--json');
     expect(JSON.parse(out)).toMatchObject({ skill: 'acme.by.id', publisher: 'acme', language: 'c' });

@@ -69,6 +69,20 @@ describe('palisade skill pack', () => {
     ]);
   });
 
+  test('takes the lock of npm along, so that the bill of materials has what was built in', async () => {
+    const locked = { version: '1.3.0', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
+    writeSkill(folder('locked'), {
+      'package.json': '{ "name": "locked", "dependencies": { "left-pad": "1.3.0" } }',
+      'package-lock.json': JSON.stringify({
+        ...{ name: 'locked', lockfileVersion: 3 },
+        packages: { '': {}, 'node_modules/left-pad': locked },
+      }),
+    });
+    await skill('pack', 'locked', '--out', 'locked.skill');
+    const { entries } = openPackage(readFileSync(folder('locked.skill')));
+    expect(Buffer.from(entries.get('sbom.cdx.json') ?? '').toString()).toContain('pkg:npm/left-pad@1.3.0');
+  });
+
   test('says to build a module that is still to be built', async () => {
     const build = '[build]\nlanguage = "c"\nmodules = [{ source = "src/echo.c", module = "echo.wasm" }]\n';
     const manifest = `${ECHO_MANIFEST}\n${build}`;

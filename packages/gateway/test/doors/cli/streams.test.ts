@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { finish, makeScratch, palisade, start, useBuild } from './palisade.ts';
+import { KEY, writeKey, writePackage } from './skill-sample.ts';
 
 useBuild();
-const state = join(makeScratch(), 'state');
+const scratch = makeScratch();
+const state = join(scratch, 'state');
 const inState = (...words: string[]) => [...words, '--state', state];
 
 beforeAll(async () => {
@@ -41,6 +43,21 @@ describe('palisade with a reader that goes away', () => {
     const child = start(inState('call', 'no.such.tool'));
     child.stderr?.destroy();
     expect((await finish(child)).status).toBe(2);
+  });
+});
+
+describe('palisade skill approve with a reader that goes away', () => {
+  test('approves all the same, and its exit status tells so', async () => {
+    const file = writePackage(scratch, 'one');
+    await palisade(inState('trust', 'add', 'acme', writeKey(scratch, 'acme', KEY), '--yes'));
+    await palisade(inState('skill', 'install', file));
+    const child = start(inState('skill', 'approve', 'acme.text', '--yes', '--reason', 'looked at'));
+    child.stdout?.destroy();
+    const { status, err } = await finish(child);
+    expect(err).toContain('it is active');
+    expect(status).toBe(0);
+    const listed = await palisade(inState('skill', 'list', '--json'));
+    expect(JSON.parse(listed.out).skills).toMatchObject([{ id: 'acme.text', state: 'active' }]);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import { type Advisory, parseAdvisories } from '../../../src/skills/audit/advisories.ts';
-import { affects, order } from '../../../src/skills/audit/affects.ts';
+import { affects, byPackage, order } from '../../../src/skills/audit/affects.ts';
 
 const PLAIN = {
   id: 'OSV-1',
@@ -146,6 +146,9 @@ describe('affects()', () => {
     ['every version where none is named', { versions: [], ranges: [] }, '9.9.9', true],
     ['no commits', range('GIT', [{ introduced: '0' }]), '1.0.0', false],
     ['versions below a limit', range('ECOSYSTEM', [{ introduced: '0' }, { limit: '2.0' }]), '1.9', true],
+    ['a spelling with a v as well', { versions: ['v1.2.3'], ranges: [] }, '1.2.3', true],
+    ['all before a fix where no beginning is named', range('SEMVER', [{ fixed: '1.3.0' }]), '1.2.0', true],
+    ['none from that fix on', range('SEMVER', [{ fixed: '1.3.0' }]), '1.3.0', false],
     ['none from a limit on', range('ECOSYSTEM', [{ introduced: '0' }, { limit: '2.0' }]), '2.0', false],
   ])('means %s', (_, affected, version, isAffected) => {
     expect(affects(about(affected), npm(version)) !== null).toBe(isAffected);
@@ -165,9 +168,26 @@ describe('affects()', () => {
     ['another ecosystem', 'PyPI', 'left-pad', 'pkg:npm/left-pad@1.0.0', null],
     ['another name', 'npm', 'right-pad', 'pkg:npm/left-pad@1.0.0', null],
     ['a component that has only a name', 'npm', 'left-pad', null, false],
+    ['a package URL of no ecosystem by its name', 'OSS-Fuzz', 'zlib', 'pkg:generic/acme/zlib@1.0.0', false],
+    ['an ecosystem in other letters', 'NPM', 'left-pad', 'pkg:npm/left-pad@1.0.0', true],
+    ['a name with escapes', 'npm', 'left-pad', 'pkg:npm/left%2Dpad@1.0.0', true],
+    ['a name with slashes too many', 'npm', 'left-pad', 'pkg:npm//left-pad/@1.0.0', true],
+    ['a version with another sign', 'npm', 'left-pad', 'pkg:npm/left-pad@1.0.0@x', true],
+    ['a scope in the clear', 'npm', '@a/b', 'pkg:npm/@a/b@1.0.0', true],
   ])('compares %s', (_, ecosystem, name, purl, isSure) => {
-    const advisory = about({ package: { ecosystem, name } });
-    expect(affects(advisory, { name: 'left-pad', version: '1.0.0', purl })?.isSure ?? null).toBe(isSure);
+    const [advisory, component] = [
+      about({ package: { ecosystem, name } }),
+      { name: 'left-pad', version: '1.0.0', purl },
+    ];
+    expect(affects(advisory, component)?.isSure ?? null).toBe(isSure);
+    // What a component is compared with is what its names lead to.
+    if (isSure !== null) expect([...byPackage([advisory])(component)]).toEqual([advisory]);
+  });
+
+  test('takes the worse one where a component says two versions', () => {
+    const advisory = about(range('SEMVER', [{ introduced: '0' }, { fixed: '2.0.0' }]));
+    const component = { name: 'left-pad', version: '9.9.9', purl: 'pkg:npm/left-pad@1.2.0' };
+    expect(affects(advisory, component)).toEqual({ isSure: true, fixed: '2.0.0' });
   });
 
   test('goes by the package URL of the advisory', () => {

@@ -281,6 +281,56 @@ export const MODULE_TRIALS: readonly Trial[] = [
     says: /compressed or encrypted/,
   },
   {
+    id: 'module/custom-payload',
+    what: 'a page in a section that names the author',
+    bad: { files: section('description', 'x'.repeat(1_025)) },
+    good: { files: section('description', 'Counts words.') },
+    says: /"description" of 1025 bytes is more/,
+  },
+  {
+    id: 'module/custom-payload',
+    what: 'a load in many small sections',
+    bad: {
+      files: {
+        'text.wasm': Array.from({ length: 17 }).reduce<Uint8Array>(
+          (bytes) => withSection('producers', `\0${'x'.repeat(999)}`, bytes),
+          HONEST,
+        ),
+      },
+    },
+    good: { files: section('producers', `\0${'x'.repeat(999)}`) },
+    says: /small custom sections have \d+ bytes in all/,
+  },
+  {
+    id: 'module/custom-section',
+    what: 'a section that only components have',
+    bad: { files: section('component-type:x', 'x') },
+    good: { files: section('version', '1.0.0') },
+  },
+  {
+    id: 'module/custom-section',
+    what: 'hints that no engine knows',
+    bad: { files: section('metadata.code.other', 'x') },
+    good: { files: section('metadata.code.branch_hint', new Uint8Array([0])) },
+  },
+  {
+    id: 'module/payload',
+    what: 'noise in pieces that are small by themselves',
+    bad: {
+      files: {
+        'text.wasm': wat(
+          moduleText({
+            more: Array.from(
+              { length: 8 },
+              (_, at) => `(data (i32.const ${at * 4_000}) "${noise(4_000)}")`,
+            ).join(' '),
+          }),
+        ),
+      },
+    },
+    good: { files: dataOf(text(32_000)) },
+  },
+  {
     id: 'module/custom-section',
     what: 'a small section of an unknown tool',
     bad: { files: section('stuff', 'x') },

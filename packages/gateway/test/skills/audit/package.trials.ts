@@ -1,5 +1,5 @@
 import type { Advisory } from '../../../src/skills/audit/advisories.ts';
-import { HONEST, TOOL } from './sample.ts';
+import { CASES, HONEST, TOOL } from './sample.ts';
 import type { Difference, Trial } from './trial.ts';
 
 const file = (name: string, content: Uint8Array | string): Difference => ({ files: { [name]: content } });
@@ -123,6 +123,20 @@ export const PACKAGE_TRIALS: readonly Trial[] = [
     where: 'tests/a.json',
   },
   { id: 'package/no-cases', what: 'no cases', bad: { files: { 'tests/words.json': null } }, good: {} },
+  { id: 'package/no-cases', what: 'a list of none', bad: file('tests/words.json', '{"cases":[]}'), good: {} },
+  {
+    id: 'package/no-cases',
+    what: 'a folder with something else',
+    bad: { files: { 'tests/words.json': null, 'tests/more/words.json': '{"cases":[]}' } },
+    good: {},
+  },
+  {
+    id: 'package/no-cases',
+    what: 'cases that an audit cannot run',
+    bad: file('tests/words.json', CASES.replace('"input"', '"needs":["log"],"input"')),
+    good: file('tests/more.json', CASES.replace('"input"', '"needs":["log"],"input"')),
+    says: /Every one of its 1 test case needs a capability/,
+  },
   {
     id: 'bom/differs',
     what: 'a bill of other bytes',

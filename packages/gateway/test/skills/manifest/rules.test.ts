@@ -249,6 +249,8 @@ describe('parseManifest() says', () => {
   it.each([
     ['name = "Text tools"', 'name = Text tools', 'skill.toml:2:8', '(texts stand in double quotes)'],
     ['name = "Text tools"', 'name: "Text tools"', 'skill.toml:2:5', 'joined by "="'],
+    ['name = "Text tools"', 'name = "Text tools', 'skill.toml:2:19', 'ends with a quote'],
+    ['name = "Text tools"', 'name = "A"\nname = "B"', 'skill.toml:3:1', 'a key stands once'],
     ['version = "1.2.0"', 'version = "v1.2"', 'skill.toml:3:11', '(did you mean "1.2.0"?)'],
     ['version = "1.2.0"', 'version = 1.2', 'skill.toml:3:11', '(texts stand in double quotes)'],
     ['"acme.text"', '"Acme.Text"', 'skill.toml:1:12', '(did you mean "acme.text"?)'],
@@ -260,6 +262,12 @@ describe('parseManifest() says', () => {
       'two brackets: [[entrypoints.tools]]',
     ],
     ['[[entrypoints.tools]]', '[[tools]]', 'skill.toml:1:1', 'it has no tools'],
+    [
+      '[[entrypoints.tools]]',
+      '[[entrypoints.tools]]\ninput = {}',
+      'skill.toml:7:1',
+      '(did you mean "input_schema"?)',
+    ],
     ['risk = "low"', 'risk = "hihg"', 'skill.toml:10:8', '(did you mean "high"?)'],
     ['input_schema', 'inputSchema', 'skill.toml:6:3', 'it has no input_schema'],
     ['name = "Text tools"', 'name = "T\\u202eools"', 'skill.toml:2:8', 'U+202E, which turns the direction'],

@@ -9,6 +9,9 @@ import { packedPaths, readEntry } from './collect.ts';
 import { readFolderFile } from './folder-file.ts';
 import { manifestBytes } from './skill-folder.ts';
 
+/** How a module begins in its binary form. */
+const MAGIC = Buffer.from('\0asm', 'latin1');
+
 export type FolderProblem = {
   readonly file: string;
   /** Null where the file as a whole is meant. */
@@ -47,6 +50,7 @@ export async function checkFolder(folder: string): Promise<FolderCheck> {
     ...files.problems,
     ...(await schemaProblems(manifest)),
     ...caseProblems(files.entries, manifest),
+    ...moduleProblems(files.entries),
   ];
   return { manifest, problems, warnings: files.warnings };
 }
@@ -106,6 +110,15 @@ async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProbl
 function caseProblems(entries: Entries, manifest: Manifest): readonly FolderProblem[] {
   const parsed = parseCases(entries, manifest);
   return parsed.ok ? [] : [whole(parsed.where, parsed.what, null)];
+}
+
+/** What packing would refuse; whether it is a sound module is for the audit to say. */
+function moduleProblems(entries: Entries): readonly FolderProblem[] {
+  return [...entries].flatMap(([path, bytes]) => {
+    if (!path.endsWith('.wasm') || MAGIC.equals(bytes.subarray(0, MAGIC.length))) return [];
+    const message = `Cannot use "${path}": it does not begin like a binary module of WebAssembly, expected one`;
+    return [whole(path, message, 'Build it with `palisade skill build`.')];
+  });
 }
 
 function whole(file: string, message: string, hint: string | null): FolderProblem {

@@ -1,14 +1,13 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import { PACKAGE_LIMITS } from '../../../skills/package/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
 import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import { VERSION } from '../../../version.ts';
-import { type Bound, readFileFlag } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { collectFiles } from './collect.ts';
+import { readPackageFile } from './operate/package-file.ts';
 import { manifestOf } from './skill-folder.ts';
 
 /** A package as it lies in a file, or as packing would make it. */
@@ -18,26 +17,26 @@ export type PackageFile = {
   readonly pkg: SkillPackage;
 };
 
-const BOUND: Bound = {
-  maxBytes: PACKAGE_LIMITS.packageBytes,
-  refuse: (name) =>
-    new CodedError(
-      'skill/invalid-package',
-      `Cannot read ${name}: it has more than ${PACKAGE_LIMITS.packageBytes} bytes, expected no more`,
-    ),
-};
-
 /** The package that an argument names, found to be sound. */
-export async function readPackageFile({ edge }: Invocation, given: string): Promise<PackageFile> {
-  const bytes = await readFileFlag(resolve(edge.cwd, given), BOUND);
+export async function openNamedPackage(invocation: Invocation, given: string): Promise<PackageFile> {
+  const bytes = await readPackageFile(invocation, given);
   return { name: given, bytes, pkg: openPackage(bytes) };
 }
 
 /** The package that a folder makes; nothing is written. */
 export function packFolder(folder: string): PackageFile {
   const manifest = manifestOf(folder);
-  const bytes = packSkill(collectFiles(folder, manifest), { palisade: VERSION });
-  return { name: folder, bytes, pkg: openPackage(bytes) };
+  const files = collectFiles(folder, manifest);
+  try {
+    const bytes = packSkill(files, { palisade: VERSION });
+    return { name: folder, bytes, pkg: openPackage(bytes) };
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'skill/invalid-package') throw error;
+    // The remedy of the code is for those who got a package, and this is its author.
+    throw new CodedError(error.code, error.message, {
+      remedy: 'Correct what the message names, or build the modules anew with `palisade skill build`.',
+    });
+  }
 }
 
 /** The package in a file, or that of a folder: of the one we are in, where nothing is named. */
@@ -45,5 +44,5 @@ export async function packageOf(invocation: Invocation): Promise<PackageFile> {
   const [given = '.'] = invocation.args;
   const path = resolve(invocation.edge.cwd, given);
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  return isFolder ? packFolder(realpathSync.native(path)) : readPackageFile(invocation, given);
+  return isFolder ? packFolder(realpathSync.native(path)) : openNamedPackage(invocation, given);
 }

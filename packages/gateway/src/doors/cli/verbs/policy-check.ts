@@ -1,13 +1,14 @@
 import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { checkDirectory } from '../../../policy/check.ts';
-import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
+import { withKnownTools } from '../known-tools.ts';
 import type { Invocation } from '../verb.ts';
 
-export async function run({ args, print, stateDir, edge }: Invocation): Promise<number> {
+export async function run(invocation: Invocation): Promise<number> {
+  const { args, print, stateDir, edge } = invocation;
   const [given] = args;
   const directory = given === undefined ? join(stateDir.path, 'policies') : resolve(edge.cwd, given);
-  const result = checkDirectory(directory, () => BUILTIN_TOOLS);
+  const result = await withKnownTools(invocation, (toolsOf) => checkDirectory(directory, toolsOf));
   const problems = result.ok ? [] : result.problems;
   const status = result.ok ? 0 : CODES['policy/unavailable'].exitStatus;
   if (print.json) {
@@ -23,6 +24,11 @@ export async function run({ args, print, stateDir, edge }: Invocation): Promise<
     print.line(`${file}:${line}:${column}: warning: ${message}`);
   if (result.ok)
     print.note('ok', 'green', `  ${result.set.policies.length} policies, set ${result.set.digest}`);
-  else print.note('refused', 'red', `  ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}; the live set stays as it is`);
+  else
+    print.note(
+      'refused',
+      'red',
+      `  ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}; the live set stays as it is`,
+    );
   return status;
 }

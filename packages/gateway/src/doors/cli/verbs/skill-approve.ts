@@ -4,6 +4,7 @@ import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import type { SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
+import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { narrowGrant } from '../../../skills/narrow-grant.ts';
 import { textOf } from '../input.ts';
 import type { Printer } from '../printer.ts';
@@ -14,9 +15,9 @@ import { narrowingOf } from '../skill/operate/narrowing.ts';
 import { printAsks } from '../skill/operate/print-asks.ts';
 import { findingsOf, printFindings, summaryOfReport } from '../skill/operate/print-report.ts';
 import { parseReference } from '../skill/operate/reference.ts';
+import { riskWith } from '../skill/operate/risk-with.ts';
+import { signerNow } from '../skill/operate/trust-now.ts';
 import type { Invocation } from '../verb.ts';
-
-const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 
 /** Approves one version with one grant, with all that is granted in front of whoever is asked. */
 export async function run(invocation: Invocation): Promise<number> {
@@ -30,7 +31,8 @@ export async function run(invocation: Invocation): Promise<number> {
     nextState(skill.state, 'approve');
     const warnings = requirePassed(skill);
     const grant = narrowGrant(skill.manifest, narrowing);
-    show(print, skill, grant);
+    const signer = signerNow(gateway.store, skill, invocation.edge.clock.nowMs());
+    show(print, { skill, grant, signer });
     await confirm(invocation, questionOf(id, warnings));
     const approved = await approveSkill(gateway, {
       ...{ ...acting, ...narrowing, id, version },
@@ -65,18 +67,25 @@ function questionOf(id: string, warnings: number): Question {
   };
 }
 
-function show(print: Printer, skill: InstalledSkill, grant: SkillGrant): void {
-  const { id, version, name, publisher, keyId, trust, artifact, manifest, report } = skill;
+type Shown = { readonly skill: InstalledSkill; readonly grant: SkillGrant; readonly signer: string };
+
+function show(print: Printer, { skill, grant, signer }: Shown): void {
+  const { id, version, name, artifact, manifest, report } = skill;
   print.styled('bold', `${id}@${version}`, `  ${name}`);
   print.line(`sha256     ${artifact}`);
-  print.line(`signed by  ${publisher}, key ${keyId}, ${TRUSTED[trust]}`);
+  print.line(`signed by  ${signer}`);
   print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
-  print.line(`tools      ${manifest.tools.map((tool) => `${tool.id} (risk ${tool.risk})`).join(', ')}`);
+  print.line(`tools      ${manifest.tools.map((tool) => toolWith(tool, grant)).join(', ')}`);
   if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
   print.line();
   print.styled('bold', 'What it asks for, and what of it will be granted');
   printAsks(print, manifest, grant);
   print.line();
+}
+
+function toolWith({ id, risk }: ManifestTool, grant: SkillGrant): string {
+  const now = riskWith(risk, grant);
+  return `${id} (risk ${now}${now === risk ? '' : `, for what is granted; it says ${risk}`})`;
 }
 
 function tell(print: Printer, { skill, reviewersMissing }: Approved): void {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
@@ -6,7 +7,7 @@ import { auditSkill } from '../../../invoke/skills/audit.ts';
 import { examine } from '../../../invoke/skills/examine.ts';
 import type { Acting } from '../../../invoke/skills/skill-acts.ts';
 import type { AuditReport } from '../../../skills/audit/report.ts';
-import { dueForAudit } from '../../../skills/index/read.ts';
+import { dueForAudit, versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
@@ -29,18 +30,20 @@ export async function run(invocation: Invocation): Promise<number> {
       `Cannot audit: ${named === undefined ? 'nothing is named' : `"${named}" is named beside --due`}, expected a skill, a package or --due`,
     );
   if (named === undefined) return auditAllDue(invocation);
-  return isFile(named) ? auditFile(invocation, named) : auditInstalled(invocation, named);
+  return isFile(invocation, named) ? auditFile(invocation, named) : auditInstalled(invocation, named);
 }
 
-/** An id has no slash; one that ends like a package is one only where there is no such file. */
-function isFile(named: string): boolean {
-  return named === '-' || named.includes('/') || (named.endsWith('.skill') && existsSync(named));
+/** An id has a dot and no slash; one that ends like a package is one only where there is no such file. */
+function isFile({ edge }: Invocation, named: string): boolean {
+  if (named === '-' || named.includes('/')) return true;
+  return (named.endsWith('.skill') || !named.includes('.')) && existsSync(resolve(edge.cwd, named));
 }
 
 async function auditInstalled(invocation: Invocation, raw: string): Promise<number> {
   const { print } = invocation;
   const named = parseReference(raw);
   return withGateway(invocation, async (gateway, acting) => {
+    if (raw.endsWith('.skill') && versionsOf(gateway.store, named.id).length === 0) throw neither(raw);
     const skill = await auditSkill(gateway, { ...acting, ...named, ...howOf(invocation) });
     const { report } = skill;
     if (report === null) throw new TypeError(`Cannot show the audit of ${skill.id}: there is no report`);
@@ -51,6 +54,11 @@ async function auditInstalled(invocation: Invocation, raw: string): Promise<numb
     }
     return statusOf(report);
   });
+}
+
+function neither(raw: string): CodedError {
+  const message = `Cannot audit "${raw}": there is neither such a file nor such a skill, expected one of both`;
+  return new CodedError('skill/unknown', message);
 }
 
 /** Only looked at: what is not installed is not run. */

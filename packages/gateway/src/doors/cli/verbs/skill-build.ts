@@ -8,7 +8,9 @@ import { shellWord } from '../shell-word.ts';
 import { BuildFailure, type BuiltModule, buildModule } from '../skill/build-modules.ts';
 import { buildTool } from '../skill/build-tool.ts';
 import { type FoundCompiler, findCompiler } from '../skill/find-compiler.ts';
+import { finishUnread } from '../skill/operate/act.ts';
 import { layOutWorld, makeScratchFolder, type ScratchFolder } from '../skill/scratch-folder.ts';
+import { showToJail } from '../skill/show-to-jail.ts';
 import { folderOf, manifestOf } from '../skill/skill-folder.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -18,13 +20,14 @@ export async function run(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   // Who asks is wrong usage or not before anything is looked at.
   principalOf(invocation);
+  finishUnread(invocation);
   const folder = folderOf(invocation);
   const { id, build } = manifestOf(folder);
   if (build === null) throw nothingToBuild();
   try {
     const modules = await buildAll(invocation, folder, build);
     if (print.json) print.document({ ok: true, skill: id, language: build.language, modules });
-    else print.note('→', 'cyan', ` palisade skill test ${shellWord(invocation.args[0] ?? '.')}`);
+    else print.note('→', 'cyan', [' palisade skill test', ...invocation.args.map(shellWord)].join(' '));
     return 0;
   } catch (error) {
     if (!(error instanceof BuildFailure)) throw error;
@@ -41,8 +44,10 @@ async function buildAll(
 ): Promise<readonly BuiltModule[]> {
   const { print, edge, stateDir } = invocation;
   const config = await loadConfig({ stateDir: stateDir.path });
-  const found = findCompiler(invocation, language, { folder, searchPath: config.process.searchPath });
+  const compiler = findCompiler(invocation, language, { folder, searchPath: config.process.searchPath });
   const scratch = makeScratchFolder(folder);
+  const shown = showToJail(compiler, folder);
+  const { found } = shown;
   try {
     const out = `${scratch.name}/${UNFINISHED}`;
     const keepsakes = { stateDir: stateDir.path, home: edge.env.home };
@@ -63,6 +68,7 @@ async function buildAll(
       await gateway.close();
     }
   } finally {
+    shown.remove();
     scratch.remove();
   }
 }

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { replaceFile } from '../out-file.ts';
-import { withGateway } from '../skill/operate/act.ts';
 import { parseReference } from '../skill/operate/reference.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -13,7 +12,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const path = textOf(invocation, 'out');
   if (path === undefined && edge.stdout.isTTY === true)
     throw wrongUsage('Cannot print a package: standard output is a terminal, expected --out FILE or a pipe');
-  return withGateway(invocation, async (gateway) => {
+  const gateway = await invocation.openGateway();
+  try {
     const { id, version, artifact } = requireSkill(gateway.store, named, ['active']);
     const bytes = gateway.skills.artifacts.read(artifact);
     if (path === undefined) {
@@ -29,5 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
         `  ${id}@${version} to ${path}, ${bytes.length} bytes, sha256 ${artifact}`,
       );
     return 0;
-  });
+  } finally {
+    await gateway.close();
+  }
 }

@@ -9,9 +9,10 @@ import { skillDocument } from '../skill/operate/documents.ts';
 import { printAsks } from '../skill/operate/print-asks.ts';
 import { summaryOfReport } from '../skill/operate/print-report.ts';
 import { parseReference } from '../skill/operate/reference.ts';
+import { riskWith } from '../skill/operate/risk-with.ts';
+import { signerNow } from '../skill/operate/trust-now.ts';
 import type { Invocation } from '../verb.ts';
 
-const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 const DIGEST_CHARS = 12;
 const NEXT: Readonly<Partial<Record<InstalledSkill['state'], string>>> = {
   quarantined: 'approve',
@@ -19,7 +20,7 @@ const NEXT: Readonly<Partial<Record<InstalledSkill['state'], string>>> = {
   disabled: 'enable',
 };
 
-export async function run({ args, print, openRecords }: Invocation): Promise<number> {
+export async function run({ args, print, edge, openRecords }: Invocation): Promise<number> {
   const named = parseReference(args[0] ?? '');
   const records = await openRecords();
   try {
@@ -30,22 +31,33 @@ export async function run({ args, print, openRecords }: Invocation): Promise<num
       print.document({ ...skillDocument(skill), versions: others });
       return 0;
     }
-    show(print, skill, versions);
+    const signer = signerNow(records.store, skill, edge.clock.nowMs());
+    const { reviewers } = records.config.skills;
+    show(print, { skill, versions, signer, reviewers });
     return 0;
   } finally {
     await records.close();
   }
 }
 
-function show(print: Printer, skill: InstalledSkill, versions: readonly SkillSummary[]): void {
+type Shown = {
+  readonly skill: InstalledSkill;
+  readonly versions: readonly SkillSummary[];
+  readonly signer: string;
+  /** That the operator wants of every skill. */
+  readonly reviewers: number;
+};
+
+function show(print: Printer, shown: Shown): void {
+  const { skill } = shown;
   const { id, version, state, manifest, grant } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
-  for (const [name, text] of rowsOf(skill, versions)) print.line(`${name.padEnd(11)}${text}`);
+  for (const [name, text] of rowsOf(shown)) print.line(`${name.padEnd(11)}${text}`);
   print.line();
   print.styled('bold', 'tools');
   print.table(
     ['TOOL', 'RISK', 'MODULE', 'EXPORT', 'INPUT', 'OUTPUT', 'WHAT IT DOES'],
-    manifest.tools.map((tool) => toolRow(id, tool)),
+    manifest.tools.map((tool) => toolRow(skill, tool)),
   );
   print.line();
   print.styled('bold', grant === null ? 'asks for' : 'asks for, and what of it is granted');
@@ -55,7 +67,7 @@ function show(print: Printer, skill: InstalledSkill, versions: readonly SkillSum
   print.note('→', 'cyan', ' what became of skills: palisade journal search --kind skill-changed');
 }
 
-function rowsOf(skill: InstalledSkill, versions: readonly SkillSummary[]): readonly [string, string][] {
+function rowsOf({ skill, versions, signer, reviewers }: Shown): readonly [string, string][] {
   const { manifest, report, approvedBy, reason, auditedAtMs } = skill;
   const others = versions.filter(({ version }) => version !== skill.version);
   const why = reason === null ? '' : `: ${reason}`;
@@ -63,23 +75,28 @@ function rowsOf(skill: InstalledSkill, versions: readonly SkillSummary[]): reado
   const rows: [string, string][] = [
     ['name', skill.name],
     ['about', manifest.description],
-    ['publisher', `${skill.publisher}, key ${skill.keyId}, ${TRUSTED[skill.trust]}`],
+    ['publisher', signer],
     ['sha256', skill.artifact],
     ['installed', `${isoTime(skill.installedAtMs)} by ${skill.installedBy}`],
     ['changed', `${isoTime(skill.changedAtMs)} by ${skill.changedBy}${why}`],
     ['audit', report === null ? 'not yet' : `${summaryOfReport(report)}${audited}`],
     ['approved', approvedBy.length === 0 ? 'by nobody' : `by ${approvedBy.join(', ')}`],
-    ['reviewers', `it wants ${manifest.trust.reviewers}`],
+    ['reviewers', reviewersInWords(manifest.trust.reviewers, reviewers)],
   ];
   if (others.length > 0)
     rows.push(['versions', others.map(({ version, state }) => `${version} (${state})`).join(', ')]);
   return rows;
 }
 
-function toolRow(skill: string, tool: ManifestTool): readonly string[] {
+function reviewersInWords(asked: number, wanted: number): string {
+  return `it wants ${asked}${wanted > asked ? `; skills.reviewers of palisade.toml wants ${wanted}` : ''}`;
+}
+
+function toolRow({ id: skill, grant }: InstalledSkill, tool: ManifestTool): readonly string[] {
   const { id, risk, module, description, inputSchema, outputSchema } = tool;
   const [input, output] = [inputSchema, outputSchema].map((schema) =>
     digestValue(schema).slice(0, DIGEST_CHARS),
   );
-  return [`${skill}.${id}`, risk, module, tool.export, input ?? '', output ?? '', description];
+  const name = `${skill}.${id}`;
+  return [name, riskWith(risk, grant), module, tool.export, input ?? '', output ?? '', description];
 }

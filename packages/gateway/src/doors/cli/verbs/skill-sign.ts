@@ -5,16 +5,18 @@ import { textOf, wrongUsage } from '../input.ts';
 import { replaceFile } from '../out-file.ts';
 import { shellWord } from '../shell-word.ts';
 import { makeKeyFile, publicFileOf, readKeyFile } from '../skill/key-file.ts';
-import { readPackageFile } from '../skill/package-file.ts';
+import { openNamedPackage } from '../skill/package-file.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
   const { args, flags, edge, print } = invocation;
   const given = textOf(invocation, 'key');
   if (given === undefined) throw wrongUsage('Cannot sign: there is no key, expected --key FILE');
+  if (args[0] === '-' && flags.out === undefined)
+    throw wrongUsage('Cannot sign: the package comes on standard input, expected --out FILE');
   const keyPath = resolve(edge.cwd, given);
   // What cannot be read is not signed, and no key is made for it either.
-  const { name, bytes, pkg } = await readPackageFile(invocation, args[0] ?? '');
+  const { name, bytes, pkg } = await openNamedPackage(invocation, args[0] ?? '');
   const isNew = flags['new-key'] === true;
   const key = isNew ? makeKeyFile(keyPath, edge.clock.nowMs()) : readKeyFile(keyPath);
   const signed = signPackage(bytes, key);

@@ -3,6 +3,7 @@ import { type CaseResult, runCases } from '../../../invoke/skills/run-cases.ts';
 import { principalOf } from '../input.ts';
 import { printError } from '../print-error.ts';
 import type { Printer } from '../printer.ts';
+import { finishUnread } from '../skill/operate/act.ts';
 import { packageOf } from '../skill/package-file.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -10,6 +11,7 @@ import type { Invocation } from '../verb.ts';
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, print, signal } = invocation;
   const by = principalOf(invocation);
+  finishUnread(invocation);
   const { pkg } = await packageOf(invocation);
   const gateway = await invocation.openGateway();
   try {

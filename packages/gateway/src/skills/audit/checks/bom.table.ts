@@ -2,7 +2,7 @@ import { bomComponents, checkBom } from '../../package/check-bom.ts';
 import { checkProvenance } from '../../package/check-provenance.ts';
 import { PACKAGE_FILES } from '../../package/skill-package.ts';
 import type { Advisory } from '../advisories.ts';
-import { type Affecting, affects, type Component } from '../affects.ts';
+import { type Affecting, affects, byPackage, type Component } from '../affects.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
 
@@ -31,7 +31,8 @@ export const BOM_CHECKS: readonly AuditCheck[] = [
   {
     id: 'bom/perhaps-vulnerable',
     severity: 'warning',
-    sentence: 'A component without a package URL that has the name and version of an advisory.',
+    sentence:
+      'A component that has the name and version of an advisory, and does not say of which ecosystem it is.',
     look: (subject) => eachAffected(subject, ({ isSure }) => !isSure),
   },
 ];
@@ -43,8 +44,10 @@ function* eachAffected(
   // A component that both name is one component.
   const all = [...bomComponents(pkg), ...pkg.manifest.components];
   const components = new Map(all.map((each) => [`${each.purl ?? each.name}@${each.version}`, each]));
+  // Boundary: both lists can be long, and all pairs of them would take minutes.
+  const advisoriesOf = byPackage(bench.advisories);
   for (const component of components.values()) {
-    for (const advisory of bench.advisories) {
+    for (const advisory of advisoriesOf(component)) {
       const affecting = affects(advisory, component);
       if (affecting !== null && isWanted(affecting)) yield sight(component, advisory, affecting);
     }

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
-import { isDense } from '../dense.ts';
+import { denseBytes, isDense } from '../dense.ts';
 import { programAt, programIn } from '../files.ts';
 import { KNOWN_SECTIONS } from '../module/checks.table.ts';
 import type { Looked } from '../module/look.ts';
@@ -17,14 +17,16 @@ const ALLOC_TYPE = '(i32) -> i32';
 const READ_ABI = 'Have the author build it for the ABI of docs/abi.md.';
 /** What the sections that only describe a module have at most; more is a load. */
 const DESCRIBING_BYTES = 1024;
+const ALL_DESCRIBING_BYTES = 16 * 1024;
+const DESCRIBING =
+  /^(?:producers|target_features|build_id|sourceMappingURL|external_debug_info|dylink(?:\.0)?|version|revision|source|homepage|licenses|authors|description)$/;
 /** What is dense in a module is a payload where it is more than this part of it; engines and codecs have tables. */
 const PAYLOAD_PART = 1 / 16;
 
 /** What compilers export beside what they were told to: Clang and its linker, AssemblyScript, Emscripten, TinyGo, Rust. */
 const COMPILER_EXPORTS =
   /^(?:_start|_initialize|__wasm_call_ctors|__(?:new|pin|unpin|collect|rtti_base)|malloc|free|realloc|calloc|cabi_realloc|table|__indirect_function_table|__(?:heap_base|heap_end|data_end|stack_pointer|stack_low|stack_high|global_base|memory_base|table_base|dso_handle|tls_base|tls_size|tls_align))$/;
-const COMPONENT_SECTIONS =
-  /^(?:component-name|component-type(?::.*)?|package-docs|version|revision|source|homepage|licenses|authors|description)$/;
+const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-docs)$/;
 
 export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
@@ -159,11 +161,11 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
     severity: 'warning',
     sentence: 'A good part of a module that is compressed or encrypted data.',
     look: (subject) =>
-      eachModule(subject, ({ looked }) => {
-        const dense = looked?.facts.largestDense;
-        if (looked === null || dense === undefined || dense.bytes < looked.facts.bytes * PAYLOAD_PART)
-          return [];
-        const what = `${dense.bytes} of its ${looked.facts.bytes} bytes are data that looks compressed or encrypted.`;
+      eachModule(subject, ({ looked, bytes }) => {
+        if (looked === null) return [];
+        const dense = Math.max(looked.facts.largestDense?.bytes ?? 0, denseBytes(bytes));
+        if (dense === 0 || dense < bytes.length * PAYLOAD_PART) return [];
+        const what = `${dense} of its ${bytes.length} bytes are data that looks compressed or encrypted.`;
         return [{ what, remedy: 'Ask the author what it holds, and accept it only with an answer.' }];
       }),
   },
@@ -186,22 +188,36 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
     severity: 'refusal',
     sentence: 'A custom section that carries a load: a program, noise, or more than tools write there.',
     look: (subject) =>
-      eachModule(subject, ({ sections }) =>
-        sections.flatMap((section) => {
-          const load = loadOf(section);
+      eachModule(subject, ({ sections, isComponent }) => {
+        const loads = sections.flatMap((section) => {
+          const load = loadOf(section, isComponent);
           if (load === null) return [];
-          const what = `Its custom section "${shorten(section.name)}" of ${section.content.length} bytes ${load}.`;
-          return [{ what, remedy: 'Have the author strip it; nothing that runs the module reads it.' }];
-        }),
-      ),
+          return [
+            `Its custom section "${shorten(section.name)}" of ${section.content.length} bytes ${load}.`,
+          ];
+        });
+        const all = sections
+          .filter((section) => isDescribing(section, isComponent))
+          .reduce((sum, { name, content }) => sum + name.length + content.length, 0);
+        const whats =
+          all <= ALL_DESCRIBING_BYTES
+            ? loads
+            : [...loads, `Its small custom sections have ${all} bytes in all.`];
+        return whats.map((what) => ({
+          what,
+          remedy: 'Have the author strip it; nothing that runs the module reads it.',
+        }));
+      }),
   },
   {
     id: 'module/custom-section',
     severity: 'warning',
     sentence: 'A small custom section that no known tool writes.',
     look: (subject) =>
-      eachModule(subject, ({ sections }) => {
-        const unknown = sections.filter((section) => !isKnown(section) && loadOf(section) === null);
+      eachModule(subject, ({ sections, isComponent }) => {
+        const unknown = sections.filter(
+          (section) => !isKnown(section, isComponent) && loadOf(section, isComponent) === null,
+        );
         if (unknown.length === 0) return [];
         const what = `It has ${count(unknown.length, 'custom section')} of other tools: ${list(unknown.map(nameOf))}.`;
         return [{ what, remedy: 'Ask what they are for, or have the author strip them.' }];
@@ -236,18 +252,23 @@ function eachImport(
   return eachModule(subject, ({ imports }) => imports.flatMap((each) => look(each) ?? []));
 }
 
-function isKnown({ name }: CustomSection): boolean {
-  return KNOWN_SECTIONS.test(name) || COMPONENT_SECTIONS.test(name);
+/** What only components have is a load in a module. */
+function isKnown({ name }: CustomSection, isComponent: boolean): boolean {
+  return KNOWN_SECTIONS.test(name) || DESCRIBING.test(name) || (isComponent && COMPONENT_SECTIONS.test(name));
 }
 
-function loadOf(section: CustomSection): string | null {
-  const { name, content } = section;
+function isDescribing(section: CustomSection, isComponent: boolean): boolean {
+  return DESCRIBING.test(section.name) || !isKnown(section, isComponent);
+}
+
+function loadOf(section: CustomSection, isComponent: boolean): string | null {
+  const { content } = section;
   const program = programAt(content);
   if (program !== null) return `begins like ${program}`;
   if (isDense(content)) return 'looks compressed or encrypted';
-  const isDescribing =
-    !isKnown(section) || /^(?:producers|target_features|build_id|sourceMappingURL)$/.test(name);
-  return isDescribing && content.length > DESCRIBING_BYTES ? 'is more than tools write there' : null;
+  return isDescribing(section, isComponent) && content.length > DESCRIBING_BYTES
+    ? 'is more than tools write there'
+    : null;
 }
 
 function nameOf({ name }: { readonly name: string }): string {

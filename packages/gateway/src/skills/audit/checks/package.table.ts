@@ -2,6 +2,7 @@ import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { isScript, markOf } from '../files.ts';
+import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
 
 const TAKE_OUT = 'Have the author take it out of the package; nothing of a skill needs it.';
@@ -124,17 +125,17 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'package/no-cases',
     severity: 'note',
-    sentence: 'A package without test cases.',
-    look: ({ pkg: { entries } }) =>
-      [...entries.keys()].some((path) => path.startsWith(CASES_FOLDER))
-        ? []
-        : [
-            {
-              where: CASES_FOLDER,
-              what: 'It has no test cases, so nothing shows that it does what it says.',
-              remedy: 'Try its tools before you rely on them.',
-            },
-          ],
+    sentence: 'A package without test cases, or with none that an audit can run.',
+    look: ({ pkg: { entries, manifest } }) => {
+      const read = parseCases(entries, manifest);
+      if (!read.ok || read.cases.some(({ needs }) => needs.length === 0)) return [];
+      const is =
+        read.cases.length === 0
+          ? 'It has no test cases'
+          : `Every one of its ${count(read.cases.length, 'test case')} needs a capability, and an audit gives none`;
+      const what = `${is}, so nothing shows that it does what it says.`;
+      return [{ where: CASES_FOLDER, what, remedy: 'Try its tools before you rely on them.' }];
+    },
   },
 ];
 

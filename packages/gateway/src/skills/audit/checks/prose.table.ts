@@ -3,7 +3,7 @@ import { count } from '../module/words.ts';
 import { findComment } from '../prose/comments.ts';
 import { findEncoded } from '../prose/encoded.ts';
 import { lineAt } from '../prose/fold.ts';
-import { findMixedWord, type HiddenKind, isMixedName } from '../prose/hidden.ts';
+import { findMixedWord, type HiddenKind, isMixedName, isOfOtherScript } from '../prose/hidden.ts';
 import { findActiveLink, findDoubtfulLinks } from '../prose/links.ts';
 import type { Material } from '../prose/material.ts';
 import type { PhraseKind } from '../prose/phrases.table.ts';
@@ -50,6 +50,32 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
           { at, what, remedy: 'Find out which name is meant; have the author write it in one script.' },
         ];
       }),
+  },
+  {
+    id: 'prose/unread',
+    severity: 'warning',
+    sentence: 'More text than is looked at, and than anybody reads.',
+    look: ({ texts }) => {
+      const unread = texts.filter(({ kind }) => kind === 'unread');
+      const [first] = unread;
+      if (first === undefined) return [];
+      const what = `It has more text than is looked at: ${count(unread.length, 'text')} beginning with this one.`;
+      return [{ where: first.where, what, remedy: 'Have the author leave out what a skill does not need.' }];
+    },
+  },
+  {
+    id: 'prose/other-script',
+    severity: 'warning',
+    sentence: 'Words in a script in which no phrases are looked for.',
+    look: ({ texts }) => {
+      const found = texts.filter(
+        ({ kind, text }) => kind !== 'file' && kind !== 'unread' && isOfOtherScript(text),
+      );
+      const [first] = found;
+      if (first === undefined) return [];
+      const what = `${count(found.length, 'text')} beginning with this one ${found.length === 1 ? 'has' : 'have'} words of a script in which only hidden characters and links are looked for.`;
+      return [{ where: first.where, what, remedy: 'Have somebody read it who knows the language.' }];
+    },
   },
   phraseCheck('overrides-instructions', 'Words that tell a model to drop its instructions.', READ_IT),
   phraseCheck('hides-from-user', 'Words that tell a model to keep something from its user.', READ_IT),

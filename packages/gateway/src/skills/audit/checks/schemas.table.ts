@@ -2,11 +2,20 @@ import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
+import { endOfClass } from '../pattern-size.ts';
+import { costOf } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
 
 const MOST_PATTERN_CHARS = 256;
 const MOST_DEPTH = 16;
 const MOST_PARTS = 500;
+/** Half a millisecond of compiling each: what is past this would keep the gateway for seconds. */
+const MOST_COST = 1_000;
+const MOST_COST_IN_ALL = 2_500;
+/** What makes a schema known to others, or read and checked otherwise than it is written. */
+const REFUSED_KEYWORDS: readonly string[] = [
+  ...['$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', '$async'],
+];
 const BOUND_IT = 'Have the author bound it; the gateway bounds what a call carries in any case.';
 
 export const SCHEMA_CHECKS: readonly AuditCheck[] = [
@@ -14,9 +23,12 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
     id: 'schema/invalid',
     severity: 'refusal',
     sentence: 'A schema that cannot be used.',
-    look: (subject) =>
-      eachSchema(subject, (schema) => {
-        const problem = subject.bench.schemaProblem(schema);
+    look: (subject) => {
+      const costs = new Costs();
+      return eachSchema(subject, (schema) => {
+        // Boundary: what compiling would take too long for, or what compiling would remember, is not compiled.
+        const isLeftOut = costs.problemOf(schema) !== null || refusedKeywordOf(schema) !== null;
+        const problem = isLeftOut ? null : subject.bench.schemaProblem(schema);
         return problem === null
           ? []
           : [
@@ -26,6 +38,40 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
                 remedy: 'Have the author run `palisade skill check`.',
               },
             ];
+      });
+    },
+  },
+  {
+    id: 'schema/too-costly',
+    severity: 'refusal',
+    sentence:
+      'A schema that would keep the gateway: with many parts once references are written out, or with endless work.',
+    look: (subject) => {
+      const costs = new Costs();
+      return eachSchema(subject, (schema) => {
+        const problem = costs.problemOf(schema);
+        if (problem === null) return [];
+        return [
+          {
+            path: '',
+            what: `It would take too long: ${problem}.`,
+            remedy: 'Have the author make it simpler.',
+          },
+        ];
+      });
+    },
+  },
+  {
+    id: 'schema/refused-keyword',
+    severity: 'refusal',
+    sentence:
+      'A keyword that makes a schema known by a name, or has it checked otherwise than it reads (`$id`, `$async`).',
+    look: (subject) =>
+      eachSchema(subject, (schema) => {
+        const found = refusedKeywordOf(schema);
+        if (found === null) return [];
+        const what = `It has the keyword "${found}", which changes what it means elsewhere.`;
+        return [{ path: '', what, remedy: 'Have the author leave it out, and refer with #/$defs/ alone.' }];
       }),
   },
   {
@@ -166,6 +212,46 @@ const SAYING: readonly string[] = [
   ...['required', 'pattern', 'format', 'minimum', 'maximum', 'minLength', 'maxLength'],
 ];
 
+/** What the schemas of one skill cost, each once, and all that came before. */
+class Costs {
+  readonly #known = new Map<JsonSchema, string | null>();
+  #sum = 0;
+
+  /** Why a schema is too much; null where it is not. */
+  problemOf(schema: JsonSchema): string | null {
+    const known = this.#known.get(schema);
+    if (known !== undefined) return known;
+    const { cost, fault } = costOf(schema);
+    const isTooMuch = cost > MOST_COST || this.#sum + cost > MOST_COST_IN_ALL;
+    if (!isTooMuch) this.#sum += cost;
+    const which =
+      cost > MOST_COST
+        ? `it counts as ${cost} parts`
+        : `all schemas have more than ${MOST_COST_IN_ALL} parts`;
+    const most = cost > MOST_COST ? MOST_COST : MOST_COST_IN_ALL;
+    const problem = fault ?? (isTooMuch ? `${which} with what it refers to, expected at most ${most}` : null);
+    this.#known.set(schema, problem);
+    return problem;
+  }
+}
+
+/** Wherever it stands: a reference can make a schema of anything. */
+function refusedKeywordOf(schema: JsonSchema): string | null {
+  const open: Json[] = [schema];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    const found = REFUSED_KEYWORDS.find((keyword) => isKeyword(value as JsonSchema, keyword));
+    if (found !== undefined) return found;
+    open.push(...Object.values(value as JsonSchema));
+  }
+  return null;
+}
+
+/** A property may have such a name as well; its schema is an object. */
+function isKeyword(schema: JsonSchema, keyword: string): boolean {
+  return Object.hasOwn(schema, keyword) && typeof schema[keyword] !== 'object';
+}
+
 type Part = 'input_schema' | 'output_schema';
 type Seen = Omit<Sighting, 'where'>;
 
@@ -200,7 +286,14 @@ function eachPart(
 function eachPattern(subject: AuditSubject, look: (pattern: string) => Seen | null): Iterable<Sighting> {
   return eachPart(
     subject,
-    ({ schema: { pattern } }) => (typeof pattern === 'string' ? look(pattern) : null),
+    ({ schema: { pattern, patternProperties } }) => {
+      const keys = typeof patternProperties === 'object' ? Object.keys(patternProperties ?? {}) : [];
+      for (const each of typeof pattern === 'string' ? [pattern, ...keys] : keys) {
+        const seen = look(each);
+        if (seen !== null) return seen;
+      }
+      return null;
+    },
     'input_schema',
   );
 }
@@ -231,14 +324,6 @@ function isAnchored(pattern: string): boolean {
     else if (char === '|' && depth === 0) return false;
   }
   return true;
-}
-
-function endOfClass(pattern: string, from: number): number {
-  for (let at = from + 1; at < pattern.length; at += 1) {
-    if (pattern[at] === '\\') at += 1;
-    else if (pattern[at] === ']') return at;
-  }
-  return pattern.length;
 }
 
 function isAbsent(value: Json | undefined): boolean {

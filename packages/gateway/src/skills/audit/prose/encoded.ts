@@ -47,3 +47,17 @@ function isMixed(run: Uint8Array): boolean {
   const sample = Buffer.from(run.subarray(0, 4 * LEAST_CHARS)).toString('latin1');
   return /\d/.test(sample) && /[A-Za-z]/.test(sample) && new Set(sample).size >= LEAST_KINDS;
 }
+
+/** Short runs that could be words in base64 or hexadecimal; what is longer than this is a finding by itself. */
+const RUN = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,4096}={0,2})(?![A-Za-z0-9+/_=-])/g;
+const HEX = /^(?:[0-9a-fA-F]{2})+$/;
+/** Two words at least, and nothing that begins a line. */
+const WORDS = /^[\x20-\x7e]*[A-Za-z]{2} +[A-Za-z]{2}[\x20-\x7e]*$/;
+
+/** The same text with the words that it has in base64 or hexadecimal, where they are nothing but words. */
+export function decodeWords(text: string): string {
+  return text.replace(RUN, (run) => {
+    const decoded = Buffer.from(run, HEX.test(run) ? 'hex' : 'base64').toString('latin1');
+    return WORDS.test(decoded) ? decoded : run;
+  });
+}

@@ -3,6 +3,7 @@
  * written with. Line ends stay, so that a place can be named. Everything here takes linear time: the patterns have no part
  * that can match the same text in two ways, and marks are taken away before they could be sorted.
  */
+import { decodeWords } from './encoded.ts';
 import { LOOK_ALIKE_LETTERS } from './look-alikes.table.ts';
 
 const PLAIN = /^\p{ASCII}*$/u;
@@ -13,29 +14,51 @@ const MARKS = /\p{M}+/gu;
 const SEEN_AS = new Uint16Array(0x1_0000);
 for (const [letter, seen] of LOOK_ALIKE_LETTERS) SEEN_AS[letter.charCodeAt(0)] = seen.charCodeAt(0);
 
+/** Letters in circles, squares and flags, by the number of the `a` of each row. */
+const FRAMED = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
+const FRAMED_ROWS: readonly number[] = [0x1f1e6, 0x1f170, 0x1f150];
+
 const ENTITIES: Readonly<Record<string, string>> = {
-  lt: '<',
-  gt: '>',
-  amp: '&',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
+  ...{
+    lt: '<',
+    gt: '>',
+    amp: '&',
+    quot: '"',
+    apos: "'",
+    nbsp: ' ',
+    ensp: ' ',
+    emsp: ' ',
+    tab: ' ',
+    newline: ' ',
+  },
+  ...{ vert: '|', verbar: '|', verticalline: '|', shy: '', zwj: '', zwnj: '', zerowidthspace: '' },
+  ...{ wj: '', nobreak: '', lowbar: '_', hyphen: '-', dollar: '$', lpar: '(', rpar: ')', grave: '`' },
 };
-const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/g;
-/** What stands between two letters of one word and shows as nothing: emphasis, escapes, tags. */
-const INSIDE_WORD = /(?<=[a-z])(?:[*_~`\\]|<\/?[a-z]{1,8}>)+(?=[a-z])/g;
+const ENTITY = /&(?:#(\d{1,12});?|#x([0-9a-f]{1,12});?|([a-z]{2,16});)/g;
+/** `%69`, `\x69`, `\u0069`, `\u{69}`. */
+const ESCAPE = /(?:%|\\x|\\u00|\\u\{0{0,6})([2-7][0-9a-f])\}?/g;
+/** What stands between two letters of one word and shows as nothing: emphasis, escapes, comments, tags within a line. */
+const INSIDE_WORD =
+  /(?<=[a-z])(?:[*~`\\]|""|''|<!--[^<>\n]{0,80}-->|<\/?(?:a|abbr|b|big|bdi|bdo|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?:\s[^<>\n]{0,200})?\/?>)+(?=[a-z])/g;
 const APOSTROPHE = /(?<=[a-z])['’](?=[a-z])/g;
 
 /** The text as it is understood, in small letters. */
 export function fold(text: string): string {
-  const lower = (PLAIN.test(text) ? text : toPlainLetters(text)).toLowerCase();
-  const decoded = lower.includes('&') ? lower.replace(ENTITY, decodeEntity) : lower;
-  return decoded.replace(APOSTROPHE, '').replace(INSIDE_WORD, '');
+  const decoded = decodeWords(text);
+  const lower = (PLAIN.test(decoded) ? decoded : toPlainLetters(decoded)).toLowerCase();
+  // What is escaped twice is read by whoever reads it twice.
+  const plain = lower.includes('&')
+    ? lower.replace(ENTITY, decodeEntity).replace(ENTITY, decodeEntity)
+    : lower;
+  return plain
+    .replace(ESCAPE, (_, hex: string) => printable(Number.parseInt(hex, 16)))
+    .replace(INSIDE_WORD, '')
+    .replace(APOSTROPHE, '');
 }
 
 function toPlainLetters(text: string): string {
   // Boundary: sorting a long run of marks takes the square of its length, so there is none left to sort.
-  const bare = text.replace(MARKS_AND_IGNORED, '');
+  const bare = text.replace(MARKS_AND_IGNORED, '').replace(FRAMED, unframe);
   const bytes = Buffer.from(bare.normalize('NFKD').replace(MARKS, ''), 'utf16le');
   // A text can have many such letters, and a call for each would be slow.
   for (let at = 0; at < bytes.length; at += 2) {
@@ -45,11 +68,25 @@ function toPlainLetters(text: string): string {
   return bytes.toString('utf16le');
 }
 
+function unframe(char: string): string {
+  const point = char.codePointAt(0) ?? 0;
+  const first = FRAMED_ROWS.find((row) => point >= row) ?? point;
+  return String.fromCharCode(0x61 + point - first);
+}
+
 function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
   if (name !== undefined) return ENTITIES[name] ?? whole;
   const point = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-  // Only what phrases are made of; nothing that would begin another line.
-  return point >= 0x20 && point < 0x7f ? String.fromCharCode(point).toLowerCase() : whole;
+  // Nothing that would begin another line.
+  if (point < 0x20 || point > 0x10ffff) return whole;
+  const char = String.fromCodePoint(point);
+  return point < 0x7f
+    ? printable(point)
+    : char.replace(MARKS_AND_IGNORED, '').normalize('NFKD').replace(/\s/g, ' ');
+}
+
+function printable(point: number): string {
+  return point < 0x7f ? String.fromCharCode(point).toLowerCase() : ' ';
 }
 
 /** The number of the line that an index stands in, counted from 1. */

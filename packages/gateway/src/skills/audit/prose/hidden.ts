@@ -70,3 +70,19 @@ export function isMixedName(name: string): boolean {
     /[\p{Script=Cyrillic}\p{Script=Cherokee}\p{Script=Armenian}\p{Script=Greek}]/u.test(name)
   );
 }
+
+/** A greeting or a name in another script is none that could instruct a model. */
+const LEAST_OTHER_BYTES = 24;
+const OTHER_LETTERS = /(?:(?!\p{Script=Latin})\p{L})+/gu;
+
+/** Tells whether a text has a sentence or more in letters other than Latin ones. */
+export function isOfOtherScript(text: string): boolean {
+  if (PLAIN.test(text)) return false;
+  let bytes = 0;
+  for (const [letters] of text.matchAll(OTHER_LETTERS)) {
+    // A letter of a script with thousands of them says more, and has more bytes.
+    bytes += Buffer.byteLength(letters);
+    if (bytes >= LEAST_OTHER_BYTES) return true;
+  }
+  return false;
+}

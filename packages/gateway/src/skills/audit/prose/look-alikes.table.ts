@@ -7,6 +7,7 @@ export const LOOK_ALIKE_LETTERS: ReadonlyMap<string, string> = new Map(
     ...['εe', 'ηn', 'χx', 'γy', 'ΑA', 'ΒB', 'ΕE', 'ΖZ', 'ΗH', 'ΙI'],
     ...['ΚK', 'ΜM', 'ΝN', 'ΟO', 'ΡP', 'ΤT', 'ΥY', 'ΧX', 'ɡg', 'ɩi', 'ʟl', 'ɴn'],
     ...[
+      ...['ɢg', 'ʀr', 'ᴘp', 'ʙb', 'ʜh', 'ᴋk', 'ᴍm', 'ᴊj', 'ᴢz', 'ʏy', 'ꜰf', 'ǫq', 'ᴅd', 'ɑa', 'ⅼl'],
       'ɪi',
       'ᴏo',
       'ᴀa',

@@ -10,8 +10,8 @@ import { fold } from './fold.ts';
 import { findHidden, type HiddenCharacter } from './hidden.ts';
 import { findPhrases, type PhraseHit } from './phrases.ts';
 
-/** A name; what is listed to a model; SKILL.md; another page; and a file that is read by programs and authors. */
-export type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file';
+/** A name; what is listed to a model; SKILL.md; another page; a file for programs and authors; and what is too much. */
+export type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
 
 export type Material = {
   readonly kind: MaterialKind;
@@ -27,66 +27,80 @@ export type Material = {
   readonly hidden: readonly HiddenCharacter[];
 };
 
-const PAGE = /\.(?:md|markdown|txt|rst|html?)$|(?:^|\/)(?:README|LICENSE|NOTICE|AUTHORS|CHANGELOG)$/i;
+/** What programs read; every other text is a page to whoever finds it. */
+const FOR_PROGRAMS =
+  /\.(?:[cm]?[jt]sx?|json|jsonl|toml|lock|c|h|cc|cpp|hpp|rs|go|zig|py|rb|java|kt|swift|cs|wit|map|css|patch|diff)$/i;
 /** What signing makes: keys and signatures, checked by what they are for. */
 const UNREAD: readonly string[] = [PACKAGE_FILES.key, PACKAGE_FILES.signature];
 /** Strings of one schema that are looked at; a schema with more is far from being read by anybody. */
 const MOST_STRINGS = 10_000;
 
+/** Texts to read and files to look through; a second of work, and far more than anybody wrote for a reader. */
+const MOST_READ_BYTES = 4 * 1024 * 1024;
+const MOST_FILE_BYTES = 16 * 1024 * 1024;
+
 /** All texts of a package. */
 export function materialOf({ manifest, entries }: SkillPackage): readonly Material[] {
-  return [...textsOfManifest(manifest), ...textsOfFiles(entries)];
+  const left = { file: MOST_FILE_BYTES, read: MOST_READ_BYTES };
+  return [...textsOfManifest(manifest), ...textsOfFiles(entries)].map(({ kind, where, text, hasLines }) => {
+    const budget = kind === 'file' ? 'file' : 'read';
+    left[budget] -= text.length;
+    // Boundary: a package can have 64 MiB of text, and reading all of it would keep the gateway.
+    if (left[budget] < 0) return { ...NOTHING_SEEN, kind: 'unread', where, text, hasLines };
+    if (kind === 'file') return { ...NOTHING_SEEN, kind, where, text, hasLines, hidden: findHidden(text) };
+    const folded = fold(text);
+    return { kind, where, text, hasLines, folded, phrases: findPhrases(folded), hidden: findHidden(text) };
+  });
 }
+
+type Text = Pick<Material, 'kind' | 'where' | 'text' | 'hasLines'>;
+
+const NOTHING_SEEN = { folded: '', phrases: [], hidden: [] } as const;
 
 /** Tells whether bytes are a text that an editor shows as it is. */
 export function isText(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-function* textsOfManifest({ name, description, tools }: Manifest): Iterable<Material> {
-  yield readable('name', 'skill.toml name', name);
-  yield readable('listed', 'skill.toml description', description);
+function* textsOfManifest({
+  name,
+  description,
+  license,
+  homepage,
+  components,
+  tools,
+}: Manifest): Iterable<Text> {
+  yield part('name', 'skill.toml name', name);
+  yield part('listed', 'skill.toml description', description);
+  yield part('name', 'skill.toml license', license ?? '');
+  yield part('name', 'skill.toml homepage', homepage ?? '');
+  const named = components.map((each) => `${each.name} ${each.purl ?? ''} ${each.license ?? ''}`);
+  yield part('listed', 'skill.toml components', named.join('\n\n'));
   for (const tool of tools) {
-    yield readable('name', `the tool "${tool.id}", name`, tool.name);
-    yield readable('listed', `the tool "${tool.id}", description`, tool.description);
-    for (const [part, schema] of [
+    yield part('name', `the tool "${tool.id}", name`, tool.name);
+    yield part('listed', `the tool "${tool.id}", description`, tool.description);
+    for (const [which, schema] of [
       ['input_schema', tool.inputSchema],
       ['output_schema', tool.outputSchema],
     ] as const)
-      yield readable('listed', `the tool "${tool.id}", ${part}`, stringsOf(schema).join('\n\n'));
+      yield part('listed', `the tool "${tool.id}", ${which}`, stringsOf(schema).join('\n\n'));
   }
 }
 
-function* textsOfFiles(entries: SkillPackage['entries']): Iterable<Material> {
-  for (const [path, bytes] of entries) {
+/** SKILL.md first: nothing else can take its place among what is read. */
+function* textsOfFiles(entries: SkillPackage['entries']): Iterable<Text> {
+  const prose = [...entries].filter(([path]) => path === PACKAGE_FILES.prose);
+  const others = [...entries].filter(([path]) => path !== PACKAGE_FILES.prose);
+  for (const [path, bytes] of [...prose, ...others]) {
     if (path.endsWith('.wasm') || UNREAD.includes(path) || !isText(bytes)) continue;
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-    if (path === PACKAGE_FILES.prose) yield { ...readable('skill', path, text), hasLines: true };
-    else if (PAGE.test(path)) yield { ...readable('page', path, text), hasLines: true };
-    else
-      yield {
-        kind: 'file',
-        where: path,
-        text,
-        hasLines: true,
-        folded: '',
-        phrases: [],
-        hidden: findHidden(text),
-      };
+    const kind = path === PACKAGE_FILES.prose ? 'skill' : FOR_PROGRAMS.test(path) ? 'file' : 'page';
+    yield { ...part(kind, path, text), hasLines: true };
   }
 }
 
-function readable(kind: MaterialKind, where: string, text: string): Material {
-  const folded = fold(text);
-  return {
-    kind,
-    where,
-    text,
-    folded,
-    hasLines: false,
-    phrases: findPhrases(folded),
-    hidden: findHidden(text),
-  };
+function part(kind: MaterialKind, where: string, text: string): Text {
+  return { kind, where, text, hasLines: false };
 }
 
 /** Every text of a schema, its keys included: a model is shown all of them. */

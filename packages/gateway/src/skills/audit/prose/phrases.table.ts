@@ -41,6 +41,8 @@ const FETCH =
   'curl|wget|iwr|irm|aria2c|httpie|webrequest|restmethod|downloadstring|downloadfile|urlopen|urlretrieve';
 const SHELL =
   'sh|bash|zsh|dash|ksh|fish|ash|python|python2|python3|perl|ruby|node|php|iex|expression|sudo|osascript|powershell|pwsh|cmd|source|eval|xargs|busybox';
+/** What runs a file or its standard input, and is no common word. */
+const PIPED = 'sh|bash|zsh|dash|ksh|python|python3|perl|ruby|node|php|sudo|pwsh|powershell';
 const RULES =
   'instruction|instructions|rule|rules|prompt|prompts|guideline|guidelines|directions|directive|directives|policies|constraints|restrictions|safeguards|guardrails';
 const TOOLS = 'tool|tools|skill|skills|function|functions|plugin|plugins';
@@ -63,11 +65,52 @@ export const PHRASES: readonly Phrase[] = [
   { kind: 'overrides-instructions', words: 'jailbreak|jailbroken' },
   { kind: 'overrides-instructions', words: `do not|never ~1 follow|obey|apply|heed ~3 ${RULES}` },
   {
+    kind: 'overrides-instructions',
+    words:
+      'ignore|disregard|forget|override ~4 told|instructed|ordered ~2 before|earlier|above|previously|until',
+  },
+  {
+    kind: 'overrides-instructions',
+    words: 'ignore|disregard ~2 operator|user|developer ~2 said|says|wants|wishes',
+  },
+  { kind: 'overrides-instructions', words: 'pay no attention ~4 told|above|before|earlier|instructions' },
+  {
+    kind: 'overrides-instructions',
+    words: `${RULES}|guidance ~2 no longer apply|applies|hold|holds|valid|count`,
+  },
+  {
+    kind: 'overrides-instructions',
+    words: `higher|highest|more priority|precedence|important ~3 than|over ~3 ${RULES}`,
+  },
+  // The same in the other languages of Latin letters that are written most.
+  {
+    kind: 'overrides-instructions',
+    words:
+      'ignoriere|ignorieren|missachte|vergiss|ignora|ignorez|ignore|ignorar|ignoreer|oublie|oubliez|olvida|esquece|dimentica|vergeet ~4 anweisungen|anleitungen|regeln|instrucciones|reglas|instructions|consignes|regles|istruzioni|regole|instrucoes|regras|instructies|regels',
+  },
+  {
     kind: 'hides-from-user',
     words:
       'not|never|dont|without|avoid|cannot ~2 tell|telling|inform|informing|mention|mentioning|reveal|revealing|disclose|disclosing|notify|notifying|alert|alerting|warn|warning|ask|asking ~4 user|users|human|humans|person|operator|anyone|anybody|them',
   },
   { kind: 'hides-from-user', words: 'hide|conceal|keep ~4 from|secret ~2 user|users|human|operator|them' },
+  {
+    kind: 'hides-from-user',
+    words: 'no need ~2 tell|inform|mention|bother|notify ~4 user|users|human|operator|it|this',
+  },
+  {
+    kind: 'hides-from-user',
+    words: 'user|users|human|operator ~1 need|needs|must|should not ~2 told|informed|asked',
+  },
+  {
+    kind: 'hides-from-user',
+    words: 'omit|leave|drop|exclude ~4 from|of ~1 your summary|answer|reply|response|report',
+  },
+  {
+    kind: 'hides-from-user',
+    words:
+      'sage|sag|diga|digas|dis|dites|dire|vertel ~2 dem|al|a|aan|la|le ~1 benutzer|nutzer|usuario|utilisateur|utente|gebruiker',
+  },
   {
     kind: 'hides-from-user',
     words:
@@ -88,12 +131,30 @@ export const PHRASES: readonly Phrase[] = [
     words: 'less pipe im|imstart|imend|system|user|assistant|endoftext|eot|start|end',
   },
   { kind: 'speaks-as-system', words: 'as|youre|are an|a|the ai|llm|language model|assistant|agent' },
+  { kind: 'speaks-as-system', words: 'if you are|re an|a ai|llm|language|assistant|agent' },
+  { kind: 'speaks-as-system', words: 'less tool|function result|results|calls|call|response|use' },
+  {
+    kind: 'speaks-as-system',
+    words:
+      'note|notice|message|instructions|dear ~1 for|to ~2 ai|llm|llms|agent|agents|assistant|assistants|model|models',
+    listedOnly: true,
+  },
   {
     kind: 'speaks-as-system',
     words: 'assistant|llm|ai|claude|chatgpt|gpt|copilot|gemini must|shall|always|never|should',
     listedOnly: true,
   },
   { kind: 'pushes-itself', words: `always|must|first ~3 ${CALL} ~2 this|me ~1 ${TOOLS}|first|before` },
+  { kind: 'pushes-itself', words: `${CALL} only this|me ~1 ${TOOLS}` },
+  {
+    kind: 'pushes-itself',
+    words: `this ~1 ${TOOLS} ~1 must|should ~1 be called|used|run|invoked ~4 every|each|any|first|always`,
+  },
+  {
+    kind: 'pushes-itself',
+    words:
+      'begin|start|open|every|each ~2 session|conversation|chat|message|turn|answer ~2 with|by ~1 calling|running|this',
+  },
   {
     kind: 'pushes-itself',
     words: `${CALL} ~3 this|me|it ~3 first|before ~3 any|every|each|anything|all|other|doing|answering|responding|everything`,
@@ -126,9 +187,55 @@ export const PHRASES: readonly Phrase[] = [
   {
     kind: 'leaks-context',
     words:
-      'read|send|include|cat|open|upload|copy|paste|attach|pass|load ~6 ssh|env|dotenv|aws|kubeconfig|netrc|npmrc|keychain|wallet|browser ~3 key|keys|credentials|secrets|file|config|cookies|passwords|seed|tokens|idrsa|ided25519|rsa',
+      'read|send|include|cat|open|upload|copy|paste|attach|pass|load|set|put|fill|add|provide ~6 ssh|env|dotenv|aws|kubeconfig|netrc|npmrc|keychain|wallet|browser ~3 key|keys|credentials|secrets|file|config|cookies|passwords|seed|tokens|rsa|ed25519',
+  },
+  { kind: 'leaks-context', words: 'contents|content|read|cat|open|send|include ~3 etc passwd|shadow' },
+  {
+    kind: 'leaks-context',
+    words: 'everything|all|anything ~2 user|users|they ~1 said|wrote|typed|told|asked',
+  },
+  {
+    kind: 'leaks-context',
+    words:
+      'send|include|forward|pass|put|set|add|attach ~6 all|every|any ~1 previous|prior|earlier|other messages|message|turns|answers',
+  },
+  {
+    kind: 'leaks-context',
+    words: 'passwords|tokens|keys|secrets|credentials ~3 you ~2 seen|know|have|find|remember',
   },
   { kind: 'fetch-and-run', across: true, words: `${FETCH} ~40 pipe ~3 ${SHELL}` },
+  { kind: 'fetch-and-run', across: true, words: `http|https|nc|ncat|socat ~16 pipe ~2 ${PIPED}` },
+  {
+    kind: 'fetch-and-run',
+    across: true,
+    words: `${FETCH} ~8 o|output|outfile|more ~10 ${PIPED}|dpkg|rpm|msiexec`,
+  },
+  { kind: 'fetch-and-run', across: true, words: `${FETCH} ~12 outfile ~6 start|invoke` },
+  { kind: 'fetch-and-run', words: `wget|aria2c|scp|rsync ~12 ${PIPED}|dpkg` },
+  { kind: 'fetch-and-run', words: 'base64|b64decode|xxd ~12 more ~4 sh|bash|zsh|python|python3' },
+  { kind: 'fetch-and-run', words: 'git|gh clone ~14 make|sh|bash|setup|pip|npm|cargo' },
+  { kind: 'fetch-and-run', words: 'npx|bunx|uvx|pipx y|yes' },
+  { kind: 'fetch-and-run', words: 'docker|podman run ~6 privileged|host' },
+  { kind: 'fetch-and-run', words: 'msiexec|rpm|dpkg|kubectl|helm|ansible|terraform ~6 http|https' },
+  { kind: 'fetch-and-run', words: 'dev tcp|udp' },
+  { kind: 'fetch-and-run', words: 'fetch ~20 then ~1 eval' },
+  { kind: 'fetch-and-run', words: 'eval|exec ~6 open|get|contents ~4 http|https' },
+  { kind: 'fetch-and-run', words: 'expression|scriptblock ~4 restmethod|webrequest|irm|iwr' },
+  { kind: 'fetch-and-run', words: 'paste|type ~8 terminal|shell|console|powershell' },
+  {
+    kind: 'fetch-and-run',
+    words:
+      'http|https|installer|setup ~12 start|run|launch|execute|open|double ~1 it|installer|setup|click|exe',
+  },
+  {
+    kind: 'fetch-and-run',
+    words: 'run|execute ~2 command|commands|script ~2 shown|there|from ~2 there|http|https|page|site',
+  },
+  {
+    kind: 'fetch-and-run',
+    words:
+      'must|first|required|prerequisite|prerequisites|requires|enable ~10 install|download ~8 http|https',
+  },
   { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute ~3 ${FETCH}` },
   { kind: 'fetch-and-run', across: true, words: `iex|eval|exec ~8 ${FETCH}|webclient|requests|urllib` },
   { kind: 'fetch-and-run', across: true, words: `${FETCH}|requests|urllib ~30 exec|eval|iex` },
@@ -152,7 +259,11 @@ export const PHRASES: readonly Phrase[] = [
     words: `base64|b64decode|frombase64string|openssl|xxd|gunzip|zcat ~12 pipe ~3 ${SHELL}`,
   },
   { kind: 'fetch-and-run', across: true, words: `${SHELL} ~4 substitute ~8 base64|xxd` },
-  { kind: 'fetch-and-run', across: true, words: 'powershell|pwsh ~8 enc|encodedcommand|bypass|hidden' },
+  {
+    kind: 'fetch-and-run',
+    across: true,
+    words: 'powershell|pwsh ~8 enc|ec|encodedcommand|nop|bypass|hidden',
+  },
   {
     kind: 'fetch-and-run',
     across: true,
@@ -186,6 +297,13 @@ export const PHRASES: readonly Phrase[] = [
   },
   { kind: 'lowers-guard', words: 'xattr ~6 quarantine' },
   { kind: 'lowers-guard', words: 'spctl ~4 disable' },
+  { kind: 'lowers-guard', words: 'csrutil disable' },
+  { kind: 'lowers-guard', words: 'setenforce 0' },
+  { kind: 'lowers-guard', words: 'disablerealtimemonitoring' },
+  { kind: 'lowers-guard', words: 'dangerously skip|disable|allow' },
+  { kind: 'lowers-guard', words: 'exception|exclusion ~3 defender|antivirus|firewall|gatekeeper' },
+  { kind: 'lowers-guard', words: 'approve all|every|any|each ~1 calls|call|requests|request|tools|actions' },
+  { kind: 'lowers-guard', words: 'click|press|choose|answer allow|approve|yes ~3 asked|prompted|asks' },
   {
     kind: 'lowers-guard',
     words:
@@ -194,6 +312,11 @@ export const PHRASES: readonly Phrase[] = [
   { kind: 'hidden-text', words: 'display none' },
   { kind: 'hidden-text', words: 'visibility hidden' },
   { kind: 'hidden-text', words: 'font size 0|0px|0pt' },
+  { kind: 'hidden-text', words: 'font size 1px|1pt|0em|0rem' },
+  { kind: 'hidden-text', words: 'style ~6 opacity 0' },
+  { kind: 'hidden-text', words: 'style ~6 color white|transparent|fff|ffffff' },
+  { kind: 'hidden-text', words: 'less div|span|p|section hidden' },
+  { kind: 'hidden-text', words: 'type hidden ~1 value' },
   { kind: 'urgency', words: 'urgent|urgently|immediately|asap|hurry|critical|crucial|imperative' },
   { kind: 'urgency', words: 'right|act now|away' },
   { kind: 'urgency', words: 'without|not delay|wait' },

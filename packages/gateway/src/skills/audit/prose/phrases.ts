@@ -31,6 +31,7 @@ const LEET: Readonly<Record<string, string>> = {
   $: 's',
 };
 
+const TARGET = /\]\([^()\s]{1,500}\)/g;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 const DOLLAR = 0x24;
@@ -43,7 +44,9 @@ for (const code of [NEWLINE, ...ENDS, ...[...SIGNS.keys()].map((sign) => sign.ch
   IS_SIGN[code] = 1;
 
 /** The phrases of a text, each at every place where it ends first after it begins. */
-export function findPhrases(text: string): readonly PhraseHit[] {
+export function findPhrases(folded: string): readonly PhraseHit[] {
+  // Where a link leads to stands between its words and the next ones, and no reader sees it.
+  const text = folded.replace(TARGET, (target) => ' '.repeat(target.length));
   const walk = new Walk(text);
   let at = 0;
   while (at < text.length) {
@@ -64,10 +67,12 @@ export function findPhrases(text: string): readonly PhraseHit[] {
 class Walk {
   readonly hits: PhraseHit[] = [];
   readonly #text: string;
-  /** By phrase and place: the number of the word that reached it, and where the phrase began. */
+  /** By phrase and place: the place of the word that reached it, and where the phrase began. */
   readonly #reached = new Int32Array(PHRASES.length * MOST_PLACES).fill(-1);
   readonly #began = new Int32Array(PHRASES.length * MOST_PLACES);
-  #count = 0;
+  #words = 0;
+  /** Words have even places and the signs behind them odd ones, so that signs take no room between words. */
+  #place = 0;
   #stop = -1;
 
   constructor(text: string) {
@@ -75,7 +80,8 @@ class Walk {
   }
 
   word(start: number, end: number): void {
-    this.#count += 1;
+    this.#words += 1;
+    this.#place = 2 * this.#words;
     if (end - start > LONGEST_WORD) return;
     const word = this.#text.slice(start, end);
     const steps = STEPS.get(word) ?? plainSteps(word);
@@ -87,10 +93,10 @@ class Walk {
     const next = this.#text.charCodeAt(at + 1);
     // The end of a sentence, or an empty line.
     const endsSentence = ENDS.includes(code) && !(next > SPACE);
-    if (endsSentence || (code === NEWLINE && next === NEWLINE)) this.#stop = this.#count;
+    if (endsSentence || (code === NEWLINE && next === NEWLINE)) this.#stop = 2 * this.#words;
     const sign = SIGNS.get(this.#text.slice(at, at + 2)) ?? SIGNS.get(this.#text.charAt(at));
     if (sign === undefined) return;
-    this.#count += 1;
+    this.#place = 2 * this.#words + 1;
     this.#take(STEPS.get(sign) ?? [], at);
   }
 
@@ -99,14 +105,14 @@ class Walk {
       const slot = phrase * MOST_PLACES + place;
       const before = this.#reached[slot - 1] ?? -1;
       if (place > 0 && !this.#isNear(phrase, before, gap)) continue;
-      this.#reached[slot] = this.#count;
+      this.#reached[slot] = this.#place;
       this.#began[slot] = place === 0 ? at : (this.#began[slot - 1] ?? at);
       if (isLast) this.#hit(phrase, slot);
     }
   }
 
   #isNear(phrase: number, before: number, gap: number): boolean {
-    if (before < 0 || this.#count - before - 1 > gap) return false;
+    if (before < 0 || Math.floor((this.#place - before - 1) / 2) > gap) return false;
     return before > this.#stop || PHRASES[phrase]?.across === true;
   }
 

@@ -2,9 +2,9 @@ import type { CodedError } from '../../../../core/coded-error.ts';
 import { changeSkill } from '../../../../invoke/skills/change.ts';
 import { type Named, requireSkill } from '../../../../invoke/skills/skill-acts.ts';
 import { versionsOf } from '../../../../skills/index/read.ts';
-import type { InstalledSkill, SkillSummary } from '../../../../skills/index/skill.ts';
-import { nextState } from '../../../../skills/lifecycle.ts';
+import type { SkillSummary } from '../../../../skills/index/skill.ts';
 import type { SkillState } from '../../../../skills/lifecycle.table.ts';
+import { nextState } from '../../../../skills/lifecycle.ts';
 import type { Reader } from '../../../../store/transaction.ts';
 import { textOf, wrongUsage } from '../../input.ts';
 import type { Invocation } from '../../verb.ts';
@@ -62,15 +62,21 @@ export async function change(invocation: Invocation, wanted: Change): Promise<nu
   });
 }
 
+type Meant = Pick<SkillSummary, 'id' | 'version' | 'state' | 'artifact'>;
+
 /** Boundary: with one word, nobody brings back a version that was left, and nobody forgets one that was not meant. */
-function meant(reader: Reader, named: Named, { event, fits, among }: Change): InstalledSkill {
-  if (named.version !== null) return requireSkill(reader, named, fits);
-  const found = versionsOf(reader, named.id).filter(({ state }) => fits.includes(state));
+function meant(reader: Reader, named: Named, { event, fits, among }: Change): Meant {
+  const versions = versionsOf(reader, named.id);
+  // A row that was meddled with can be taken out of use, although it cannot be read as a whole.
+  const pick = (version: string | null): Meant =>
+    versions.find((each) => each.version === version) ?? requireSkill(reader, { ...named, version }, fits);
+  if (named.version !== null) return pick(named.version);
+  const found = versions.filter(({ state }) => fits.includes(state));
   const active = found.find(({ state }) => state === 'active');
   if (active === undefined && among === 'only' && found.length > 1) throw ambiguous(event, named, found);
   const latest = found.toSorted((a, b) => b.changedAtMs - a.changedAtMs)[0];
   const version = (active ?? (among === 'latest' ? latest : found[0]))?.version ?? null;
-  return requireSkill(reader, { ...named, version }, fits);
+  return pick(version);
 }
 
 /** Boundary: a skill that is revoked by its id has no version left that could be switched on. */

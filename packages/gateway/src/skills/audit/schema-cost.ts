@@ -1,0 +1,132 @@
+/*
+ * What a schema takes to compile and to hold a value against. Compiling writes a schema out with most of what it refers to,
+ * and a value is held against a part as often as there are ways to it: a few lines of references that double at every step
+ * would keep the gateway for years. So the ways are counted here, each once, before anything is compiled.
+ */
+import type { JsonSchema } from '../../core/tool.ts';
+import { patternSize } from './pattern-size.ts';
+import { canMeet, edgesOf, type SchemaEdge } from './schema-edges.ts';
+import { isSchema, typesOf } from './schema-parts.ts';
+
+export type SchemaCost = {
+  /** About the number of parts once references are written out. */
+  readonly cost: number;
+  /** What can make a value of ordinary size take very long, whatever the cost; null: nothing. */
+  readonly fault: string | null;
+};
+
+/** A part that comes back to itself is gone through again at every level of a value. */
+const RECURSIVE = 8;
+const STEPS_OF_PART = 50;
+const VALUES_OF_PART = 4;
+/** Every alternative of `oneOf` is compared with all others. */
+const PAIRS_OF_PART = 64;
+const MOST_UNIQUE = 1_000;
+/** What a text is taken to have at most where the schema does not say, and what it may take. */
+const TEXT_CHARS = 128 * 1024;
+const MOST_STEPS = 2 ** 25;
+/** Past this nothing is counted any more. */
+const MUCH = 1e9;
+
+/** The cost of a schema, in time that grows with its size alone. */
+export function costOf(schema: JsonSchema): SchemaCost {
+  const costs = new Map<JsonSchema, number>();
+  let fault: string | null = null;
+  for (const loop of loopsOf(schema)) {
+    const inside = new Set(loop.map(({ schema: part }) => part));
+    const isRecursive = loop.some(({ edges }) => edges.some(({ to }) => inside.has(to)));
+    let cost = 0;
+    for (const { schema: part, edges } of loop) {
+      fault ??= faultOf(part) ?? (isRecursive ? forkOf(edges, inside) : null);
+      cost += ownCost(part);
+      for (const { to } of edges) if (!inside.has(to)) cost += costs.get(to) ?? 0;
+    }
+    const whole = Math.min(isRecursive ? cost * RECURSIVE : cost, MUCH);
+    for (const part of inside) costs.set(part, whole);
+  }
+  return { cost: Math.ceil(costs.get(schema) ?? 0), fault };
+}
+
+function ownCost(part: JsonSchema): number {
+  const { pattern, patternProperties, enum: values, dependentRequired, oneOf } = part;
+  const patterns = [pattern, ...keysOf(patternProperties)].filter((each) => typeof each === 'string');
+  const steps = patterns.reduce((sum, each) => sum + patternSize(each), 0);
+  const listed = lengthOf(values) / VALUES_OF_PART;
+  return (
+    1 +
+    steps / STEPS_OF_PART +
+    listed +
+    keysOf(dependentRequired).length +
+    lengthOf(oneOf) ** 2 / PAIRS_OF_PART
+  );
+}
+
+function faultOf(part: JsonSchema): string | null {
+  const { uniqueItems, maxItems, items, pattern, maxLength } = part;
+  if (
+    uniqueItems === true &&
+    !areScalars(items) &&
+    !(typeof maxItems === 'number' && maxItems <= MOST_UNIQUE)
+  )
+    return `it compares all items of a list with each other, expected "maxItems" of at most ${MOST_UNIQUE}, or items of plain types`;
+  if (typeof pattern !== 'string') return null;
+  const chars = typeof maxLength === 'number' ? Math.min(maxLength, TEXT_CHARS) : TEXT_CHARS;
+  return patternSize(pattern) * chars > MOST_STEPS
+    ? 'it has a pattern of many repetitions for long texts, expected fewer of them or a smaller "maxLength"'
+    : null;
+}
+
+/** Two ways back into a loop that one value can take both of: every level of a value doubles what is done. */
+function forkOf(edges: readonly SchemaEdge[], loop: ReadonlySet<JsonSchema>): string | null {
+  const back = edges.filter(({ to }) => loop.has(to));
+  const isFork = back.some((edge, at) => back.slice(at + 1).some((other) => canMeet(edge, other)));
+  return isFork
+    ? 'a part of it refers back to itself in two ways that one value can take both of, expected one way'
+    : null;
+}
+
+type Part = { readonly schema: JsonSchema; readonly edges: readonly SchemaEdge[] };
+
+/** The parts that lead to each other, those first that others lead to. (Tarjan, without calling itself.) */
+function loopsOf(root: JsonSchema): readonly (readonly Part[])[] {
+  type Visit = Part & { readonly number: number; lowest: number; next: number; isOpen: boolean };
+  const visits = new Map<JsonSchema, Visit>();
+  const [loops, open, path]: [Part[][], Visit[], Visit[]] = [[], [], []];
+  const enter = (schema: JsonSchema) => {
+    const number = visits.size;
+    const visit = { schema, edges: edgesOf(schema, root), number, lowest: number, next: 0, isOpen: true };
+    visits.set(schema, visit);
+    open.push(visit);
+    path.push(visit);
+  };
+  enter(root);
+  for (let visit = path.at(-1); visit !== undefined; visit = path.at(-1)) {
+    const edge = visit.edges[visit.next];
+    visit.next += 1;
+    const seen = edge === undefined ? undefined : visits.get(edge.to);
+    if (edge !== undefined && seen === undefined) enter(edge.to);
+    else if (seen?.isOpen === true) visit.lowest = Math.min(visit.lowest, seen.number);
+    if (edge !== undefined) continue;
+    path.pop();
+    const above = path.at(-1);
+    if (above !== undefined) above.lowest = Math.min(above.lowest, visit.lowest);
+    if (visit.lowest !== visit.number) continue;
+    const loop = open.splice(open.indexOf(visit));
+    for (const each of loop) each.isOpen = false;
+    loops.push(loop);
+  }
+  return loops;
+}
+
+function areScalars(items: JsonSchema[string] | undefined): boolean {
+  const types = items !== undefined && isSchema(items) ? typesOf(items) : [];
+  return types.length > 0 && !types.some((type) => type === 'object' || type === 'array');
+}
+
+function keysOf(value: JsonSchema[string] | undefined): readonly string[] {
+  return value !== undefined && isSchema(value) ? Object.keys(value) : [];
+}
+
+function lengthOf(value: JsonSchema[string] | undefined): number {
+  return Array.isArray(value) ? value.length : 0;
+}

@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeScratch } from './palisade.ts';
+import { newOperator } from './skill-operator.ts';
+import { KEY, STORAGE, writePackage } from './skill-sample.ts';
+
+const scratch = makeScratch();
+const YES = ['--yes', '--reason', 'looked at'];
+
+describe('an operator who errs', () => {
+  test('is told of a file that is no package, and of one that is not there', async () => {
+    const { state, palisade } = await newOperator(scratch, 'files', false);
+    const other = join(state, 'other.txt');
+    writeFileSync(other, 'a text');
+    for (const verb of ['install', 'audit', 'inspect']) {
+      const { status, err } = await palisade(['skill', verb, other]);
+      expect(err).toContain(`Cannot read "${other}": it is no package of a skill`);
+      expect(status).toBe(2);
+    }
+    const missing = await palisade(['skill', 'audit', 'none.skill']);
+    expect([missing.status, missing.err]).toEqual([
+      2,
+      expect.stringContaining('neither such a file nor such a skill'),
+    ]);
+  });
+
+  test('is not asked about what cannot be done', async () => {
+    const { state, palisade, told } = await newOperator(scratch, 'running');
+    await told(['skill', 'install', writePackage(state, 'one')]);
+    await told(['skill', 'approve', 'acme.text', ...YES]);
+    const { status, out, err } = await palisade(['skill', 'remove', 'acme.text'], { typed: 'acme.text\n' });
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toContain('it is active, expected one of');
+    expect(err).not.toContain('Type the id');
+  });
+
+  test('sees what the key of a skill is worth now, and the risk that policies see', async () => {
+    const { state, palisade, told } = await newOperator(scratch, 'worth');
+    await told(['skill', 'install', writePackage(state, 'one', { asks: STORAGE })]);
+    const asked = await palisade(['skill', 'approve', 'acme.text'], { typed: 'no\n' });
+    expect(asked.out).toContain('echo (risk medium, for what is granted; it says low), save (risk medium)');
+    expect(asked.out).toContain(`key ${KEY.keyId}, trusted by an operator\n`);
+    await told(['skill', 'approve', 'acme.text', ...YES]);
+    expect((await palisade(['skill', 'show', 'acme.text'])).out).toMatch(/^acme\.text\.echo +medium/m);
+    await told(['trust', 'revoke', KEY.keyId, '--reason', 'stolen']);
+    for (const words of [['show'], ['approve', ...YES]]) {
+      const { out } = await palisade(['skill', words[0] ?? '', 'acme.text', ...words.slice(1)]);
+      expect(out).toContain(`acme, key ${KEY.keyId}, revoked\n`);
+    }
+  });
+});
