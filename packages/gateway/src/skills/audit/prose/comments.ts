@@ -10,7 +10,7 @@ export function findComment(text: string): number {
     if (end < 0) break;
     at = end - 1;
   }
-  return text.search(/^\[(?:\/\/|comment|_metadata_[^\]]{0,20})\]: ?(?:#|<>) ["'(]/m);
+  return text.search(/^ {0,3}\[[^\]\n]{1,60}\]:[ \t]?<?#?>?[ \t]["'(]/m);
 }
 
 function countWords(text: string): number {

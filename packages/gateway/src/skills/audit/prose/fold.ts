@@ -50,10 +50,7 @@ export function fold(text: string): string {
   const plain = lower.includes('&')
     ? lower.replace(ENTITY, decodeEntity).replace(ENTITY, decodeEntity)
     : lower;
-  return plain
-    .replace(ESCAPE, (_, hex: string) => printable(Number.parseInt(hex, 16)))
-    .replace(INSIDE_WORD, '')
-    .replace(APOSTROPHE, '');
+  return plain.replace(ESCAPE, decodeEscape).replace(INSIDE_WORD, '').replace(APOSTROPHE, '');
 }
 
 function toPlainLetters(text: string): string {
@@ -83,6 +80,12 @@ function decodeEntity(whole: string, decimal?: string, hex?: string, name?: stri
   return point < 0x7f
     ? printable(point)
     : char.replace(MARKS_AND_IGNORED, '').normalize('NFKD').replace(/\s/g, ' ');
+}
+
+function decodeEscape(whole: string, hex: string): string {
+  const char = printable(Number.parseInt(hex, 16));
+  // In a link these mean another thing than what they stand for.
+  return '/?#@:'.includes(char) ? whole : char;
 }
 
 function printable(point: number): string {

@@ -7,7 +7,7 @@ const PLAIN = /^[\t\n\r\x20-\x7e]*$/;
 const SUSPECT = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const BIDIRECTIONAL = /\p{Bidi_Control}/u;
 const PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\u20e3|\ufe0f/u;
-const KEYCAP = /[0-9#*]|\u20e3/;
+const KEYCAP = /[0-9#*]/;
 /** Scripts whose writing needs joiners. */
 const JOINING =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Mongolian}]/u;
@@ -38,7 +38,7 @@ function isNeeded(text: string, char: string, at: number): boolean {
   const before = characterBefore(text, at);
   const after = String.fromCodePoint(text.codePointAt(at + char.length) ?? 0x20);
   if (char === '\ufe0f' || char === '\ufe0e')
-    return before !== '\ufe0f' && (PICTURE.test(before) || (KEYCAP.test(before) && KEYCAP.test(after)));
+    return before !== '\ufe0f' && (PICTURE.test(before) || (KEYCAP.test(before) && after === '\u20e3'));
   if (char === '\u200d' && PICTURE.test(before) && PICTURE.test(after)) return true;
   if (char === '\u200c' || char === '\u200d') return JOINING.test(before) && JOINING.test(after);
   return false;
@@ -73,7 +73,7 @@ export function isMixedName(name: string): boolean {
 
 /** A greeting or a name in another script is none that could instruct a model. */
 const LEAST_OTHER_BYTES = 24;
-const OTHER_LETTERS = /(?:(?!\p{Script=Latin})\p{L})+/gu;
+const OTHER_LETTERS = /(?:(?![\p{Script=Latin}\p{Script=Common}])\p{L})+/gu;
 
 /** Tells whether a text has a sentence or more in letters other than Latin ones. */
 export function isOfOtherScript(text: string): boolean {

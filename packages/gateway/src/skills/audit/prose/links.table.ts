@@ -21,6 +21,8 @@ export const DOUBTFUL_HOSTS: ReadonlyMap<string, string> = new Map([
       'textbin.net',
       'pastes.io',
       'cl1p.net',
+      'gist.github.com',
+      'gist.githubusercontent.com',
     ],
   ].map((host) => [host, 'a site where anybody pastes texts'] as const),
   ...[
@@ -34,6 +36,7 @@ export const DOUBTFUL_HOSTS: ReadonlyMap<string, string> = new Map([
       'wetransfer.com',
     ],
     ...['mediafire.com', 'mega.nz', 'sendspace.com', 'cdn.discordapp.com', 'pixeldrain.com', 'temp.sh'],
+    ...['drive.google.com', 'dropbox.com', '1drv.ms', 'ipfs.io', 'workupload.com', 'onion'],
   ].map((host) => [host, 'a site where anybody leaves files'] as const),
   ...[
     ...[
@@ -59,6 +62,8 @@ export const DOUBTFUL_HOSTS: ReadonlyMap<string, string> = new Map([
       's.id',
       'shorte.st',
       'adf.ly',
+      'nip.io',
+      'sslip.io',
     ],
   ].map((host) => [host, 'a site that hides where a link leads'] as const),
   ...[

@@ -23,7 +23,7 @@ export function findDoubtfulLinks(text: string): readonly DoubtfulLink[] {
     const why = doubtOf(authority);
     if (why !== null) found.push({ at, what: why });
   }
-  return [...found, ...bareHosts(text, seen)];
+  return [...found, ...disguised(text), ...bareHosts(text, seen)];
 }
 
 /** Where a link is a text or a program itself; -1 where none is. */
@@ -72,6 +72,23 @@ function doubtOfAddress(host: string): string | null {
   return special === null ? `leads to the bare address ${host}` : null;
 }
 
+/** A link of Markdown that shows an address and leads to another. */
+const SHOWN =
+  /\[(?:https?:\/\/)?((?:[a-z0-9-]{1,63}\.){1,5}(?:com|org|net|io|dev|app|gov|edu))(?:\/[^\]\s]{0,200})?\]\(<?https?:\/\/([^\s/?#()<>]{1,253})/g;
+
+function disguised(text: string): readonly DoubtfulLink[] {
+  const found: DoubtfulLink[] = [];
+  for (const { 1: shown = '', 2: host = '', index } of text.matchAll(SHOWN)) {
+    const [first, second] = [shown, host].map((each) => each.replace(/^www\.|:\d{0,5}$/g, '')) as [
+      string,
+      string,
+    ];
+    if (first === second || second.endsWith(`.${first}`) || first.endsWith(`.${second}`)) continue;
+    found.push({ at: index, what: `leads to ${second}, and shows ${first}` });
+  }
+  return found;
+}
+
 /** The same hosts where a path follows them and no scheme stands before. */
 function bareHosts(text: string, seen: ReadonlySet<string>): readonly DoubtfulLink[] {
   const found = new Map<string, DoubtfulLink>();
@@ -79,7 +96,7 @@ function bareHosts(text: string, seen: ReadonlySet<string>): readonly DoubtfulLi
     let start = at;
     while (start > 0 && at - start < LONGEST_BARE && isHostCode(text.charCodeAt(start - 1))) start -= 1;
     const host = text.slice(start, at);
-    const isPath = text[start - 1] === '/';
+    const isPath = text[start - 1] === '/' && text[start - 2] !== '/';
     if (isPath || !host.includes('.') || seen.has(host) || found.has(host)) continue;
     const why = doubtOfHost(host);
     if (why !== null) found.set(host, { at: start, what: why });

@@ -22,6 +22,8 @@ export type Phrase = {
   readonly words: string;
   /** It may go over the ends of sentences and paragraphs. */
   readonly across?: true;
+  /** Not where a word such as "never" stands right before it. */
+  readonly unlessDenied?: true;
   /** Only in what is listed to a model: names, descriptions and schemas. SKILL.md is there to instruct. */
   readonly listedOnly?: true;
 };
@@ -82,11 +84,12 @@ export const PHRASES: readonly Phrase[] = [
     kind: 'overrides-instructions',
     words: `higher|highest|more priority|precedence|important ~3 than|over ~3 ${RULES}`,
   },
+  { kind: 'overrides-instructions', words: 'ignore toutes|les|tes ~3 instructions|consignes|regles' },
   // The same in the other languages of Latin letters that are written most.
   {
     kind: 'overrides-instructions',
     words:
-      'ignoriere|ignorieren|missachte|vergiss|ignora|ignorez|ignore|ignorar|ignoreer|oublie|oubliez|olvida|esquece|dimentica|vergeet ~4 anweisungen|anleitungen|regeln|instrucciones|reglas|instructions|consignes|regles|istruzioni|regole|instrucoes|regras|instructies|regels',
+      'ignoriere|ignorieren|missachte|vergiss|ignora|ignorez|ignorar|ignoreer|oublie|oubliez|olvida|esquece|dimentica|vergeet ~4 anweisungen|anleitungen|regeln|instrucciones|reglas|instructions|consignes|regles|istruzioni|regole|instrucoes|regras|instructies|regels',
   },
   {
     kind: 'hides-from-user',
@@ -287,11 +290,13 @@ export const PHRASES: readonly Phrase[] = [
   },
   {
     kind: 'lowers-guard',
+    unlessDenied: true,
     words:
       'disable|deactivate|bypass|uninstall ~4 antivirus|defender|firewall|gatekeeper|selinux|apparmor|sandbox|sandboxing|protection|security|quarantine|approval|approvals|policy|guard',
   },
   {
     kind: 'lowers-guard',
+    unlessDenied: true,
     words:
       'turn|switch off ~4 antivirus|defender|firewall|gatekeeper|selinux|apparmor|sandbox|protection|security|approval|approvals',
   },
@@ -306,6 +311,7 @@ export const PHRASES: readonly Phrase[] = [
   { kind: 'lowers-guard', words: 'click|press|choose|answer allow|approve|yes ~3 asked|prompted|asks' },
   {
     kind: 'lowers-guard',
+    unlessDenied: true,
     words:
       'run|execute|call|proceed|continue|act|install|send ~4 without ~2 approval|confirmation|permission|consent|asking',
   },

@@ -19,6 +19,9 @@ type Step = {
 const STEPS: ReadonlyMap<string, readonly Step[]> = stepsOf(PHRASES);
 const LONGEST_WORD = Math.max(...[...STEPS.keys()].map((word) => word.length));
 const MOST_PLACES = 8;
+/** Words that turn a phrase around, and how many others may stand between: "do not hesitate to" turns nothing. */
+const DENYING: ReadonlySet<string> = new Set(['not', 'never', 'dont', 'cannot', 'doesnt']);
+const MOST_DENIED = 1;
 const LEET: Readonly<Record<string, string>> = {
   0: 'o',
   1: 'i',
@@ -37,6 +40,8 @@ const SPACE = 0x20;
 const DOLLAR = 0x24;
 const OPEN = 0x28;
 const AT = 0x40;
+const PIPE = 0x7c;
+const LONGEST_ROW = 4_000;
 const IS_SIGN = new Uint8Array(128);
 const ENDS: readonly number[] = [0x21, 0x2e, 0x3b, 0x3f];
 
@@ -74,9 +79,12 @@ class Walk {
   /** Words have even places and the signs behind them odd ones, so that signs take no room between words. */
   #place = 0;
   #stop = -1;
+  #denied = -1;
+  #isRow: boolean;
 
   constructor(text: string) {
     this.#text = text;
+    this.#isRow = isTableRow(text, 0);
   }
 
   word(start: number, end: number): void {
@@ -84,6 +92,7 @@ class Walk {
     this.#place = 2 * this.#words;
     if (end - start > LONGEST_WORD) return;
     const word = this.#text.slice(start, end);
+    if (DENYING.has(word)) this.#denied = this.#place;
     const steps = STEPS.get(word) ?? plainSteps(word);
     if (steps !== undefined) this.#take(steps, start);
   }
@@ -94,6 +103,9 @@ class Walk {
     // The end of a sentence, or an empty line.
     const endsSentence = ENDS.includes(code) && !(next > SPACE);
     if (endsSentence || (code === NEWLINE && next === NEWLINE)) this.#stop = 2 * this.#words;
+    if (code === NEWLINE) this.#isRow = isTableRow(this.#text, at + 1);
+    // Between the cells of a table it is no sign of a shell, unless it is escaped and so part of a cell.
+    if (code === PIPE && this.#isRow && this.#text[at - 1] !== '\\') return;
     const sign = SIGNS.get(this.#text.slice(at, at + 2)) ?? SIGNS.get(this.#text.charAt(at));
     if (sign === undefined) return;
     this.#place = 2 * this.#words + 1;
@@ -105,6 +117,7 @@ class Walk {
       const slot = phrase * MOST_PLACES + place;
       const before = this.#reached[slot - 1] ?? -1;
       if (place > 0 && !this.#isNear(phrase, before, gap)) continue;
+      if (place === 0 && this.#isDenied(phrase)) continue;
       this.#reached[slot] = this.#place;
       this.#began[slot] = place === 0 ? at : (this.#began[slot - 1] ?? at);
       if (isLast) this.#hit(phrase, slot);
@@ -116,12 +129,24 @@ class Walk {
     return before > this.#stop || PHRASES[phrase]?.across === true;
   }
 
+  #isDenied(phrase: number): boolean {
+    if (PHRASES[phrase]?.unlessDenied !== true || this.#denied <= this.#stop) return false;
+    return Math.floor((this.#place - this.#denied - 1) / 2) <= MOST_DENIED;
+  }
+
   #hit(phrase: number, slot: number): void {
     const found = PHRASES[phrase];
     if (found !== undefined) this.hits.push({ phrase: found, at: this.#began[slot] ?? 0 });
     // The next hit needs a beginning of its own.
     this.#reached.fill(-1, phrase * MOST_PLACES, slot + 1);
   }
+}
+
+/** Tells whether the line that begins here is one of a table of Markdown. */
+function isTableRow(text: string, start: number): boolean {
+  const end = text.indexOf('\n', start);
+  if (end - start > LONGEST_ROW) return false;
+  return /^[ \t>]{0,8}\|.*\|[ \t\r]{0,8}$/.test(text.slice(start, end < 0 ? start + LONGEST_ROW : end));
 }
 
 /** The same word where figures stand for letters; `1` for both that it looks like. */
