@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { CODES } from '@palisade/sdk';
 import { readEnvironment } from './config/environment.ts';
 import { runCommandLine } from './doors/cli/cli.ts';
 import { VERSION } from './version.ts';
@@ -16,9 +17,12 @@ process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
 /** A reader that went away (a pager, head) has seen enough. */
 const unread: { act: () => void } = { act: () => process.exit(0) };
+/** What could not be written is no success, whatever was done: a full disk gives a status of its own. */
+const unwritten: { status: number | null } = { status: null };
 process.stdout.on('error', (error: Error & { code?: string }) => {
-  if (error.code !== 'EPIPE') throw error;
-  unread.act();
+  if (error.code === 'EPIPE') return unread.act();
+  if (unwritten.status === null) process.stderr.write(`Cannot write the output: ${error.code}\n`);
+  unwritten.status = CODES['gateway/fault'].exitStatus;
 });
 
 /** Of a clone, with the compilers of its examples first; or where this package was installed. */
@@ -28,7 +32,7 @@ const PACKAGE_FOLDERS = ['../../guest/tools/node_modules', '../../../node_module
 
 const daemon = () => import('./daemon.ts');
 
-process.exitCode = await runCommandLine({
+const status = await runCommandLine({
   argv: process.argv.slice(2),
   env: readEnvironment(),
   cwd: process.cwd(),
@@ -45,4 +49,8 @@ process.exitCode = await runCommandLine({
   packageFolders: PACKAGE_FOLDERS,
   openRecords: async (options) => (await daemon()).openRecords(options),
   openGateway: async (options) => (await daemon()).openGateway(options),
+});
+process.exitCode = unwritten.status ?? status;
+process.once('beforeExit', () => {
+  process.exitCode = unwritten.status ?? status;
 });

@@ -20,6 +20,8 @@ export class Schemas {
     strict: true,
     // The schemas of tools are held to the meta-schema where tools are made, not at every start.
     validateSchema: false,
+    // Boundary: a schema that names itself like another would keep that one from being compiled.
+    addUsedSchema: false,
     allowUnionTypes: true,
     allErrors: false,
     code: { regExp: linearRegExp },
@@ -30,6 +32,8 @@ export class Schemas {
     const known = this.#compiled.get(digest);
     if (known !== undefined) return known;
     const check = this.#ajv.compile(schema);
+    // Boundary: such a check gives a promise, which would pass for a value that fits.
+    if ('$async' in check) throw new TypeError('Cannot use schema: it is asynchronous, expected a plain one');
     const validate: Validate = (value) => (check(value) ? null : describe(check.errors ?? []));
     this.#compiled.set(digest, validate);
     return validate;

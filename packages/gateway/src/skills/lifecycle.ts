@@ -6,16 +6,19 @@ const STEPS: ReadonlyMap<string, Transition> = new Map(
 );
 const PAIRS: ReadonlySet<string> = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`));
 
+/** Which version is meant, for messages. */
+type Subject = { readonly id: string; readonly version: string };
+
 /** Where an event leads from a state; null: it is installed no more. Throws `skill/wrong-state` where it leads nowhere. */
-export function nextState(from: SkillState | null, event: SkillEvent): SkillState | null {
-  return transitionOf(from, event).to;
+export function nextState(from: SkillState | null, event: SkillEvent, subject?: Subject): SkillState | null {
+  return transitionOf(from, event, subject).to;
 }
 
 /** The whole row of that step, with the action that Cedar is asked for; throws as `nextState` does. */
-export function transitionOf(from: SkillState | null, event: SkillEvent): Transition {
+export function transitionOf(from: SkillState | null, event: SkillEvent, subject?: Subject): Transition {
   const transition = STEPS.get(keyOf(from, event));
   // Boundary: what the table does not say cannot be done, whoever asks.
-  if (transition === undefined) throw wrongState(from, event);
+  if (transition === undefined) throw wrongState(from, event, subject);
   return transition;
 }
 
@@ -33,17 +36,18 @@ function keyOf(from: SkillState | null, event: SkillEvent): string {
   return `${from} ${event}`;
 }
 
-function wrongState(from: SkillState | null, event: SkillEvent): CodedError {
+function wrongState(from: SkillState | null, event: SkillEvent, subject?: Subject): CodedError {
+  const what = subject === undefined ? 'the skill' : `${subject.id}@${subject.version}`;
   const fits = TRANSITIONS.flatMap((row) => (row.event === event ? [spell(row.from)] : []));
   const can = eventsFrom(from);
   return new CodedError(
     'skill/wrong-state',
-    `Cannot ${event} the skill: it is ${spell(from)}, expected ${fits.length > 2 ? 'one of ' : ''}${fits.join(fits.length > 2 ? ', ' : ' or ')}`,
+    `Cannot ${event} ${what}: it is ${spell(from)}, expected ${fits.length > 2 ? 'one of ' : ''}${fits.join(fits.length > 2 ? ', ' : ' or ')}`,
     {
       remedy:
         from === null
           ? 'Install its package first with `palisade skill install FILE`.'
-          : `What can be done with it now: ${can.join(', ')}. See \`palisade skill show ID\`.`,
+          : `What can be done with it now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
     },
   );
 }

@@ -94,4 +94,17 @@ describe('a problem', () => {
     expect(problem).toMatch(/^[\x20-\x7e]+$/);
     expect(problem.length).toBeLessThan(200);
   });
+
+  it('refuses a schema whose check would be a promise, and so true', () => {
+    expect(() => new Schemas().compile({ $async: true, type: 'object' })).toThrow('asynchronous');
+  });
+
+  it('compiles two schemas that call themselves the same', () => {
+    const schemas = new Schemas();
+    const properties = { a: {}, b: {} };
+    const named = { $id: 'https://example.com/same', type: 'object', properties };
+    expect(schemas.compile({ ...named, required: ['a'] })({})).not.toBeNull();
+    expect(schemas.compile({ ...named, required: ['b'] })({ a: 1 })).not.toBeNull();
+    expect(schemas.compile({ ...named, required: ['b'] })({ b: 1 })).toBeNull();
+  });
 });

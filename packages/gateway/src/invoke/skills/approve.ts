@@ -47,7 +47,7 @@ export type Approved = { readonly skill: InstalledSkill; readonly reviewersMissi
 export async function approveSkill(gateway: Gateway, approving: Approving): Promise<Approved> {
   const skill = requireSkill(gateway.store, approving, ['quarantined']);
   requireAsShown(skill, approving.asShown ?? skill);
-  nextState(skill.state, 'approve');
+  nextState(skill.state, 'approve', skill);
   const { manifest, trust } = skill;
   const grant = narrowGrant(manifest, approving);
   const decidedBy = requireAct(gateway, 'approveSkill', approving, {

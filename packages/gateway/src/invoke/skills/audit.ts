@@ -22,7 +22,7 @@ export type Auditing = Acting &
 export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<InstalledSkill> {
   const skill = requireSkill(gateway.store, auditing, ['ingested', 'quarantined', 'active']);
   // Boundary: an audit runs the cases of a package, and what was revoked never runs again.
-  if (skill.state === 'revoked') nextState(skill.state, 'audit');
+  if (skill.state === 'revoked') nextState(skill.state, 'audit', skill);
   requireActUpon(gateway, 'auditSkill', auditing, skill);
   const { signal, withCases } = auditing;
   return auditInstalled(gateway, skill, { acting: auditing, pkg: null, signal, withCases });

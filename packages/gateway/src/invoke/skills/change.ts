@@ -30,7 +30,7 @@ export async function changeSkill(gateway: Gateway, changing: Changing): Promise
   const { event, version } = changing;
   const found = await foundFor(gateway, changing);
   if (event === 'revoke' && version === null) return revokeAll(gateway, changing, found);
-  const { action } = transitionOf(found.state, event);
+  const { action } = transitionOf(found.state, event, found);
   const decidedBy = requireActUpon(gateway, action, changing, found);
   if (event === 'enable') await requireUnchanged(gateway, found, changing);
   const changed = await gateway.store.commit((tx) => {
@@ -121,7 +121,7 @@ export function activate(
   { decidedBy, reason, ...acting }: Decided,
 ): InstalledSkill {
   const { id, version, grant, report, approvedBy } = skill;
-  nextState(skill.state, 'enable');
+  nextState(skill.state, 'enable', skill);
   // Boundary: only what was audited and approved is ever switched on.
   if (grant === null || report?.verdict !== 'passed' || approvedBy.length < reviewersFor(gateway, skill))
     throw new CodedError(
@@ -180,7 +180,7 @@ export function drop(
   decided: Decided,
 ): InstalledSkill {
   const { id, version, state: from } = skill;
-  nextState(from, 'remove');
+  nextState(from, 'remove', skill);
   dropVersion(tx, id, version);
   recordSkill(gateway, tx, {
     kind: 'skill-changed',

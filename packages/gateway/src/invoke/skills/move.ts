@@ -31,7 +31,7 @@ export function move<Skill extends Movable>(
   { event, acting, decidedBy, reason, ...changes }: Move,
 ): Skill {
   const { id, version, state: from } = skill;
-  const to = nextState(from, event);
+  const to = nextState(from, event, skill);
   if (to === null) throw new CodedError('skill/wrong-state', `Cannot ${event} ${id}@${version} that way`);
   const atMs = gateway.clock.nowMs();
   const by = actorOf(acting);

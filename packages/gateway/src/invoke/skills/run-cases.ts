@@ -121,7 +121,7 @@ async function runCase(gateway: Gateway, job: CaseJob, tried: SkillCase): Promis
   if (missing.length > 0) return notRun(tried, `it needs ${missing.join(', ')}`);
   const call = callOf(gateway, job, tried);
   const { outcome } = await invoke(gateway, call, job.signal);
-  if (outcome.status === 'refused' && isOurs(outcome.code) && !('code' in tried.expect))
+  if (outcome.status === 'refused' && isOurs(outcome.code))
     return { ...notRun(tried, outcome.message), callId: call.id };
   const why = differenceOf(tried, outcome);
   const fuel = outcome.status === 'refused' ? 0 : outcome.usage.fuel;

@@ -87,7 +87,9 @@ export function requireAct(
       body: { skill: id, version, event: act, decidedBy: [...decidedBy] },
     }),
   );
-  throw new CodedError('policy/denied', message);
+  throw new CodedError('policy/denied', message, {
+    remedy: `Ask the operator for a policy that permits the action "${act}"; a case of \`palisade policy test\` tries one.`,
+  });
 }
 
 /** How an installed skill stands, for the policies. */

@@ -35,6 +35,7 @@ export function costOf(schema: JsonSchema): SchemaCost {
   for (const loop of loopsOf(schema)) {
     const inside = new Set(loop.map(({ schema: part }) => part));
     const isRecursive = loop.some(({ edges }) => edges.some(({ to }) => inside.has(to)));
+    if (isRecursive) fault ??= circleIn(loop);
     let cost = 0;
     for (const { schema: part, edges } of loop) {
       fault ??= faultOf(part) ?? (isRecursive ? forkOf(edges, inside) : null);
@@ -83,6 +84,19 @@ function forkOf(edges: readonly SchemaEdge[], loop: ReadonlySet<JsonSchema>): st
   return isFork
     ? 'a part of it refers back to itself in two ways that one value can take both of, expected one way'
     : null;
+}
+
+/** A way back that goes into no value: nothing ends it. */
+function circleIn(loop: readonly Part[]): string | null {
+  const left = new Set(loop.map(({ schema }) => schema));
+  const isStuck = ({ edges }: Part) => edges.some(({ to, place }) => place === 'here' && left.has(to));
+  for (let before = -1; before !== left.size; ) {
+    before = left.size;
+    for (const part of loop) if (!isStuck(part)) left.delete(part.schema);
+  }
+  return left.size === 0
+    ? null
+    : 'a part of it refers back to itself for the same value, expected one inside of it';
 }
 
 type Part = { readonly schema: JsonSchema; readonly edges: readonly SchemaEdge[] };

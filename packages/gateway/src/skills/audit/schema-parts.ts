@@ -37,24 +37,31 @@ const JOINING = [
 ];
 const MOST_PARTS = 5_000;
 
+type Parts = { readonly parts: readonly SchemaPart[]; readonly depth: number };
+
+/** Every check walks over the same schemas. */
+const walked = new WeakMap<JsonSchema, Parts>();
+
 /** All parts of a schema, the whole first, and how deep they are nested. */
-export function schemaParts(schema: JsonSchema): {
-  readonly parts: readonly SchemaPart[];
-  readonly depth: number;
-} {
-  const parts: SchemaPart[] = [];
-  const open: (SchemaPart & { readonly depth: number })[] = [
+export function schemaParts(schema: JsonSchema): Parts {
+  const known = walked.get(schema) ?? walkParts(schema);
+  walked.set(schema, known);
+  return known;
+}
+
+function walkParts(schema: JsonSchema): Parts {
+  const parts: (SchemaPart & { readonly depth: number })[] = [
     { schema, path: '', isAlternative: false, depth: 1 },
   ];
   let deepest = 0;
   // Boundary: a schema of the publisher is walked no further than this, however large it is.
-  for (let part = open.shift(); part !== undefined && parts.length < MOST_PARTS; part = open.shift()) {
-    const { depth, ...rest } = part;
-    parts.push(rest);
-    deepest = Math.max(deepest, depth);
-    for (const child of partsIn(rest)) open.push({ ...child, depth: depth + 1 });
+  for (let at = 0; at < Math.min(parts.length, MOST_PARTS); at += 1) {
+    const part = parts[at];
+    if (part === undefined) break;
+    deepest = Math.max(deepest, part.depth);
+    for (const child of partsIn(part)) parts.push({ ...child, depth: part.depth + 1 });
   }
-  return { parts, depth: deepest };
+  return { parts: parts.slice(0, MOST_PARTS), depth: deepest };
 }
 
 /** The types that a schema allows its value. */

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { finish, makeScratch, palisade, start, useBuild } from './palisade.ts';
+import { BIN, finish, makeScratch, palisade, start, useBuild } from './palisade.ts';
 import { KEY, writeKey, writePackage } from './skill-sample.ts';
 
 useBuild();
@@ -43,6 +45,22 @@ describe('palisade with a reader that goes away', () => {
     const child = start(inState('call', 'no.such.tool'));
     child.stderr?.destroy();
     expect((await finish(child)).status).toBe(2);
+  });
+});
+
+describe('palisade with a disk that is full', () => {
+  test.each([
+    ['a document', inState('tools', 'list', '--json')],
+    ['a table', inState('tools', 'list')],
+  ])('says that %s could not be written, and does not end well', async (_, words) => {
+    const full = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(full));
+    const { status, stderr } = spawnSync(process.execPath, [BIN, ...words], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('Cannot write the output: ENOSPC\n');
+    expect(status).toBe(70);
   });
 });
 

@@ -182,6 +182,21 @@ export const SCHEMA_TRIALS: readonly Trial[] = [
   },
   {
     id: 'schema/too-costly',
+    what: 'a circle that goes into no value',
+    bad: output({
+      ...CLOSED,
+      properties: { a: { $ref: '#/$defs/a' } },
+      $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } },
+    }),
+    good: output({
+      ...CLOSED,
+      properties: { a: { $ref: '#/$defs/a' } },
+      $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } },
+    }),
+    says: /for the same value/,
+  },
+  {
+    id: 'schema/too-costly',
     what: 'a pattern of keys and a key that both lead back',
     bad: output({
       type: 'object',

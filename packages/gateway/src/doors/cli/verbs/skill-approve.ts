@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return withGateway(invocation, async (gateway, acting) => {
     const skill = requireSkill(gateway.store, named, ['quarantined']);
     const { id, version } = skill;
-    nextState(skill.state, 'approve');
+    nextState(skill.state, 'approve', skill);
     const warnings = requirePassed(skill);
     const grant = narrowGrant(skill.manifest, narrowing);
     const signer = signerNow(gateway.store, skill, invocation.edge.clock.nowMs());

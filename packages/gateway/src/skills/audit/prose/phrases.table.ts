@@ -214,7 +214,7 @@ export const PHRASES: readonly Phrase[] = [
     words: `${FETCH} ~8 o|output|outfile|more ~10 ${PIPED}|dpkg|rpm|msiexec`,
   },
   { kind: 'fetch-and-run', across: true, words: `${FETCH} ~12 outfile ~6 start|invoke` },
-  { kind: 'fetch-and-run', words: `wget|aria2c|scp|rsync ~12 ${PIPED}|dpkg` },
+  { kind: 'fetch-and-run', words: `wget|aria2c ~4 http|https ~10 ${PIPED}|dpkg` },
   { kind: 'fetch-and-run', words: 'base64|b64decode|xxd ~12 more ~4 sh|bash|zsh|python|python3' },
   { kind: 'fetch-and-run', words: 'git|gh clone ~14 make|sh|bash|setup|pip|npm|cargo' },
   { kind: 'fetch-and-run', words: 'npx|bunx|uvx|pipx y|yes' },

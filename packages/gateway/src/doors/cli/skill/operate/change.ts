@@ -37,7 +37,7 @@ export async function change(invocation: Invocation, wanted: Change): Promise<nu
   return withGateway(invocation, async (gateway, acting) => {
     const { id, version, state, artifact } = meant(gateway.store, named, wanted);
     // Nobody is asked about what cannot be done.
-    nextState(state, event);
+    nextState(state, event, { id, version });
     const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
     if (warning !== null) {
       print.styled('bold', `${id}@${version}`, `  ${state}  sha256 ${artifact}`);
