@@ -144,13 +144,20 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
   return installed;
 }
 
-/** What is other than in the version that runs. */
+/** A version that runs and is no longer what was approved is put away by its next call; nothing can be compared with it. */
+function unlessChanged(error: unknown): null {
+  if (error instanceof CodedError && error.code === 'skill/changed') return null;
+  throw error;
+}
+
+/** What is other than in the version that runs; null where none does, or it cannot be read. */
 export async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
   const { id, version } = pkg.manifest;
   const active = activeOf(gateway.store, id);
   const before = active === null || active === version ? null : skillAt(gateway.store, id, active);
   if (before === null) return null;
-  const old = await storedPackage(gateway, before);
+  const old = await storedPackage(gateway, before).catch(unlessChanged);
+  if (old === null) return null;
   return differenceOf(
     { manifest: before.manifest, grant: before.grant, prose: proseOf(old) },
     { manifest: pkg.manifest, prose: proseOf(pkg) },
