@@ -4,6 +4,8 @@ import { textAssets } from './tools/assets.mjs';
 
 const conditions = ['source', 'node', 'import', 'module', 'default'];
 
+const WORKERS = Math.min(4, availableParallelism());
+
 /** Groups run one after the other, so that whole stories never compete with small tests for the processor. */
 type Group = {
   readonly name: string;
@@ -12,6 +14,7 @@ type Group = {
   readonly maxWorkers: number;
   readonly order: number;
   readonly timeoutMs: number;
+  readonly isolate?: boolean;
 };
 
 function project({
@@ -21,6 +24,7 @@ function project({
   maxWorkers,
   order,
   timeoutMs,
+  isolate = true,
 }: Group): TestProjectInlineConfiguration {
   return {
     plugins: [textAssets()],
@@ -31,6 +35,7 @@ function project({
       include,
       exclude,
       pool: 'forks',
+      isolate,
       maxWorkers,
       sequence: { groupOrder: order },
       testTimeout: timeoutMs,
@@ -40,18 +45,37 @@ function project({
   };
 }
 
-/** Of the stories and attacks, those that only compute: they disturb nobody. */
-const QUIET = ['tests/scenarios/real-programs.test.ts', 'tests/attacks/{policy,wasm}-*.test.ts'];
+/** Of the stories and attacks, those that only compute, or have a gateway of their own and nothing else: they disturb nobody. */
+const QUIET = [
+  'tests/scenarios/{real-programs,skill-*,skills-*}.test.ts',
+  'tests/attacks/{policy,skill,wasm}-*.test.ts',
+];
+
+/** Tests of what has no state and starts nothing share their worker, so that modules are loaded once for many of them. */
+const PURE = [
+  'packages/sdk/test/**/*.test.ts',
+  'packages/gateway/test/{core,config,egress,journal}/**/*.test.ts',
+  'packages/gateway/test/skills/{manifest,audit,package}/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {
     projects: [
       project({
-        name: 'parts',
-        include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
-        maxWorkers: Math.min(4, availableParallelism()),
+        name: 'pure',
+        include: PURE,
+        maxWorkers: WORKERS,
         order: 0,
         timeoutMs: 60_000,
+        isolate: false,
+      }),
+      project({
+        name: 'parts',
+        include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
+        exclude: PURE,
+        maxWorkers: WORKERS,
+        order: 1,
+        timeoutMs: 120_000,
       }),
       // Stories and attacks start daemons, processes and browsers: one file at a time.
       project({
@@ -59,7 +83,7 @@ export default defineConfig({
         include: ['tests/**/*.test.ts'],
         exclude: QUIET,
         maxWorkers: 1,
-        order: 1,
+        order: 2,
         timeoutMs: 120_000,
       }),
     ],

@@ -17,6 +17,7 @@ export { bytesOf, textOf } from './bytes';
 export { CHANNEL, countOf, HTTP, handleOf, SECRET, STORAGE } from './capabilities';
 export { Channel, Message } from './channel';
 export { Header, Request, Response } from './http';
+export { joined } from './join';
 export {
   asList,
   asNumber,

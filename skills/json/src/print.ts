@@ -1,5 +1,4 @@
-import { Json, JsonBool, JsonList, JsonNumber, JsonObject, JsonText } from '@palisade/guest/assembly';
-import { joined } from './join';
+import { Json, JsonBool, JsonList, JsonNumber, JsonObject, JsonText, joined } from '@palisade/guest/assembly';
 import { numberText } from './number';
 
 const HEX: string = '0123456789abcdef';

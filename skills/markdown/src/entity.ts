@@ -1,5 +1,5 @@
+import { joined } from '@palisade/guest/assembly';
 import { isAlphanumeric, isDigit } from './characters';
-import { joined } from './join';
 
 const MOST_NAME: i32 = 8;
 /** Names in order, and what each stands for at the same place. */

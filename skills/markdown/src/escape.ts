@@ -1,4 +1,4 @@
-import { joined } from './join';
+import { joined } from '@palisade/guest/assembly';
 
 /** Text as HTML shows it: nothing of it can begin or end a tag, an attribute or an entity. */
 export function escaped(text: string): string {

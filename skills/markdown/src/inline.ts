@@ -1,9 +1,10 @@
 /* What stands in a paragraph or a heading: emphasis, code, links, breaks. Everything else is text, tags included. */
+
+import { joined } from '@palisade/guest/assembly';
 import { isAsciiPunctuation, strip } from './characters';
 import { pairRuns, Run } from './emphasis';
 import { entityAt } from './entity';
 import { escaped } from './escape';
-import { joined } from './join';
 import { autolinkAt, safeUrl, Target, targetAt } from './link';
 
 const NEW_LINE: i32 = 0x0a;

@@ -1,7 +1,6 @@
-import { bytesOf } from '@palisade/guest/assembly';
+import { bytesOf, joined } from '@palisade/guest/assembly';
 import { isAlphanumeric, isAsciiPunctuation, isLetter } from './characters';
 import { unescaped } from './entity';
-import { joined } from './join';
 
 const MOST_PARENTHESES: i32 = 32;
 const MOST_ADDRESS: i32 = 254;

@@ -1,11 +1,10 @@
-import { Json } from '@palisade/guest/assembly';
+import { Json, joined } from '@palisade/guest/assembly';
 import { Block, CODE, HEADING, LIST, PARAGRAPH, QUOTE, RULE } from './block';
 import { isOrdered } from './block-starts';
 import { isAsciiPunctuation, strip, stripEnd } from './characters';
 import { unescaped } from './entity';
 import { escaped } from './escape';
 import { inlineHtml, inlineText } from './inline';
-import { joined } from './join';
 
 export function rendered(document: Block): string {
   const pieces: string[] = [];

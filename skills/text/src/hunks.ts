@@ -1,4 +1,4 @@
-import { joined } from './join';
+import { joined } from '@palisade/guest/assembly';
 
 /** Lines that are removed from one text, and those that are put in their place. */
 export class Edit {

@@ -1,6 +1,5 @@
-import { Json } from '@palisade/guest/assembly';
+import { Json, joined } from '@palisade/guest/assembly';
 import { charactersOf, isSpace, lineEnd } from './characters';
-import { joined } from './join';
 
 const NO_BREAK: i32 = 0xa0;
 

@@ -28,6 +28,9 @@ const COMPILER_EXPORTS =
   /^(?:_start|_initialize|__wasm_call_ctors|__(?:new|pin|unpin|collect|rtti_base)|malloc|free|realloc|calloc|cabi_realloc|table|__indirect_function_table|__(?:heap_base|heap_end|data_end|stack_pointer|stack_low|stack_high|global_base|memory_base|table_base|dso_handle|tls_base|tls_size|tls_align))$/;
 const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-docs)$/;
 
+/** What cannot be withheld, since modules are linked with it. */
+const HARMLESS: ReadonlySet<string> = new Set(['log', 'clock', 'random', 'config']);
+
 export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'module/unreadable',
@@ -74,7 +77,9 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       unusedNeeds(manifest.asks, modules).map((need) => ({
         where: `skill.toml ${keyOf(need)}`,
         what: `It asks for ${need}, and no module of it can use that.`,
-        remedy: 'Withhold it when you approve, or have the author take it out of the manifest.',
+        remedy: HARMLESS.has(need)
+          ? 'It reaches nothing; have the author take it out of the manifest.'
+          : 'Withhold it when you approve, or have the author take it out of the manifest.',
       })),
   },
   {
