@@ -16,6 +16,9 @@ const URGENT_CHARS = 400;
 /** Letters one by one, as nobody writes who wants to be found. */
 const SPELLED_OUT = /(?:^|[^a-z0-9])(?:[a-z][ .*_-]{1,3}){11}[a-z](?![a-z0-9])/;
 
+/** The key of the Agent Skills form by which clients let tools run without a question. */
+const ALLOWED_TOOLS = /^allowed-tools:/m;
+
 export const PROSE_CHECKS: readonly AuditCheck[] = [
   hiddenCheck(
     'bidirectional',
@@ -132,6 +135,24 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
         return at < 0
           ? []
           : [{ at, isFolded: true, what: 'It spells words out letter by letter.', remedy: READ_IT }];
+      }),
+  },
+  {
+    id: 'prose/asks-for-tools',
+    severity: 'warning',
+    sentence: 'Front matter that has an agent allow other tools, such as a shell, while the skill is used.',
+    look: (subject) =>
+      eachText(subject, ['skill'], ({ text }) => {
+        const at = text.search(ALLOWED_TOOLS);
+        if (at < 0 || at > text.indexOf('\n---')) return [];
+        const what = 'Its front matter asks an agent to allow tools that are none of this skill.';
+        return [
+          {
+            at,
+            what,
+            remedy: 'Take the line out wherever an agent reads SKILL.md; the skill does not need it.',
+          },
+        ];
       }),
   },
   {
