@@ -54,7 +54,7 @@ const QUIET = [
 /** Tests of what has no state and starts nothing share their worker, so that modules are loaded once for many of them. */
 const PURE = [
   'packages/sdk/test/**/*.test.ts',
-  'packages/gateway/test/{core,config,egress,journal}/**/*.test.ts',
+  'packages/gateway/test/{core,config}/**/*.test.ts',
   'packages/gateway/test/skills/{manifest,audit,package}/**/*.test.ts',
 ];
 

@@ -65,7 +65,7 @@ test('a skill that is approved by processes that are killed is in quarantine or 
   for (const ms of [200, 300, 400]) {
     await killedAfter(ms, ...words);
     const { out } = await palisade(['skill', 'show', reference, '--json', '--state', state]);
-    const { state: left } = (JSON.parse(out) as { skill: { state: string } }).skill;
+    const { state: left } = JSON.parse(out) as { state: string };
     const called = await palisade([
       'call',
       'acme.sample.plain',
