@@ -130,11 +130,21 @@ export async function gone(mark: string): Promise<void> {
   while (living(mark).length > 0) await new Promise((wake) => setTimeout(wake, 10));
 }
 
-/** Ends the processes that have `mark`: those that a control let live. */
+/** Ends the processes that have `mark`, those that a control let live, and what they begin until they are dead. */
 export function endAll(mark: string): number {
-  const pids = living(mark);
-  for (const pid of pids) process.kill(pid, 'SIGKILL');
-  return pids.length;
+  const ended = new Set<number>();
+  for (let pids = living(mark); pids.length > 0; pids = living(mark)) {
+    for (const pid of pids) {
+      ended.add(pid);
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        // Boundary: it may be gone since it was listed.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
+  }
+  return ended.size;
 }
 
 /** What a sanitizer says when it has found something. */
