@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
 
-const conditions = ['source', 'node', 'import', 'module', 'default'];
+const conditions = ['source', 'node', 'import', 'default'];
 
 const WORKERS = Math.min(4, availableParallelism());
 

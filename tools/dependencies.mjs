@@ -33,7 +33,13 @@ export function check(root) {
 
 function readManifests(root) {
   const packages = listPackages(root).map((name) => `packages/${name}/package.json`);
-  return ['package.json', ...packages, 'bench/peers/package.json', 'packages/guest/tools/package.json']
+  return [
+    'package.json',
+    ...packages,
+    'bench/peers/package.json',
+    'packages/guest/tools/package.json',
+    'tests/conformance/peers/package.json',
+  ]
     .filter((file) => existsSync(join(root, file)))
     .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) }));
 }

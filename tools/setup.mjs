@@ -29,13 +29,22 @@ export async function setUp(root, say) {
 }
 
 /** Puts in place the compilers that the examples of skills are made with; they have a folder and a lock file of their own. */
-export async function setUpCompilers(root, say) {
-  const folder = join(root, 'packages/guest/tools');
+export function setUpCompilers(root, say) {
+  return setUpFolder(root, 'packages/guest/tools', say);
+}
+
+/** Puts in place the clients and the suite of others that the MCP door is tried with. */
+export function setUpPeers(root, say) {
+  return setUpFolder(root, 'tests/conformance/peers', say);
+}
+
+async function setUpFolder(root, path, say) {
+  const folder = join(root, path);
   if (!existsSync(join(folder, 'package-lock.json'))) return;
   await withLock(
     folder,
-    () => say('waiting for another set-up of the compilers'),
-    () => install(folder, (step) => say(`${step} of packages/guest/tools`)),
+    () => say(`waiting for another set-up of ${path}`),
+    () => install(folder, (step) => say(`${step} of ${path}`)),
   );
 }
 
@@ -142,7 +151,10 @@ if (process.argv[1] && realpathSync(process.argv[1]) === here) {
     const root = words[0] === '--root' ? resolve(words[1] ?? '.') : dirname(dirname(here));
     if (words.includes('--programs')) await ensurePrograms(say);
     await setUp(root, say);
-    if (words.includes('--programs')) await setUpCompilers(root, say);
+    if (words.includes('--programs')) {
+      await setUpCompilers(root, say);
+      await setUpPeers(root, say);
+    }
     say('ready');
   } catch (error) {
     console.error(error.message);

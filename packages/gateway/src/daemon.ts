@@ -13,12 +13,15 @@ import { loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
+import { NO_OBSERVER, type Observer } from './core/observer.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
+import { identityMigrations } from './identity/tables.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
 import { recover } from './invoke/recover.ts';
+import { RunningCalls } from './invoke/running-calls.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
@@ -32,6 +35,8 @@ import { recordingMigrations } from './recordings/tables.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
+import { pruneResults } from './results/prune.ts';
+import { resultMigrations } from './results/tables.ts';
 import { FileDigests } from './runner/file-digests.ts';
 import { KnownPrograms } from './runner/known-programs.ts';
 import { settingsOf } from './runner/settings-of.ts';
@@ -67,6 +72,8 @@ export type OpenOptions = {
   readonly trustedCertificates?: string;
   /** It serves many calls, so that it is worth while to have sandboxes stand ready. Such a gateway must be closed. */
   readonly isLasting?: boolean;
+  /** Is told of every call, for metrics and traces. */
+  readonly observer?: Observer;
 };
 
 export type Opened<T> = T & {
@@ -87,6 +94,8 @@ const MIGRATIONS = [
   ...storageMigrations,
   ...recordingMigrations,
   ...skillsMigrations,
+  ...identityMigrations,
+  ...resultMigrations,
 ];
 
 /** Opens the rooms that keep the record: enough to read, verify, export and prove. */
@@ -127,7 +136,7 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
     onEvent: (tx, event) => void journal.append(tx, event),
   });
   const rooms = { store, presence, keys, journal, segments, vault };
-  const records: Records = { version, clock, random, redact, ...rooms };
+  const records: Records = { version, clock, random, redact, keep: config.runs, ...rooms };
   const close = () => closeRecords(records, roller);
   try {
     foundState(records);
@@ -181,6 +190,8 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
   const rooms = {
     ...{ policy, budgets: config.budgets, approvalExpiresAfterMs, registry, skills, tiers, engines, ready },
+    running: new RunningCalls(),
+    observer: options.observer ?? NO_OBSERVER,
   };
   const gateway: Gateway = { ...records, ...rooms, inspectTiers: inspect };
   const stopAudits = options.isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
@@ -262,6 +273,7 @@ async function closeRecords(records: Records, roller: Roller): Promise<void> {
         journal.checkpoint(tx);
         prune(tx, records.clock.nowMs());
         pruneApprovals(tx, records.clock.nowMs());
+        pruneResults(tx, records.clock.nowMs() - records.keep.keepForMs);
       });
     }
     await roller.finish(readHead(store).seq);

@@ -32,6 +32,11 @@ function fault(httpStatus: number, sentence: string, remedy: string): RowOf<'fau
   return { kind: 'fault', httpStatus, exitStatus: 70, sentence, remedy };
 }
 
+/** The door itself turned the request away: no call came of it. */
+function turnedAway(httpStatus: number, sentence: string, remedy: string): RowOf<'usage'> {
+  return { kind: 'usage', httpStatus, exitStatus: 64, sentence, remedy };
+}
+
 export const CODES = {
   ok: {
     kind: 'ok',
@@ -51,6 +56,88 @@ export const CODES = {
     400,
     'The call names no valid principal, tenant, run, tool or time limit.',
     'Correct the field that the message names and call again.',
+  ),
+  'door/unauthenticated': turnedAway(
+    401,
+    'The request brings no credential that is good here.',
+    'Send `Authorization: Bearer TOKEN` with a token of `palisade token create`.',
+  ),
+  'door/insufficient-scope': turnedAway(
+    403,
+    'The credential is not good for this.',
+    'Use a token that was created with the scope that the message names.',
+  ),
+  'door/forbidden-origin': turnedAway(
+    403,
+    'The request is for another host, or comes from a web page that may not ask.',
+    'Name the host in http.allowed_hosts or the page in http.allowed_origins of palisade.toml.',
+  ),
+  'door/not-found': turnedAway(
+    404,
+    'There is nothing at that address, or nothing that this caller may see.',
+    'See /openapi.json for what there is.',
+  ),
+  'door/method-not-allowed': turnedAway(
+    405,
+    'The address is there, and does not take this method.',
+    'Use one of the methods that the header Allow names.',
+  ),
+  'door/timed-out': turnedAway(408, 'The request did not come in in time.', 'Send it in one go.'),
+  'door/too-large': turnedAway(
+    413,
+    'The request is larger than this door takes.',
+    'Send less, or have the operator raise http.max_body_bytes.',
+  ),
+  'door/unsupported-media': turnedAway(
+    415,
+    'The body is of a type that this address does not take.',
+    'Send the content type that the message names.',
+  ),
+  'door/rate-limited': turnedAway(
+    429,
+    'This credential asks more often, or has more calls running, than it may.',
+    'Wait for as long as the header Retry-After says.',
+  ),
+  'door/draining': turnedAway(
+    503,
+    'The gateway is about to stop and takes no more calls.',
+    'Try again in a moment, or at another gateway.',
+  ),
+  'door/already-serving': turnedAway(
+    409,
+    'Another process serves this state directory.',
+    'Stop that one first, or choose another directory with --state.',
+  ),
+  'door/call-open': refused(
+    409,
+    'A call with this idempotency key is still running.',
+    'Wait for it to end and repeat the identical request.',
+  ),
+  'door/idempotency-conflict': refused(
+    422,
+    'This idempotency key was used for another call.',
+    'Use a new key for a new call.',
+  ),
+  'token/unknown': turnedAway(404, 'There is no token of that id.', 'List them with `palisade token list`.'),
+  'run/unknown': turnedAway(
+    404,
+    'There is no call of that id, or none that this caller may see.',
+    'List calls with `palisade journal search`.',
+  ),
+  'upstream/unknown': turnedAway(
+    404,
+    'There is no upstream server of that name.',
+    'List them with `palisade upstream list`.',
+  ),
+  'upstream/quarantined': refused(
+    403,
+    'The upstream server offers other tools than those that were accepted.',
+    'Look at the difference with `palisade upstream show NAME`, then run `palisade upstream approve NAME`.',
+  ),
+  'tier/upstream-failed': failed(
+    502,
+    'The upstream server did not answer, or not as its protocol says.',
+    'See the message; run its command by hand to find out why.',
   ),
   'registry/unknown-tool': refused(
     404,
@@ -76,6 +163,21 @@ export const CODES = {
     503,
     'No valid policy set is loaded, so every call is denied.',
     'Run `palisade policy check`, correct the files in the policies directory, and call again.',
+  ),
+  'policy/invalid': turnedAway(
+    422,
+    'The policies that were sent are not valid, and nothing was replaced.',
+    'Correct what the problems name, and try it with `POST /v1/policies/check` first.',
+  ),
+  'policy/changed': turnedAway(
+    409,
+    'Somebody else changed the policies meanwhile, and nothing was replaced.',
+    'Read the policies again, take over what changed, and send `ifDigest` as it is now.',
+  ),
+  'policy/locks-out': turnedAway(
+    409,
+    'Under the new policies this caller could not administer any more, and nothing was replaced.',
+    'Keep a policy that permits "administer" to the caller, or send `force` if that is meant.',
   ),
   'policy/approval-required': refused(
     403,

@@ -10,6 +10,7 @@ export type Settings = {
   readonly values: ReadonlyMap<string, Value>;
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly secrets: readonly Table[];
+  readonly upstreams: readonly Table[];
   readonly budgets: readonly Table[];
 };
 
@@ -21,23 +22,26 @@ const ROWS: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((row) => [r
 const SECTIONS: ReadonlySet<string> = new Set(CONFIG_KEYS.map(({ key }) => key.replace(/(\[\])?\..*$/, '')));
 const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
 /** Each budget costs a statement in each call, and each secret is one more file to keep from commands. */
-const MOST_TABLES = { budget: 64, secret: 64 } as const;
+const MOST_TABLES = { budget: 64, secret: 64, upstream: 64 } as const;
 
 /** Checks what the TOML parser gave; throws a ConfigProblem at the first thing that does not fit the table of keys. */
 export function checkSettings(raw: unknown): Settings {
   const values = new Map<string, Value>();
   const groups = new Map<string, readonly string[]>();
   const secrets: Table[] = [];
+  const upstreams: Table[] = [];
   const budgets: Table[] = [];
   for (const [section, content] of tableEntries(raw, [])) {
     if (!SECTIONS.has(section)) throw unknownKey([section]);
     if (section === 'budget') budgets.push(...checkTables(section, content, checkBudget));
     else if (section === 'secret') secrets.push(...checkTables(section, content, checkSecret));
+    else if (section === 'upstream') upstreams.push(...checkTables(section, content, checkUpstream));
     else if (section === 'groups') for (const group of checkGroups(content)) groups.set(...group);
     else for (const [name, value] of checkSection(section, content)) values.set(`${section}.${name}`, value);
   }
   checkCeilings(values);
-  return { values, groups, secrets, budgets };
+  checkOauth(values);
+  return { values, groups, secrets, upstreams, budgets };
 }
 
 function checkSection(section: string, raw: unknown): ReadonlyMap<string, Value> {
@@ -94,6 +98,19 @@ function demandKeys(table: Table, path: Path, required: readonly string[]): void
 
 function checkSecret(secret: Table, path: Path): void {
   demandKeys(secret, path, ['name', 'variable', 'hosts']);
+}
+
+function checkUpstream(upstream: Table, path: Path): void {
+  demandKeys(upstream, path, ['name', 'command']);
+  const env = (upstream.get('env') ?? []) as readonly string[];
+  const odd = env.findIndex((each) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(each));
+  if (odd >= 0) throw badValue([...path, 'env', odd], describe(env[odd]), 'NAME=VALUE');
+}
+
+/** Boundary: a token that is for nobody in particular is for everybody. */
+function checkOauth(values: ReadonlyMap<string, Value>): void {
+  if (!values.get('oauth.issuer') || values.get('oauth.audience')) return;
+  throw badValue(['oauth', 'issuer'], 'there is no oauth.audience', 'the key audience beside it');
 }
 
 function checkBudget(budget: Table, path: Path): void {

@@ -312,6 +312,130 @@ export const CONFIG_KEYS = [
   ),
 
   {
+    key: 'http.listen',
+    type: 'string',
+    default: '127.0.0.1:7433',
+    grammar: 'listen-address',
+    sentence: 'Where `palisade serve` listens; port 0 takes any that is free.',
+  },
+  {
+    key: 'http.allowed_hosts',
+    type: 'string-list',
+    default: [],
+    grammar: 'host-name',
+    sentence:
+      'Names beside the address itself and localhost that requests may be for; a request for any other is refused.',
+  },
+  {
+    key: 'http.allowed_origins',
+    type: 'string-list',
+    default: [],
+    grammar: 'origin',
+    sentence: 'Web pages that may talk to the gateway; without any, no browser may but from its own page.',
+  },
+  {
+    key: 'http.public_url',
+    type: 'string',
+    default: '',
+    grammar: 'url-or-none',
+    sentence: 'The address by which clients know this gateway, where a proxy stands in front of it.',
+  },
+  integer('http.max_body_bytes', 4 * MIB, [KIB, 256 * MIB], 'Size of the body of a request.'),
+  integer('http.max_connections', 2048, [1, 65_535], 'Connections at once.'),
+  integer('http.request_timeout_ms', 30_000, [100, HOUR_MS], 'How long a request may take to come in.'),
+  integer('http.rate_per_minute', 120_000, [1, 60_000_000], 'Requests of one credential in a minute.'),
+  integer('http.calls_at_once', 256, [1, 65_535], 'Calls of one credential that run at the same time.'),
+  integer(
+    'http.drain_ms',
+    10_000,
+    [0, HOUR_MS],
+    'How long calls may go on once the gateway is told to stop.',
+  ),
+
+  {
+    key: 'oauth.issuer',
+    type: 'string',
+    default: '',
+    grammar: 'url-or-none',
+    sentence: 'The authorization server whose tokens are taken beside our own; without one, none are.',
+  },
+  {
+    key: 'oauth.audience',
+    type: 'string',
+    default: '',
+    grammar: 'text-or-none',
+    sentence: 'What a token must be for; required with oauth.issuer.',
+  },
+  {
+    key: 'oauth.jwks_url',
+    type: 'string',
+    default: '',
+    grammar: 'url-or-none',
+    sentence: 'Where the keys of the issuer are; without it, where its metadata says.',
+  },
+  {
+    key: 'oauth.principal_kind',
+    type: 'choice',
+    default: 'agent',
+    choices: ['agent', 'user', 'service'],
+    sentence: 'What the subject of such a token is.',
+  },
+  {
+    key: 'oauth.principal_claim',
+    type: 'string',
+    default: 'sub',
+    grammar: 'name',
+    sentence: 'The claim that names the principal.',
+  },
+  {
+    key: 'oauth.tenant_claim',
+    type: 'string',
+    default: '',
+    grammar: 'text-or-none',
+    sentence: 'The claim that names the tenant; without one, gateway.tenant.',
+  },
+
+  {
+    key: 'mcp.elicitation',
+    type: 'choice',
+    default: 'stdio',
+    choices: ['off', 'stdio', 'on'],
+    sentence:
+      'Whether the person behind an MCP client may be asked there to approve a call: never, over stdio, or also over HTTP where the token names that person.',
+  },
+
+  {
+    key: 'runs.keep_for',
+    type: 'duration',
+    default: '1d',
+    minMs: 60_000,
+    maxMs: 366 * DAY_MS,
+    sentence: 'How long the output of a call and its idempotency key are kept.',
+  },
+  integer(
+    'runs.keep_output_bytes',
+    MIB,
+    [0, 64 * MIB],
+    'The largest output that is kept; of a larger one only its digest is.',
+  ),
+
+  {
+    key: 'log.level',
+    type: 'choice',
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error'],
+    sentence: 'The least that `palisade serve` and `palisade mcp` say on standard error.',
+  },
+  {
+    key: 'telemetry.otlp_endpoint',
+    type: 'string',
+    default: '',
+    grammar: 'url-or-none',
+    sentence:
+      'Where traces are sent by OTLP over HTTP, such as "http://127.0.0.1:4318/v1/traces"; without it, nowhere.',
+  },
+
+  {
     key: 'groups.NAME',
     type: 'string-list',
     default: null,
@@ -348,6 +472,80 @@ export const CONFIG_KEYS = [
     grammar: 'path',
     sentence:
       'The file that has the value as its first line, of mode 0600 and out of reach of commands; without one, the vault has it under this name.',
+  },
+
+  {
+    key: 'upstream[].name',
+    type: 'string',
+    default: null,
+    grammar: 'upstream-name',
+    sentence:
+      'The name of an MCP server behind this gateway; unique and required. Its tools are called NAME.TOOL.',
+  },
+  {
+    key: 'upstream[].command',
+    type: 'string-list',
+    default: null,
+    grammar: 'word',
+    isNeverEmpty: true,
+    sentence: 'The command that starts it, word by word; required.',
+  },
+  {
+    key: 'upstream[].tier',
+    type: 'choice',
+    default: null,
+    choices: ['b', 'c'],
+    sentence: 'The sandbox that it runs in; c where nothing is said.',
+  },
+  {
+    key: 'upstream[].workspace',
+    type: 'string',
+    default: null,
+    grammar: 'path',
+    sentence: 'The one directory that it may write to; without one, where palisade was started.',
+  },
+  {
+    key: 'upstream[].env',
+    type: 'string-list',
+    default: null,
+    grammar: 'word',
+    sentence: 'Its variables, as "NAME=VALUE".',
+  },
+  {
+    key: 'upstream[].read_only',
+    type: 'string-list',
+    default: null,
+    grammar: 'path',
+    sentence: "Paths beside the system's own that it may read.",
+  },
+  {
+    key: 'upstream[].allow_hosts',
+    type: 'string-list',
+    default: null,
+    grammar: 'egress-entry',
+    sentence: 'All that it may reach on the network; nothing where nothing is said.',
+  },
+  {
+    key: 'upstream[].secrets',
+    type: 'string-list',
+    default: null,
+    grammar: 'name',
+    sentence: 'Secrets of this file that it uses without having them.',
+  },
+  {
+    key: 'upstream[].risk',
+    type: 'choice',
+    default: null,
+    choices: ['low', 'medium', 'high'],
+    sentence:
+      'The risk of its tools, for policies to judge by; high where nothing is said. What the server says of itself never counts.',
+  },
+  {
+    key: 'upstream[].prefix',
+    type: 'string',
+    default: null,
+    grammar: 'text-or-none',
+    sentence: 'What stands before the names of its tools; NAME. where nothing is said.',
   },
 
   {

@@ -1,5 +1,6 @@
 import type { Limits } from '../core/limits.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import type { Risk } from '../core/tool.ts';
 
 export type BudgetRule = {
   readonly name: string;
@@ -61,6 +62,46 @@ export type SkillsConfig = {
   readonly reviewers: number;
 };
 
+/** How callers come in over HTTP. */
+export type HttpConfig = {
+  readonly listen: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  /** Null: the address that it listens on. */
+  readonly publicUrl: string | null;
+  readonly maxBodyBytes: number;
+  readonly maxConnections: number;
+  readonly requestTimeoutMs: number;
+  readonly ratePerMinute: number;
+  readonly callsAtOnce: number;
+  readonly drainMs: number;
+};
+
+/** Whose tokens are taken beside our own. */
+export type OauthConfig = {
+  readonly issuer: string | null;
+  readonly audience: string | null;
+  readonly jwksUrl: string | null;
+  readonly principalKind: 'agent' | 'user' | 'service';
+  readonly principalClaim: string;
+  readonly tenantClaim: string | null;
+};
+
+/** An MCP server behind this gateway. */
+export type UpstreamRule = {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly tier: 'b' | 'c';
+  /** Null: where palisade was started. */
+  readonly workspace: string | null;
+  readonly env: readonly string[];
+  readonly readOnly: readonly string[];
+  readonly allowHosts: readonly string[];
+  readonly secrets: readonly string[];
+  readonly risk: Risk;
+  readonly prefix: string;
+};
+
 /** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
 export type Config = {
   readonly gateway: { readonly tenant: string };
@@ -80,9 +121,16 @@ export type Config = {
   readonly process: ProcessConfig;
   readonly vault: VaultConfig;
   readonly skills: SkillsConfig;
+  readonly http: HttpConfig;
+  readonly oauth: OauthConfig;
+  readonly mcp: { readonly elicitation: 'off' | 'stdio' | 'on' };
+  readonly runs: { readonly keepForMs: number; readonly keepOutputBytes: number };
+  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' };
+  readonly telemetry: { readonly otlpEndpoint: string | null };
   /** Group name → its principals, as "agent:ada". */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly secrets: readonly SecretRule[];
+  readonly upstreams: readonly UpstreamRule[];
   readonly budgets: readonly BudgetRule[];
   /** Null when there is no file and all is default. */
   readonly file: ConfigFile | null;

@@ -8,9 +8,11 @@ import {
   type Config,
   type ConfigFile,
   DEFAULT_BUDGETS,
+  type OauthConfig,
   type ProcessConfig,
   type SecretRule,
   type SkillsConfig,
+  type UpstreamRule,
   type VaultConfig,
 } from './config.ts';
 import { parseDuration } from './grammar.ts';
@@ -28,7 +30,10 @@ function defaultOf(row: ConfigKey): Value {
 }
 
 /** The configuration with every gap filled by its default. */
-export function fillGaps({ values, groups, secrets, budgets }: Settings, file: ConfigFile | null): Config {
+export function fillGaps(
+  { values, groups, secrets, upstreams, budgets }: Settings,
+  file: ConfigFile | null,
+): Config {
   const text = (key: KeyName) => chosen(values, key) as string;
   const integer = (key: KeyName) => chosen(values, key) as number;
   const ceilings = limitsOf('ceilings', integer);
@@ -59,8 +64,10 @@ export function fillGaps({ values, groups, secrets, budgets }: Settings, file: C
       reauditAfterMs: integer('skills.reaudit_after'),
       reviewers: integer('skills.reviewers'),
     },
+    ...doorsOf(integer, (key) => chosen(values, key) as readonly string[], text),
     groups,
     secrets: secrets.map(secretOf),
+    upstreams: upstreams.map(upstreamOf),
     budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets.map(budgetOf),
     file,
   };
@@ -102,6 +109,59 @@ function processOf(
     egressBytes: integer('process.egress_bytes'),
     firstUid: integer('process.first_uid'),
     warm: integer('process.warm'),
+  };
+}
+
+type Doors = Pick<Config, 'http' | 'oauth' | 'mcp' | 'runs' | 'log' | 'telemetry'>;
+
+function doorsOf(
+  integer: (key: KeyName) => number,
+  list: (key: KeyName) => readonly string[],
+  text: (key: KeyName) => string,
+): Doors {
+  return {
+    http: {
+      listen: text('http.listen'),
+      allowedHosts: list('http.allowed_hosts'),
+      allowedOrigins: list('http.allowed_origins'),
+      publicUrl: text('http.public_url') || null,
+      maxBodyBytes: integer('http.max_body_bytes'),
+      maxConnections: integer('http.max_connections'),
+      requestTimeoutMs: integer('http.request_timeout_ms'),
+      ratePerMinute: integer('http.rate_per_minute'),
+      callsAtOnce: integer('http.calls_at_once'),
+      drainMs: integer('http.drain_ms'),
+    },
+    oauth: {
+      issuer: text('oauth.issuer') || null,
+      audience: text('oauth.audience') || null,
+      jwksUrl: text('oauth.jwks_url') || null,
+      principalKind: text('oauth.principal_kind') as OauthConfig['principalKind'],
+      principalClaim: text('oauth.principal_claim'),
+      tenantClaim: text('oauth.tenant_claim') || null,
+    },
+    mcp: { elicitation: text('mcp.elicitation') as Config['mcp']['elicitation'] },
+    runs: { keepForMs: integer('runs.keep_for'), keepOutputBytes: integer('runs.keep_output_bytes') },
+    log: { level: text('log.level') as Config['log']['level'] },
+    telemetry: { otlpEndpoint: text('telemetry.otlp_endpoint') || null },
+  };
+}
+
+function upstreamOf(values: Values): UpstreamRule {
+  const list = (key: string) => (values.get(key) ?? []) as readonly string[];
+  const name = values.get('name') as string;
+  return {
+    name,
+    command: list('command'),
+    // Said nowhere, it is the strictest.
+    tier: (values.get('tier') ?? 'c') as UpstreamRule['tier'],
+    workspace: (values.get('workspace') ?? null) as string | null,
+    env: list('env'),
+    readOnly: list('read_only'),
+    allowHosts: list('allow_hosts'),
+    secrets: list('secrets'),
+    risk: (values.get('risk') ?? 'high') as UpstreamRule['risk'],
+    prefix: (values.get('prefix') ?? `${name}.`) as string,
   };
 }
 

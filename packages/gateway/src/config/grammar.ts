@@ -7,6 +7,9 @@ const HOST_NAME = /^(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}$/;
 const EGRESS_TARGET =
   /^(?:(?:\*\.)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}|\[[0-9A-Fa-f:.]{2,45}\])(?:\/[0-9]{1,3})?(?::[0-9]{1,5})?$/;
 
+const LISTEN_ADDRESS = /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):[0-9]{1,5}$/;
+const URL_TEXT = /^https?:\/\/[!-~]{1,2040}$/;
+
 /** The shapes that texts in palisade.toml can have. */
 export const GRAMMARS = {
   name: {
@@ -53,6 +56,34 @@ export const GRAMMARS = {
   'egress-target': {
     accepts: (text) => EGRESS_TARGET.test(text),
     expected: 'a host such as "api.example.com" or "api.example.com:8443", without a scheme and a path',
+  },
+  'listen-address': {
+    accepts: (text) => LISTEN_ADDRESS.test(text) && Number(/[0-9]+$/.exec(text)?.[0]) <= 65_535,
+    expected: 'an address and a port such as "127.0.0.1:7433" or "[::1]:7433"',
+  },
+  'host-name': {
+    accepts: (text) => /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?$/.test(text),
+    expected: 'a host such as "palisade.example.com", with a port where it is not the usual one',
+  },
+  origin: {
+    accepts: (text) => /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?$/.test(text),
+    expected: 'an origin such as "https://console.example.com", without a path',
+  },
+  'url-or-none': {
+    accepts: (text) => text === '' || (URL_TEXT.test(text) && URL.canParse(text)),
+    expected: 'an address such as "https://id.example.com/path", or "" for none',
+  },
+  'text-or-none': {
+    accepts: (text) => /^[!-~]{0,512}$/.test(text),
+    expected: 'a text without spaces of at most 512 characters, or "" for none',
+  },
+  word: {
+    accepts: (text) => /^[^\0]{0,4096}$/.test(text),
+    expected: 'a text of at most 4096 characters without NUL',
+  },
+  'upstream-name': {
+    accepts: (text) => /^[a-z][a-z0-9-]{0,31}$/.test(text),
+    expected: 'a name of up to 32 small letters, digits and - that begins with a letter',
   },
   // The rest is what palisade itself sets for a run.
   'secret-variable': {

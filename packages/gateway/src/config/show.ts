@@ -59,6 +59,12 @@ function itemsOf(config: Config, row: ConfigKey): readonly Item[] {
       return value === null ? [] : [{ path: ['secret', i, name], value, row }];
     });
   }
+  if (section === 'upstream[]') {
+    return config.upstreams.flatMap((upstream, i) => {
+      const value = (upstream as Readonly<Record<string, Value | null>>)[camelCase(name)] ?? null;
+      return value === null ? [] : [{ path: ['upstream', i, name], value, row }];
+    });
+  }
   const values = config[section as 'limits'] as Readonly<Record<string, Value>>;
   const value =
     row.type === 'duration'

@@ -15,4 +15,8 @@ export type ToolCall = {
    */
   readonly timeoutMs: number | null;
   readonly receivedAtMs: number;
+  /** What the caller repeats a call by, so that it runs once; 1 to 255 visible characters. */
+  readonly idempotencyKey?: string;
+  /** The trace that the call is a part of, as a W3C `traceparent`. */
+  readonly trace?: string;
 };

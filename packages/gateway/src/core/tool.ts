@@ -21,7 +21,9 @@ export type PrepareProcess = (input: Json) => Promise<PreparedProcess | Refused>
 export type Executor =
   | { readonly kind: 'builtin'; readonly run: BuiltinRun }
   | { readonly kind: 'process'; readonly prepare: PrepareProcess }
-  | { readonly kind: 'wasm'; readonly program: WasmProgram };
+  | { readonly kind: 'wasm'; readonly program: WasmProgram }
+  /** A tool of an MCP server that runs in a sandbox of its own; `tool` is what the server calls it. */
+  | { readonly kind: 'upstream'; readonly upstream: string; readonly tool: string };
 
 /** What a tool says about itself to those who choose among tools. It describes, and never grants. */
 export type ToolAnnotations = {
@@ -60,4 +62,6 @@ export type Tool = {
   readonly title?: string;
   readonly annotations?: ToolAnnotations;
   readonly skill?: ToolSkill;
+  /** Its output is a result of MCP: `content`, and perhaps `structuredContent` and `isError`. */
+  readonly isMcpResult?: true;
 };

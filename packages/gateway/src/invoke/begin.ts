@@ -14,6 +14,7 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Grant } from '../policy/grant.ts';
+import { standingOfKey, takeKey } from '../results/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, judge, UNDECIDED, type Verdict } from './admit.ts';
 import { appendEnding, type Ended } from './ending.ts';
@@ -55,7 +56,7 @@ export function begin(
         return refuseIn(gateway, tx, judged, askIn(gateway, tx, judged));
       case 'refused': {
         const facts = refusalFacts(gateway, call, judged);
-        return appendEnding(gateway, tx, facts, { outcome: judged.refused, ran: null });
+        return appendEnding(gateway, tx, facts, { outcome: judged.refused, ran: null, trace: call.trace });
       }
     }
   });
@@ -72,22 +73,27 @@ function judgeInside(gateway: Gateway, tx: Transaction, admission: Admission): A
   return isJudgedAgain ? judge(gateway, tx, admission.checked) : admission;
 }
 
-function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended {
+function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended | Stale {
   // Boundary: what could not be attested does not run.
   gateway.keys.ensureReady();
   const { checked, grant, binding } = admission;
   const nowMs = gateway.clock.nowMs();
-  const { id: callId } = checked.call;
+  const { id: callId, idempotencyKey: key, trace } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
   if (grant.approval !== null && !stands(tx, grant.approval.id, approvalDigest(binding), nowMs)) {
     // Another process has used the approval since we looked.
     const asking: Asking = { kind: 'ask', checked, verdict, binding };
     return refuseIn(gateway, tx, asking, askIn(gateway, tx, asking));
   }
+  // Boundary: the same call may have begun elsewhere since we looked; it runs once.
+  if (key !== undefined && isTaken(gateway, tx, checked.call, key)) return { kind: 'stale' };
   const reserved = reserve(tx, { callId, rules: gateway.budgets, checked, nowMs });
   if (!reserved.ok) return refuseIn(gateway, tx, { checked, verdict }, reserved.refused);
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
     throw new TypeError('Cannot use approval: it stood a moment ago in this very transaction');
+  }
+  if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - gateway.keep.keepForMs)) {
+    throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this very transaction');
   }
   const limits = narrow(grant.limits, reserved.limits);
   const facts = grantedFacts(gateway, grant, limits);
@@ -97,11 +103,15 @@ function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Be
     principal: facts.principal,
     tool: facts.tool.id,
     tenant: facts.tenant,
-    body: { facts: facts as unknown as Json },
+    body: { facts: facts as unknown as Json, ...(trace === undefined ? {} : { trace }) },
     opens: gateway.presence.id,
     isPlain: true,
   });
   return { kind: 'begun', grant, limits, facts, startedAt: at };
+}
+
+function isTaken({ clock, keep }: Gateway, tx: Transaction, call: ToolCall, key: string): boolean {
+  return standingOfKey(tx, call, key, clock.nowMs() - keep.keepForMs).kind !== 'free';
 }
 
 function stands(tx: Transaction, id: string, digest: Digest, nowMs: number): boolean {
@@ -177,5 +187,5 @@ function refuseIn(
   outcome: Refused,
 ): Ended {
   const facts = refusalFacts(gateway, checked.call, { checked, verdict });
-  return appendEnding(gateway, tx, facts, { outcome, ran: null });
+  return appendEnding(gateway, tx, facts, { outcome, ran: null, trace: checked.call.trace });
 }

@@ -4,6 +4,8 @@ import { digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { NO_USAGE, type Usage } from '../core/limits.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { pruneResults } from '../results/prune.ts';
+import { type Keeping, keepResult } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Execution } from '../tiers/tier.ts';
 import type { CallFacts } from './facts.ts';
@@ -16,6 +18,8 @@ export type Ended = {
   readonly outcome: Outcome;
   readonly usage: Usage;
   readonly receipt: string | null;
+  /** The call had ended before, and is told again to whoever repeated it with its idempotency key. */
+  readonly replayed?: true;
 };
 
 /** Of a call that may have run, and nobody can tell where or how. */
@@ -32,16 +36,16 @@ export function appendEnding(
   gateway: Records,
   tx: Transaction,
   facts: CallFacts,
-  ended: { outcome: Outcome; ran: Ran; egress?: Json | null },
+  ended: { outcome: Outcome; ran: Ran; egress?: Json | null; trace?: string | undefined },
 ): Ended {
-  const { outcome, ran } = ended;
+  const { outcome, ran, trace } = ended;
   // Boundary: hosts are named by what ran, which may have put a secret into a name.
   const egress = gateway.redact(ended.egress ?? null);
   const { status, code } = outcome;
   const usage = status === 'refused' ? NO_USAGE : outcome.usage;
   const output = outputOf(outcome);
   let receipt = '';
-  gateway.journal.append(tx, (place) => {
+  const { seq, atMs } = gateway.journal.append(tx, (place) => {
     const { inputDigest, call, ...rest } = facts;
     const signed = signReceipt(
       {
@@ -71,12 +75,38 @@ export function appendEnding(
       body: {
         ...{ status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
         ...(egress === null ? {} : { egress }),
+        ...(trace === undefined ? {} : { trace }),
       },
       closes: ran !== null,
       isPlain: true,
     };
   });
+  keep(gateway, tx, facts, { outcome, usage, receiptSeq: seq, atMs });
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
+}
+
+/** Every so many records, some of what is kept too long is dropped. */
+const PRUNE_EVERY = 64;
+
+type Kept = Pick<Keeping, 'outcome' | 'usage' | 'receiptSeq' | 'atMs'>;
+
+/** Keeps what the caller is told, without secrets, for as long as the operator says. */
+function keep(
+  gateway: Records,
+  tx: Transaction,
+  { call, principal, tenant, tool }: CallFacts,
+  kept: Kept,
+): void {
+  const { id: callId, run, door } = call;
+  const { outcome } = kept;
+  const shown =
+    outcome.status === 'refused' ? outcome : { ...outcome, output: gateway.redact(outcome.output) };
+  keepResult(
+    tx,
+    { callId, tenant, principal, run, door, tool: tool.id, ...kept, outcome: shown },
+    gateway.keep,
+  );
+  if (kept.receiptSeq % PRUNE_EVERY === 0) pruneResults(tx, kept.atMs - gateway.keep.keepForMs);
 }
 
 /** The receipt names what the journal has of the network, as it is written there. */

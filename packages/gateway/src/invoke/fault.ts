@@ -21,7 +21,7 @@ export async function refuseOrFault(gateway: Gateway, call: ToolCall, error: unk
     return await gateway.store.commit((tx) => {
       const facts = refusalFacts(gateway, call, { checked: null, verdict: UNDECIDED });
       if (outcome.status === 'failed') appendFault(gateway, tx, facts, { incident, error });
-      return appendEnding(gateway, tx, facts, { outcome, ran: null });
+      return appendEnding(gateway, tx, facts, { outcome, ran: null, trace: call.trace });
     });
   } catch {
     // Nothing ran and nothing can be written: the refusal itself is all we can give.

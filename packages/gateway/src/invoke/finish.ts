@@ -34,7 +34,8 @@ export async function finish(gateway: Gateway, begun: Begun, result: RunResult):
       settle(tx, begun.facts.call.id, usage);
       if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
       const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
-      return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress });
+      const { trace } = begun.grant.call.call;
+      return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress, trace });
     });
   for (let attempt = 1; ; attempt++) {
     try {

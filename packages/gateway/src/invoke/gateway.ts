@@ -2,11 +2,13 @@ import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
+import type { Observer } from '../core/observer.ts';
 import type { TierName } from '../core/tool.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Segments } from '../journal/segments.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { ResultTerms } from '../results/results.ts';
 import type { Artifacts } from '../skills/artifacts.ts';
 import type { Advisory } from '../skills/audit/advisories.ts';
 import type { RunningSkills } from '../skills/running.ts';
@@ -17,6 +19,7 @@ import type { ReadyModules } from '../tiers/a-wasm/ready-modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { RunningCalls } from './running-calls.ts';
 
 /** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
@@ -30,6 +33,8 @@ export type Records = {
   readonly segments: Segments;
   readonly vault: Vault;
   readonly redact: (value: Json) => Json;
+  /** What is kept of calls that have ended. */
+  readonly keep: ResultTerms;
 };
 
 /** What is installed, and what of it runs. */
@@ -54,6 +59,9 @@ export type Gateway = Records & {
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
   readonly skills: SkillRoom;
+  /** The calls on the line at this moment. */
+  readonly running: RunningCalls;
+  readonly observer: Observer;
   readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
   /** Where modules run, for calls that are run again. */
   readonly engines: EnginePool;

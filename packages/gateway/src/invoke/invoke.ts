@@ -2,6 +2,7 @@ import { left } from '../budget/left.ts';
 import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
+import type { CallWatch } from '../core/observer.ts';
 import { authorize } from '../policy/authorize.ts';
 import type { RunEnding, RunResult, RunTies, Ties } from '../tiers/tier.ts';
 import { TierFault } from '../tiers/tier-fault.ts';
@@ -11,6 +12,7 @@ import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
 import { recordFault, refuseOrFault } from './fault.ts';
 import { finish } from './finish.ts';
 import type { Gateway } from './gateway.ts';
+import { repeated } from './repeated.ts';
 
 const MAX_DECISIONS = 8;
 
@@ -30,19 +32,40 @@ export async function invoke(
   signal: AbortSignal,
   onOutput: Ties['onOutput'] = () => undefined,
 ): Promise<Ended> {
+  const entered = gateway.running.enter(call, signal);
+  const watch = gateway.observer(call);
+  try {
+    const ended = await runAlong(gateway, call, { signal: entered.signal, onOutput, watch });
+    watch.ended(ended.outcome, ended.usage);
+    return ended;
+  } finally {
+    entered.leave();
+  }
+}
+
+type Along = Required<Ties> & { readonly watch: CallWatch };
+
+async function runAlong(
+  gateway: Gateway,
+  call: ToolCall,
+  { signal, onOutput, watch }: Along,
+): Promise<Ended> {
   let begun: Begun | Ended;
   try {
-    begun = await admitAndBegin(gateway, call);
+    begun = await admitAndBegin(gateway, call, watch);
   } catch (error) {
     return refuseOrFault(gateway, call, error);
   }
   if (begun.kind === 'ended') return begun;
+  watch.step('run');
   const { skill } = begun.grant.call.tool;
   const running = skill === undefined ? null : gateway.skills.running.enter(skill);
   const either = running === null ? signal : AbortSignal.any([signal, running.signal]);
   const ties = { signal: either, onOutput, mayGoOn: () => mayGoOn(gateway, begun) };
   try {
-    return await finish(gateway, begun, await run(gateway, begun, ties));
+    const result = await run(gateway, begun, ties);
+    watch.step('finish');
+    return await finish(gateway, begun, result);
   } finally {
     running?.leave();
   }
@@ -59,10 +82,15 @@ function mayGoOn(gateway: Gateway, { grant }: Begun): boolean {
   return authorize(policy, checked, { budgetLeft, approval, nowMs }).verdict === 'allow';
 }
 
-/** A decision that is overtaken by a change of the policies is made again. */
-async function admitAndBegin(gateway: Gateway, call: ToolCall): Promise<Begun | Ended> {
+/** A decision that is overtaken by a change of the policies, or by the same call elsewhere, is made again. */
+async function admitAndBegin(gateway: Gateway, call: ToolCall, watch: CallWatch): Promise<Begun | Ended> {
   for (let attempt = 1; attempt <= MAX_DECISIONS; attempt++) {
-    const begun = await begin(gateway, call, await admit(gateway, call));
+    watch.step('admit');
+    const before = await repeated(gateway, call);
+    if (before !== null) return before;
+    const admission = await admit(gateway, call);
+    watch.step('begin');
+    const begun = await begin(gateway, call, admission);
     if (begun.kind !== 'stale') return begun;
   }
   throw new CodedError(

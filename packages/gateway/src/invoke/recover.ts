@@ -36,7 +36,7 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
       `Cannot close call ${open.call}: its intent, record ${open.seq}, is missing`,
     );
   }
-  const { facts } = (JSON.parse(intent.line) as { body: { facts: CallFacts } }).body;
+  const { facts, trace } = (JSON.parse(intent.line) as { body: { facts: CallFacts; trace?: string } }).body;
   // A call that drew on no account was still one call.
   const usage = { ...settle(tx, open.call, 'as-reserved'), calls: 1 };
   const message = 'Cannot tell how the call ended: the gateway stopped while it was running';
@@ -44,5 +44,6 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
   appendEnding(gateway, tx, facts, {
     outcome: fail('tier/unknown-ending', message, { usage }),
     ran: { startedAt, execution: UNKNOWN_EXECUTION },
+    trace,
   });
 }

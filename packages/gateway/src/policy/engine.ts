@@ -19,6 +19,7 @@ import { type PolicyProblem, type PolicySet, shorten } from './policy-set.ts';
 import { Directory, type Groups } from './principals.ts';
 import { fingerprint, type ReadResult, readPolicyFiles } from './read-files.ts';
 import type { Reads } from './reads.ts';
+import { finishReplacing } from './replace-files.ts';
 import type { Question } from './request.ts';
 import { seedPolicies } from './seed.ts';
 import { Workbench } from './workbench.ts';
@@ -139,6 +140,13 @@ export class PolicyEngine {
     this.#look(this.set);
   }
 
+  /** Looks now, and twice: for whoever has just replaced the files and knows that they are whole. */
+  reload(): void {
+    this.#lookedAtMs = this.#options.clock.monotonicMs();
+    this.#look(this.set);
+    this.#look(this.set);
+  }
+
   /** Tells whether a decision under that set still stands: it is the set in place, and no file has changed since. */
   holds(digest: Digest): boolean {
     if (this.setDigest !== digest) return false;
@@ -169,6 +177,8 @@ export class PolicyEngine {
   }
 
   #look(before: PolicySet | null): void {
+    // Boundary: half of a set that is being replaced is no set.
+    if (!finishReplacing(this.#options.directory)) return;
     const { print, read } = this.#print();
     if (print === this.#settled) return;
     const isConfirmed = print === this.#seen;

@@ -9,7 +9,8 @@ import { type PolicyFile, type PolicyProblem, shorten } from './policy-set.ts';
  */
 
 const SUFFIX = '.cedar';
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.cedar$/;
+/** Of the names of policy files. */
+export const POLICY_FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.cedar$/;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export type ReadResult = {
@@ -73,15 +74,21 @@ function unreadable(directory: string, code: string): PolicyProblem {
   return fileProblem('.', 'Cannot read the policies: the directory is missing', hint);
 }
 
-function policyNames(directory: string): string[] {
+/** Every name that ends like a policy file, whatever it is. */
+export function policyNames(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith(SUFFIX))
     .sort();
 }
 
+/** Tells whether a file of that name is read as a policy. */
+export function isPolicyFileName(name: string): boolean {
+  return POLICY_FILE_NAME.test(name) && name.length <= POLICY_LIMITS.nameChars;
+}
+
 /** The text of one file, or a sentence that says why not. */
 function readPolicyFile(directory: string, name: string): { text: string } | string {
-  if (!NAME.test(name))
+  if (!POLICY_FILE_NAME.test(name))
     return 'Cannot use this file name: expected lower-case words joined by "-" and ".cedar"';
   if (name.length > POLICY_LIMITS.nameChars)
     return `Cannot use this file name: expected at most ${POLICY_LIMITS.nameChars} characters`;

@@ -11,6 +11,7 @@ import type { Tool } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { Schemas, Validate } from './schema.ts';
 import type { FoundTool, SkillTools } from './skill-tools.ts';
+import type { UpstreamTools } from './upstream-tools.ts';
 
 /*
  * The one table of tools. A call comes in with bytes; it leaves as a checked call whose input was read once, strictly,
@@ -24,6 +25,10 @@ export type RegistryOptions = {
   readonly tools: readonly Tool[];
   /** Those of installed skills; left out: there are none. */
   readonly skills?: SkillTools;
+  /** Those of MCP servers behind this gateway; left out: there are none. */
+  readonly upstreams?: UpstreamTools;
+  /** Talks to a server that nobody has talked to, so that its tools are known; it may end without success. */
+  readonly meetUpstream?: (name: string, call: ToolCall) => Promise<void>;
   readonly input: InputLimits;
   readonly limits: Limits;
   readonly ceilings: Limits;
@@ -50,16 +55,33 @@ export class Registry {
     return more;
   }
 
+  /** The same registry with the tools of upstream servers and no others. */
+  ofUpstreams(): Registry {
+    const { skills: _, ...options } = this.#options;
+    const fewer = new Registry({ ...options, tools: [] });
+    fewer.#schemas = this.#schemas;
+    return fewer;
+  }
+
   /** The tools that stand by themselves, in the order of their ids; those of skills come in pages. */
   list(): Tool[] {
     return [...this.#entries.values()].map(({ tool }) => tool).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** So many tools that may be called, of skills too, in the order of their ids after one. */
+  /** So many tools that may be called, of skills and upstreams too, in the order of their ids after one. */
   page(after: string | null, limit: number): readonly Tool[] {
+    const { skills, upstreams } = this.#options;
     const standing = this.list().filter(({ id }) => after === null || id > after);
-    const others = this.#options.skills?.page(after, limit) ?? [];
-    return [...standing, ...others].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+    const all = [...(upstreams?.page(after, limit) ?? []), ...(skills?.page(after, limit) ?? []), ...standing];
+    // Of the same id, what `look` finds first comes last and stays.
+    const byId = new Map(all.map((tool) => [tool.id, tool]));
+    return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+  }
+
+  /** Changes whenever another tool may be called, or one no longer. */
+  version(): string {
+    const { skills, upstreams } = this.#options;
+    return `${skills?.version() ?? 0}.${upstreams?.version() ?? 0}`;
   }
 
   /** What policies are checked against: the tools that stand, and those that they name. */
@@ -76,7 +98,8 @@ export class Registry {
 
   /** The tool of that id, or why it may not be called; undefined where there is none. */
   look(id: string): FoundTool | undefined {
-    return this.#entries.get(id) ?? this.#options.skills?.find(id);
+    const { skills, upstreams } = this.#options;
+    return this.#entries.get(id) ?? skills?.find(id) ?? upstreams?.find(id);
   }
 
   /** The tool of that id, if it may be called. */
@@ -87,12 +110,14 @@ export class Registry {
 
   /** Whether a tool is still what it was when it was found, as the reader sees it. */
   holds(reader: Reader, tool: Tool): boolean {
-    return this.#entries.get(tool.id)?.tool === tool || (this.#options.skills?.holds(reader, tool) ?? false);
+    const { skills, upstreams } = this.#options;
+    if (this.#entries.get(tool.id)?.tool === tool) return true;
+    return (skills?.holds(reader, tool) ?? false) || (upstreams?.holds(reader, tool) ?? false);
   }
 
   /** Finds the tool and reads the input; refuses what is not strict JSON or does not fit. */
   async check(call: ToolCall): Promise<CheckedCall | Refused> {
-    const found = this.look(call.tool);
+    const found = this.look(call.tool) ?? (await this.#meet(call));
     if (found === undefined)
       return refuse('registry/unknown-tool', `Cannot call "${call.tool}": no such tool`);
     if ('refused' in found) {
@@ -118,6 +143,14 @@ export class Registry {
   /** The check of a tool's output, ready to use. */
   async outputCheck(tool: Tool): Promise<Validate> {
     return this.#validator(tool.outputSchema);
+  }
+
+  /** The tool of a server that nobody has talked to before. */
+  async #meet(call: ToolCall): Promise<FoundTool | undefined> {
+    const unmet = this.#options.upstreams?.unmet(call.tool) ?? null;
+    if (unmet === null) return undefined;
+    await this.#options.meetUpstream?.(unmet, call);
+    return this.look(call.tool);
   }
 
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {

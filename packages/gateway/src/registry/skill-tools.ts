@@ -81,6 +81,11 @@ export class SkillTools {
     return tools.slice(0, limit);
   }
 
+  /** Grows with every change of the index. */
+  version(): number {
+    return epochOf(this.#options.reader);
+  }
+
   /** The tools of one skill that may be called. */
   ofSkill(id: string): readonly Tool[] {
     return toolsOf(this.#options.reader, id).flatMap((toolId) => this.#usable(toolId));

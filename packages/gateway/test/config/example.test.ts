@@ -16,12 +16,20 @@ describe('examples/palisade.toml', () => {
   });
 
   it('shows the real default of every key', async () => {
-    const { file: _, groups, secrets, budgets, ...example } = await load(SWITCHED_ON);
-    const { file: __, groups: ___, secrets: none, budgets: defaultBudgets, ...defaults } = await load('');
+    const { file: _, groups, secrets, upstreams, budgets, ...example } = await load(SWITCHED_ON);
+    const {
+      file: __,
+      groups: ___,
+      secrets: none,
+      upstreams: noServers,
+      budgets: defaultBudgets,
+      ...defaults
+    } = await load('');
     expect(example).toEqual(defaults);
     expect(budgets.slice(0, defaultBudgets.length)).toEqual(defaultBudgets);
     expect(groups.size).toBeGreaterThan(0);
     expect([none.length, secrets.length]).toEqual([0, 1]);
+    expect([noServers.length, upstreams.length]).toEqual([0, 1]);
   });
 
   it.each(CONFIG_KEYS.map(({ key, sentence }) => [key, sentence]))('names %s', (key, sentence) => {

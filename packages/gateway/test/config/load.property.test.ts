@@ -55,6 +55,13 @@ const SAMPLES: Readonly<Record<GrammarName, string>> = {
   'egress-host': '*.example.com',
   'egress-target': 'api.example.com:8443',
   'secret-variable': 'API_TOKEN',
+  'listen-address': '[::1]:7433',
+  'host-name': 'palisade.example.com:8443',
+  origin: 'https://console.example.com',
+  'url-or-none': 'https://id.example.com/keys',
+  'text-or-none': 'some-text',
+  word: 'a word',
+  'upstream-name': 'files',
 };
 
 function sampleOf(row: ConfigKey): string {
@@ -102,11 +109,13 @@ describe('loadConfig()', () => {
     expect(await refusal(text)).toMatch(PLACED);
   });
 
-  it.each(KEYS.filter(({ key }) => !/^(groups|secret|budget)/.test(key)))(
+  it.each(KEYS.filter(({ key }) => !/^(groups|secret|upstream|budget)/.test(key)))(
     'takes the documented key $key',
     async (row) => {
       const [section = '', name = ''] = row.key.split('.');
-      const config = await load(`[${section}]\n${name} = ${sampleOf(row)}`);
+      // An issuer is taken with an audience alone.
+      const beside = row.key === 'oauth.issuer' ? '\naudience = "palisade"' : '';
+      const config = await load(`[${section}]\n${name} = ${sampleOf(row)}${beside}`);
       const camel = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
       const values = (config as unknown as Record<string, Record<string, unknown>>)[section];
       if (row.type === 'duration') expect(values?.[`${camel}Ms`]).toBe(36 * 3_600_000);
@@ -128,6 +137,30 @@ describe('loadConfig()', () => {
       expect(Object.values(budgets[0] ?? {})).toContainEqual(shown);
     },
   );
+
+  it.each(KEYS.filter(({ key }) => key.startsWith('upstream')))(
+    'takes the documented key $key',
+    async (row) => {
+      const name = row.key.replace('upstream[].', '');
+      const sample = name === 'env' ? '["A=b"]' : sampleOf(row);
+      const lines = { name: '"a"', command: '["b"]', [name]: sample };
+      const text = Object.entries(lines).map((pair) => pair.join(' = '));
+      const { upstreams } = await load(`[[upstream]]\n${text.join('\n')}`);
+      expect(Object.values(upstreams[0] ?? {})).toContainEqual(JSON.parse(sample));
+    },
+  );
+
+  it.each([
+    ['without a command', 'name = "a"', 'it has no command'],
+    ['whose variable is none', 'name = "a"\ncommand = ["b"]\nenv = ["A"]', 'NAME=VALUE'],
+    ['whose name is none', 'name = "A b"\ncommand = ["b"]', 'small letters'],
+  ])('refuses an upstream server %s', async (_, lines, why) => {
+    expect(await refusal(`[[upstream]]\n${lines}`)).toContain(why);
+  });
+
+  it('refuses an issuer without an audience', async () => {
+    expect(await refusal('oauth.issuer = "https://id.test"')).toContain('there is no oauth.audience');
+  });
 
   it('takes a secret without a file for one of the vault', async () => {
     const lines = ['name = "a"', 'variable = "A_TOKEN"', 'hosts = ["a.test"]'];

@@ -1,6 +1,11 @@
+import { CONNECT_VERBS } from './connect-verbs.table.ts';
+import { IDENTITY_VERBS } from './identity-verbs.table.ts';
+import { MCP_VERBS } from './mcp-verbs.table.ts';
 import { OPERATE_VERBS } from './operate-verbs.table.ts';
+import { SERVE_VERBS } from './serve-verbs.table.ts';
 import { AS } from './shared-flags.ts';
 import { SKILL_VERBS } from './skill-verbs.table.ts';
+import { UPSTREAM_VERBS } from './upstream-verbs.table.ts';
 import type { Verb } from './verb.ts';
 
 /** Every word the command line understands. Help, completion and the check of the documents are made from this table. */
@@ -544,6 +549,11 @@ export const VERBS: readonly Verb[] = [
   },
   ...SKILL_VERBS,
   ...OPERATE_VERBS,
+  ...SERVE_VERBS,
+  ...MCP_VERBS,
+  ...UPSTREAM_VERBS,
+  ...IDENTITY_VERBS,
+  ...CONNECT_VERBS,
   {
     words: 'config show',
     args: [],

@@ -1,0 +1,169 @@
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestValue } from '../core/digest.ts';
+import { storeErrorOf } from '../store/fault-of.ts';
+import type { PolicyFile } from './policy-set.ts';
+import { isPolicyFileName, policyNames, type ReadResult } from './read-files.ts';
+
+/*
+ * Puts other files in the place of the policy files: all of them or none, also where the process ends in between. The
+ * texts are written aside; then one small file, the plan, says which of them get which name and what goes. Once the plan
+ * is on the disk it is carried out, by this process or by the next one that looks, and no set is read before that. What
+ * else is in the folder stays as it is.
+ *
+ * Who is trusted: whoever can write to the folder owns the policies, and could as well change them by hand.
+ */
+
+const PLAN = '.replacing';
+const ASIDE = /^\.[a-z0-9-]+\.cedar\.next$/;
+
+type Plan = {
+  readonly write: readonly string[];
+  /** With what tells the file from a later one of the same name. */
+  readonly remove: readonly { readonly name: string; readonly stamp: string }[];
+};
+
+/** Changes with any name or text, and with any file that cannot be read. */
+export function filesDigestOf({ files, problems }: ReadResult): Digest {
+  return digestValue({
+    files: files.map(({ name, text }) => [name, text]),
+    problems: problems.map(({ file, message }) => [file, message]),
+  });
+}
+
+/** Replaces every policy file; durable once it returns. Only for texts that passed the check, and for one at a time. */
+export function replacePolicyFiles(directory: string, files: readonly PolicyFile[]): void {
+  try {
+    mkdirSync(directory, { mode: 0o700, recursive: true });
+    requireReplaceable(directory);
+    for (const name of readdirSync(directory)) if (ASIDE.test(name)) rmSync(join(directory, name));
+    for (const { name, text } of files) writeDurably(asideOf(directory, name), text);
+    const kept = new Set(files.map(({ name }) => name));
+    const remove = policyNames(directory)
+      .filter((name) => !kept.has(name))
+      .map((name) => ({ name, stamp: stampOf(join(directory, name)) ?? '' }));
+    writePlan(directory, { write: files.map(({ name }) => name), remove });
+    carryOut(directory, { write: files.map(({ name }) => name), remove });
+  } catch (error) {
+    throw storeErrorOf(error, 'replace the policy files');
+  }
+}
+
+/** Carries out a plan that somebody left behind; false where that cannot be done, and the files are not to be read. */
+export function finishReplacing(directory: string): boolean {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, PLAN), 'utf8');
+  } catch (error) {
+    return isGone(error);
+  }
+  try {
+    const plan = planOf(text);
+    if (plan !== null) carryOut(directory, plan);
+    return plan !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Boundary: a plan names files of this folder and nothing else, whatever is written in it. */
+function planOf(text: string): Plan | null {
+  const raw = JSON.parse(text) as Partial<Plan> | null;
+  const [write, remove] = [raw?.write, raw?.remove];
+  if (!Array.isArray(write) || !Array.isArray(remove)) return null;
+  const isRemoval = (each: { name?: unknown; stamp?: unknown } | null) =>
+    typeof each?.name === 'string' && !/[/\0]/.test(each.name) && typeof each.stamp === 'string';
+  const isWhole =
+    write.every((name) => typeof name === 'string' && isPolicyFileName(name)) && remove.every(isRemoval);
+  return isWhole ? { write, remove } : null;
+}
+
+/** Every step may have been taken before, by whoever began or by a third one at the same moment. */
+function carryOut(directory: string, { write, remove }: Plan): void {
+  for (const name of write) unlessGone(() => renameSync(asideOf(directory, name), join(directory, name)));
+  for (const { name, stamp } of remove) {
+    const path = join(directory, name);
+    if (stampOf(path) === stamp) unlessGone(() => unlinkSync(path));
+  }
+  flush(directory);
+  unlessGone(() => unlinkSync(join(directory, PLAN)));
+  flush(directory);
+}
+
+/** A folder among the files could be neither replaced nor removed, and the plan would never end. */
+function requireReplaceable(directory: string): void {
+  const odd = policyNames(directory).find((name) => lstatSync(join(directory, name)).isDirectory());
+  if (odd === undefined) return;
+  throw new CodedError(
+    'policy/invalid',
+    `Cannot replace the policies: "${odd}" is a folder, expected files alone`,
+  );
+}
+
+function writePlan(directory: string, plan: Plan): void {
+  const aside = join(directory, `${PLAN}.next`);
+  rmSync(aside, { force: true });
+  writeDurably(aside, JSON.stringify(plan));
+  flush(directory);
+  renameSync(aside, join(directory, PLAN));
+  flush(directory);
+}
+
+function writeDurably(path: string, text: string): void {
+  // Boundary: `wx` writes through no link that somebody laid there.
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function flush(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function asideOf(directory: string, name: string): string {
+  return join(directory, `.${name}.next`);
+}
+
+function stampOf(path: string): string | null {
+  try {
+    const { ino, mtimeNs } = lstatSync(path, { bigint: true });
+    return `${ino}:${mtimeNs}`;
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+function unlessGone(act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return (error as { code?: string }).code === 'ENOENT';
+}

@@ -1,0 +1,195 @@
+/*
+ * From a schema that an upstream server wrote, in whatever dialect, to one that this gateway compiles. What it cannot hold
+ * without doubt is left out, which only lets more through to the server, who has to check its input anyway: formats,
+ * conditions, references to other documents, patterns with more than plain parts. What policies are told of an input is
+ * read from the same schema, so type, properties and required mean what they say.
+ */
+import { ACTIVE } from '../core/inert.ts';
+import type { Json } from '../core/json.ts';
+import type { JsonSchema } from '../core/tool.ts';
+import { costOf } from '../skills/audit/schema-cost.ts';
+import { schemaParts } from '../skills/audit/schema-parts.ts';
+
+type Schema = { [keyword: string]: Json };
+type Walk = { readonly at: string; left: number };
+
+/** Where a result of MCP has what a tool promises. */
+export const STRUCTURED = '#/properties/structuredContent';
+
+const MOST_PARTS = 1_000;
+const MOST_DEPTH = 16;
+/** About half a millisecond of compiling each. */
+const MOST_COST = 1_000;
+const MOST_PATTERN_CHARS = 256;
+
+const TYPES: readonly string[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+
+/** Which type a keyword is about; a schema that says another type does not mean it. */
+const ABOUT: Readonly<Record<string, string>> = {
+  ...{ properties: 'object', required: 'object', additionalProperties: 'object' },
+  ...{ minProperties: 'object', maxProperties: 'object', propertyNames: 'object' },
+  ...{ items: 'array', minItems: 'array', maxItems: 'array', uniqueItems: 'array' },
+  ...{ minLength: 'string', maxLength: 'string', pattern: 'string' },
+  ...{ minimum: 'number', maximum: 'number', exclusiveMinimum: 'number', exclusiveMaximum: 'number' },
+};
+const COUNTS = ['minProperties', 'maxProperties', 'minItems', 'maxItems', 'minLength', 'maxLength'];
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+const JOINS = ['anyOf', 'oneOf', 'allOf'];
+const NAMED = ['properties', '$defs', 'definitions'];
+const LOCAL = /^#(?:\/[A-Za-z0-9_$.-]+)*$/;
+/** Letters, classes and repetitions: what every engine of patterns reads in the same way. */
+const PLAIN_PATTERN =
+  /^\^?(?:[A-Za-z0-9_.:/@ -]|\\[dwsDWS./]|\[[A-Za-z0-9_.:/@ -]+\]|[*+?]|\{\d{1,3}(?:,\d{0,3})?\})*\$?$/;
+
+/** A schema like this one that compiles, for a value at `at` of the schema that it becomes a part of. */
+export function tidySchema(schema: JsonSchema, at: '#' | typeof STRUCTURED = '#'): JsonSchema {
+  const tidied = tidy(schema, { at, left: MOST_PARTS }, 0);
+  if (tidied === null) return plainForm(schema, at);
+  const whole = at === '#' ? tidied : { type: 'object', properties: { structuredContent: tidied } };
+  const { cost, fault } = costOf(whole);
+  // Boundary: a schema that is too much to hold a value against is not held.
+  const isUsable = cost <= MOST_COST && fault === null && !hasLostReference(whole);
+  return isUsable ? tidied : plainForm(schema, at);
+}
+
+/** A text without characters that show nothing: what people do not see, no model is given. */
+export function visibleText(text: string): string {
+  return text.replace(ACTIVE, (char) => (char === '\n' || char === '\t' ? char : ''));
+}
+
+/** Only the names of what an input has at the top; of an output nothing. */
+function plainForm({ properties }: JsonSchema, at: string): JsonSchema {
+  if (at !== '#') return {};
+  const names = isObject(properties) ? Object.keys(properties).slice(0, MOST_PARTS) : [];
+  return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };
+}
+
+/** Whether something refers to what was left out. */
+function hasLostReference(whole: JsonSchema): boolean {
+  return schemaParts(whole).parts.some(
+    ({ schema: { $ref } }) => typeof $ref === 'string' && !leadsSomewhere($ref, whole),
+  );
+}
+
+/** Null where it is too large or too deep. */
+function tidy(raw: JsonSchema, walk: Walk, depth: number): Schema | null {
+  walk.left -= 1;
+  if (walk.left < 0 || depth > MOST_DEPTH) return null;
+  const out: Schema = {};
+  const types = typesOf(raw);
+  if (types.length > 0) out.type = types.length === 1 ? (types[0] ?? '') : types;
+  for (const name of ['title', 'description'] as const) {
+    const text = raw[name];
+    if (typeof text === 'string') out[name] = visibleText(text);
+  }
+  if (raw.default !== undefined) out.default = raw.default;
+  if (raw.const !== undefined) out.const = raw.const;
+  if (Array.isArray(raw.enum) && raw.enum.length > 0) out.enum = raw.enum;
+  addBounds(raw, out, types);
+  if (typeof raw.$ref === 'string' && LOCAL.test(raw.$ref)) out.$ref = `${walk.at}${raw.$ref.slice(1)}`;
+  return addParts(raw, out, { walk, depth, types });
+}
+
+type Inside = { readonly walk: Walk; readonly depth: number; readonly types: readonly string[] };
+
+function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+  const deeper = (part: Json) => (isObject(part) ? tidy(part, walk, depth + 1) : {});
+  for (const keyword of NAMED) {
+    const named = raw[keyword];
+    if (!isObject(named) || !fits(keyword, types)) continue;
+    const entries = Object.entries(named).map(([name, part]) => [name, deeper(part)] as const);
+    if (entries.some(([, part]) => part === null)) return null;
+    out[keyword] = Object.fromEntries(entries) as Schema;
+  }
+  for (const keyword of JOINS) {
+    const parts = raw[keyword];
+    if (!Array.isArray(parts) || parts.length === 0) continue;
+    const tidied = parts.map(deeper);
+    if (tidied.includes(null)) return null;
+    out[keyword] = tidied as Json[];
+  }
+  if (isObject(raw.items) && fits('items', types)) {
+    const items = deeper(raw.items);
+    if (items === null) return null;
+    out.items = items;
+  }
+  return addRest(raw, out, { walk, depth, types });
+}
+
+/** Which other properties there may be, and which have to be there. */
+function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+  const { additionalProperties: others, required } = raw;
+  if (others !== undefined && fits('additionalProperties', types) && raw.patternProperties === undefined) {
+    const tidied = isObject(others) ? tidy(others, walk, depth + 1) : others === false ? false : null;
+    if (tidied === null && isObject(others)) return null;
+    if (tidied !== null && isObject(out.properties ?? {})) out.additionalProperties = tidied;
+  }
+  if (Array.isArray(required) && fits('required', types)) {
+    const names = [...new Set(required.filter((name) => typeof name === 'string'))];
+    const known = isObject(out.properties) ? out.properties : {};
+    const missing = names.filter((name) => !Object.hasOwn(known, name));
+    out.required = names;
+    out.properties = Object.fromEntries([
+      ...Object.entries(known),
+      ...missing.map((name) => [name, {}] as const),
+    ]);
+  }
+  if (out.type === undefined) addType(out);
+  return out;
+}
+
+/** The type that all its keywords are about; where they are about several, those go. */
+function addType(out: Schema): void {
+  const about = new Set(Object.keys(out).flatMap((keyword) => ABOUT[keyword] ?? []));
+  const [first] = about;
+  if (about.size === 1 && first !== undefined) out.type = first;
+  if (about.size > 1) for (const keyword of Object.keys(ABOUT)) delete out[keyword];
+}
+
+function addBounds(raw: JsonSchema, out: Schema, types: readonly string[]): void {
+  for (const keyword of COUNTS) {
+    const count = raw[keyword];
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 && fits(keyword, types))
+      out[keyword] = count;
+  }
+  for (const keyword of BOUNDS) {
+    const bound = raw[keyword];
+    if (typeof bound === 'number' && fits(keyword, types)) out[keyword] = bound;
+  }
+  if (typeof raw.pattern === 'string' && isPlainPattern(raw.pattern) && fits('pattern', types))
+    out.pattern = raw.pattern;
+}
+
+function isPlainPattern(pattern: string): boolean {
+  if (pattern.length > MOST_PATTERN_CHARS || !PLAIN_PATTERN.test(pattern)) return false;
+  try {
+    new RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function fits(keyword: string, types: readonly string[]): boolean {
+  const about = ABOUT[keyword];
+  if (about === undefined || types.length === 0) return true;
+  return types.includes(about) || (about === 'number' && types.includes('integer'));
+}
+
+function typesOf({ type }: JsonSchema): readonly string[] {
+  const all = Array.isArray(type) ? type : [type];
+  return [...new Set(all.filter((each): each is string => typeof each === 'string' && TYPES.includes(each)))];
+}
+
+function leadsSomewhere(reference: string, root: JsonSchema): boolean {
+  let value: Json | undefined = root;
+  for (const part of reference.split('/').slice(1)) {
+    if (!isObject(value) || !Object.hasOwn(value, part)) return false;
+    value = value[part];
+  }
+  return isObject(value);
+}
+
+function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,109 @@
+/*
+ * An upstream server as a tool: the command that the operator configured, which a session starts. It is judged and recorded
+ * like every command, under a name of its own, so that policies can speak of it; no caller can ask for it by itself, and
+ * what it does is what its tools are called for.
+ */
+import type { UpstreamRule } from '../config/config.ts';
+import { LIMIT_CEILINGS } from '../core/limits.ts';
+import { refuse } from '../core/outcome.ts';
+import type { PrepareProcess, Tool } from '../core/tool.ts';
+import { allowListOf } from '../runner/host-lists.ts';
+import type { ProcessInput } from '../runner/input.ts';
+import type { RunnerSettings } from '../runner/settings.ts';
+import { resolvePath } from '../runner/resolve-path.ts';
+import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
+
+/** The category of upstream servers; a starter policy lets everybody start them who may call their tools. */
+export const SERVER_CATEGORY = 'upstream-server';
+
+/** What is kept of what it prints to standard error. */
+const KEPT_BYTES = 64 * 1024;
+
+/** The id under which a server is started and recorded. */
+export function serverId(name: string): string {
+  return `palisade.upstream.${name}`;
+}
+
+/** The server as it is found by whoever judges it; it cannot be called. */
+export function serverTool(rule: UpstreamRule): Tool {
+  return makeServer(rule, async () =>
+    refuse(
+      'registry/invalid-input',
+      `Cannot call "${serverId(rule.name)}": it is a server, expected one of its tools`,
+      `List its tools with \`palisade upstream show ${rule.name}\`.`,
+    ),
+  );
+}
+
+/** The same server, for a session that starts it. */
+export function startedServer(rule: UpstreamRule, settings: RunnerSettings, deps: RunnerDeps): Tool {
+  const prepare: PrepareProcess = async () => {
+    const drawn = termsOf(inputOf(rule), settingsFor(rule, settings), deps);
+    if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
+    const { terms, facts } = drawn;
+    const { kind, tier, paths, hosts } = facts;
+    return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
+  };
+  return makeServer(rule, prepare);
+}
+
+function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool {
+  return {
+    id: serverId(name),
+    description: `The upstream server "${name}", which the operator configured. Calls of its tools start it.`,
+    category: SERVER_CATEGORY,
+    // To start it does nothing; what its tools do is judged call by call, with the risk that the operator named.
+    risk: 'low',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: {},
+    capabilities: ['process'],
+    tier,
+    limits: { ...LIMIT_CEILINGS, fuel: 0, outputBytes: KEPT_BYTES },
+    hosts: () => [],
+    paths: () => [],
+    artifacts: [],
+    executor: { kind: 'process', prepare },
+  };
+}
+
+function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
+  const [program = '', ...args] = command;
+  return {
+    ...{ command: program, args, cwd: null, stdin: '', workspace, egress: 'strict', tier, secrets },
+    env: Object.fromEntries(env.map(pairOf)),
+    egressHosts: allowHosts,
+    limits: {},
+  };
+}
+
+function pairOf(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** The operator's own words about this server are settings, and not what a caller asks for. */
+function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettings {
+  const workspace = rule.workspace === null ? settings.defaultWorkspace : settle(rule.workspace);
+  const { ceilings } = settings;
+  return {
+    ...settings,
+    workspaceRoots: workspace === null ? [] : [settle(workspace)],
+    defaultWorkspace: workspace,
+    allowedExecutables: 'any',
+    envAllow: rule.env.map((each) => pairOf(each)[0]),
+    readOnly: [...settings.readOnly, ...rule.readOnly.map(settle)],
+    // A run of tier B can protect no paths, and whoever chose it for this server has the whole workspace in it.
+    protectedPaths: rule.tier === 'b' ? [] : settings.protectedPaths,
+    // It lives for many calls; each of them has limits of its own.
+    defaults: {
+      ...settings.defaults,
+      ...{ wallMs: ceilings.wallMs, cpuMs: ceilings.cpuMs, outputBytes: KEPT_BYTES },
+    },
+    egressHosts: allowListOf(rule.allowHosts, `upstream "${rule.name}" allow_hosts`),
+    loosestEgress: 'strict',
+  };
+}
+
+function settle(path: string): string {
+  return resolvePath(path, '/').path;
+}

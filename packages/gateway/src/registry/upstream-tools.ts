@@ -1,0 +1,112 @@
+/**
+ * The tools of upstream servers, as they were accepted. What is listed and called is the pinned set, never what a server
+ * says at the moment; a server in quarantine, or one whose command was changed, has no tools. One row tells whether
+ * anything changed, so that a look takes microseconds.
+ */
+import type { UpstreamRule } from '../config/config.ts';
+import { refuse } from '../core/outcome.ts';
+import type { Tool } from '../core/tool.ts';
+import type { Reader } from '../store/transaction.ts';
+import { pinEpoch, pinHead, pinOf } from '../upstreams/pins.ts';
+import { ruleDigest } from '../upstreams/rule-digest.ts';
+import type { FoundTool } from './skill-tools.ts';
+import { serverId, serverTool } from './upstream-server.ts';
+import { upstreamTools } from './upstream-tool.ts';
+
+type Loaded = { readonly revision: number; readonly tools: ReadonlyMap<string, Tool> };
+
+export type UpstreamToolsOptions = {
+  readonly reader: Reader;
+  readonly rules: readonly UpstreamRule[];
+};
+
+export class UpstreamTools {
+  readonly #reader: Reader;
+  readonly #rules: readonly (UpstreamRule & { readonly digest: string })[];
+  readonly #servers: ReadonlyMap<string, Tool>;
+  readonly #loaded = new Map<string, Loaded>();
+
+  constructor({ reader, rules }: UpstreamToolsOptions) {
+    this.#reader = reader;
+    this.#rules = rules.map((rule) => ({ ...rule, digest: ruleDigest(rule) }));
+    this.#servers = new Map(rules.map((rule) => [serverId(rule.name), serverTool(rule)]));
+  }
+
+  /** The tool of that id as it is at this moment, or why it may not be called; undefined where no server has one. */
+  find(toolId: string): FoundTool | undefined {
+    const server = this.#servers.get(toolId);
+    if (server !== undefined) return { tool: server };
+    for (const rule of this.#rules) {
+      const tool = toolId.startsWith(rule.prefix) ? this.#load(rule)?.tools.get(toolId) : undefined;
+      if (tool === undefined) continue;
+      const why = this.#whyNot(this.#reader, rule);
+      return why === null ? { tool } : { refused: quarantined(toolId, rule.name, why) };
+    }
+    return undefined;
+  }
+
+  /** Tools that may be called, in the order of their ids after one. */
+  page(after: string | null, limit: number): readonly Tool[] {
+    const all = new Map<string, Tool>();
+    for (const rule of this.#rules) {
+      if (this.#whyNot(this.#reader, rule) !== null) continue;
+      // Of two servers with a tool of the same id, the first one that is configured has it.
+      for (const [id, tool] of this.#load(rule)?.tools ?? []) if (!all.has(id)) all.set(id, tool);
+    }
+    return [...all.values()]
+      .filter(({ id }) => after === null || id > after)
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  /** Changes with every pin. */
+  version(): number {
+    return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
+  }
+
+  /** Boundary: whether a tool that was found a while ago is still accepted, in this very transaction. */
+  holds(reader: Reader, { id, executor }: Tool): boolean {
+    if (executor.kind !== 'upstream') return this.#servers.has(id);
+    const rule = this.#rules.find(({ name }) => name === executor.upstream);
+    if (rule === undefined || this.#whyNot(reader, rule) !== null) return false;
+    return this.#loaded.get(rule.name)?.revision === pinHead(reader, rule.name)?.revision;
+  }
+
+  /** The server that a tool of this id would be of, where nobody ever talked to it. */
+  unmet(toolId: string): string | null {
+    const rule = this.#rules.find(({ name, prefix }) => toolId.startsWith(prefix) && this.#isUnmet(name));
+    return rule?.name ?? null;
+  }
+
+  #isUnmet(name: string): boolean {
+    return pinHead(this.#reader, name) === null;
+  }
+
+  #load(rule: UpstreamRule): Loaded | null {
+    const head = pinHead(this.#reader, rule.name);
+    if (head === null) return null;
+    const known = this.#loaded.get(rule.name);
+    if (known?.revision === head.revision) return known;
+    const pin = pinOf(this.#reader, rule.name);
+    if (pin === null) return null;
+    const loaded = { revision: pin.revision, tools: upstreamTools(rule, pin.accepted) };
+    this.#loaded.set(rule.name, loaded);
+    return loaded;
+  }
+
+  /** Why none of its tools may be called; null where they may. */
+  #whyNot(reader: Reader, { name, digest }: UpstreamRule & { readonly digest: string }): string | null {
+    const head = pinHead(reader, name);
+    if (head === null) return 'nobody has talked to it yet';
+    if (head.state !== 'accepted') return 'it offers other tools than those that were accepted';
+    return head.rule === digest ? null : 'its command is another one than the one that was accepted';
+  }
+}
+
+function quarantined(toolId: string, name: string, why: string) {
+  return refuse(
+    'upstream/quarantined',
+    `Cannot call "${toolId}": the upstream server "${name}" is in quarantine, ${why}`,
+    `Look at the difference with \`palisade upstream show ${name}\`, then run \`palisade upstream approve ${name}\`.`,
+  );
+}

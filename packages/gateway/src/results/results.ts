@@ -1,0 +1,199 @@
+import { canonicalize } from '@palisade/sdk';
+import type { Json } from '../core/json.ts';
+import type { Usage } from '../core/limits.ts';
+import { fail, type Outcome, refuse } from '../core/outcome.ts';
+import { queries } from '../store/query.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import type { ResultRow, ResultTables } from './tables.ts';
+
+/*
+ * What is kept of calls that have ended, for as long as the operator says: what a caller was told, so that it can be read
+ * again by whoever asked for it and told again to whoever repeats a call with the same idempotency key. It proves nothing:
+ * the journal does, and has digests only.
+ */
+
+/** How long and how much is kept. */
+export type ResultTerms = { readonly keepForMs: number; readonly keepOutputBytes: number };
+
+export type KeptResult = {
+  readonly callId: string;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly run: string | null;
+  readonly door: string;
+  readonly tool: string;
+  readonly atMs: number;
+  readonly status: Outcome['status'];
+  readonly code: Outcome['code'];
+  readonly message: string;
+  readonly remedy: string | null;
+  readonly output: Json;
+  /** False: there was more than is kept, and `output` is null. */
+  readonly isOutputKept: boolean;
+  readonly truncated: boolean;
+  readonly usage: Usage;
+  readonly receiptSeq: number;
+};
+
+export type Keeping = Pick<KeptResult, 'callId' | 'tenant' | 'principal' | 'run' | 'door' | 'tool'> & {
+  readonly outcome: Outcome;
+  readonly usage: Usage;
+  readonly receiptSeq: number;
+  readonly atMs: number;
+};
+
+const query = queries<ResultTables>();
+
+const insert = query<ResultRow>()((db, p) =>
+  db
+    .insertInto('call_result')
+    .values({
+      call: p('call'),
+      tenant: p('tenant'),
+      principal: p('principal'),
+      run: p('run'),
+      door: p('door'),
+      tool: p('tool'),
+      at_ms: p('at_ms'),
+      status: p('status'),
+      code: p('code'),
+      message: p('message'),
+      remedy: p('remedy'),
+      output_json: p('output_json'),
+      is_truncated: p('is_truncated'),
+      usage_json: p('usage_json'),
+      seq: p('seq'),
+    })
+    .onConflict((oc) => oc.column('call').doNothing()),
+);
+
+const selectOne = query<{ call: string }>()((db, p) =>
+  db.selectFrom('call_result').selectAll().where('call', '=', p('call')),
+);
+
+type Span = { tenant: string; before: string; limit: number };
+
+const selectOfTenant = query<Span>()((db, p) =>
+  db
+    .selectFrom('call_result')
+    .selectAll()
+    .where('tenant', '=', p('tenant'))
+    .where('call', '<', p('before'))
+    .orderBy('call', 'desc')
+    .limit(p('limit')),
+);
+
+const selectOfPrincipal = query<Span & { principal: string }>()((db, p) =>
+  db
+    .selectFrom('call_result')
+    .selectAll()
+    .where('tenant', '=', p('tenant'))
+    .where('principal', '=', p('principal'))
+    .where('call', '<', p('before'))
+    .orderBy('call', 'desc')
+    .limit(p('limit')),
+);
+
+const selectOfRun = query<Span & { run: string }>()((db, p) =>
+  db
+    .selectFrom('call_result')
+    .selectAll()
+    .where('tenant', '=', p('tenant'))
+    .where('run', '=', p('run'))
+    .where('call', '<', p('before'))
+    .orderBy('call', 'desc')
+    .limit(p('limit')),
+);
+
+/** Keeps what the caller is told; of a call that ends twice, the first. */
+export function keepResult(tx: Transaction, keeping: Keeping, terms: ResultTerms): void {
+  tx.run(insert, rowOf(keeping, terms));
+}
+
+export function readResult(reader: Reader, callId: string): KeptResult | null {
+  const row = reader.get(selectOne, { call: callId });
+  return row === undefined ? null : resultOf(row);
+}
+
+export type ListWanted = {
+  readonly tenant: string;
+  /** Null: of everybody in the tenant. */
+  readonly principal: string | null;
+  readonly run?: string;
+  /** The id of the last one of the page before. */
+  readonly after: string | null;
+  readonly limit: number;
+};
+
+/** Comes after every id of a call. */
+const LAST = 'call_~';
+/** Of a run that others have part in, so many are looked through for each that is shown. */
+const LOOKED_THROUGH = 20;
+
+/** The newest first. */
+export function listResults(reader: Reader, wanted: ListWanted): readonly KeptResult[] {
+  const { tenant, principal, run, after, limit } = wanted;
+  const span = { tenant, before: after ?? LAST, limit };
+  if (run !== undefined) {
+    const all = { ...span, run, limit: principal === null ? limit : limit * LOOKED_THROUGH };
+    const rows = reader.all(selectOfRun, all).map(resultOf);
+    return rows.filter((each) => principal === null || each.principal === principal).slice(0, limit);
+  }
+  const rows =
+    principal === null
+      ? reader.all(selectOfTenant, span)
+      : reader.all(selectOfPrincipal, { ...span, principal });
+  return rows.map(resultOf);
+}
+
+/** The outcome as it was told; of an output that is not kept, null. */
+export function outcomeOf(kept: KeptResult): Outcome {
+  const { status, code, message, remedy, output, truncated, usage } = kept;
+  if (status === 'ok') return { status, code: 'ok', output, usage };
+  if (status === 'refused') return refuse(code as Parameters<typeof refuse>[0], message, remedy ?? undefined);
+  const facts = { output, truncated: truncated || !kept.isOutputKept, usage };
+  return fail(code as Parameters<typeof fail>[0], message, remedy === null ? facts : { ...facts, remedy });
+}
+
+function rowOf({ outcome, usage, ...keeping }: Keeping, { keepOutputBytes }: ResultTerms): ResultRow {
+  const output = outcome.status === 'refused' ? null : outcome.output;
+  const text = canonicalize(output);
+  return {
+    call: keeping.callId,
+    tenant: keeping.tenant,
+    principal: keeping.principal,
+    run: keeping.run,
+    door: keeping.door,
+    tool: keeping.tool,
+    at_ms: keeping.atMs,
+    status: outcome.status,
+    code: outcome.code,
+    message: outcome.status === 'ok' ? '' : outcome.message,
+    remedy: outcome.status === 'ok' ? '' : outcome.remedy,
+    output_json: output === null || Buffer.byteLength(text) <= keepOutputBytes ? text : '',
+    is_truncated: outcome.status === 'failed' && outcome.truncated ? 1 : 0,
+    usage_json: JSON.stringify(usage),
+    seq: keeping.receiptSeq,
+  };
+}
+
+function resultOf(row: ResultRow): KeptResult {
+  return {
+    callId: row.call,
+    tenant: row.tenant,
+    principal: row.principal,
+    run: row.run,
+    door: row.door,
+    tool: row.tool,
+    atMs: row.at_ms,
+    status: row.status,
+    code: row.code as KeptResult['code'],
+    message: row.message,
+    remedy: row.status === 'ok' ? null : row.remedy,
+    output: row.output_json === '' ? null : (JSON.parse(row.output_json) as Json),
+    isOutputKept: row.output_json !== '',
+    truncated: row.is_truncated === 1,
+    usage: JSON.parse(row.usage_json) as Usage,
+    receiptSeq: row.seq,
+  };
+}

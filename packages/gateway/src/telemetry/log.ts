@@ -1,0 +1,35 @@
+import { type Clock, isoTime } from '../core/clock.ts';
+import type { Json } from '../core/json.ts';
+import type { Log, LogLevel } from '../core/log.ts';
+
+/* The log of a gateway that lasts: a line of JSON for each event, which people and programs can both read. */
+
+const ORDER: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+/** A line is to be read; what is longer was put there by somebody else. */
+const MOST_CHARS = 2_000;
+
+export type LogOptions = {
+  readonly level: LogLevel;
+  readonly clock: Clock;
+  /** Takes secrets out; nothing is written without it. */
+  readonly redact: (value: Json) => Json;
+  readonly write: (line: string) => void;
+};
+
+export function makeLog({ level, clock, redact, write }: LogOptions): Log {
+  return (of, event, facts = {}) => {
+    if (ORDER[of] < ORDER[level]) return;
+    // Boundary: facts come from requests; JSON keeps them on one line, without control characters.
+    const told = redact(shortened(facts)) as Record<string, Json>;
+    write(`${JSON.stringify({ at: isoTime(clock.nowMs()), level: of, event, ...told })}\n`);
+  };
+}
+
+function shortened(facts: Readonly<Record<string, Json>>): Json {
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [
+      name,
+      typeof value === 'string' && value.length > MOST_CHARS ? `${value.slice(0, MOST_CHARS)}…` : value,
+    ]),
+  );
+}
