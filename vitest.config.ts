@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
 
-const conditions = ['source', 'node', 'import', 'default'];
+const conditions = ['palisade-source', 'node', 'import', 'default'];
 
 const WORKERS = Math.min(4, availableParallelism());
 
@@ -33,7 +33,8 @@ function project({
     test: {
       name,
       include,
-      exclude,
+      // Packages that tests have of their own bring tests too.
+      exclude: [...exclude, '**/node_modules/**'],
       pool: 'forks',
       isolate,
       maxWorkers,
@@ -53,7 +54,7 @@ const QUIET = [
 
 /** Tests of what has no state and starts nothing share their worker, so that modules are loaded once for many of them. */
 const PURE = [
-  'packages/sdk/test/**/*.test.ts',
+  'packages/sdk/test/*.test.ts',
   'packages/gateway/test/{core,config}/**/*.test.ts',
   'packages/gateway/test/skills/{manifest,audit,package}/**/*.test.ts',
 ];

@@ -7,7 +7,7 @@ import { type Opened, openGateway, systemClock, systemRandom } from '../packages
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 
 /** The three default budgets, each far too large to be used up by a bench. */
-const CONFIG = `
+export const BED_CONFIG = `
 [[budget]]
 name = "run"
 per = "run"
@@ -30,7 +30,7 @@ calls = 100000000
 export function openBed(scratch: string): Promise<Opened<Gateway>> {
   const stateDir = mkdtempSync(join(scratch, 'state-'));
   const configPath = join(stateDir, 'palisade.toml');
-  writeFileSync(configPath, CONFIG, { mode: 0o600 });
+  writeFileSync(configPath, BED_CONFIG, { mode: 0o600 });
   return openGateway({ stateDir, configPath, env: readEnvironment({}), version: '0.0.0' });
 }
 

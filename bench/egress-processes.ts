@@ -53,7 +53,7 @@ async function bundleChild(directory: string): Promise<string> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    conditions: ['source'],
+    conditions: ['palisade-source'],
     logLevel: 'warning',
   });
   return outfile;

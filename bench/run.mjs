@@ -28,6 +28,7 @@ const BENCHES = [
   'modules',
   'egress',
   'skills',
+  'doors',
 ];
 const results = join(root, 'bench/results');
 
@@ -42,7 +43,7 @@ async function bundle(names, outdir) {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    conditions: ['source'],
+    conditions: ['palisade-source'],
     external: ['libsql', '@cedar-policy/cedar-wasm', 'esbuild', 'wabt'],
     loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
     banner: {

@@ -32,7 +32,7 @@ const makers = {
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      conditions: ['source'],
+      conditions: ['palisade-source'],
       // Both load a native or WebAssembly file that lies beside their own code.
       external: ['libsql', '@cedar-policy/cedar-wasm'],
       loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),

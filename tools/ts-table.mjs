@@ -22,7 +22,7 @@ export async function readTable(root, path, name) {
     write: false,
     format: 'esm',
     platform: 'node',
-    conditions: ['source'],
+    conditions: ['palisade-source'],
     logLevel: 'silent',
     plugins: [lazyStaysAway],
   });

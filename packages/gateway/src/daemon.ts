@@ -3,11 +3,9 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pruneApprovals } from './approval/prune.ts';
-import { approvalMigrations } from './approval/tables.ts';
 import { Keys } from './attest/keys.ts';
 import { prune } from './budget/prune.ts';
-import { budgetMigrations } from './budget/tables.ts';
-import { type Config, groupsByPrincipal } from './config/config.ts';
+import { type Config, groupsByPrincipal, type UpstreamRule } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
 import { loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
@@ -17,37 +15,30 @@ import { NO_OBSERVER, type Observer } from './core/observer.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
-import { identityMigrations } from './identity/tables.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Records } from './invoke/gateway.ts';
+import { MIGRATIONS } from './invoke/migrations.ts';
 import { recover } from './invoke/recover.ts';
 import { RunningCalls } from './invoke/running-calls.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
+import { meetUnmet } from './invoke/upstreams/meet-unmet.ts';
+import { UpstreamRoom } from './invoke/upstreams/room.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';
 import { recordAt } from './journal/search.ts';
 import { Segments } from './journal/segments.ts';
-import { journalMigrations } from './journal/tables.ts';
 import type { PolicyEngine } from './policy/engine.ts';
-import { policyMigrations } from './policy/tables.ts';
-import { recordingMigrations } from './recordings/tables.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { pruneResults } from './results/prune.ts';
-import { resultMigrations } from './results/tables.ts';
-import { FileDigests } from './runner/file-digests.ts';
-import { KnownPrograms } from './runner/known-programs.ts';
-import { settingsOf } from './runner/settings-of.ts';
-import { skillsMigrations } from './skills/tables.ts';
-import { storageMigrations } from './storage/tables.ts';
+import { openRunner } from './runner/open.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { openTiers } from './tiers/open.ts';
 import { keyFileIn } from './vault/key-file.ts';
-import { vaultMigrations } from './vault/tables.ts';
 import { Vault } from './vault/vault.ts';
 
 /* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
@@ -66,12 +57,16 @@ export type OpenOptions = {
   readonly cwd?: string;
   /** Tools beside those that every gateway has. */
   readonly tools?: readonly Tool[];
+  /** The MCP servers behind it, in place of those of the configuration. */
+  readonly upstreams?: readonly UpstreamRule[];
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;
   /** More authorities that targets are verified with, for tests. */
   readonly trustedCertificates?: string;
   /** It serves many calls, so that it is worth while to have sandboxes stand ready. Such a gateway must be closed. */
   readonly isLasting?: boolean;
+  /** Where it listens itself, so that nothing that it runs can talk to it. */
+  readonly ports?: readonly number[];
   /** Is told of every call, for metrics and traces. */
   readonly observer?: Observer;
 };
@@ -83,20 +78,6 @@ export type Opened<T> = T & {
   /** Only lets go: what nobody has verified is not signed on the way out. */
   readonly release: () => void;
 };
-
-/** The tables of all rooms. */
-const MIGRATIONS = [
-  ...journalMigrations,
-  ...policyMigrations,
-  ...budgetMigrations,
-  ...approvalMigrations,
-  ...vaultMigrations,
-  ...storageMigrations,
-  ...recordingMigrations,
-  ...skillsMigrations,
-  ...identityMigrations,
-  ...resultMigrations,
-];
 
 /** Opens the rooms that keep the record: enough to read, verify, export and prove. */
 export async function openRecords(options: OpenOptions): Promise<Opened<Records>> {
@@ -171,9 +152,15 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
   const { config, clock } = records;
   recover(records);
   const { room: skills, tools: skillTools } = openSkills(records, config, options.stateDir);
+  const { stateDir, env, cwd = null } = options;
+  const runner = openRunner(config, { stateDir, home: env.home, cwd }, clock);
+  const rules = options.upstreams ?? config.upstreams;
+  const upstreams = new UpstreamRoom({ records, config, rules, ...runner });
   const registry = new Registry({
     skills: skillTools,
-    tools: [...BUILTIN_TOOLS, commandTool(config, options, clock), ...(options.tools ?? [])],
+    upstreams: upstreams.tools,
+    meetUpstream: (name, call) => upstreams.meetFor(name, call),
+    tools: [...BUILTIN_TOOLS, processTool(runner.settings, runner.deps), ...(options.tools ?? [])],
     input: config.input,
     limits: config.limits,
     ceilings: config.ceilings,
@@ -189,15 +176,20 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
   } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
   const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
   const rooms = {
-    ...{ policy, budgets: config.budgets, approvalExpiresAfterMs, registry, skills, tiers, engines, ready },
+    ...{ policy, budgets: config.budgets, approvalExpiresAfterMs, registry, skills, engines, ready },
+    upstreams,
+    tiers: upstreams.over(tiers),
     running: new RunningCalls(),
     observer: options.observer ?? NO_OBSERVER,
   };
   const gateway: Gateway = { ...records, ...rooms, inspectTiers: inspect };
+  upstreams.serve(gateway);
+  if (options.isLasting === true) void meetUnmet(gateway, config.gateway.tenant);
   const stopAudits = options.isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
   const close = async () => {
     await stopAudits();
     skills.running.close();
+    await upstreams.close();
     await closeTiers();
     await records.close();
   };
@@ -236,17 +228,6 @@ async function policyOf(
       store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
     },
   });
-}
-
-function commandTool(config: Config, { cwd, stateDir, env }: OpenOptions, clock: Clock): Tool {
-  const settings = settingsOf(config, cwd ?? null);
-  const digests = new FileDigests(clock);
-  const known = new KnownPrograms(settings.searchPath, digests);
-  const keepsakes = { stateDir, home: env.home };
-  return processTool(
-    () => settings,
-    () => ({ known, digests, keepsakes }),
-  );
 }
 
 /** The first key and the first record of a new state directory, made by exactly one process. */

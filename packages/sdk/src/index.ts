@@ -6,6 +6,13 @@ export {
   type CheckpointReport,
   verifyCheckpoint,
 } from './checkpoint.ts';
+export type { ClientOptions } from './client/connection.ts';
+export { PalisadeClient } from './client/palisade-client.ts';
+export { type ClientCode, type ErrorCode, type Failure, PalisadeError } from './client/palisade-error.ts';
+export type { RequestOptions } from './client/send.ts';
+export type { CallEvent, CallOptions } from './client/stream-call.ts';
+export { type ToldCall, verifyCall } from './client/verify-call.ts';
+export type * as Wire from './client/wire.ts';
 export { CODES, type Code, type CodeKind, type CodeRow, isCode } from './codes.table.ts';
 export { type DocumentKind, detectDocument } from './detect.ts';
 export { MAX_DOCUMENT_BYTES } from './document.ts';

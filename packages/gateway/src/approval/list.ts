@@ -1,4 +1,5 @@
-import { queries } from '../store/query.ts';
+import { sql } from 'kysely';
+import { type Placeholder, queries } from '../store/query.ts';
 import type { Reader } from '../store/transaction.ts';
 import { type Approval, approvalOf, type ShownState } from './approval.ts';
 import type { ApprovalState, ApprovalTables } from './tables.ts';
@@ -8,13 +9,18 @@ const MIN_PREFIX_CHARS = 6;
 
 export type ListAsked = {
   readonly state?: ShownState;
+  /** Only those of this tenant; left out: of all. */
+  readonly tenant?: string;
+  /** Only those that this principal asked for; left out: of all. */
+  readonly principal?: string;
   /** The id of the last request already seen. */
   readonly after?: string;
   readonly limit: number;
   readonly nowMs: number;
 };
 
-type Page = { beforeSeq: number; nowMs: number; limit: number };
+type Asker = { tenant: string | null; principal: string | null };
+type Page = Asker & { beforeSeq: number; nowMs: number; limit: number };
 
 const query = queries<ApprovalTables>();
 
@@ -24,6 +30,7 @@ const LISTS = {
       .selectFrom('approval')
       .selectAll()
       .where('seq', '<', p('beforeSeq'))
+      .where(isOf(p))
       .orderBy('seq', 'desc')
       .limit(p('limit')),
   ),
@@ -34,6 +41,12 @@ const LISTS = {
   used: inState(['used']),
 } as const;
 
+/** Null stands for everybody. */
+function isOf(p: Placeholder<Page>) {
+  const [tenant, principal] = [p('tenant'), p('principal')];
+  return sql<boolean>`(${tenant} is null or tenant = ${tenant}) and (${principal} is null or principal = ${principal})`;
+}
+
 function inState(states: readonly ApprovalState[], expiry?: '>' | '<=') {
   return query<Page>()((db, p) => {
     const some = db
@@ -41,6 +54,7 @@ function inState(states: readonly ApprovalState[], expiry?: '>' | '<=') {
       .selectAll()
       .where('state', 'in', states)
       .where('seq', '<', p('beforeSeq'))
+      .where(isOf(p))
       .orderBy('seq', 'desc')
       .limit(p('limit'));
     return expiry === undefined ? some : some.where('expires_at_ms', expiry, p('nowMs'));
@@ -56,10 +70,11 @@ const selectByRange = query<{ from: string; to: string }>()((db, p) =>
 );
 
 /** A page of requests, the newest first; `after` an unknown id there is nothing. */
-export function list(reader: Reader, { state, after, limit, nowMs }: ListAsked): readonly Approval[] {
+export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
+  const { state, after, limit, nowMs, tenant = null, principal = null } = asked;
   const beforeSeq =
     after === undefined ? Number.MAX_SAFE_INTEGER : (reader.get(selectById, { id: after })?.seq ?? 0);
-  return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit }).map(approvalOf);
+  return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit, tenant, principal }).map(approvalOf);
 }
 
 /** The request with that id, or the only one whose id begins so; null when there is none or more than one. */

@@ -34,11 +34,17 @@ export type Reservation = {
 
 const query = queries<BudgetTables>();
 
-const selectLive = query<{ nowMs: number; limit: number }>()((db, p) =>
+type Asked = { nowMs: number; limit: number; tenant: string | null };
+
+const selectLive = query<Asked>()((db, p) =>
   db
     .selectFrom('budget_account')
     .selectAll()
-    .where(sql<boolean>`window_ms = 0 or window_start_ms + window_ms > ${p('nowMs')} or calls_reserved > 0`)
+    .where(sql<boolean>`(window_ms = 0 or window_start_ms + window_ms > ${p('nowMs')} or calls_reserved > 0)`)
+    // The name of a tenant has no "/", so no other tenant's accounts begin alike.
+    .where(
+      sql<boolean>`(${p('tenant')} is null or subject = ${p('tenant')} or substr(subject, 1, length(${p('tenant')}) + 1) = ${p('tenant')} || '/')`,
+    )
     .orderBy('touched_at_ms', 'desc')
     .orderBy('budget')
     .orderBy('subject')
@@ -53,11 +59,14 @@ export type BalancesAsked = {
   readonly rules: readonly BudgetRule[];
   readonly nowMs: number;
   readonly limit: number;
+  /** Only those of this tenant; left out: of all. */
+  readonly tenant?: string;
 };
 
 /** The accounts that still count or still hold something, the last used first. */
-export function balances(reader: Reader, { rules, nowMs, limit }: BalancesAsked): readonly Balance[] {
-  return reader.all(selectLive, { nowMs, limit }).map((row) => balanceOf(row, rules));
+export function balances(reader: Reader, asked: BalancesAsked): readonly Balance[] {
+  const { rules, nowMs, limit, tenant = null } = asked;
+  return reader.all(selectLive, { nowMs, limit, tenant }).map((row) => balanceOf(row, rules));
 }
 
 function balanceOf(row: AccountRow, rules: readonly BudgetRule[]): Balance {

@@ -23,7 +23,18 @@ export type Executor =
   | { readonly kind: 'process'; readonly prepare: PrepareProcess }
   | { readonly kind: 'wasm'; readonly program: WasmProgram }
   /** A tool of an MCP server that runs in a sandbox of its own; `tool` is what the server calls it. */
-  | { readonly kind: 'upstream'; readonly upstream: string; readonly tool: string };
+  | UpstreamExecutor;
+
+/** What an upstream server does beside running tools. */
+export type UpstreamMethod = 'resources/read' | 'prompts/get' | 'completion/complete';
+
+export type UpstreamExecutor = {
+  readonly kind: 'upstream';
+  readonly upstream: string;
+  readonly tool: string;
+  /** Left out: it is a tool of the server that is called. */
+  readonly method?: UpstreamMethod;
+};
 
 /** What a tool says about itself to those who choose among tools. It describes, and never grants. */
 export type ToolAnnotations = {

@@ -151,7 +151,7 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
     inputText: canonicalize(gateway.redact(input)),
     policies: verdict.decidedBy,
     risk: tool.risk,
-    toolText: tool.executor.kind === 'wasm' ? canonicalize(gateway.redact(askedTool(tool))) : '',
+    toolText: mayComeAndGo(tool) ? canonicalize(gateway.redact(askedTool(tool))) : '',
     nowMs,
     expiresAtMs: nowMs + gateway.approvalExpiresAfterMs,
   });
@@ -171,6 +171,11 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
     return refuse('policy/approval-expired', message, remedy);
   }
   return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
+}
+
+/** Of a file, or of a server that only one gateway knows. */
+function mayComeAndGo({ executor }: Tool): boolean {
+  return executor.kind === 'wasm' || executor.kind === 'upstream';
 }
 
 /** A module may be run from a file, by a gateway that nobody else has: whoever decides has to see it all the same. */

@@ -20,6 +20,7 @@ import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { RunningCalls } from './running-calls.ts';
+import type { UpstreamRoom } from './upstreams/room.ts';
 
 /** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
@@ -59,6 +60,8 @@ export type Gateway = Records & {
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
   readonly skills: SkillRoom;
+  /** The MCP servers behind this gateway. */
+  readonly upstreams: UpstreamRoom;
   /** The calls on the line at this moment. */
   readonly running: RunningCalls;
   readonly observer: Observer;

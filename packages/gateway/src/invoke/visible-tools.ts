@@ -34,9 +34,12 @@ export function visibleTools(gateway: Listing, principal: Principal, tenant: str
   return shownTo(gateway, principal, tenant).tools;
 }
 
-/** Whether a tool is among them. */
+/** Whether a tool is among them, or would be if it were in a list at all. */
 export function isVisible(gateway: Listing, principal: Principal, tenant: string, toolId: string): boolean {
-  return shownTo(gateway, principal, tenant).ids.has(toolId);
+  if (shownTo(gateway, principal, tenant).ids.has(toolId)) return true;
+  const tool = gateway.registry.find(toolId)?.tool;
+  const isMethod = tool?.executor.kind === 'upstream' && tool.executor.method !== undefined;
+  return isMethod && visibility(gateway.policy, principal, tenant)(tool);
 }
 
 function shownTo(gateway: Listing, principal: Principal, tenant: string): Shown {

@@ -11,6 +11,8 @@ export type Wanted = {
   readonly call?: string;
   readonly fromMs?: number;
   readonly toMs?: number;
+  /** Of one of these tenants; null: of none, but of the gateway itself. */
+  readonly tenants?: readonly (string | null)[];
 };
 
 export type Page = {
@@ -113,5 +115,11 @@ function termsOf(wanted: Wanted, span: Span): RawBuilder<SqlBool>[] {
   }
   if (wanted.fromMs !== undefined) terms.push(sql<SqlBool>`at_ms >= ${wanted.fromMs}`);
   if (wanted.toMs !== undefined) terms.push(sql<SqlBool>`at_ms <= ${wanted.toMs}`);
+  const { tenants } = wanted;
+  if (tenants !== undefined) {
+    const each = tenants.map((name) => sql<SqlBool>`tenant is ${name}`);
+    // An empty list fits nothing.
+    terms.push(sql<SqlBool>`(${sql.join([sql<SqlBool>`0`, ...each], sql` or `)})`);
+  }
   return terms;
 }

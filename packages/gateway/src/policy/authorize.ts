@@ -30,7 +30,7 @@ export type Decision =
 /** Whether this very call may run: a grant, a question to a person, or a refusal. The only maker of grants. */
 export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Decision {
   const { principals } = engine;
-  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
+  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads), checked.tool.id);
   const { setDigest, decidedBy } = ruling;
   if (ruling.verdict === 'allow' && setDigest !== null) {
     const { limits } = checked;
@@ -38,7 +38,11 @@ export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: Cal
     return { verdict: 'allow', grant: makeGrant({ call: checked, limits, decidedBy, setDigest, approval }) };
   }
   if (ruling.verdict === 'deny' && setDigest !== null && facts.approval === null) {
-    const approved = decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads));
+    const approved = decide(
+      engine,
+      (reads) => approvedQuestion(principals, checked, facts, reads),
+      checked.tool.id,
+    );
     // The forbids that an approval lifts say more than the permits that it meets.
     const reasons = decidedBy.length > 0 ? decidedBy : approved.decidedBy;
     if (approved.verdict === 'allow') return { verdict: 'ask', decidedBy: reasons, setDigest };

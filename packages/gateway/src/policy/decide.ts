@@ -12,8 +12,12 @@ export type Ruling = {
   readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
 };
 
-/** Asks the live set once, told what it reads. A question that cannot even be put is an error, which denies. */
-export function decide(engine: PolicyEngine, write: (reads: Reads) => Question): Ruling {
+/** Asks the live set once, told what it reads of a call of that tool. A question that cannot even be put is an error, which denies. */
+export function decide(
+  engine: PolicyEngine,
+  write: (reads: Reads) => Question,
+  toolId: string | null = null,
+): Ruling {
   const { setDigest } = engine;
   if (setDigest === null) {
     return {
@@ -24,7 +28,9 @@ export function decide(engine: PolicyEngine, write: (reads: Reads) => Question):
     };
   }
   try {
-    const { verdict, decidedBy, errors } = engine.ask(write(engine.reads));
+    const { verdict, decidedBy, errors } = engine.ask(
+      write(toolId === null ? engine.reads : engine.readsFor(toolId)),
+    );
     return { verdict, decidedBy, setDigest, errors };
   } catch (error) {
     return {

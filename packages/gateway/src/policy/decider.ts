@@ -1,7 +1,8 @@
+import { Answers } from './answers.ts';
 import { type Cedar, type CedarLoader, isCrash } from './cedar.ts';
 import { SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
-import { EVERYTHING, type Reads, readsOf } from './reads.ts';
+import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './reads.ts';
 import type { Question } from './request.ts';
 
 /*
@@ -18,8 +19,8 @@ export type Answer = {
   readonly crashed: boolean;
 };
 
-/** A set and what it reads, never one without the other. */
-type Live = { readonly set: PolicySet; readonly reads: Reads };
+/** A set, what it reads and what it has answered, never one without the others. */
+type Live = { readonly set: PolicySet; readonly reads: ReadsByTool; readonly answers: Answers };
 type Slot = 'blue' | 'green';
 type Instance = { readonly cedar: Cedar; readonly schemas: Set<string>; slot: Slot };
 
@@ -38,12 +39,18 @@ export class Decider {
 
   /** What a question about a call must tell under the set in place. */
   get reads(): Reads {
-    return this.#live?.reads ?? EVERYTHING;
+    return this.#live?.reads.all ?? EVERYTHING;
+  }
+
+  /** The same of a call of one tool. */
+  readsFor(toolId: string): Reads {
+    return this.#live?.reads.of(toolId) ?? EVERYTHING;
   }
 
   /** Puts a checked set in the place of the one before, or throws and leaves that one in place. */
   use(set: PolicySet): void {
-    const live = { set, reads: readsOf(set.policies.map(({ text }) => text)) };
+    const reads = readsByTool(set.policies.map(({ text }) => text));
+    const live = { set, reads, answers: new Answers() };
     if (this.#instance !== null) this.#fill(this.#instance, set);
     this.#live = live;
   }
@@ -51,7 +58,12 @@ export class Decider {
   /** Answers under the set in place; every doubt is an `error`, which denies. */
   ask(question: Question): Answer {
     try {
-      return this.#ask(question);
+      const { answers } = this.#live ?? noSet();
+      // Boundary: a question written for another set may lack what this one reads, and `has` would be false.
+      const told = [EVERYTHING, this.reads, this.readsFor(question.resource.id)];
+      if (!told.includes(question.schema.tells))
+        return failed(null, 'the policies changed while the question was written');
+      return answers.of(question, () => this.#ask(question));
     } catch (error) {
       const crashed = isCrash(error);
       if (crashed) this.#instance = null;
@@ -60,9 +72,6 @@ export class Decider {
   }
 
   #ask({ principal, action, resource, context, entities, schema }: Question): Answer {
-    // Boundary: a question written for another set may lack what this one reads, and `has` would be false.
-    if (schema.tells !== EVERYTHING && schema.tells !== this.reads)
-      return failed(null, 'the policies changed while the question was written');
     const { cedar, schemas, slot } = this.#ready();
     if (!schemas.has(schema.name)) {
       const parsed = cedar.preparseSchema(schema.name, schema.text);
@@ -100,11 +109,11 @@ export class Decider {
   }
 
   #ready(): Instance {
-    if (this.#live === null) throw new TypeError('Cannot decide: no policy set is loaded');
+    const { set } = this.#live ?? noSet();
     const isFull = (this.#instance?.schemas.size ?? 0) >= SCHEMAS_PER_INSTANCE;
     if (this.#instance === null || isFull) {
       const instance: Instance = { cedar: this.#load(), schemas: new Set(), slot: 'blue' };
-      this.#fill(instance, this.#live.set);
+      this.#fill(instance, set);
       this.#instance = instance;
     }
     return this.#instance;
@@ -122,6 +131,10 @@ export class Decider {
     }
     instance.slot = slot;
   }
+}
+
+function noSet(): never {
+  throw new TypeError('Cannot decide: no policy set is loaded');
 }
 
 function failed(policy: string | null, message: string): Answer {

@@ -17,7 +17,7 @@ import { type Named, namedIn, type ToolsOf } from './names.ts';
 import { pauseThread } from './pause.ts';
 import { type PolicyProblem, type PolicySet, shorten } from './policy-set.ts';
 import { Directory, type Groups } from './principals.ts';
-import { fingerprint, type ReadResult, readPolicyFiles } from './read-files.ts';
+import { fileProblem, fingerprint, type ReadResult, readPolicyFiles } from './read-files.ts';
 import type { Reads } from './reads.ts';
 import { finishReplacing } from './replace-files.ts';
 import type { Question } from './request.ts';
@@ -74,6 +74,15 @@ type Candidate =
       readonly key: string;
     };
 
+/** While a replacement that was left half done cannot be finished. */
+const HALF: readonly PolicyProblem[] = [
+  fileProblem(
+    '.',
+    'Cannot use the policies: they were being replaced, and that cannot be finished',
+    'look at the file ".replacing" beside them; without it the files are read as they are',
+  ),
+];
+
 type Reading = ReadResult & { readonly names: Named };
 
 /** Opens the policies of a state directory, seeding a new one. */
@@ -88,6 +97,7 @@ export class PolicyEngine {
   readonly #options: PolicyOptions;
   readonly #decider: Decider;
   #problems: readonly PolicyProblem[] = [];
+  #isHalf = false;
   #warnings: readonly PolicyProblem[] = [];
   #settled: string | null = null;
   #seen: string | null = null;
@@ -123,9 +133,14 @@ export class PolicyEngine {
     return this.#decider.reads;
   }
 
+  /** The same of a call of one tool. */
+  readsFor(toolId: string): Reads {
+    return this.#decider.readsFor(toolId);
+  }
+
   /** What is wrong with the files as they are now; empty when they are the set that decides. */
   get problems(): readonly PolicyProblem[] {
-    return this.#problems;
+    return this.#isHalf ? HALF : this.#problems;
   }
 
   get warnings(): readonly PolicyProblem[] {
@@ -178,7 +193,8 @@ export class PolicyEngine {
 
   #look(before: PolicySet | null): void {
     // Boundary: half of a set that is being replaced is no set.
-    if (!finishReplacing(this.#options.directory)) return;
+    this.#isHalf = !finishReplacing(this.#options.directory);
+    if (this.#isHalf) return;
     const { print, read } = this.#print();
     if (print === this.#settled) return;
     const isConfirmed = print === this.#seen;

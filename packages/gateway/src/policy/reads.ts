@@ -31,6 +31,26 @@ export function readsOf(texts: readonly string[]): Reads {
   return new Set(CALL_ATTRIBUTES.filter((name) => words.has(name)));
 }
 
+/** What is read by any policy, and of calls of one tool by those that can be about it. */
+export type ReadsByTool = { readonly all: Reads; readonly of: (toolId: string) => Reads };
+
+// The head of a policy that is about one tool, in the one way it is usually written. Where a comment, an escape or anything
+// else stands in it, it does not fit, and the policy counts for all tools.
+const ANNOTATIONS = /(?:\s*@[A-Za-z_]\w*(?:\(\s*"[^"\\]*"\s*\))?)*/.source;
+const SCOPE = /\(\s*principal(?:[^"()/]|"[^"\\]*")*,\s*resource\s*==\s*Tool\s*::\s*"([^"\\]*)"\s*\)/.source;
+const OF_ONE_TOOL = new RegExp(`^${ANNOTATIONS}\\s*(?:permit|forbid)\\s*${SCOPE}`);
+
+/** Tells it for each tool: a policy whose head names another tool is never evaluated for this one, and so reads nothing. */
+export function readsByTool(texts: readonly string[]): ReadsByTool {
+  const heads = texts.map((text) => ({ text, tool: OF_ONE_TOOL.exec(text)?.[1] ?? null }));
+  const readBy = (toolId: string | null) =>
+    readsOf(heads.filter(({ tool }) => tool === null || tool === toolId).map(({ text }) => text));
+  const common = readBy(null);
+  const named = new Map<string, Reads>();
+  for (const { tool } of heads) if (tool !== null && !named.has(tool)) named.set(tool, readBy(tool));
+  return { all: readsOf(texts), of: (toolId) => named.get(toolId) ?? common };
+}
+
 function isAccess(text: string, index: number): boolean {
   ACCESS.lastIndex = index;
   return ACCESS.test(text);

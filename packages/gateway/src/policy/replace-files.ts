@@ -64,16 +64,22 @@ export function replacePolicyFiles(directory: string, files: readonly PolicyFile
 
 /** Carries out a plan that somebody left behind; false where that cannot be done, and the files are not to be read. */
 export function finishReplacing(directory: string): boolean {
-  let text: string;
+  const path = join(directory, PLAN);
+  // A folder that cannot be looked into is told by whoever reads it.
+  if (!isThere(path)) return true;
   try {
-    text = readFileSync(join(directory, PLAN), 'utf8');
-  } catch (error) {
-    return isGone(error);
-  }
-  try {
-    const plan = planOf(text);
+    const plan = planOf(readFileSync(path, 'utf8'));
     if (plan !== null) carryOut(directory, plan);
     return plan !== null;
+  } catch (error) {
+    // Another process was faster.
+    return isGone(error);
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
   }

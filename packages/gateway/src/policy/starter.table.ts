@@ -33,6 +33,12 @@ when { context.approved };
 forbid (principal, action == Action::"call", resource == Tool::"palisade.process.run")
 unless { (context.tier == "c" && context has process && context.process.egress == "strict") || context.approved };
 
+// An MCP server that the operator configured may be started for everybody: a call of one of its tools starts it, and
+// each such call is judged by itself, with the risk that the operator named. Nobody can ask for the server alone.
+@id("configured-upstream-servers-start")
+permit (principal, action == Action::"call", resource in Category::"upstream")
+when { resource.capabilities.contains("upstream-server") };
+
 // Risk is not all: a long sleep holds a run, so it needs an approval too.
 @id("long-sleep-needs-approval")
 forbid (principal, action == Action::"call", resource == Tool::"palisade.sleep")

@@ -7,6 +7,7 @@ import { readsOf } from './reads.ts';
 import { TOOLLESS_SCHEMA } from './schema.ts';
 import { SKILL_CATEGORY } from './skill-act.ts';
 import { viewTool } from './tool-view.ts';
+import { UPSTREAM_CATEGORY } from './upstream-category.ts';
 import type { Workbench } from './workbench.ts';
 
 /*
@@ -91,7 +92,7 @@ const TOOL_ACTIONS: readonly string[] = ['call', 'approve'];
 
 function isAboutListedTools({ action, resource }: PolicyJson): boolean {
   const { type, id } = scopeEntity(resource) ?? {};
-  if (type === 'Category' && id === SKILL_CATEGORY) return false;
+  if (type === 'Category' && (id === SKILL_CATEGORY || id === UPSTREAM_CATEGORY)) return false;
   // A tool is in its skill and never is one.
   if (resource.op === '==' && type !== 'Tool') return false;
   if (resource.op === 'is' && resource.entity_type !== 'Tool') return false;

@@ -72,7 +72,11 @@ export class Registry {
   page(after: string | null, limit: number): readonly Tool[] {
     const { skills, upstreams } = this.#options;
     const standing = this.list().filter(({ id }) => after === null || id > after);
-    const all = [...(upstreams?.page(after, limit) ?? []), ...(skills?.page(after, limit) ?? []), ...standing];
+    const all = [
+      ...(upstreams?.page(after, limit) ?? []),
+      ...(skills?.page(after, limit) ?? []),
+      ...standing,
+    ];
     // Of the same id, what `look` finds first comes last and stays.
     const byId = new Map(all.map((tool) => [tool.id, tool]));
     return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);

@@ -34,9 +34,14 @@ const ABOUT: Readonly<Record<string, string>> = {
 };
 const COUNTS = ['minProperties', 'maxProperties', 'minItems', 'maxItems', 'minLength', 'maxLength'];
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
-const JOINS = ['anyOf', 'oneOf', 'allOf'];
+/** Of alternatives that are held less strictly, more than one can fit: none is taken for the only one. */
+const JOINS = [
+  ['anyOf', 'anyOf'],
+  ['oneOf', 'anyOf'],
+  ['allOf', 'allOf'],
+] as const;
 const NAMED = ['properties', '$defs', 'definitions'];
-const LOCAL = /^#(?:\/[A-Za-z0-9_$.-]+)*$/;
+const LOCAL = /^#(?:\/[A-Za-z0-9_$.-]+)+$/;
 /** Letters, classes and repetitions: what every engine of patterns reads in the same way. */
 const PLAIN_PATTERN =
   /^\^?(?:[A-Za-z0-9_.:/@ -]|\\[dwsDWS./]|\[[A-Za-z0-9_.:/@ -]+\]|[*+?]|\{\d{1,3}(?:,\d{0,3})?\})*\$?$/;
@@ -71,13 +76,17 @@ function hasLostReference(whole: JsonSchema): boolean {
   );
 }
 
-/** Null where it is too large or too deep. */
-function tidy(raw: JsonSchema, walk: Walk, depth: number): Schema | null {
+/** Null where it is too large or too deep. `around` are the types that a schema about the same value leaves. */
+function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly string[] = []): Schema | null {
   walk.left -= 1;
   if (walk.left < 0 || depth > MOST_DEPTH) return null;
   const out: Schema = {};
-  const types = typesOf(raw);
-  if (types.length > 0) out.type = types.length === 1 ? (types[0] ?? '') : types;
+  const said = typesOf(raw);
+  const left = around.length === 0 ? said : said.filter((type) => isAmong(type, around));
+  // What no value can be is not held against any.
+  if (said.length > 0 && left.length === 0) return {};
+  if (left.length > 0) out.type = left.length === 1 ? (left[0] ?? '') : left;
+  const types = left.length > 0 ? left : around;
   for (const name of ['title', 'description'] as const) {
     const text = raw[name];
     if (typeof text === 'string') out[name] = visibleText(text);
@@ -100,13 +109,6 @@ function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside):
     const entries = Object.entries(named).map(([name, part]) => [name, deeper(part)] as const);
     if (entries.some(([, part]) => part === null)) return null;
     out[keyword] = Object.fromEntries(entries) as Schema;
-  }
-  for (const keyword of JOINS) {
-    const parts = raw[keyword];
-    if (!Array.isArray(parts) || parts.length === 0) continue;
-    const tidied = parts.map(deeper);
-    if (tidied.includes(null)) return null;
-    out[keyword] = tidied as Json[];
   }
   if (isObject(raw.items) && fits('items', types)) {
     const items = deeper(raw.items);
@@ -134,11 +136,23 @@ function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): 
       ...missing.map((name) => [name, {}] as const),
     ]);
   }
-  if (out.type === undefined) addType(out);
+  if (types.length === 0) addType(out);
+  return addJoins(raw, out, { walk, depth, types: types.length > 0 ? types : typesOf(out) });
+}
+
+/** What several schemas say about the same value. */
+function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
+  for (const [keyword, becomes] of JOINS) {
+    const parts = raw[keyword];
+    if (!Array.isArray(parts) || parts.length === 0 || out[becomes] !== undefined) continue;
+    const tidied = parts.map((part) => (isObject(part) ? tidy(part, walk, depth + 1, types) : {}));
+    if (tidied.includes(null)) return null;
+    out[becomes] = tidied as Json[];
+  }
   return out;
 }
 
-/** The type that all its keywords are about; where they are about several, those go. */
+/** The type that all its keywords are about, as everybody means it; where they are about several, those go. */
 function addType(out: Schema): void {
   const about = new Set(Object.keys(out).flatMap((keyword) => ABOUT[keyword] ?? []));
   const [first] = about;
@@ -174,6 +188,10 @@ function fits(keyword: string, types: readonly string[]): boolean {
   const about = ABOUT[keyword];
   if (about === undefined || types.length === 0) return true;
   return types.includes(about) || (about === 'number' && types.includes('integer'));
+}
+
+function isAmong(type: string, types: readonly string[]): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
 function typesOf({ type }: JsonSchema): readonly string[] {

@@ -7,14 +7,15 @@ import type { UpstreamRule } from '../config/config.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
+import { UPSTREAM_CATEGORY } from '../policy/upstream-category.ts';
 import { allowListOf } from '../runner/host-lists.ts';
 import type { ProcessInput } from '../runner/input.ts';
-import type { RunnerSettings } from '../runner/settings.ts';
 import { resolvePath } from '../runner/resolve-path.ts';
+import type { RunnerSettings } from '../runner/settings.ts';
 import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
-/** The category of upstream servers; a starter policy lets everybody start them who may call their tools. */
-export const SERVER_CATEGORY = 'upstream-server';
+/** Tells a server from its tools, which are in the same category: a starter policy lets everybody start one. */
+export const SERVER_CAPABILITY = 'upstream-server';
 
 /** What is kept of what it prints to standard error. */
 const KEPT_BYTES = 64 * 1024;
@@ -51,12 +52,12 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
   return {
     id: serverId(name),
     description: `The upstream server "${name}", which the operator configured. Calls of its tools start it.`,
-    category: SERVER_CATEGORY,
+    category: UPSTREAM_CATEGORY,
     // To start it does nothing; what its tools do is judged call by call, with the risk that the operator named.
     risk: 'low',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: {},
-    capabilities: ['process'],
+    capabilities: ['process', SERVER_CAPABILITY],
     tier,
     limits: { ...LIMIT_CEILINGS, fuel: 0, outputBytes: KEPT_BYTES },
     hosts: () => [],

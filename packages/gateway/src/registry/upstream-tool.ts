@@ -4,11 +4,10 @@ import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { isToolName } from '../core/principal.ts';
 import type { JsonSchema, Tool, ToolAnnotations } from '../core/tool.ts';
+import { UPSTREAM_CATEGORY } from '../policy/upstream-category.ts';
 import type { Definition, DefinitionSet } from '../upstreams/definition.ts';
 import { STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
 
-/** The category of tools that upstream servers offer. */
-export const UPSTREAM_CATEGORY = 'upstream';
 /** What no server can be called like. */
 const RESERVED = 'palisade.';
 

@@ -5,15 +5,31 @@
  */
 import type { UpstreamRule } from '../config/config.ts';
 import { refuse } from '../core/outcome.ts';
-import type { Tool } from '../core/tool.ts';
+import type { Tool, UpstreamMethod } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
+import type { Listed } from '../upstreams/listed.ts';
 import { pinEpoch, pinHead, pinOf } from '../upstreams/pins.ts';
 import { ruleDigest } from '../upstreams/rule-digest.ts';
 import type { FoundTool } from './skill-tools.ts';
+import { methodId, upstreamMethods } from './upstream-methods.ts';
 import { serverId, serverTool } from './upstream-server.ts';
 import { upstreamTools } from './upstream-tool.ts';
 
-type Loaded = { readonly revision: number; readonly tools: ReadonlyMap<string, Tool> };
+type Loaded = {
+  readonly revision: number;
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** What it does beside running tools; in no list. */
+  readonly methods: ReadonlyMap<string, Tool>;
+  readonly listed: Listed;
+};
+
+/** What a server offers beside its tools. */
+export type UpstreamOffer = {
+  readonly rule: UpstreamRule;
+  readonly listed: Listed;
+  /** The tool that a method of the server is; null where it has none. */
+  readonly method: (method: UpstreamMethod) => Tool | null;
+};
 
 export type UpstreamToolsOptions = {
   readonly reader: Reader;
@@ -37,7 +53,7 @@ export class UpstreamTools {
     const server = this.#servers.get(toolId);
     if (server !== undefined) return { tool: server };
     for (const rule of this.#rules) {
-      const tool = toolId.startsWith(rule.prefix) ? this.#load(rule)?.tools.get(toolId) : undefined;
+      const tool = this.#toolOf(rule, toolId);
       if (tool === undefined) continue;
       const why = this.#whyNot(this.#reader, rule);
       return why === null ? { tool } : { refused: quarantined(toolId, rule.name, why) };
@@ -59,23 +75,42 @@ export class UpstreamTools {
       .slice(0, limit);
   }
 
+  /** What each server that may be called offers beside its tools, in the order of the configuration. */
+  offers(): readonly UpstreamOffer[] {
+    return this.#rules.flatMap((rule) => {
+      const loaded = this.#whyNot(this.#reader, rule) === null ? this.#load(rule) : null;
+      if (loaded === null) return [];
+      const { listed, methods } = loaded;
+      return [{ rule, listed, method: (method) => methods.get(methodId(rule.name, method)) ?? null }];
+    });
+  }
+
   /** Changes with every pin. */
   version(): number {
     return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
   }
 
   /** Boundary: whether a tool that was found a while ago is still accepted, in this very transaction. */
-  holds(reader: Reader, { id, executor }: Tool): boolean {
-    if (executor.kind !== 'upstream') return this.#servers.has(id);
+  holds(reader: Reader, tool: Tool): boolean {
+    const { executor } = tool;
+    if (executor.kind !== 'upstream') return this.#servers.get(tool.id) === tool;
     const rule = this.#rules.find(({ name }) => name === executor.upstream);
     if (rule === undefined || this.#whyNot(reader, rule) !== null) return false;
-    return this.#loaded.get(rule.name)?.revision === pinHead(reader, rule.name)?.revision;
+    const loaded = this.#loaded.get(rule.name);
+    if (loaded === undefined || loaded.revision !== pinHead(reader, rule.name)?.revision) return false;
+    return loaded.tools.get(tool.id) === tool || loaded.methods.get(tool.id) === tool;
   }
 
   /** The server that a tool of this id would be of, where nobody ever talked to it. */
   unmet(toolId: string): string | null {
     const rule = this.#rules.find(({ name, prefix }) => toolId.startsWith(prefix) && this.#isUnmet(name));
     return rule?.name ?? null;
+  }
+
+  #toolOf(rule: UpstreamRule, toolId: string): Tool | undefined {
+    if (!toolId.startsWith(rule.prefix) && !toolId.startsWith(serverId(rule.name))) return undefined;
+    const loaded = this.#load(rule);
+    return loaded?.tools.get(toolId) ?? loaded?.methods.get(toolId);
   }
 
   #isUnmet(name: string): boolean {
@@ -89,7 +124,9 @@ export class UpstreamTools {
     if (known?.revision === head.revision) return known;
     const pin = pinOf(this.#reader, rule.name);
     if (pin === null) return null;
-    const loaded = { revision: pin.revision, tools: upstreamTools(rule, pin.accepted) };
+    const { revision, accepted } = pin;
+    const [tools, methods] = [upstreamTools(rule, accepted), upstreamMethods(rule, accepted)];
+    const loaded = { revision, tools, methods, listed: accepted.listed };
     this.#loaded.set(rule.name, loaded);
     return loaded;
   }

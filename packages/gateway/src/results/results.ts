@@ -105,6 +105,18 @@ const selectOfRun = query<Span & { run: string }>()((db, p) =>
     .limit(p('limit')),
 );
 
+const selectOfRunAndPrincipal = query<Span & { run: string; principal: string }>()((db, p) =>
+  db
+    .selectFrom('call_result')
+    .selectAll()
+    .where('tenant', '=', p('tenant'))
+    .where('run', '=', p('run'))
+    .where('principal', '=', p('principal'))
+    .where('call', '<', p('before'))
+    .orderBy('call', 'desc')
+    .limit(p('limit')),
+);
+
 /** Keeps what the caller is told; of a call that ends twice, the first. */
 export function keepResult(tx: Transaction, keeping: Keeping, terms: ResultTerms): void {
   tx.run(insert, rowOf(keeping, terms));
@@ -127,23 +139,23 @@ export type ListWanted = {
 
 /** Comes after every id of a call. */
 const LAST = 'call_~';
-/** Of a run that others have part in, so many are looked through for each that is shown. */
-const LOOKED_THROUGH = 20;
-
 /** The newest first. */
 export function listResults(reader: Reader, wanted: ListWanted): readonly KeptResult[] {
   const { tenant, principal, run, after, limit } = wanted;
   const span = { tenant, before: after ?? LAST, limit };
-  if (run !== undefined) {
-    const all = { ...span, run, limit: principal === null ? limit : limit * LOOKED_THROUGH };
-    const rows = reader.all(selectOfRun, all).map(resultOf);
-    return rows.filter((each) => principal === null || each.principal === principal).slice(0, limit);
-  }
-  const rows =
-    principal === null
+  return rowsOf(reader, { ...span, run, principal }).map(resultOf);
+}
+
+type Wanted = Span & { readonly run: string | undefined; readonly principal: string | null };
+
+function rowsOf(reader: Reader, { run, principal, ...span }: Wanted): readonly ResultRow[] {
+  if (run === undefined)
+    return principal === null
       ? reader.all(selectOfTenant, span)
       : reader.all(selectOfPrincipal, { ...span, principal });
-  return rows.map(resultOf);
+  return principal === null
+    ? reader.all(selectOfRun, { ...span, run })
+    : reader.all(selectOfRunAndPrincipal, { ...span, run, principal });
 }
 
 /** The outcome as it was told; of an output that is not kept, null. */

@@ -9,9 +9,10 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'libsql';
+import type Database from 'libsql';
 import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from './fault-of.ts';
+import { isFree, takeLock } from './file-lock.ts';
 
 /*
  * Which palisade processes are alive. Each holds an exclusive lock on a small file of its own for as long as it lives;
@@ -106,32 +107,5 @@ function remove(path: string): void {
     unlinkSync(path);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw error;
-  }
-}
-
-/** True when nobody holds the lock of that file; a doubt counts as held. */
-function isFree(path: string): boolean {
-  try {
-    takeLock(path).close();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function takeLock(path: string): Database.Database {
-  const db = new Database(path);
-  try {
-    db.exec('PRAGMA busy_timeout = 0');
-    // Nothing is ever written; a journal beside it would outlive a killed process.
-    db.exec('PRAGMA journal_mode = OFF');
-    // The lock is all we want of SQLite: no file beside this one.
-    db.exec('PRAGMA journal_mode = MEMORY');
-    db.exec('PRAGMA locking_mode = EXCLUSIVE');
-    db.exec('BEGIN EXCLUSIVE');
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }

@@ -39,6 +39,8 @@ export type OpenTiersOptions = {
   readonly lookup?: Lookup;
   readonly trustedCertificates?: string;
   readonly isLasting?: boolean;
+  /** Where the gateway itself listens. */
+  readonly ports?: readonly number[];
   /** Where the launcher and the engine may be, the best place first. */
   readonly launchers: readonly string[];
   readonly engineFiles: readonly string[];
@@ -96,6 +98,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     secret: (granted, who) => secretOf(vault, granted, who),
     operatorSecrets: grantSecrets(config.secrets),
     trustedCertificates: options.trustedCertificates ?? '',
+    ports: options.ports ?? [],
   });
   if (isLasting) wasm.pool.warm().catch(() => undefined);
   const close = async () => {
@@ -133,5 +136,6 @@ function networksFor(options: OpenTiersOptions, turns: LookupTurns): Networks {
     clock,
     random,
     vaultSecret,
+    ports: options.ports ?? [],
   });
 }

@@ -3,8 +3,10 @@ import type { Json } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
 import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { ProcessLimits } from '../core/process.ts';
+import type { AllowList } from '../egress/allowlist.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Written } from '../recordings/recordings.ts';
+import type { Feed } from './child/child-plan.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
 export type Execution = {
@@ -40,7 +42,15 @@ export type Ties = {
 };
 
 /** The same with what binds it to the policies: whether those of this moment would still let it run. */
-export type RunTies = Ties & { readonly mayGoOn: () => boolean };
+export type RunTies = Ties & { readonly mayGoOn: () => boolean; readonly talk?: Talk };
+
+/** Of a command that is talked to while it runs, which only rooms above can ask for. */
+export type Talk = {
+  /** Takes its standard input; what it writes is handed to `onOutput` and not kept. */
+  readonly feed: (stdin: Feed) => void;
+  /** The operator's list of hosts for this very command, in place of the one for all. */
+  readonly hosts: AllowList;
+};
 
 /** How a command would be started, for people to read; groups of the kernel join it only when it runs. */
 export type PlannedCommand = {

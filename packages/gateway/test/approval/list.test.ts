@@ -63,6 +63,26 @@ describe('list()', () => {
     expect(seen).toEqual(['apr_cc_5', 'apr_bb_4', 'apr_bb_3', 'apr_aa_2', 'apr_aa_1']);
   });
 
+  it.each([
+    [{ tenant: 'acme' }, ['apr_dd_6', 'apr_ee_7']],
+    [{ principal: 'agent:bob' }, ['apr_ee_7']],
+    [{ tenant: 'acme', principal: 'agent:bob' }, ['apr_ee_7']],
+    [{ tenant: BINDING.tenant, principal: 'agent:bob' }, []],
+    [{ tenant: 'ac' }, []],
+    [{ tenant: '' }, []],
+  ])('keeps to the tenant and the asker %j', (of, expected) => {
+    const store = world();
+    const others = [BINDING.principal, 'agent:bob'].map((principal, i) => ({
+      id: `apr_${'de'.charAt(i).repeat(2)}_${6 + i}`,
+      binding: { ...BINDING, tenant: 'acme', principal },
+    }));
+    for (const each of others) store.transact((tx) => ask(tx, request({ ...each, nowMs: NOON })));
+    const listed = list(store, { ...of, nowMs: NOON + 2, limit: 10 }).map(({ id }) => id);
+    expect(listed.sort()).toEqual(expected);
+    const open = list(store, { ...of, state: 'pending', nowMs: NOON + 2, limit: 10 }).map(({ id }) => id);
+    expect(open.sort()).toEqual(expected);
+  });
+
   it('has nothing after an unknown cursor', () => {
     expect(ids({ after: 'apr_none', limit: 10, nowMs: NOON })).toEqual([]);
   });

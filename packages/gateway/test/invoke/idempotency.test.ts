@@ -21,7 +21,7 @@ import {
 /** A gateway whose tool counts how often it ran, and ends when the test says so. */
 async function counting(toml = '', policies = PERMIT_ALL) {
   const counter = { runs: 0 };
-  const gate = { open: () => undefined as void, wait: Promise.resolve() };
+  const gate: { open: () => void; wait: Promise<void> } = { open: () => undefined, wait: Promise.resolve() };
   const tool = makeTool('test.count', async (input) => {
     counter.runs += 1;
     await gate.wait;

@@ -302,7 +302,7 @@ describe('refresh()', () => {
       loads += 1;
       return loadCedar();
     };
-    const text = `${PERMIT_ALL}@id("named") forbid(principal, action == Action::"call", resource == Tool::"tool-299") when { context has input };`;
+    const text = `${PERMIT_ALL}@id("named") forbid(principal, action == Action::"call", resource) when { resource == Tool::"tool-299" && context has input };`;
     const engine = makeBed({ 'a.cedar': text }).open({ load });
     const before = loads;
     const verdicts = Array.from({ length: 300 }, (_, i) => {

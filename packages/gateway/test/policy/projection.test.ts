@@ -123,12 +123,22 @@ const policy = fc
       'action in [Action::"approve", Action::"call"]',
       'action == Action::"approve"',
     ),
+    resource: fc.constantFrom(
+      ...['resource', 'resource', `resource == Tool::"${CHECKED.tool.id}"`, 'resource == Tool::"other.tool"'],
+      `resource // == Tool::"other.tool")\n`,
+      'resource in Category::"text"',
+    ),
+    before: fc.constantFrom(
+      '',
+      '@note("resource == Tool::(") ',
+      '// (principal, resource == Tool::"other.tool")\n',
+    ),
     kind: fc.constantFrom('when', 'unless'),
     condition,
   })
   .map(
-    ({ effect, action, kind, condition }) =>
-      `${effect}(principal, ${action}, resource) ${kind} { ${condition} };`,
+    ({ before, effect, action, resource, kind, condition }) =>
+      `${before}${effect}(principal, ${action}, ${resource}) ${kind} { ${condition} };`,
   );
 
 function setOf(texts: readonly string[]): PolicySet {
@@ -145,7 +155,12 @@ function deciderOf(...texts: string[]): Decider {
 /** The answers to the same call told whole and told as far as it is read. */
 function bothAnswers(decider: Decider, facts = FACTS, write = callQuestion) {
   const whole = decider.ask(write(DIRECTORY, CHECKED, facts));
-  return { whole, projected: decider.ask(write(DIRECTORY, CHECKED, facts, decider.reads)) };
+  const ask = (reads: Reads) => decider.ask(write(DIRECTORY, CHECKED, facts, reads));
+  const ofTool = decider.readsFor(CHECKED.tool.id);
+  // Told for all tools, told for this one, and asked once more, which is answered from memory.
+  const [projected, ...same] = [ask(decider.reads), ask(ofTool), ask(ofTool)];
+  for (const answer of same) expect(answer).toEqual(projected);
+  return { whole, projected };
 }
 
 describe('a call that is told as far as it is read', () => {
@@ -191,6 +206,16 @@ describe('a call that is told as far as it is read', () => {
       expect(projected).toEqual(whole);
     },
   );
+
+  test('is told no input where only a policy about another tool reads it', () => {
+    const decider = deciderOf(
+      PERMIT_ALL,
+      '@id("a") forbid (principal, action == Action::"call", resource == Tool::"other.tool") when { context.input.ms > 1 };',
+    );
+    expect([...decider.readsFor(CHECKED.tool.id)]).toEqual([]);
+    expect([...decider.readsFor('other.tool')]).toEqual(['input']);
+    expect([...decider.reads]).toEqual(['input']);
+  });
 
   test('is refused by a set that it was not written for', () => {
     const decider = deciderOf(PERMIT_ALL);

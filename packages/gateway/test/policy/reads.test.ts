@@ -67,9 +67,17 @@ describe('readsOf()', () => {
     },
   );
 
-  test('finds six attributes in the starter policies, the name of a tool among them', () => {
+  test('finds seven attributes in the starter policies, the name of a tool among them', () => {
     const live = Object.values(STARTER_POLICIES).map((text) => text.replace(/^\/\/.*$/gm, ''));
-    expect(readsIn(...live)).toEqual(['approved', 'hosts', 'input', 'process', 'run', 'tier']);
+    expect(readsIn(...live)).toEqual([
+      'approved',
+      'capabilities',
+      'hosts',
+      'input',
+      'process',
+      'run',
+      'tier',
+    ]);
   });
 
   test('can find each attribute there is', () => {

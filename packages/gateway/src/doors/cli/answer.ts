@@ -1,5 +1,6 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { answerApproval } from '../../invoke/administer.ts';
+import { approvalDocument } from '../documents/approval.ts';
 import { principalOf, textOf } from './input.ts';
 import type { Invocation } from './verb.ts';
 
@@ -18,7 +19,7 @@ export async function answer(invocation: Invocation, verdict: 'approved' | 'deni
     });
     if (!decided.ok) throw new CodedError(decided.code, decided.message);
     const { approval } = decided;
-    if (print.json) print.document({ ...approval });
+    if (print.json) print.document(approvalDocument(approval, gateway.clock.nowMs()));
     else {
       print.note(
         verdict,

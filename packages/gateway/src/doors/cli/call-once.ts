@@ -7,7 +7,9 @@ import type { Ties } from '../../tiers/tier.ts';
 import { callOf } from './asked-call.ts';
 import { textOf } from './input.ts';
 import type { OutFile } from './out-file.ts';
+import { tellPolicyProblems } from './policy-note.ts';
 import type { Printer } from './printer.ts';
+import { callThroughDaemon } from './through-daemon.ts';
 import type { Invocation } from './verb.ts';
 
 /** What a verb knows of the call it wants. */
@@ -16,42 +18,29 @@ export type Wanted = Pick<ToolCall, 'principal' | 'tool' | 'rawInput' | 'timeout
 /** The status of a call that went well while its receipt could not be kept. */
 export const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
 
-/** Opens the gateway for one call, makes it, and closes again. */
+/** Has the daemon make one call; where none serves, opens the gateway for it, makes it, and closes again. */
 export async function callOnce(
   invocation: Invocation,
   wanted: Wanted,
-  { signal, onOutput }: Ties = { signal: invocation.signal },
+  ties: Ties = { signal: invocation.signal },
+): Promise<Ended> {
+  return (await callThroughDaemon(invocation, wanted, ties)) ?? callEmbedded(invocation, wanted, ties);
+}
+
+async function callEmbedded(
+  invocation: Invocation,
+  wanted: Wanted,
+  { signal, onOutput }: Ties,
 ): Promise<Ended> {
   const gateway = await invocation.openGateway();
   try {
     const { tenant } = gateway.config.gateway;
-    if (gateway.policy.problems.length > 0) {
-      invocation.print.note(
-        'The policy files have problems; an earlier set decides.',
-        'yellow',
-        ' Run `palisade policy check`.',
-      );
-    }
+    if (gateway.policy.problems.length > 0) tellPolicyProblems(invocation.print);
     const call = callOf(invocation.edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
     return await invoke(gateway, call, signal, onOutput);
   } finally {
     await gateway.close();
   }
-}
-
-/** The one shape that programs read. */
-export function documentOf({ callId, outcome, usage, receipt }: Ended) {
-  const { status, code } = outcome;
-  return {
-    callId,
-    status,
-    code,
-    message: status === 'ok' ? CODES.ok.sentence : outcome.message,
-    remedy: status === 'ok' ? null : outcome.remedy,
-    output: status === 'refused' ? null : outcome.output,
-    usage,
-    receipt: receipt === null ? null : JSON.parse(receipt),
-  };
 }
 
 /** False when the receipt could not be written to its file; it is in the journal all the same. */

@@ -3,12 +3,8 @@ import { CodedError } from '../../core/coded-error.ts';
 import { recordAt, search } from '../../journal/search.ts';
 import type { Segments } from '../../journal/segments.ts';
 import type { RecordRow } from '../../journal/tables.ts';
+import { recordOf } from '../documents/records.ts';
 import type { Printer } from './printer.ts';
-
-/** The record as programs read it. */
-export function recordOf(row: RecordRow): JournalRecord {
-  return JSON.parse(row.line) as JournalRecord;
-}
 
 /** One line a record, for people. */
 export function printRecords(print: Printer, rows: readonly RecordRow[]): void {

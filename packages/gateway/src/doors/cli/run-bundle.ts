@@ -2,8 +2,9 @@
 import { CodedError } from '../../core/coded-error.ts';
 import type { Recording } from '../../core/recording.ts';
 import { findRecording, type Recorded } from '../../recordings/recordings.ts';
+import { recordOf } from '../documents/records.ts';
 import { type Bound, readNamed } from './input.ts';
-import { endingOf, recordOf } from './records.ts';
+import { endingOf } from './records.ts';
 import { findUnsound } from './run-bundle-form.ts';
 import type { Invocation, Opened } from './verb.ts';
 

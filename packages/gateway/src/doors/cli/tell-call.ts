@@ -1,7 +1,8 @@
 import { CODES } from '@palisade/sdk';
 import type { Ended } from '../../invoke/ending.ts';
 import type { Ties } from '../../tiers/tier.ts';
-import { callOnce, documentOf, keepReceipt, NOT_KEPT, type Wanted } from './call-once.ts';
+import { callDocument } from '../documents/call.ts';
+import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from './call-once.ts';
 import { textOf } from './input.ts';
 import { openOut } from './out-file.ts';
 import type { Printer } from './printer.ts';
@@ -26,7 +27,7 @@ export async function tellCall(
   try {
     const ties = { signal, ...(onOutput === undefined ? {} : { onOutput }) };
     const ended = reword(await callOnce(invocation, wanted, ties));
-    if (print.json) print.document(documentOf(ended));
+    if (print.json) print.document(callDocument(ended));
     else printEnded(print, ended, path);
     const { exitStatus } = CODES[ended.outcome.code];
     return keepReceipt(print, file, ended) ? exitStatus : exitStatus || NOT_KEPT;

@@ -1,7 +1,8 @@
-import type { Config } from '../../config/config.ts';
+import type { Config, UpstreamRule } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { StateDir } from '../../config/state-dir.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import type { Observer } from '../../core/observer.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import type { Printer } from './printer.ts';
@@ -40,7 +41,7 @@ export type Invocation = {
   readonly stateDir: StateDir;
   readonly signal: AbortSignal;
   readonly openRecords: () => Promise<Opened<Records>>;
-  readonly openGateway: (more?: Pick<OpenOptions, 'tools'>) => Promise<Opened<Gateway>>;
+  readonly openGateway: (more?: OpenMore) => Promise<Opened<Gateway>>;
 };
 
 /** Gives the exit status. */
@@ -58,7 +59,17 @@ export type OpenOptions = {
   readonly version: string;
   /** Tools beside those that every gateway has. */
   readonly tools?: readonly Tool[];
+  /** The MCP servers behind it, in place of those of the configuration. */
+  readonly upstreams?: readonly UpstreamRule[];
+  /** It serves many calls, so that it is worth while to have sandboxes stand ready. */
+  readonly isLasting?: boolean;
+  readonly observer?: Observer;
+  /** Where this process listens itself: runs are kept away from it. */
+  readonly ports?: readonly number[];
 };
+
+/** What a verb can ask for beside what the command line says. */
+export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'ports'>;
 
 /** The outside as the program's entry hands it to the command line. */
 export type Edge = {

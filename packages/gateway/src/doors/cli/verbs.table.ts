@@ -21,6 +21,11 @@ const RUN = {
   value: 'ID',
   sentence: 'The run this call belongs to; budgets per run count it there.',
 };
+const EMBEDDED = {
+  name: 'embedded',
+  value: null,
+  sentence: 'Make the call in this process, also where a daemon serves the state directory.',
+};
 const LIMIT = { name: 'limit', value: 'N', sentence: 'How many to show (default: 20).' };
 const CURSOR = { name: 'cursor', value: 'CURSOR', sentence: 'Go on after the page that gave this cursor.' };
 const KEY = {
@@ -45,6 +50,7 @@ export const VERBS: readonly Verb[] = [
       RUN,
       TIMEOUT,
       { name: 'receipt', value: 'FILE', sentence: 'Write the signed receipt to this file.' },
+      EMBEDDED,
     ],
     sentence: 'Call a tool and get its output and a signed receipt.',
     examples: [
@@ -101,6 +107,7 @@ export const VERBS: readonly Verb[] = [
       AS,
       RUN,
       { name: 'receipt', value: 'FILE', sentence: 'Write the signed receipt to this file.' },
+      EMBEDDED,
     ],
     sentence: 'Run a command in a sandbox; its output and its exit status are passed through.',
     examples: [

@@ -23,6 +23,8 @@ export type Asked<P = unknown, Q = unknown, B = unknown> = {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Fires when the client is gone or the gateway has to stop. */
   readonly signal: AbortSignal;
+  /** Throws once the credential is no longer good for this row; for what goes on after it was checked. */
+  readonly recheck: () => Promise<void>;
   readonly log: Log;
 };
 

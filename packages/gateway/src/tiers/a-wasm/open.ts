@@ -41,6 +41,8 @@ export type OpenWasmOptions = {
   readonly scratches: Scratches;
   /** Where modules that were made ready are kept. */
   readonly formsDir: string;
+  /** Where the gateway itself listens. */
+  readonly ports: readonly number[];
 };
 
 export type OpenedWasm = {
@@ -86,7 +88,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
   const tier = wasmTier({
     ...{ pool, ready, clock, random, newLookup, channels, secret, operatorSecrets: options.operatorSecrets },
     ...(trustedCertificates === '' ? {} : { trust: [nodeCertificates(), trustedCertificates] }),
-    own: () => ownOf(undefined, []),
+    own: () => ownOf(undefined, options.ports),
     openSpace: ({ tenant, skill }, { read, write }) =>
       new Space(store, { tenant, skill, grants: { read: prefixes(read), write: prefixes(write) } }),
   });

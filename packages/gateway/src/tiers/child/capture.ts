@@ -76,8 +76,22 @@ export class ByteStore {
   }
 }
 
+/** What is made of the two outputs of a child. */
+export type Outputs = {
+  /** Of both streams, kept or not. */
+  readonly length: number;
+  readonly keptBytes: number;
+  /** Whether more came than the child may write. */
+  readonly isPassed: boolean;
+  /** Whether more came than is kept. */
+  readonly isCut: boolean;
+  /** Takes a piece, and gives what of it is handed on. */
+  readonly take: (stream: StreamName, chunk: Uint8Array) => Uint8Array;
+  readonly bytes: (stream: StreamName) => Uint8Array;
+};
+
 /** The two outputs of a child under one quota: what comes first stays, and never more than the quota is kept. */
-export class Capture {
+export class Capture implements Outputs {
   readonly #maxBytes: number;
   readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
   #isPassed = false;
@@ -90,8 +104,16 @@ export class Capture {
     return this.#stores.stdout.length + this.#stores.stderr.length;
   }
 
+  get keptBytes(): number {
+    return this.length;
+  }
+
   /** Whether more came than the quota has room for. */
   get isPassed(): boolean {
+    return this.#isPassed;
+  }
+
+  get isCut(): boolean {
     return this.#isPassed;
   }
 

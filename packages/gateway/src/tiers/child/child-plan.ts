@@ -51,8 +51,20 @@ export type ChildPlan = ChildTerms & {
 /** A child that the starter makes: a launcher with these words, without an environment, at the root. */
 export type StartPlan = ChildTerms & { readonly words: readonly string[] };
 
+/** The standard input of a child that is talked to while it runs. */
+export type Feed = {
+  /** Gives how many bytes wait because the child does not read them. */
+  readonly write: (bytes: Uint8Array) => number;
+  readonly end: () => void;
+};
+
 export type ChildWatch = {
   readonly signal: AbortSignal;
+  /**
+   * Takes the standard input of the child in place of what the plan has for it. What such a child writes is handed to
+   * `onOutput` and not kept, so that it can go on for as long as it likes; only the beginning of its errors is.
+   */
+  readonly feed?: (stdin: Feed) => void;
   /** Told of each piece of output within the quota as it comes. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
   /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */

@@ -1,7 +1,8 @@
 import { Duplex } from 'node:stream';
-import { ByteStore, Capture, type StreamName } from './capture.ts';
-import type { ChildEnd, ChildTerms, ChildWatch, StopReason } from './child-plan.ts';
+import { ByteStore, Capture, type Outputs, type StreamName } from './capture.ts';
+import type { ChildEnd, ChildTerms, ChildWatch, Feed, StopReason } from './child-plan.ts';
 import { type End, type Exit, endsOf, type LiveChild } from './live-child.ts';
+import { Passage } from './passage.ts';
 
 export type Started = {
   readonly child: LiveChild;
@@ -22,7 +23,7 @@ export class RunningChild {
   readonly #plan: ChildTerms;
   readonly #watch: ChildWatch;
   readonly #startedMs: number;
-  readonly #output: Capture;
+  readonly #output: Outputs;
   readonly #read: ByteStore[] = [];
   readonly #holds: End[] = [];
   /** The streams that have not come to their end. */
@@ -42,7 +43,7 @@ export class RunningChild {
     this.#plan = plan;
     this.#watch = watch;
     this.#startedMs = startedMs;
-    this.#output = new Capture(plan.outputBytes);
+    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new Passage();
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -68,7 +69,9 @@ export class RunningChild {
 
   /** Writes what the child is given and collects what it tells. A child that does not read holds nobody. */
   #feed(): void {
-    if (this.#plan.stdin !== null) this.#child.stdin?.end(this.#plan.stdin);
+    const { stdin } = this.#child;
+    if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed(feedOf(stdin));
+    else if (this.#plan.stdin !== null) stdin?.end(this.#plan.stdin);
     for (const [index, descriptor] of this.#plan.descriptors.entries()) {
       const end = this.#child.ends[index] ?? null;
       if (descriptor.kind === 'hold' && end !== null) this.#holds.push(end);
@@ -186,8 +189,8 @@ export class RunningChild {
       get stderr() {
         return output.bytes('stderr');
       },
-      outputBytes: this.#output.length,
-      truncated: this.#output.isPassed,
+      outputBytes: this.#output.keptBytes,
+      truncated: this.#output.isCut,
       stopped: this.#stopped,
       read: this.#read.map((store) => store.bytes()),
     };
@@ -197,6 +200,16 @@ export class RunningChild {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS));
   }
+}
+
+function feedOf(stdin: Duplex): Feed {
+  return {
+    write: (bytes) => {
+      if (!stdin.destroyed && !stdin.writableEnded) stdin.write(bytes);
+      return stdin.writableLength;
+    },
+    end: () => void stdin.end(),
+  };
 }
 
 function ignore(): void {}

@@ -64,6 +64,8 @@ export type NetworkWish = {
   /** Both ways together. */
   readonly egressBytes: number;
   readonly mayGoOn: () => boolean;
+  /** The operator's list for this very run; without, the one for all. */
+  readonly hosts?: AllowList | undefined;
 };
 
 const LOOKUP_MS = 5_000;
@@ -150,7 +152,7 @@ class Watch {
     this.#options = options;
     this.#wish = wish;
     this.#judged = judged;
-    this.#hosts = options.hosts();
+    this.#hosts = wish.hosts ?? options.hosts();
     this.list = narrowList(judged, this.#hosts);
   }
 
@@ -168,7 +170,7 @@ class Watch {
   }
 
   #look(proxy: EgressProxy): void {
-    const hosts = this.#options.hosts();
+    const hosts = this.#wish.hosts ?? this.#options.hosts();
     if (!this.#mayGoOn()) this.end();
     else if (hosts === this.#hosts) return;
     else this.list = narrowList(this.#judged, hosts);

@@ -16,6 +16,8 @@ export type OpenNetworksOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly vaultSecret: NetworkOptions['vaultSecret'];
+  /** Where the gateway itself listens. */
+  readonly ports: readonly number[];
   /** More authorities that targets are verified with. */
   readonly trustedCertificates?: string | undefined;
 };
@@ -23,10 +25,10 @@ export type OpenNetworksOptions = {
 const LOOK_EVERY_MS = 1_000;
 
 export function networksOf(options: OpenNetworksOptions): Networks {
-  const { config, hosts, newLookup, clock, random, vaultSecret, trustedCertificates: more } = options;
+  const { config, hosts, newLookup, clock, random, vaultSecret, ports, trustedCertificates: more } = options;
   return openNetworks({
     ...{ clock, random, newLookup, systemCertificates, vaultSecret },
-    own: () => ownOf(undefined, []),
+    own: () => ownOf(undefined, ports),
     hosts: () => hosts.list,
     refresh: () => hosts.refresh(),
     isIntercepted: interceptedBy(config.process.egressIntercept),

@@ -6,11 +6,11 @@ import { Duplex } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { End } from '../child/live-child.ts';
-import { parseStatus } from '../child/status.ts';
 import { SAMPLE_PASS } from '../network/variables.ts';
 import { type Box, openBox, runInBox } from './box.ts';
-import type { CommandPlan, CommandTier } from './command-plan.ts';
+import type { CommandTier } from './command-plan.ts';
 import { holdWorkspace } from './held-workspace.ts';
+import { proofOf } from './proof.ts';
 import type { CommandKit } from './run-command.ts';
 
 export type HeldRun = {
@@ -48,22 +48,6 @@ export async function holdRun(
   }
   const facts = { ...tier.about, ...(box.group?.facts() ?? { cgroup_kind: 'none' }) };
   return { send, receive, ended, kill: () => stop.abort(), isolation: { tier: tier.name, ...facts } };
-}
-
-/** Settles with what the walls lack, null for nothing, as soon as the launcher has reported them. */
-function proofOf(plan: CommandPlan) {
-  let settle: (lack: string | null) => void = () => undefined;
-  const proved = new Promise<string | null>((resolve) => {
-    settle = resolve;
-  });
-  const onStatus = (said: Uint8Array) => {
-    const status = parseStatus(said);
-    if (!status.ok) return;
-    const { pid, failed, facts } = status.value;
-    if (failed) settle(`its sandbox failed at "${failed.step}" with ${failed.name}`);
-    else if (pid !== null) settle(plan.missing(facts));
-  };
-  return { proved, onStatus };
 }
 
 function streamsOf({ child }: Box): { readonly send: Duplex | null; readonly receive: Duplex | null } {

@@ -8,11 +8,12 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
+import type { Feed } from '../child/child-plan.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
 import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/variables.ts';
-import type { RunResult, RunTies } from '../tier.ts';
+import type { RunResult, RunTies, Talk } from '../tier.ts';
 import { type Box, type BoxKit, demandPlan, openBox, runInBox, type Serve, statusOf } from './box.ts';
 import { identityOf } from './box-identity.ts';
 import type { Closings } from './closings.ts';
@@ -20,6 +21,7 @@ import type { CommandTier } from './command-plan.ts';
 import { CpuWatch } from './cpu-watch.ts';
 import { type HeldWorkspace, holdWorkspace } from './held-workspace.ts';
 import { lookBefore } from './hygiene.ts';
+import { proofOf } from './proof.ts';
 import { type Ready, resultOf, type Started, unstarted } from './result.ts';
 import type { WarmBoxes } from './warm-boxes.ts';
 
@@ -97,7 +99,7 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
 };
 
 async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: RunTies): Promise<RunResult> {
-  const job = { ...asked, terms: withTimeLeft(asked, kit.clock) };
+  const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), ties) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
@@ -108,11 +110,16 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
       runner: job.runner,
       egressBytes: job.egressBytes,
       mayGoOn: ties.mayGoOn,
+      hosts: ties.talk?.hosts,
     });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
-    ready = await readyBox(kit, tier, wish);
+    // One that is talked to stays, so that nobody needs another one like it soon.
+    ready =
+      ties.talk === undefined
+        ? await readyBox(kit, tier, wish)
+        : { ...(await openBox(kit, tier, wish)), isWarm: false };
     // Once more, as a sandbox takes its time to stand.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, ties);
@@ -187,6 +194,12 @@ async function spareBox(
   }
 }
 
+/** What a command writes that is talked to is kept nowhere, so there is no quota of it; whoever reads it bounds it. */
+function talkedTo(terms: ProcessTerms, { talk }: RunTies): ProcessTerms {
+  if (talk === undefined) return terms;
+  return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
+}
+
 /** The wait for a place is a part of the call's time. */
 function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
   const wallMs = Math.max(1, Math.ceil(deadlineMs - clock.monotonicMs()));
@@ -209,13 +222,32 @@ async function start(
   ties: RunTies,
 ): Promise<Started> {
   const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
-  const signal = AbortSignal.any([ties.signal, cpu.signal]);
-  const watch = { ...ties, signal, clock, onRead: job.onBegun };
+  const { talk, onOutput } = ties;
+  const talked = talk === undefined ? null : talkWhenProved(ready, talk);
+  const signal = AbortSignal.any([ties.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
+  const watch = {
+    ...{ signal, clock, onRead: job.onBegun },
+    ...(onOutput === undefined ? {} : { onOutput }),
+    ...(talked === null ? {} : { feed: talked.feed }),
+  };
   const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
-  const end = await runInBox(ready.box, run, watch).finally(() => cpu.close());
+  const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
+  const end = await runInBox(ready.box, told, watch).finally(() => cpu.close());
   const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
+}
+
+/** Boundary: nothing is said to a command before its walls are proved, and one that lacks a wall is ended. */
+function talkWhenProved({ plan }: Ready, { feed }: Talk) {
+  const stop = new AbortController();
+  const { proved, onStatus } = proofOf(plan);
+  return {
+    signal: stop.signal,
+    onStatus,
+    feed: (stdin: Feed) =>
+      void proved.then((lack) => (lack === null ? feed(stdin) : stop.abort())).catch(() => stop.abort()),
+  };
 }
 
 /** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */

@@ -1,6 +1,7 @@
 import { stateAt } from '../../../approval/approval.ts';
 import { type ListAsked, list } from '../../../approval/list.ts';
 import { isoTime } from '../../../core/clock.ts';
+import { approvalDocument } from '../../documents/approval.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -27,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const cursor = approvals.length === limit ? (approvals.at(-1)?.id ?? null) : null;
     if (print.json) {
       print.document({
-        approvals: approvals.map((approval) => ({ ...approval, state: stateAt(approval, nowMs) })),
+        approvals: approvals.map((approval) => approvalDocument(approval, nowMs)),
         cursor,
       });
       return 0;

@@ -1,8 +1,8 @@
-import { stateAt } from '../../../approval/approval.ts';
 import { show } from '../../../approval/list.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/inert.ts';
+import { approvalDocument } from '../../documents/approval.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ args, print, edge, openRecords }: Invocation): Promise<number> {
@@ -12,9 +12,10 @@ export async function run({ args, print, edge, openRecords }: Invocation): Promi
     const approval = show(records.store, wanted);
     if (approval === null)
       throw new CodedError('approval/unknown', `Cannot show "${wanted}": there is no such request`);
-    const state = stateAt(approval, edge.clock.nowMs());
+    const document = approvalDocument(approval, edge.clock.nowMs());
+    const { state } = document;
     if (print.json) {
-      print.document({ ...approval, state });
+      print.document(document);
       return 0;
     }
     print.styled('bold', approval.id, `  ${state}`);

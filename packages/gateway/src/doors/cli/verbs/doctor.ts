@@ -1,7 +1,7 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { acceptClock } from '../../../invoke/administer.ts';
 import type { TierRow } from '../../../tiers/process/inspect.ts';
-import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../findings.ts';
+import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../documents/findings.ts';
 import { principalOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const records = await invocation.openRecords();
     try {
       if (flags['accept-clock'] === true) acceptClock(records, principalOf(invocation));
-      return recordFindings(records, invocation);
+      return recordFindings(records, invocation.stateDir);
     } finally {
       await records.close();
     }

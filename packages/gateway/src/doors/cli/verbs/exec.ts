@@ -1,4 +1,5 @@
-import { callOnce, documentOf, keepReceipt, NOT_KEPT, type Wanted } from '../call-once.ts';
+import { callDocument } from '../../documents/call.ts';
+import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../call-once.ts';
 import { exitStatusOf, tellEnding, tellWorkspace } from '../exec/command-ending.ts';
 import { askedCommand } from '../exec/command-input.ts';
 import { showPlan } from '../exec/dry-run.ts';
@@ -32,7 +33,7 @@ export async function run(invocation: Invocation): Promise<number> {
 async function runForPrograms(invocation: Invocation, wanted: Wanted, file: OutFile | null): Promise<number> {
   const { print } = invocation;
   const ended = await callOnce(invocation, wanted);
-  print.document(documentOf(ended));
+  print.document(callDocument(ended));
   const status = exitStatusOf(ended.outcome);
   return keepReceipt(print, file, ended) ? status : status || NOT_KEPT;
 }

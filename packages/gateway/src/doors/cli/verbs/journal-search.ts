@@ -1,6 +1,7 @@
 import { search, type Wanted } from '../../../journal/search.ts';
+import { recordOf } from '../../documents/records.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
-import { printRecords, recordOf } from '../records.ts';
+import { printRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run(invocation: Invocation): Promise<number> {

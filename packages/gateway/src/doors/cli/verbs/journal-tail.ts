@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { search } from '../../../journal/search.ts';
+import { recordOf } from '../../documents/records.ts';
 import { numberOf } from '../input.ts';
-import { printRecords, recordOf } from '../records.ts';
+import { printRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';
 
 const POLL_MS = 250;

@@ -1,14 +1,10 @@
+import { keyRows } from '../../documents/keys.ts';
 import type { Invocation } from '../verb.ts';
-
-type Shown = { readonly createdAt: string; readonly retiredAt: string | null };
 
 export async function run({ print, openRecords }: Invocation): Promise<number> {
   const records = await openRecords();
   try {
-    const keys = records.keys.list().map(({ keyId, isCurrent, document }) => {
-      const { createdAt, retiredAt } = JSON.parse(document) as Shown;
-      return { keyId, isCurrent, createdAt, retiredAt };
-    });
+    const keys = keyRows(records.keys);
     if (print.json) print.document({ keys });
     else {
       print.table(

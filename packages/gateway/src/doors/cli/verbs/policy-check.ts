@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
 import { checkDirectory } from '../../../policy/check.ts';
+import { checkDocument } from '../../documents/policies.ts';
 import { withKnownTools } from '../known-tools.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -12,8 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const problems = result.ok ? [] : result.problems;
   const status = result.ok ? 0 : CODES['policy/unavailable'].exitStatus;
   if (print.json) {
-    const digest = result.ok ? result.set.digest : null;
-    print.document({ ok: result.ok, digest, problems, warnings: result.warnings });
+    print.document(checkDocument(result));
     return status;
   }
   for (const { file, line, column, message, hint } of problems) {

@@ -1,7 +1,9 @@
 import { CODES } from '@palisade/sdk';
 import { formatPrincipal } from '../../../core/principal.ts';
+import { explanationDocument } from '../../documents/policies.ts';
+import { checkCall, explainNow } from '../../explained-call.ts';
 import { callOf } from '../asked-call.ts';
-import { checkCall, explainNow, printExplanation } from '../explained-call.ts';
+import { printExplanation } from '../explained-call.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -21,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
     );
     const { explanation, approval } = explainNow(gateway, checked, edge.clock.nowMs());
     const who = formatPrincipal(principal);
-    if (print.json) print.document({ principal: who, tool, ...explanation, approval });
+    if (print.json) print.document(explanationDocument(principal, tool, { explanation, approval }));
     else printExplanation(print, `${who} calls ${tool}`, { explanation, approval });
     return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
   } finally {

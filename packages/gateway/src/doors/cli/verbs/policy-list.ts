@@ -1,3 +1,4 @@
+import { policiesDocument } from '../../documents/policies.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ print, openGateway }: Invocation): Promise<number> {
@@ -5,7 +6,7 @@ export async function run({ print, openGateway }: Invocation): Promise<number> {
   try {
     const { set, problems } = gateway.policy;
     if (print.json) {
-      print.document({ digest: set?.digest ?? null, policies: set?.policies ?? [], problems });
+      print.document(policiesDocument(gateway));
       return 0;
     }
     print.line(set === null ? 'No policy set is live: every call is denied.' : `live set ${set.digest}`);

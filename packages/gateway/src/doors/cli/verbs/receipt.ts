@@ -1,6 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
+import { recordOf } from '../../documents/records.ts';
 import { writeOut } from '../out-file.ts';
-import { endingOf, recordOf } from '../records.ts';
+import { endingOf } from '../records.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run(invocation: Invocation): Promise<number> {

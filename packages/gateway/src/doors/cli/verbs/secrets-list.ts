@@ -1,6 +1,4 @@
-import { isoTime } from '../../../core/clock.ts';
-import { formatScope } from '../../../vault/scope.ts';
-import type { SecretEntry } from '../../../vault/secret.ts';
+import { secretDocument } from '../../documents/secrets.ts';
 import { administerVault, noteLock } from '../administered-vault.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -8,7 +6,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   return administerVault(invocation, async (administered) => {
     const { vault } = administered;
-    const secrets = vault.list().map(shown);
+    const secrets = vault.list().map(secretDocument);
     if (print.json) print.document({ lockedWith: vault.lockedWith, secrets });
     else if (secrets.length === 0) print.line('The vault has no secrets.');
     else {
@@ -22,9 +20,4 @@ export async function run(invocation: Invocation): Promise<number> {
     noteLock(invocation, administered);
     return 0;
   });
-}
-
-function shown({ name, scope, version, bytes, createdAtMs, usedAtMs }: SecretEntry) {
-  const usedAt = usedAtMs === null ? null : isoTime(usedAtMs);
-  return { name, scope: formatScope(scope), version, bytes, createdAt: isoTime(createdAtMs), usedAt };
 }

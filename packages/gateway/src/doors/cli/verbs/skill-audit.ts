@@ -9,9 +9,9 @@ import type { Acting } from '../../../invoke/skills/skill-acts.ts';
 import type { AuditReport } from '../../../skills/audit/report.ts';
 import { dueForAudit, versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import { auditDocument, factsOf } from '../../documents/skills.ts';
 import { wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
-import { factsOf } from '../skill/operate/documents.ts';
 import { openPackageFile } from '../skill/operate/package-file.ts';
 import { printReportOf, summaryOfReport } from '../skill/operate/print-report.ts';
 import { parseReference } from '../skill/operate/reference.ts';
@@ -47,7 +47,7 @@ async function auditInstalled(invocation: Invocation, raw: string): Promise<numb
     const skill = await auditSkill(gateway, { ...acting, ...named, ...howOf(invocation) });
     const { report } = skill;
     if (report === null) throw new TypeError(`Cannot show the audit of ${skill.id}: there is no report`);
-    if (print.json) print.document({ ...report, state: skill.state, reason: skill.reason });
+    if (print.json) print.document(auditDocument(skill));
     else {
       printReportOf(print, report);
       noteState(invocation, skill);

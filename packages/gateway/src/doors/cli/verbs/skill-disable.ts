@@ -4,8 +4,6 @@ import type { VerbRun } from '../verb.ts';
 export const run: VerbRun = (invocation) =>
   change(invocation, {
     event: 'disable',
-    fits: ['active', 'approved'],
-    among: 'newest',
     style: 'yellow',
     done: 'disabled',
     warning: null,

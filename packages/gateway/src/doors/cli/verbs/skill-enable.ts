@@ -4,8 +4,6 @@ import type { VerbRun } from '../verb.ts';
 export const run: VerbRun = (invocation) =>
   change(invocation, {
     event: 'enable',
-    fits: ['approved', 'disabled'],
-    among: 'latest',
     style: 'green',
     done: 'enabled',
     warning: null,

@@ -1,7 +1,7 @@
 import type { InstallResult } from '../../../invoke/skills/install.ts';
 import { installSkill } from '../../../invoke/skills/install.ts';
+import { skillDocument } from '../../documents/skills.ts';
 import { withGateway } from '../skill/operate/act.ts';
-import { skillDocument } from '../skill/operate/documents.ts';
 import { readPackageFile } from '../skill/operate/package-file.ts';
 import { printDifference } from '../skill/operate/print-difference.ts';
 import { findingsOf, printFindings, summaryOfReport } from '../skill/operate/print-report.ts';

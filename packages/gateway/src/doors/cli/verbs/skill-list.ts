@@ -1,8 +1,8 @@
 import { isoTime } from '../../../core/clock.ts';
 import { pageOf } from '../../../skills/index/read.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
+import { summaryDocument } from '../../documents/skills.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
-import { summaryDocument } from '../skill/operate/documents.ts';
 import type { Invocation } from '../verb.ts';
 
 const CURSOR = /^[a-z0-9.-]{1,64}:[0-9]{1,15}$/;

@@ -4,8 +4,6 @@ import type { VerbRun } from '../verb.ts';
 export const run: VerbRun = (invocation) =>
   change(invocation, {
     event: 'quarantine',
-    fits: ['active', 'approved', 'disabled'],
-    among: 'newest',
     style: 'yellow',
     done: 'in quarantine',
     warning: null,

@@ -4,8 +4,6 @@ import type { VerbRun } from '../verb.ts';
 export const run: VerbRun = (invocation) =>
   change(invocation, {
     event: 'remove',
-    fits: ['revoked', 'disabled', 'quarantined', 'approved', 'ingested', 'audited'],
-    among: 'only',
     style: 'yellow',
     done: 'removed',
     warning: 'The package and its grant are forgotten; the journal keeps what was done.',

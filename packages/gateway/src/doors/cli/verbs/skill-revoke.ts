@@ -4,8 +4,6 @@ import type { VerbRun } from '../verb.ts';
 export const run: VerbRun = (invocation) =>
   change(invocation, {
     event: 'revoke',
-    fits: ['active', 'approved', 'disabled', 'quarantined'],
-    among: 'newest',
     style: 'red',
     done: 'revoked',
     warning:

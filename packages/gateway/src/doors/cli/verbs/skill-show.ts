@@ -4,8 +4,8 @@ import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
+import { shownSkillDocument } from '../../documents/skills.ts';
 import type { Printer } from '../printer.ts';
-import { skillDocument } from '../skill/operate/documents.ts';
 import { printAsks } from '../skill/operate/print-asks.ts';
 import { summaryOfReport } from '../skill/operate/print-report.ts';
 import { parseReference } from '../skill/operate/reference.ts';
@@ -27,8 +27,7 @@ export async function run({ args, print, edge, openRecords }: Invocation): Promi
     const skill = requireSkill(records.store, named, ['active']);
     const versions = versionsOf(records.store, skill.id);
     if (print.json) {
-      const others = versions.map(({ version, state }) => ({ version, state }));
-      print.document({ ...skillDocument(skill), versions: others });
+      print.document(shownSkillDocument(skill, versions));
       return 0;
     }
     const signer = signerNow(records.store, skill, edge.clock.nowMs());

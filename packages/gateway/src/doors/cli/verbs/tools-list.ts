@@ -1,3 +1,4 @@
+import { toolRow } from '../../documents/tool.ts';
 import { numberOf, textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 
@@ -11,17 +12,16 @@ export async function run(invocation: Invocation): Promise<number> {
   const gateway = await invocation.openGateway();
   try {
     const tools = gateway.registry.page(textOf(invocation, 'after') ?? null, limit);
-    const next = tools.length < limit ? null : (tools.at(-1)?.id ?? null);
+    const cursor = tools.length < limit ? null : (tools.at(-1)?.id ?? null);
     if (print.json) {
-      const rows = tools.map(({ id, description, risk, tier }) => ({ id, description, risk, tier }));
-      print.document({ tools: rows, next });
+      print.document({ tools: tools.map(toolRow), cursor });
       return 0;
     }
     print.table(
       ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
       tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
     );
-    if (next !== null) print.line(`→ palisade tools list --after ${next}`);
+    if (cursor !== null) print.line(`→ palisade tools list --after ${cursor}`);
     return 0;
   } finally {
     await gateway.close();

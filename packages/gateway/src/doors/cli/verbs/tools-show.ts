@@ -1,5 +1,6 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Tool } from '../../../core/tool.ts';
+import { toolDocument } from '../../documents/tool.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -18,22 +19,10 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 function show({ print }: Invocation, tool: Tool): number {
-  const { id, description, category, risk, tier, capabilities, limits, inputSchema, outputSchema } = tool;
-  const { title, annotations, skill, artifacts } = tool;
+  const { id, description, category, risk, tier, capabilities, limits, inputSchema, outputSchema, skill } =
+    tool;
   if (print.json) {
-    print.document({
-      id,
-      description,
-      category,
-      risk,
-      tier,
-      capabilities,
-      limits,
-      inputSchema,
-      outputSchema,
-      artifacts,
-      ...(skill === undefined ? {} : { title, annotations, skill }),
-    });
+    print.document(toolDocument(tool));
     return 0;
   }
   print.styled('bold', id, `  ${description}`);

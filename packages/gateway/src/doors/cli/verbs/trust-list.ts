@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { keysOf } from '../../../skills/trust/keys.ts';
-import { keyDocument, keyState } from '../skill/operate/documents.ts';
+import { keyDocument, keyState } from '../../documents/trust.ts';
 import { readPublisher } from '../skill/operate/key-file.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';
 import type { Invocation } from '../verb.ts';

@@ -1,7 +1,7 @@
 import { revokeTrust } from '../../../invoke/skills/trust.ts';
+import { keyDocument } from '../../documents/trust.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
-import { keyDocument } from '../skill/operate/documents.ts';
 import { findKey, shortKey } from '../skill/operate/key-reference.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,5 +1,5 @@
 import { rotateTrust } from '../../../invoke/skills/trust.ts';
-import { keyDocument } from '../skill/operate/documents.ts';
+import { keyDocument } from '../../documents/trust.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';
 import { takeKey } from '../skill/operate/offered-key.ts';
 import type { Invocation } from '../verb.ts';

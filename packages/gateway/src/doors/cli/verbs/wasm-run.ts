@@ -33,7 +33,8 @@ export function run(invocation: Invocation): Promise<number> {
     const rawInput = await inputOf(invocation);
     const wanted = { principal, tool: tool.id, rawInput, timeoutMs };
     const openGateway = () => openWith(invocation, tool, asked.limits);
-    const local: Invocation = { ...invocation, openGateway };
+    // No daemon has this tool.
+    const local: Invocation = { ...invocation, openGateway, flags: { ...flags, embedded: true } };
     if (flags['dry-run'] === true) return showRun(local, wanted, asked);
     // What a guest logs is no result: it goes to standard error, also beside a document.
     const onOutput = (_stream: string, chunk: Uint8Array) => void edge.stderr.write(chunk);

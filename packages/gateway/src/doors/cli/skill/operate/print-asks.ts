@@ -1,7 +1,7 @@
 import type { SkillGrant } from '../../../../skills/grant.ts';
-import { type Stand, standOf } from '../../../../skills/grant-terms.ts';
+import type { Stand } from '../../../../skills/grant-terms.ts';
 import type { Manifest } from '../../../../skills/manifest/manifest.ts';
-import { spellAsks } from '../../../../skills/narrow-grant.ts';
+import { askedAndGranted } from '../../../documents/skills.ts';
 import type { Printer } from '../../printer.ts';
 
 const MARKS = {
@@ -11,14 +11,6 @@ const MARKS = {
   withheld: ['red', '✗ '],
 } as const satisfies Record<Stand['stand'], readonly [string, string]>;
 const QUOTAS = { wallMs: 'ms of wall clock', fuel: 'fuel', memoryBytes: 'bytes of memory' } as const;
-
-/** What is asked for and what became of each, as programs read it. */
-export function askedAndGranted(manifest: Manifest, grant: SkillGrant | null) {
-  return spellAsks(manifest).map((ask) => {
-    const { spelling, sentence, isReaching } = ask;
-    return { spelling, sentence, isReaching, ...standOf(ask, grant) };
-  });
-}
 
 /** Prints every capability in words with what became of it, or will, then the limits. */
 export function printAsks(print: Printer, manifest: Manifest, grant: SkillGrant | null): void {

@@ -1,10 +1,11 @@
 import { CODES } from '@palisade/sdk';
+import type { StateDir } from '../../config/state-dir.ts';
 import { isoTime } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import { readHead } from '../../journal/head.ts';
 import { type TierRow, TRIAL_ROW } from '../../tiers/process/inspect.ts';
-import type { Invocation, Opened } from './verb.ts';
+import type { Opened } from '../cli/verb.ts';
 
 /** One thing that doctor looked at, and what to do about it. */
 export type Finding = {
@@ -16,18 +17,21 @@ export type Finding = {
 
 const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', detail, remedy: null });
 
+/** A state directory, and who chose it where that is known. */
+export type Chosen = Pick<StateDir, 'path'> & Partial<StateDir>;
+
 /** What the state directory, the clock, the keys and the journal are like. */
-export function recordFindings(records: Opened<Records>, { stateDir, edge }: Invocation): Finding[] {
+export function recordFindings(records: Opened<Records>, { path, origin }: Chosen): Finding[] {
   const head = readHead(records.store);
   const open = records.journal.openCalls(records.store).length;
   return [
     ok('node', process.version),
-    ok('state directory', `${stateDir.path} (${stateDir.origin})`),
+    ok('state directory', origin === undefined ? path : `${path} (${origin})`),
     ok(
       'configuration',
       records.config.file === null ? 'all defaults' : `${records.config.file.path} is valid`,
     ),
-    clockFinding(edge.clock.nowMs(), head.atMs, records.config.clock.maxBehindMs),
+    clockFinding(records.clock.nowMs(), head.atMs, records.config.clock.maxBehindMs),
     keyFinding(records),
     ok('journal', `${head.seq} records, signed up to ${head.checkpointSeq}, ${open} calls open`),
   ];

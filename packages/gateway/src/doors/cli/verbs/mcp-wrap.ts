@@ -1,0 +1,31 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import type { Invocation } from '../verb.ts';
+import { wrappedRule } from '../wrapped-rule.ts';
+import { clientOf, serveClient } from './mcp.ts';
+
+/*
+ * One MCP server in a sandbox, for a client that would have started it by itself: the client speaks to us, and we speak to
+ * the server. What the client sees are the tools that were accepted, and every call of one goes along the line.
+ */
+export async function run(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const rule = wrappedRule(invocation);
+  const principal = clientOf(invocation);
+  const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
+  try {
+    const { tenant } = gateway.config.gateway;
+    const stand = await gateway.upstreams.meet(rule.name, { principal, tenant });
+    if ('why' in stand) {
+      // The client is served all the same: it sees no tools, and whoever reads its log sees why.
+      print.note('quarantined', 'red', `  ${rule.name}: ${stand.why}`);
+      print.note('→', 'cyan', ` palisade upstream show ${rule.name}`);
+    }
+  } catch (error) {
+    await gateway.close();
+    if (!(error instanceof CodedError) || error.code !== 'tier/upstream-failed') throw error;
+    throw new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, {
+      remedy: error.remedy,
+    });
+  }
+  return serveClient(invocation, { ...gateway, registry: gateway.registry.ofUpstreams() });
+}

@@ -1,0 +1,209 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { CODES, type Code } from '@palisade/sdk';
+import type { HttpConfig } from '../../config/config.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { HttpApp } from './app.ts';
+import type { Place } from './caller.ts';
+import { problemDocument } from './problem.ts';
+
+/*
+ * The listeners of the door: one on an address, one on a socket in the state directory. Both are bound before the gateway
+ * is opened, because a gateway keeps its runs away from its own port; what comes in until then is told to come again.
+ * Node bounds the header block, the time that a request takes to come in, and the number of connections.
+ */
+
+export type ListenOptions = {
+  /** As `127.0.0.1:7433`; port 0 takes any that is free. */
+  readonly listen: string;
+  /** Where the local socket is; null: there is none. */
+  readonly socketPath: string | null;
+  readonly http: Pick<HttpConfig, 'maxConnections' | 'requestTimeoutMs'>;
+};
+
+export type HttpDoor = {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  /** Begins to answer. */
+  readonly serve: (app: HttpApp) => void;
+  /** Lets running calls end for a while, then cancels them, and lets go of the listeners when all is recorded. */
+  readonly close: (drainMs: number) => Promise<void>;
+};
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** A client may come back on its connection for so long. */
+const KEEP_ALIVE_MS = 60_000;
+const PEER_LOOK_MS = 30_000;
+/** How often requests that take too long are looked for. */
+const LOOK_MS = 1_000;
+/** How often it is asked whether calls still run, while the gateway drains. */
+const DRAIN_LOOK_MS = 10;
+/** Calls that were cancelled end in far less; one that does not is left to be closed by the next process. */
+const CANCELLED_MS = 10_000;
+const LAST_WORDS_MS = 50;
+const FLUSH_MS = 500;
+const BACKLOG = 1024;
+
+/** Binds the listeners; an address that cannot be had is refused with what to do. */
+export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
+  const { listen, socketPath, http } = options;
+  const state: { app: HttpApp | null } = { app: null };
+  const network = makeServer(state, 'network', http);
+  const local = makeServer(state, 'local', http);
+  const address = await bind(network, listen);
+  try {
+    if (socketPath !== null) await bindSocket(local, socketPath);
+  } catch (error) {
+    network.close();
+    throw error;
+  }
+  const servers = socketPath === null ? [network] : [network, local];
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return {
+    ...{ url: `http://${host}:${address.port}`, host: address.address, port: address.port },
+    serve: (app) => {
+      state.app = app;
+    },
+    close: async (drainMs) => {
+      await drain(state.app, drainMs);
+      await Promise.all(servers.map(closeServer));
+      if (socketPath !== null) rmSync(socketPath, { force: true });
+    },
+  };
+}
+
+type State = { readonly app: HttpApp | null };
+
+function makeServer(state: State, place: Place, http: ListenOptions['http']): Server {
+  const timeoutMs = http.requestTimeoutMs;
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // Boundary: who sends slowly holds a connection for so long and no longer.
+    requestTimeout: timeoutMs,
+    headersTimeout: timeoutMs,
+    connectionsCheckingInterval: Math.min(LOOK_MS, timeoutMs),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The door itself says what is wrong with a request without it.
+    requireHostHeader: false,
+    noDelay: true,
+    // A client whose machine is gone is found out, and its calls end.
+    keepAlive: true,
+    keepAliveInitialDelay: PEER_LOOK_MS,
+  });
+  server.maxConnections = http.maxConnections;
+  // Their size is bounded; none may be left out of what is judged.
+  server.maxHeadersCount = 0;
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    if (state.app === null) tellNotReady(response);
+    else void state.app.handle(request, response, place);
+  };
+  server.on('request', answer);
+  server.on('checkContinue', answer);
+  server.on('clientError', (error: Error & { code?: string }, socket: Socket) =>
+    refuseBytes(socket, error.code ?? '', state.app?.works.isAnswering(socket) ?? false),
+  );
+  return server;
+}
+
+function tellNotReady(response: ServerResponse): void {
+  const detail = 'Cannot answer: the gateway is about to start';
+  const body = JSON.stringify(problemDocument({ code: 'door/draining', detail }));
+  response.writeHead(503, {
+    'content-type': 'application/problem+json',
+    'retry-after': '1',
+    connection: 'close',
+  });
+  response.end(body);
+}
+
+/** What is said to who sends no request: [status line, code, words]. */
+const UNREADABLE: Readonly<Record<string, readonly [string, Code, string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'door/too-large',
+    `its header is too large, expected at most ${MAX_HEADER_BYTES} bytes`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'door/timed-out', 'it did not come in in time'],
+};
+
+/** Boundary: after bytes that are no request nobody can tell where the next one begins, so the connection ends. */
+function refuseBytes(socket: Socket, reason: string, isAnswering: boolean): void {
+  // An earlier request of this connection waits for its answer; this one would be taken for it.
+  if (!socket.writable || isAnswering) return void socket.destroy();
+  const [line, code, why] = UNREADABLE[reason] ?? ['400 Bad Request', 'door/wrong-usage', 'it is not HTTP'];
+  const { remedy } = CODES[code];
+  const status = Number(line.slice(0, 3));
+  const detail = `Cannot read the request: ${why}`;
+  const body = JSON.stringify({ ...problemDocument({ code, detail, remedy }), status });
+  const head = `HTTP/1.1 ${line}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body, () => socket.destroy());
+}
+
+async function bind(server: Server, listen: string): Promise<AddressInfo> {
+  const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:([0-9]{1,5})$/.exec(listen) ?? [];
+  if (host === '' || Number(port) > 65_535)
+    throw new CodedError('door/wrong-usage', `Cannot listen on "${listen}": expected ADDRESS:PORT`);
+  await listening(server, { host, port: Number(port), backlog: BACKLOG }, listen);
+  return server.address() as AddressInfo;
+}
+
+async function bindSocket(server: Server, path: string): Promise<void> {
+  // Whoever holds the seat of the daemon is alone: what lies there is of one that is gone.
+  rmSync(path, { force: true });
+  await listening(server, { path, backlog: BACKLOG }, path);
+  // Boundary: whoever can open it acts for the owner.
+  chmodSync(path, 0o600);
+}
+
+function listening(server: Server, where: object, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: Error & { code?: string }) => reject(cannotListen(name, error.code ?? '')));
+    server.listen(where, () => {
+      server.removeAllListeners('error');
+      // A connection that could not be taken is lost for its client alone.
+      server.on('error', () => undefined);
+      resolve();
+    });
+  });
+}
+
+function cannotListen(name: string, code: string): CodedError {
+  const why = code === 'EADDRINUSE' ? 'another program does' : `it gives ${code}`;
+  return new CodedError('door/wrong-usage', `Cannot listen on "${name}": ${why}, expected a free address`, {
+    remedy:
+      'Choose another with --listen ADDRESS:PORT or http.listen in palisade.toml; port 0 takes a free one.',
+  });
+}
+
+async function drain(app: HttpApp | null, drainMs: number): Promise<void> {
+  if (app === null) return;
+  app.drain();
+  await until(() => !app.isBusy, drainMs);
+  // Streams of answers that have just got their last words are not cut off.
+  if (app.works.size > 0) await pause(LAST_WORDS_MS);
+  app.stop();
+  await until(() => !app.isBusy && app.works.size === 0, CANCELLED_MS);
+}
+
+async function until(isReached: () => boolean, mostMs: number): Promise<void> {
+  for (let waitedMs = 0; !isReached() && waitedMs < mostMs; waitedMs += DRAIN_LOOK_MS)
+    await pause(DRAIN_LOOK_MS);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Answers that are on their way may arrive; what is idle ends at once, and what hangs after a moment. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,153 @@
+import type { Config } from '../../config/config.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import type { Observer } from '../../core/observer.ts';
+import { makeAuthenticator } from '../../identity/authenticate.ts';
+import type { Gateway } from '../../invoke/gateway.ts';
+import { takeSeat } from '../../store/daemon-seat.ts';
+import { Metrics } from '../../telemetry/metrics.ts';
+import { together } from '../../telemetry/observers.ts';
+import { openTraces, type Traces } from '../../telemetry/traces.ts';
+import type { Opened, OpenMore } from '../cli/verb.ts';
+import { makeMcp } from '../mcp/index.ts';
+import { makeHttpApp } from './app.ts';
+import { type HttpDoor, openHttpDoor } from './listen.ts';
+import { socketIn } from './local-socket.ts';
+import { makePages } from './pages.ts';
+import { ROUTES } from './routes/index.ts';
+
+/*
+ * A gateway that stays: it takes the one seat of its state directory, listens, and serves every door that is reached over
+ * HTTP until it is told to stop. Then running calls may end, and what is left of them is cancelled and recorded.
+ */
+
+export type DaemonOptions = {
+  readonly stateDir: string;
+  readonly config: Config;
+  /** As `127.0.0.1:7433`. */
+  readonly listen: string;
+  readonly version: string;
+  readonly cwd: string;
+  readonly pid: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly openGateway: (more: OpenMore) => Promise<Opened<Gateway>>;
+};
+
+export type Daemon = {
+  readonly url: string;
+  readonly port: number;
+  /** Null where the path of the state directory is too long for one. */
+  readonly socketPath: string | null;
+  readonly close: () => Promise<void>;
+};
+
+/** Opens all of it, or nothing. */
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { stateDir, listen, config, log } = options;
+  const undo: Undo[] = [];
+  const close = () => undoAll(undo.splice(0).reverse());
+  try {
+    const seat = takeSeat(stateDir);
+    undo.push(seat.close);
+    const socketPath = socketIn(stateDir);
+    const door = await openHttpDoor({ listen, socketPath, http: config.http });
+    const { metrics, traces, observer } = await openTelemetry(options);
+    undo.push(() => traces?.close());
+    // Nobody is served yet, so that nobody has to be waited for.
+    const gateway = await openGatewayOr(door, () =>
+      options.openGateway({ isLasting: true, observer, ports: [door.port] }),
+    );
+    undo.push(gateway.close);
+    serve(door, { ...options, gateway, metrics, undo });
+    seat.announce(factsOf(options, door, gateway.config));
+    log('info', 'serving', { url: door.url, socket: socketPath, state: stateDir });
+    warn(log, door, socketPath);
+    return { url: door.url, port: door.port, socketPath, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Undo = () => void | Promise<void> | undefined;
+
+/** One that fails keeps none of the others from being done. */
+async function undoAll([act, ...rest]: readonly Undo[]): Promise<void> {
+  if (act === undefined) return;
+  try {
+    await act();
+  } finally {
+    await undoAll(rest);
+  }
+}
+
+async function openGatewayOr(door: HttpDoor, open: () => Promise<Opened<Gateway>>): Promise<Opened<Gateway>> {
+  try {
+    return await open();
+  } catch (error) {
+    await door.close(0);
+    throw error;
+  }
+}
+
+async function openTelemetry({ clock, version, config }: DaemonOptions): Promise<{
+  readonly metrics: Metrics;
+  readonly traces: Traces | null;
+  readonly observer: Observer;
+}> {
+  const metrics = new Metrics({ monotonicMs: clock.monotonicMs, version });
+  const { otlpEndpoint } = config.telemetry;
+  const traces = otlpEndpoint === null ? null : await openTraces(otlpEndpoint, version);
+  const observer = together([metrics.observer, ...(traces === null ? [] : [traces.observer])]);
+  return { metrics, traces, observer };
+}
+
+type Serving = DaemonOptions & {
+  readonly gateway: Opened<Gateway>;
+  readonly metrics: Metrics;
+  readonly undo: Undo[];
+};
+
+function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving): void {
+  const { config, store: reader, clock } = gateway;
+  const mcp = makeMcp({ gateway, log, version });
+  const app = makeHttpApp({
+    ...{ gateway, log, url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url, host: door.host },
+    ...{ routes: ROUTES, pages: makePages(ROUTES, version), mcp: mcp.fetch },
+    authenticate: makeAuthenticator({ reader, config, clock, log }),
+    metrics: () => metrics.text(),
+    counts: {
+      request: (route, method, status) => metrics.request(route, method, status),
+      turnedAway: (code) => metrics.turnedAway(code),
+    },
+  });
+  metrics.read(() => gateway.engines.metrics());
+  metrics.read(() => [
+    {
+      ...{ name: 'palisade_calls_running', help: 'Calls on the line.', kind: 'gauge' },
+      value: gateway.running.size,
+    },
+  ]);
+  undo.push(mcp.close);
+  undo.push(async () => {
+    log('info', 'draining', { calls: gateway.running.size });
+    await door.close(config.http.drainMs);
+    log('info', 'stopped');
+  });
+  door.serve(app);
+}
+
+const LOOPBACK = /^(127\.|::1$)/;
+
+function warn(log: Log, { host }: HttpDoor, socketPath: string | null): void {
+  if (!LOOPBACK.test(host))
+    log('warn', 'reachable-from-outside', { host, remedy: 'Put a proxy with TLS in front of it.' });
+  if (socketPath === null)
+    log('warn', 'no-local-socket', { remedy: 'Choose a state directory with a shorter path.' });
+}
+
+function factsOf({ pid, version, cwd, clock }: DaemonOptions, { url }: HttpDoor, { process }: Config) {
+  const hasWorkspaces = process.workspaces.length > 0;
+  return { pid, url, startedAt: isoTime(clock.nowMs()), version, cwd, hasWorkspaces };
+}

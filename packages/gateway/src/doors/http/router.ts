@@ -1,0 +1,107 @@
+import type { Method, Route } from './route.ts';
+
+/*
+ * Finds the row for a request in one walk over the parts of its path. Fixed parts are compared as they were sent: a path
+ * that is spelt otherwise (`%63alls`, `a/../b`, `//`) is another path and is not there. Only what stands in a place in
+ * braces is decoded, and then it is one value, whatever is in it: it never becomes a second part.
+ */
+
+export type Params = Readonly<Record<string, string>>;
+export type Found = { readonly route: Route; readonly params: Params };
+/** The address is there, and takes these methods only. */
+export type OtherMethod = { readonly allowed: readonly Method[] };
+
+type Node = {
+  readonly fixed: Map<string, Node>;
+  any: Node | null;
+  readonly rows: Map<Method, { readonly route: Route; readonly names: readonly string[] }>;
+};
+
+export type Router = { readonly find: (method: string, path: string) => Found | OtherMethod | null };
+
+const PLACE = /^\{([A-Za-z]+)\}$/;
+/** More parts than any address has; a longer path is not looked at. */
+const MAX_PARTS = 16;
+
+/** Makes the tree once; two rows for one method and address are a mistake of ours. */
+export function makeRouter(routes: readonly Route[]): Router {
+  const root = makeNode();
+  for (const route of routes) add(root, route);
+  return { find: (method, path) => find(root, method, path) };
+}
+
+function makeNode(): Node {
+  return { fixed: new Map(), any: null, rows: new Map() };
+}
+
+function add(root: Node, route: Route): void {
+  const names: string[] = [];
+  let node = root;
+  for (const part of partsOf(route.path)) {
+    const [, name] = PLACE.exec(part) ?? [];
+    if (name !== undefined) names.push(name);
+    node = name === undefined ? fixedChild(node, part) : anyChild(node);
+  }
+  if (node.rows.has(route.method))
+    throw new TypeError(`Cannot route ${route.method} ${route.path}: there are two`);
+  node.rows.set(route.method, { route, names });
+}
+
+function fixedChild(node: Node, part: string): Node {
+  const child = node.fixed.get(part) ?? makeNode();
+  node.fixed.set(part, child);
+  return child;
+}
+
+function anyChild(node: Node): Node {
+  node.any ??= makeNode();
+  return node.any;
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/', MAX_PARTS + 1).slice(1);
+}
+
+function find(root: Node, method: string, path: string): Found | OtherMethod | null {
+  const raw: string[] = [];
+  let node = root;
+  for (const part of partsOf(path)) {
+    const fixed = node.fixed.get(part);
+    const next: Node | null = fixed ?? node.any;
+    if (next === null) return null;
+    if (fixed === undefined) raw.push(part);
+    node = next;
+  }
+  if (node.rows.size === 0) return null;
+  const params = decodeAll(raw);
+  if (params === null) return null;
+  const row = node.rows.get(method === 'HEAD' ? 'GET' : (method as Method));
+  if (row === undefined) return { allowed: [...node.rows.keys()].sort() };
+  return { route: row.route, params: named(row.names, params) };
+}
+
+function named(names: readonly string[], values: readonly string[]): Params {
+  const params: Record<string, string> = {};
+  for (const [i, name] of names.entries()) params[name] = values[i] ?? '';
+  return params;
+}
+
+function decodeAll(raw: readonly string[]): readonly string[] | null {
+  const values: string[] = [];
+  for (const part of raw) {
+    const value = decode(part);
+    if (value === null) return null;
+    values.push(value);
+  }
+  return values;
+}
+
+/** Boundary: an empty value, a dot or two, a control character or bad UTF-8 names nothing, however it is spelt. */
+function decode(part: string): string | null {
+  try {
+    const value = part.includes('%') ? decodeURIComponent(part) : part;
+    return value === '' || value === '.' || value === '..' || /[\p{Cc}\\]/u.test(value) ? null : value;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { canonicalize } from '@palisade/sdk';
+import type { Approval } from '../../approval/approval.ts';
+import { MAX_OPEN_REQUESTS } from '../../approval/count-open.ts';
+import { list } from '../../approval/list.ts';
+import type { ToolCall } from '../../core/call.ts';
+import { isoTime } from '../../core/clock.ts';
+import { digestBytes } from '../../core/digest.ts';
+import type { Json } from '../../core/json.ts';
+import { formatPrincipal, type Principal } from '../../core/principal.ts';
+import { answerApproval } from '../../invoke/administer.ts';
+import type { Ended } from '../../invoke/ending.ts';
+import { type Answered, approvalForm, readAnswer } from './approval-form.ts';
+import { type OpenApproval, receiptMeta } from './call-result.ts';
+import { type Client, type Door, ownerOf } from './door.ts';
+import type { Bound } from './request-states.ts';
+
+/*
+ * A call that needs a person's approval, while the person sits behind the very client that asked. Where the operator lets
+ * it and the client can show a form, the person is asked there; the answer is given in that person's name, and Cedar says
+ * whether it counts. Everywhere else the client is told how to get the approval by another way. The client is trusted to
+ * show the form to its user and with nothing else.
+ */
+
+/** The key of the question in a result that asks. */
+const QUESTION = 'approval';
+const LONGEST_QUESTION_MS = 10 * 60_000;
+
+export type Asking = {
+  readonly door: Door;
+  readonly client: Client;
+  readonly server: Server;
+  readonly ctx: ServerContext;
+};
+
+/** The person who may be asked here; null: nobody. */
+export function approverHere({ door, client, server, ctx }: Asking): Principal | null {
+  const { elicitation } = door.gateway.config.mcp;
+  const isPermitted = elicitation === 'on' || (elicitation === 'stdio' && client.transport === 'stdio');
+  return isPermitted && canShowForm(client, server, ctx) ? client.caller.approver : null;
+}
+
+/** A client that names no mode of elicitation means forms. */
+function canShowForm({ era }: Client, server: Server, ctx: ServerContext): boolean {
+  const envelope: Readonly<Record<string, unknown>> = ctx.mcpReq.envelope ?? {};
+  const declared = era === 'modern' ? envelope[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+  const { elicitation } = (declared ?? {}) as ClientCapabilities;
+  if (elicitation === undefined) return false;
+  return elicitation.form !== undefined || elicitation.url === undefined;
+}
+
+/** The open request that a refused call left; null where it was refused for another reason. */
+export function openRequest({ gateway }: Door, call: ToolCall, { outcome }: Ended): Approval | null {
+  const { code } = outcome;
+  if (code !== 'policy/approval-required' && code !== 'policy/approval-expired') return null;
+  const asked = {
+    state: 'pending',
+    tenant: call.tenant,
+    principal: formatPrincipal(call.principal),
+    limit: MAX_OPEN_REQUESTS,
+    nowMs: gateway.clock.nowMs(),
+  } as const;
+  const inputDigest = inputDigestOf(call);
+  const set = gateway.policy.setDigest;
+  const isOfCall = (each: Approval) =>
+    each.tool === call.tool && each.inputDigest === inputDigest && each.policySet === set;
+  return list(gateway.store, asked).find(isOfCall) ?? null;
+}
+
+/** What a client is told that cannot be asked, or whose user decided nothing. */
+export function toldApproval({ id, expiresAtMs }: Approval): OpenApproval {
+  return {
+    approvalId: id,
+    expiresAt: isoTime(expiresAtMs),
+    approveWith: `palisade approvals approve ${id}`,
+  };
+}
+
+/** Asks within the request that is open: the client gets a request of its own and answers it (legacy). */
+export async function askNow({ door, ctx }: Asking, approval: Approval): Promise<Answered> {
+  const timeout = Math.max(1, questionEndMs(door, approval) - door.gateway.clock.nowMs());
+  const { signal } = ctx.mcpReq;
+  try {
+    const request = { method: 'elicitation/create' as const, params: { ...approvalForm(approval) } };
+    return readAnswer(await ctx.mcpReq.send(request, { timeout, signal }));
+  } catch (error) {
+    door.log('info', 'mcp.question-unanswered', { approval: approval.id, why: nameOf(error) });
+    return null;
+  }
+}
+
+/** Asks by giving the question back; the client comes again with the answer (modern). */
+export function askBack(
+  asking: Asking,
+  { call, ended }: { readonly call: ToolCall; readonly ended: Ended },
+  approval: Approval,
+): InputRequiredResult {
+  const { door } = asking;
+  const bound = boundOf(asking, call);
+  const requestState = door.states.mint(bound, approval.id, questionEndMs(door, approval));
+  const inputRequests = { [QUESTION]: inputRequired.elicit({ mode: 'form', ...approvalForm(approval) }) };
+  return { ...inputRequired({ inputRequests, requestState }), _meta: receiptMeta(ended) };
+}
+
+/** What a client that comes again has brought: the approval it is about, and the answer. Null: it is not to be trusted. */
+export function takeAnswer(
+  asking: Asking,
+  call: ToolCall,
+  state: string,
+): { readonly approval: string; readonly answered: Answered } | null {
+  const approval = asking.door.states.take(state, boundOf(asking, call));
+  if (approval === null) return null;
+  return { approval, answered: readAnswer(asking.ctx.mcpReq.inputResponses?.[QUESTION]) };
+}
+
+/** Gives the answer in the name of the person who was asked; false where it does not count. */
+export async function giveAnswer(
+  { door }: Asking,
+  by: Principal,
+  id: string,
+  answered: NonNullable<Answered>,
+): Promise<boolean> {
+  const decided = await answerApproval(door.gateway, { id, by, ...answered });
+  if (!decided.ok) door.log('warn', 'mcp.answer-refused', { approval: id, code: decided.code });
+  return decided.ok;
+}
+
+function boundOf({ client }: Asking, call: ToolCall): Bound {
+  const { caller } = client;
+  return {
+    owner: ownerOf(caller),
+    approver: caller.approver === null ? '' : formatPrincipal(caller.approver),
+    method: 'tools/call',
+    tool: call.tool,
+    inputDigest: inputDigestOf(call),
+  };
+}
+
+function questionEndMs({ gateway }: Door, { expiresAtMs }: Approval): number {
+  return Math.min(expiresAtMs, gateway.clock.nowMs() + LONGEST_QUESTION_MS);
+}
+
+/** The input was written by us, so that it reads as what it is. */
+function inputDigestOf({ rawInput }: ToolCall) {
+  const text = typeof rawInput === 'string' ? rawInput : Buffer.from(rawInput).toString();
+  return digestBytes(canonicalize(JSON.parse(text) as Json));
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

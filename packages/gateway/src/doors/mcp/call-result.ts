@@ -1,0 +1,72 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { CODES, type Code } from '@palisade/sdk';
+import { digestBytes } from '../../core/digest.ts';
+import type { Json } from '../../core/json.ts';
+import type { Ended } from '../../invoke/ending.ts';
+import { callUri } from './call-uri.ts';
+import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from './safe-text.ts';
+import { mcpContentOf } from './upstream-content.ts';
+
+/** Where a result says which call it is of and how to prove it. */
+export const RECEIPT_META_KEY = 'dev.palisade/receipt';
+
+const MAX_MESSAGE_CHARS = 4_096;
+
+/** What a client is told of an approval that a person has yet to give. */
+export type OpenApproval = {
+  readonly approvalId: string;
+  readonly expiresAt: string;
+  readonly approveWith: string;
+};
+
+/** How a call ended, in the words of MCP. A failure is a result too, so that a model can read it and do better. */
+export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval | null): CallToolResult {
+  const { outcome, callId } = ended;
+  const _meta = receiptMeta(ended);
+  if (outcome.status !== 'ok') return { ...failureOf(ended, open), _meta };
+  if (isMcpResult) return { ...mcpContentOf(outcome.output), _meta };
+  const content = [textOf(outcome.output, callId)];
+  return { content, structuredContent: outcome.output as CallToolResult['structuredContent'], _meta };
+}
+
+/** What the door itself turned away; no call came of it. */
+export function turnedAway(code: Code, message: string): CallToolResult {
+  const { remedy } = CODES[code];
+  const content = [{ type: 'text' as const, text: sentence(code, message, remedy) }];
+  return { isError: true, content, structuredContent: { status: 'refused', code, message, remedy } };
+}
+
+function failureOf({ outcome, callId }: Ended, open: OpenApproval | null): CallToolResult {
+  if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
+  const { status, code } = outcome;
+  const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
+  const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
+  const content: CallToolResult['content'] = [{ type: 'text', text: sentence(code, message, remedy) }];
+  const told = { code, message, remedy, callId };
+  if (status === 'refused') {
+    const structuredContent =
+      open === null ? { status, ...told } : { status: 'approval_required', ...told, ...open };
+    return { isError: true, content, structuredContent };
+  }
+  const { output, truncated } = outcome;
+  if (output !== null) content.push(textOf(output, callId));
+  return { isError: true, content, structuredContent: { status, ...told, output, truncated } };
+}
+
+function sentence(code: string, message: string, remedy: string): string {
+  return `${code}: ${message}. ${remedy}`;
+}
+
+/** The copy of an output for whoever reads text; where it is cut, it says where all of it is. */
+function textOf(output: Json, callId: string): CallToolResult['content'][number] {
+  const text = safeJson(output);
+  if (text.length <= MAX_TEXT_CHARS) return { type: 'text', text };
+  return { type: 'text', text: `${cut(text, MAX_TEXT_CHARS)} All of it: ${callUri(callId, 'output')}` };
+}
+
+/** Names the call behind a result and the digest of its receipt. */
+export function receiptMeta({ callId, outcome, receipt, usage }: Ended) {
+  const { status, code } = outcome;
+  const sha256 = receipt === null ? null : digestBytes(receipt);
+  return { [RECEIPT_META_KEY]: { callId, status, code, usage, receipt: sha256 } };
+}

@@ -1,0 +1,90 @@
+import type { Log } from '../../core/log.ts';
+import type { Gateway } from '../../invoke/gateway.ts';
+import { toolsVersion } from '../../invoke/visible-tools.ts';
+
+/** What an open connection wants to hear of. */
+export type Listener = { readonly toolsChanged: () => void; readonly resourcesChanged: () => void };
+
+type Subscribed = { readonly owner: string; readonly listener: Listener };
+
+/** Policies and skills are files and rows that any process may change; this often we look. */
+const LOOK_EVERY_MS = 1_000;
+/** Calls end often, and clients read their list anew each time they hear of it. */
+const TELL_CALLS_AFTER_MS = 5_000;
+
+/** Tells open connections when the tools that they may see, or the calls that they may read, could have changed. */
+export class Changes {
+  readonly #gateway: Gateway;
+  readonly #log: Log;
+  readonly #subscribed = new Set<Subscribed>();
+  readonly #telling = new Map<string, NodeJS.Timeout>();
+  #looking: NodeJS.Timeout | null = null;
+  #version = '';
+
+  constructor(gateway: Gateway, log: Log) {
+    this.#gateway = gateway;
+    this.#log = log;
+  }
+
+  /** How many listen. */
+  get size(): number {
+    return this.#subscribed.size;
+  }
+
+  /** Listens until the given function is called. */
+  subscribe(owner: string, listener: Listener): () => void {
+    const subscribed = { owner, listener };
+    this.#subscribed.add(subscribed);
+    if (this.#looking === null) {
+      this.#version = toolsVersion(this.#gateway);
+      this.#looking = setInterval(() => this.#lookQuietly(), LOOK_EVERY_MS);
+      this.#looking.unref();
+    }
+    return () => {
+      this.#subscribed.delete(subscribed);
+      if (this.#subscribed.size === 0) this.close();
+    };
+  }
+
+  /** Looks whether the tools could have changed, and says so. */
+  look(): void {
+    const version = toolsVersion(this.#gateway);
+    if (version === this.#version) return;
+    this.#version = version;
+    // Resources of upstream servers come and go with their tools.
+    const hasUpstreams = this.#gateway.upstreams.rules.length > 0;
+    for (const { listener } of this.#subscribed) {
+      listener.toolsChanged();
+      if (hasUpstreams) listener.resourcesChanged();
+    }
+  }
+
+  /** What cannot be read now is looked at again; calls say by themselves what is wrong. */
+  #lookQuietly(): void {
+    try {
+      this.look();
+    } catch (error) {
+      this.#log('warn', 'mcp.tools-unseen', { name: (error as Error).name });
+    }
+  }
+
+  /** A call of this owner has ended; those who listen as the same owner hear of it, though not of each one. */
+  called(owner: string): void {
+    if (this.#subscribed.size === 0 || this.#telling.has(owner)) return;
+    const tell = () => {
+      this.#telling.delete(owner);
+      for (const each of this.#subscribed) if (each.owner === owner) each.listener.resourcesChanged();
+    };
+    const timer = setTimeout(tell, TELL_CALLS_AFTER_MS);
+    timer.unref();
+    this.#telling.set(owner, timer);
+  }
+
+  /** Looks no more. */
+  close(): void {
+    if (this.#looking !== null) clearInterval(this.#looking);
+    this.#looking = null;
+    for (const timer of this.#telling.values()) clearTimeout(timer);
+    this.#telling.clear();
+  }
+}

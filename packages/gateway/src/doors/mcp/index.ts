@@ -1,0 +1,73 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Caller } from '../../core/caller.ts';
+import type { Log } from '../../core/log.ts';
+import type { Gateway } from '../../invoke/gateway.ts';
+import type { Opened } from '../cli/verb.ts';
+import { Calls } from './calls.ts';
+import { Changes } from './changes.ts';
+import type { Door } from './door.ts';
+import { HttpMcp } from './http.ts';
+import { RequestStates } from './request-states.ts';
+import { serveStreams } from './stdio.ts';
+import { ToolLists } from './tool-lists.ts';
+import { UpstreamOffers } from './upstream-offers.ts';
+
+/*
+ * The door for MCP clients, over stdio and over HTTP, in both eras of the protocol. What comes in is text of a client that
+ * an agent drives; who it is was decided by the credential before. Messages, revisions, headers and streams are the
+ * SDK's; behind each method stands a function of ours, and behind every `tools/call` the line. A result is a receipt's: it
+ * names the call, and the receipt can be read by the one who made it. Text on its way out obeys nobody. This door decides
+ * nothing: it never permits, never approves in anybody's name but that of the person who was asked, and never runs.
+ */
+
+export type McpOptions = {
+  readonly gateway: Opened<Gateway>;
+  readonly log: Log;
+  readonly version: string;
+};
+
+export type Mcp = {
+  /** Answers one HTTP request of a caller whose credential was checked. */
+  readonly fetch: (request: Request, caller: Caller) => Promise<Response>;
+  /** Serves one client over two streams until the input ends or the signal fires; then all its calls are on record. */
+  readonly serveStdio: (
+    stdin: Readable,
+    stdout: Writable,
+    caller: Caller,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Ends all that is open, and waits until every call is on record. */
+  readonly close: () => Promise<void>;
+};
+
+/** Opens the door; nothing listens until it is handed a request or streams. */
+export function makeMcp({ gateway, log, version }: McpOptions): Mcp {
+  const door: Door = {
+    gateway,
+    log,
+    version,
+    tools: new ToolLists(gateway),
+    offers: new UpstreamOffers(gateway),
+    states: new RequestStates(gateway.clock, gateway.random),
+    changes: new Changes(gateway, log),
+    calls: new Calls(gateway.config.http.callsAtOnce),
+  };
+  const http = new HttpMcp(door);
+  const closing = new AbortController();
+  const serving = new Set<Promise<void>>();
+  return {
+    fetch: (request, caller) => http.fetch(request, caller),
+    serveStdio: async (stdin, stdout, caller, signal) => {
+      const served = serveStreams(door, { stdin, stdout }, caller, AbortSignal.any([signal, closing.signal]));
+      serving.add(served);
+      await served.finally(() => serving.delete(served));
+    },
+    close: async () => {
+      closing.abort(new Error('the gateway stops'));
+      await http.close();
+      await Promise.allSettled(serving);
+      await door.calls.settled();
+      door.changes.close();
+    },
+  };
+}

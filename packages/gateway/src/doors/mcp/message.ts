@@ -1,0 +1,101 @@
+import { type JSONRPCMessage, PARSE_ERROR } from '@modelcontextprotocol/server';
+import type { Json } from '../../core/json.ts';
+import { parseStrict, type StrictLimits } from '../../core/strict-json.ts';
+
+/*
+ * From bytes to one message of JSON-RPC. The JSON is read by the one strict reader, so that an argument has the same value
+ * for the SDK, the policies and the tool: no key twice, no number that changes on the way.
+ */
+
+export type MessageId = string | number;
+
+export type JsonRpcError = {
+  readonly jsonrpc: '2.0';
+  readonly id: MessageId | null;
+  readonly error: { readonly code: number; readonly message: string };
+};
+
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: JsonRpcError };
+
+const INVALID_REQUEST = -32_600;
+
+/** Around the arguments of a call a message has some levels of its own. */
+const MESSAGE_LEVELS = 8;
+
+/** What a message may be, given what the input of a call may be. */
+export function messageLimits(input: StrictLimits, maxBytes: number): StrictLimits {
+  return { maxBytes, maxDepth: input.maxDepth + MESSAGE_LEVELS };
+}
+
+/** Reads the JSON of a message; batches are none. */
+export function readBody(raw: string | Uint8Array, limits: StrictLimits): Read<Json> {
+  const parsed = parseStrict(raw, limits);
+  if (!parsed.ok) return failed(idIn(raw, limits), PARSE_ERROR, `Parse error: ${parsed.message}`);
+  // Boundary: no revision that we speak has batches; one answer to many requests would go by every limit of one.
+  if (Array.isArray(parsed.value))
+    return failed(null, INVALID_REQUEST, 'Invalid Request: batches are not taken');
+  return { ok: true, value: parsed.value };
+}
+
+/** Reads one message. */
+export function readMessage(raw: string | Uint8Array, limits: StrictLimits): Read<JSONRPCMessage> {
+  const body = readBody(raw, limits);
+  if (!body.ok || isMessage(body.value)) return body as Read<JSONRPCMessage>;
+  return failed(idOf(body.value), INVALID_REQUEST, 'Invalid Request: expected a JSON-RPC 2.0 message');
+}
+
+/** The kinds of messages by what they have beside the version; nothing is two of them. */
+function isMessage(value: Json): boolean {
+  // Boundary: what the SDK is handed has the shape that it relies on. Its own check of each would take longer than ours.
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
+  const { jsonrpc, id, method, params, result, error } = value as { readonly [key: string]: Json };
+  if (jsonrpc !== '2.0' || (id !== undefined && idOf(value) === null)) return false;
+  if (method !== undefined) {
+    const isPlain = result === undefined && error === undefined;
+    return typeof method === 'string' && isPlain && (params === undefined || isObject(params));
+  }
+  if (result !== undefined) return id !== undefined && error === undefined && isObject(result);
+  return isErrorObject(error);
+}
+
+function isErrorObject(error: Json | undefined): boolean {
+  if (error === undefined || !isObject(error)) return false;
+  const { code, message } = error as { readonly [key: string]: Json };
+  return Number.isSafeInteger(code) && typeof message === 'string';
+}
+
+function isObject(value: Json): boolean {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** The answer to what is too long to be read. */
+export function tooLong(maxBytes: number): JsonRpcError {
+  return errorOf(null, INVALID_REQUEST, `Invalid Request: the message has more than ${maxBytes} bytes`);
+}
+
+/** An error of the protocol. */
+export function errorOf(id: MessageId | null, code: number, message: string): JsonRpcError {
+  return { jsonrpc: '2.0', id, error: { code, message } };
+}
+
+function failed(id: MessageId | null, code: number, message: string): { ok: false; error: JsonRpcError } {
+  return { ok: false, error: errorOf(id, code, message) };
+}
+
+/** Whom to answer where a message is JSON of the loose kind; nothing else of it is used. */
+function idIn(raw: string | Uint8Array, { maxBytes }: StrictLimits): MessageId | null {
+  if (raw.length > maxBytes) return null;
+  try {
+    return idOf(JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString()));
+  } catch {
+    return null;
+  }
+}
+
+function idOf(message: unknown): MessageId | null {
+  if (message === null || typeof message !== 'object' || !('id' in message)) return null;
+  const { id } = message;
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null;
+}

@@ -1,0 +1,69 @@
+import type { ProgressToken } from '@modelcontextprotocol/server';
+import type { Clock } from '../../core/clock.ts';
+import type { Ear } from '../../invoke/upstreams/ears.ts';
+import type { Ties } from '../../tiers/tier.ts';
+import { safeLine } from './safe-text.ts';
+
+/** How often a client is told that its call goes on, where it asked to be told. */
+const EVERY_MS = 1_000;
+/** What an upstream server says is told so often on the whole, and so many times at once. */
+const UPSTREAM_EVERY_MS = 50;
+const MOST_AT_ONCE = 10;
+const MAX_MESSAGE_CHARS = 1_000;
+
+type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;
+
+export type Progress = {
+  readonly onOutput: NonNullable<Ties['onOutput']>;
+  /** Takes what an upstream server says of how far it is; undefined where nobody asked. */
+  readonly onProgress: Ear | undefined;
+  /** Nothing is told after this. */
+  readonly stop: () => void;
+};
+
+const UNTOLD: Progress = { onOutput: () => undefined, onProgress: undefined, stop: () => undefined };
+
+/**
+ * Tells once a second how long a call has been running and how much it has printed. What it printed is not told: the
+ * result has it, checked as a whole. Where an upstream server says how far it is, that is told instead.
+ */
+export function startProgress(token: ProgressToken | undefined, notify: Notify, clock: Clock): Progress {
+  if (token === undefined) return UNTOLD;
+  const startedMs = clock.monotonicMs();
+  let bytes = 0;
+  let told = Number.NEGATIVE_INFINITY;
+  let sending = 0;
+  let saidUntilMs = startedMs;
+  const send = (progress: number, more: { readonly message?: string; readonly total?: number }) => {
+    // A client that does not read gets no long queue of old news, and none is told that a call went back.
+    if (sending >= MOST_AT_ONCE || progress <= told) return;
+    told = progress;
+    sending += 1;
+    notify({ method: 'notifications/progress', params: { progressToken: token, progress, ...more } })
+      .catch(() => undefined)
+      .finally(() => {
+        sending -= 1;
+      });
+  };
+  const timer = setInterval(() => {
+    const elapsedS = Math.floor(clock.monotonicMs() - startedMs) / 1_000;
+    const printed = bytes === 0 ? '' : `, ${bytes} bytes of output so far`;
+    send(elapsedS, { message: `Running for ${Math.round(elapsedS)} s${printed}` });
+  }, EVERY_MS);
+  timer.unref();
+  return {
+    onOutput: (_stream, chunk) => {
+      bytes += chunk.length;
+    },
+    onProgress: ({ progress, total, message }) => {
+      clearInterval(timer);
+      // Boundary: a server that says it all the time is not heard all the time.
+      const nowMs = clock.monotonicMs();
+      if (saidUntilMs > nowMs + MOST_AT_ONCE * UPSTREAM_EVERY_MS) return;
+      saidUntilMs = Math.max(saidUntilMs, nowMs) + UPSTREAM_EVERY_MS;
+      const said = message === null ? {} : { message: safeLine(message, MAX_MESSAGE_CHARS) };
+      send(progress, { ...said, ...(total === null ? {} : { total }) });
+    },
+    stop: () => clearInterval(timer),
+  };
+}

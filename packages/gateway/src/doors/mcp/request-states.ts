@@ -1,0 +1,95 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { canonicalize } from '@palisade/sdk';
+import type { Clock, Random } from '../../core/clock.ts';
+import { type Digest, digestBytes } from '../../core/digest.ts';
+
+/*
+ * What a client carries from the question to the answer (`requestState`). It is the client's to keep, so it is worth
+ * nothing by itself: sealed with a key that only this process has, bound to one principal, one tool and one input, good
+ * for minutes, and taken once. Whether the answer counts is for the approval and the policies to say.
+ */
+
+/** Everything that an answer is bound to. One that comes with anything else is refused. */
+export type Bound = {
+  readonly owner: string;
+  readonly approver: string;
+  readonly method: string;
+  readonly tool: string;
+  readonly inputDigest: Digest;
+};
+
+type Sealed = Bound & { readonly approval: string; readonly nonce: string; readonly expiresAtMs: number };
+
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const NONCE_BYTES = 16;
+/** Questions that are open at once; the oldest gives way, and its answer no longer counts. */
+const MOST_OPEN = 10_000;
+const MAX_STATE_CHARS = 4_096;
+
+/** Mints the states of questions and takes each back once. */
+export class RequestStates {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #key: Uint8Array;
+  readonly #open = new Map<string, number>();
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#key = random.bytes(KEY_BYTES);
+  }
+
+  /** The state of a question about one approval. */
+  mint(bound: Bound, approval: string, expiresAtMs: number): string {
+    const nonce = Buffer.from(this.#random.bytes(NONCE_BYTES)).toString('base64url');
+    this.#forget();
+    this.#open.set(nonce, expiresAtMs);
+    const sealed: Sealed = { ...bound, approval, nonce, expiresAtMs };
+    const iv = this.#random.bytes(IV_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#key, iv);
+    const body = Buffer.concat([cipher.update(JSON.stringify(sealed)), cipher.final()]);
+    return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url');
+  }
+
+  /** The approval that a state is about; null for what we did not mint for this very call, or have taken before. */
+  take(state: string, bound: Bound): string | null {
+    const sealed = this.#unseal(state);
+    if (sealed === null) return null;
+    // Boundary: the answer to one question is no answer to another, whoever brings it.
+    const { approval, nonce, expiresAtMs, ...minted } = sealed;
+    if (digestBytes(canonicalize(minted)) !== digestBytes(canonicalize(bound))) return null;
+    // Boundary: taken in one step, so that of two that come at once only one is first.
+    if (!this.#open.delete(nonce)) return null;
+    return this.#clock.nowMs() < expiresAtMs ? approval : null;
+  }
+
+  #unseal(state: string): Sealed | null {
+    // Boundary: the text is the client's; what our key did not seal is not read.
+    if (state.length > MAX_STATE_CHARS) return null;
+    const bytes = Buffer.from(state, 'base64url');
+    if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== state) return null;
+    const tagEnd = IV_BYTES + TAG_BYTES;
+    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, tagEnd));
+    try {
+      const body = Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]);
+      return JSON.parse(body.toString()) as Sealed;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Drops what has expired, from the oldest on, and the oldest where there are too many. */
+  #forget(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [nonce, expiresAtMs] of this.#open) {
+      if (expiresAtMs > nowMs && this.#open.size < MOST_OPEN) return;
+      this.#open.delete(nonce);
+    }
+  }
+}

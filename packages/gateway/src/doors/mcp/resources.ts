@@ -1,0 +1,140 @@
+import {
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+} from '@modelcontextprotocol/server';
+import type { Caller } from '../../core/caller.ts';
+import { isoTime } from '../../core/clock.ts';
+import type { Json } from '../../core/json.ts';
+import { formatPrincipal } from '../../core/principal.ts';
+import { receiptOf } from '../../invoke/receipt-of.ts';
+import { type KeptResult, listResults, readResult } from '../../results/results.ts';
+import { asOfNoTool, isHidden } from '../hidden-call.ts';
+import type { Asking } from './ask-approval.ts';
+import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-uri.ts';
+import type { Door } from './door.ts';
+import { safeJson, safeLine, safeText } from './safe-text.ts';
+import { readUpstream } from './upstream-methods.ts';
+import type { OfferedResource } from './upstream-offers.ts';
+
+/*
+ * What a client can read: the receipts and outputs of calls of its own principal, and of nobody else; and what upstream
+ * servers have for it.
+ */
+
+const JSON_TYPE = 'application/json';
+const PAGE_CALLS = 50;
+const CURSOR = /^call_[0-9a-z]{25}$/;
+const SHOWN_URI_CHARS = 200;
+const MAX_DESCRIPTION_CHARS = 8_192;
+
+const SENTENCES: Readonly<Record<CallPart, string>> = {
+  receipt: 'The signed receipt of a call: a DSSE envelope around an in-toto statement.',
+  output: 'How a call ended, and all of its output that is kept.',
+};
+
+/** What upstream servers have for this caller, and then its recent calls, the newest first. */
+export function listResources(door: Door, caller: Caller, cursor: string | undefined): ListResourcesResult {
+  if (cursor !== undefined && !CURSOR.test(cursor))
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor');
+  const { tenant } = caller;
+  const principal = formatPrincipal(caller.principal);
+  const wanted = { tenant, principal, after: cursor ?? null, limit: PAGE_CALLS + 1 };
+  const found = listResults(door.gateway.store, wanted);
+  const shown = found.slice(0, PAGE_CALLS);
+  const last = found.length > PAGE_CALLS ? shown.at(-1) : undefined;
+  return {
+    resources: [
+      ...(cursor === undefined ? [...door.offers.of(caller).resources.values()].map(upstreamResource) : []),
+      ...shown.flatMap((kept) => partsOf(door, caller, kept).map((part) => resourceOf(kept, part))),
+    ],
+    ...(last === undefined ? {} : { nextCursor: last.callId }),
+  };
+}
+
+export function listTemplates({ offers }: Door, caller: Caller): ListResourceTemplatesResult {
+  const own = CALL_PARTS.map((part) => ({
+    uriTemplate: `palisade://calls/{id}/${part}`,
+    name: `call-${part}`,
+    description: SENTENCES[part],
+    mimeType: JSON_TYPE,
+  }));
+  const others = [...offers.of(caller).templates.values()].map((offered) => {
+    const { uri, ...facts } = upstreamResource(offered);
+    return { uriTemplate: uri, ...facts };
+  });
+  return { resourceTemplates: [...own, ...others] };
+}
+
+/** What is at an address: a part of a call of this caller, or what an upstream server has there. */
+export async function readResource(asking: Asking, uri: string): Promise<ReadResourceResult> {
+  const { door, client } = asking;
+  const offered = door.offers.at(client.caller, uri);
+  return offered === null ? readCall(door, client.caller, uri) : readUpstream(asking, offered, uri);
+}
+
+function readCall(door: Door, caller: Caller, uri: string): ReadResourceResult {
+  const parsed = parseCallUri(uri);
+  const kept = parsed === null ? null : keptCall(door, caller, parsed.callId);
+  if (parsed === null || kept === null || !partsOf(door, caller, kept).includes(parsed.part))
+    throw notFound(uri);
+  const text = parsed.part === 'receipt' ? receiptOf(door.gateway, kept.callId) : safeJson(documentOf(kept));
+  if (text === null) throw notFound(uri);
+  return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
+}
+
+/** The ending of a call of this caller, as it may know it; null where there is none. */
+export function keptCall(door: Door, caller: Caller, callId: string): KeptResult | null {
+  const kept = readResult(door.gateway.store, callId);
+  // Boundary: a call of somebody else is answered like one that never was.
+  if (kept === null || !isOf(kept, caller)) return null;
+  return isHiddenFrom(door, caller, kept) ? asOfNoTool(kept) : kept;
+}
+
+/** Boundary: a receipt has what was decided, word for word, and so there is none of a tool that is not there. */
+function partsOf(door: Door, caller: Caller, kept: KeptResult): readonly CallPart[] {
+  return isHiddenFrom(door, caller, kept) ? ['output'] : CALL_PARTS;
+}
+
+function isHiddenFrom({ gateway }: Door, { principal, tenant }: Caller, kept: KeptResult): boolean {
+  return isHidden(gateway, { tool: kept.tool, principal, tenant }, kept);
+}
+
+function isOf(kept: KeptResult, { principal, tenant }: Caller): boolean {
+  return kept.tenant === tenant && kept.principal === formatPrincipal(principal);
+}
+
+function upstreamResource({ resource }: OfferedResource) {
+  const { uri, name, title, description, mimeType } = resource;
+  return {
+    uri,
+    name: safeLine(name, SHOWN_URI_CHARS),
+    ...(title === null ? {} : { title: safeLine(title, SHOWN_URI_CHARS) }),
+    description: safeText(description, MAX_DESCRIPTION_CHARS),
+    ...(mimeType === null ? {} : { mimeType }),
+  };
+}
+
+function resourceOf({ callId, tool, status, atMs }: KeptResult, part: CallPart) {
+  return {
+    uri: callUri(callId, part),
+    name: `${callId}-${part}`,
+    title: `${part} of ${tool} (${status}, ${isoTime(atMs)})`,
+    description: SENTENCES[part],
+    mimeType: JSON_TYPE,
+  };
+}
+
+function documentOf(kept: KeptResult): Json {
+  const { callId, tool, run, status, code, message, remedy, output, isOutputKept, truncated, usage } = kept;
+  const facts = { callId, tool, run, status, code, message, remedy, at: isoTime(kept.atMs) };
+  return { ...facts, output, isOutputKept, truncated, usage: { ...usage } };
+}
+
+/** The error for an address at which there is nothing that this caller may read. */
+export function notFound(uri: string): ResourceNotFoundError {
+  return new ResourceNotFoundError(safeLine(uri, SHOWN_URI_CHARS));
+}

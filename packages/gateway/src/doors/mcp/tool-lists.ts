@@ -1,0 +1,160 @@
+import type { Tool as WireTool } from '@modelcontextprotocol/server';
+import type { Caller } from '../../core/caller.ts';
+import { isToolName } from '../../core/principal.ts';
+import type { Tool } from '../../core/tool.ts';
+import type { Gateway } from '../../invoke/gateway.ts';
+import { toolsVersion, visibleTools } from '../../invoke/visible-tools.ts';
+import { ownerOf } from './door.ts';
+import { safeLine, safeText } from './safe-text.ts';
+import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts';
+
+/** So many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */
+const PAGE_TOOLS = 1_000;
+/** Lists that are kept; whoever comes after makes them anew. */
+const MOST_LISTS = 64;
+/** A look at the policies and the skills takes longer than to find a tool. */
+const LOOK_EVERY_MS = 100;
+const MAX_TITLE_CHARS = 200;
+const MAX_DESCRIPTION_CHARS = 8_192;
+const MAX_NAME_CHARS = 128;
+
+/** A tool as it is called by clients, with the record behind it. */
+export type ListedTool = { readonly tool: Tool; readonly wire: WireTool };
+
+export type ToolPage = { readonly tools: WireTool[]; readonly nextCursor?: string };
+
+type ToolList = {
+  readonly version: string;
+  readonly byName: ReadonlyMap<string, ListedTool>;
+  readonly listed: readonly ListedTool[];
+  lookedAtMs: number;
+  /** By the cursor that leads to it; the first one has none. */
+  readonly pages: Map<string | undefined, ToolPage>;
+};
+
+/** The tools that each caller sees, made once and kept until something changes. */
+export class ToolLists {
+  readonly #gateway: Gateway;
+  readonly #lists = new Map<string, ToolList>();
+  readonly #texts = new WeakMap<object, string>();
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  /** A page of what this caller sees, in the order of ids; null for a cursor that cannot be ours. */
+  page(caller: Caller, cursor: string | undefined): ToolPage | null {
+    const list = this.#list(caller);
+    const kept = list.pages.get(cursor);
+    if (kept !== undefined) return kept;
+    // The list has changed since the page before: it goes on after the same tool.
+    const after = cursor === undefined ? '' : toolBefore(cursor);
+    return after === null ? null : this.#addPage(list, cursor, after);
+  }
+
+  /**
+   * The tool of that name, if this caller sees it, as of a moment ago: whether the call may be made is decided anew by the
+   * line, and this only says how a refusal is told.
+   */
+  find(caller: Caller, name: string): ListedTool | undefined {
+    const recent = this.#lists.get(ownerOf(caller));
+    const isRecent = recent !== undefined && this.#nowMs() - recent.lookedAtMs < LOOK_EVERY_MS;
+    return (isRecent ? recent : this.#list(caller)).byName.get(name);
+  }
+
+  /** The text of the tools of a page, made once; undefined for what is no page of ours. */
+  textOf(tools: object): string | undefined {
+    const text = this.#texts.get(tools);
+    if (text !== '') return text;
+    const made = JSON.stringify(tools);
+    this.#texts.set(tools, made);
+    return made;
+  }
+
+  #list(caller: Caller): ToolList {
+    const version = toolsVersion(this.#gateway);
+    const owner = ownerOf(caller);
+    const kept = this.#lists.get(owner);
+    if (kept?.version === version) {
+      kept.lookedAtMs = this.#nowMs();
+      return kept;
+    }
+    const tools = visibleTools(this.#gateway, caller.principal, caller.tenant);
+    const list = { ...makeList(version, tools), lookedAtMs: this.#nowMs() };
+    this.#lists.delete(owner);
+    if (this.#lists.size >= MOST_LISTS) this.#lists.delete(this.#lists.keys().next().value ?? '');
+    this.#lists.set(owner, list);
+    return list;
+  }
+
+  #nowMs(): number {
+    return this.#gateway.clock.monotonicMs();
+  }
+
+  #addPage(list: ToolList, cursor: string | undefined, after: string): ToolPage {
+    const found = list.listed.findIndex(({ tool }) => tool.id > after);
+    const start = found === -1 ? list.listed.length : found;
+    const shown = list.listed.slice(start, start + PAGE_TOOLS);
+    const last = start + PAGE_TOOLS < list.listed.length ? shown.at(-1) : undefined;
+    const tools = shown.map(({ wire }) => wire);
+    const page = { tools, ...(last === undefined ? {} : { nextCursor: cursorAfter(last.tool.id) }) };
+    this.#texts.set(tools, '');
+    // Boundary: cursors are the client's to invent; only those that a walk needs are kept.
+    if (list.pages.size <= list.listed.length / PAGE_TOOLS + 1) list.pages.set(cursor, page);
+    return page;
+  }
+}
+
+const wires: WeakMap<Tool, WireTool> = new WeakMap();
+
+function makeList(version: string, tools: readonly Tool[]): Omit<ToolList, 'lookedAtMs'> {
+  const byName = new Map<string, ListedTool>();
+  for (const tool of tools) {
+    const wire = wireOf(tool);
+    // Of two ids that clients could not tell apart, the first is shown.
+    if (!byName.has(wire.name)) byName.set(wire.name, { tool, wire });
+  }
+  return { version, byName, listed: [...byName.values()], pages: new Map() };
+}
+
+function cursorAfter(id: string): string {
+  return Buffer.from(id).toString('base64url');
+}
+
+function toolBefore(cursor: string): string | null {
+  const id = Buffer.from(cursor, 'base64url').toString();
+  return isToolName(id) && cursorAfter(id) === cursor ? id : null;
+}
+
+function wireOf(tool: Tool): WireTool {
+  let wire = wires.get(tool);
+  if (wire === undefined) {
+    wire = makeWire(tool);
+    wires.set(tool, wire);
+  }
+  return wire;
+}
+
+function makeWire(tool: Tool): WireTool {
+  const outputSchema = tool.isMcpResult === true ? null : outputSchemaOf(tool.outputSchema);
+  return {
+    name: tool.id.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, MAX_NAME_CHARS),
+    ...(tool.title === undefined ? {} : { title: safeLine(tool.title, MAX_TITLE_CHARS) }),
+    description: safeText(tool.description, MAX_DESCRIPTION_CHARS),
+    inputSchema: inputSchemaOf(tool.inputSchema) as WireTool['inputSchema'],
+    ...(outputSchema === null ? {} : { outputSchema: outputSchema as WireTool['outputSchema'] }),
+    annotations: annotationsOf(tool),
+  } as WireTool;
+}
+
+/** What clients are told of a tool: what its record says, and where it says nothing, the worse of what may be. */
+function annotationsOf({ annotations, risk, tier }: Tool): NonNullable<WireTool['annotations']> {
+  // Boundary: whatever a tool says of itself, one of high risk is never called harmless.
+  const isHigh = risk === 'high';
+  return {
+    readOnlyHint: !isHigh && (annotations?.readOnly ?? false),
+    destructiveHint: isHigh || (annotations?.destructive ?? risk !== 'low'),
+    idempotentHint: annotations?.idempotent ?? false,
+    openWorldHint: annotations?.openWorld ?? tier !== 'builtin',
+  };
+}

@@ -1,0 +1,119 @@
+import {
+  type CompleteRequest,
+  type CompleteResult,
+  type GetPromptResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+} from '@modelcontextprotocol/server';
+import type { Json, JsonObject } from '../../core/json.ts';
+import type { Tool } from '../../core/tool.ts';
+import { doorCall } from '../../invoke/door-call.ts';
+import type { Ended } from '../../invoke/ending.ts';
+import { invoke } from '../../invoke/invoke.ts';
+import { type Asking, openRequest, toldApproval } from './ask-approval.ts';
+import { receiptMeta } from './call-result.ts';
+import { askedCall } from './call-tool.ts';
+import { notFound } from './resources.ts';
+import { safeLine, safeText } from './safe-text.ts';
+import { safeBlock } from './upstream-content.ts';
+import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
+
+/*
+ * What clients ask of upstream servers beside calls of tools. Each is a call of the line all the same: policies decide it,
+ * and its receipt is named in the result. There is no result that tells of a failure here, so a failure is an error.
+ */
+
+const MAX_MESSAGE_CHARS = 4_096;
+const MAX_VALUE_CHARS = 1_000;
+/** What servers answer where there is nothing at an address, in the revisions so far. */
+const NOT_FOUND: readonly Json[] = [-32_602, -32_002];
+
+/** Reads a resource of an upstream server. */
+export async function readUpstream(
+  asking: Asking,
+  { read }: OfferedResource,
+  uri: string,
+): Promise<ReadResourceResult> {
+  const { output, _meta } = await callMethod(asking, read, { uri }, uri);
+  const contents = listOf(output.contents).flatMap((content) => {
+    const block = safeBlock({ type: 'resource', resource: content });
+    return block.type === 'resource' ? [block.resource] : [];
+  });
+  if (contents.length === 0) throw notFound(uri);
+  return { contents, _meta };
+}
+
+/** Gets a prompt of an upstream server. */
+export async function getUpstream(
+  asking: Asking,
+  { get, prompt }: OfferedPrompt,
+  given: Readonly<Record<string, string>>,
+): Promise<GetPromptResult> {
+  const input = { name: prompt.name, arguments: { ...given } };
+  const { output, _meta } = await callMethod(asking, get, input);
+  const messages = listOf(output.messages).flatMap((message) => {
+    const { role, content = null } = message as JsonObject;
+    return role === 'user' || role === 'assistant' ? [{ role, content: safeBlock(content) } as const] : [];
+  });
+  const { description } = output;
+  const said =
+    typeof description === 'string' ? { description: safeText(description, MAX_MESSAGE_CHARS) } : {};
+  return { ...said, messages, _meta };
+}
+
+/** Asks an upstream server how what was typed may go on. */
+export async function completeUpstream(
+  asking: Asking,
+  complete: Tool,
+  { ref, argument, context }: CompleteRequest['params'],
+): Promise<CompleteResult> {
+  const input = { ref, argument, ...(context?.arguments === undefined ? {} : { context }) } as JsonObject;
+  const { output, _meta } = await callMethod(asking, complete, input);
+  const { values, total, hasMore } = (output.completion ?? {}) as JsonObject;
+  const safe = listOf(values).flatMap((each) =>
+    typeof each === 'string' ? [safeLine(each, MAX_VALUE_CHARS)] : [],
+  );
+  const counted = typeof total === 'number' ? { total } : {};
+  return { completion: { values: safe, ...counted, hasMore: hasMore === true }, _meta };
+}
+
+type Answered = { readonly output: JsonObject; readonly _meta: Record<string, unknown> };
+
+async function callMethod(asking: Asking, tool: Tool, input: JsonObject, uri?: string): Promise<Answered> {
+  const { door, client, ctx } = asking;
+  const { credential } = client.caller;
+  if (door.calls.isFull(credential))
+    throw new ProtocolError(ProtocolErrorCode.InternalError, 'As many calls as may be are running already');
+  const call = doorCall(
+    door.gateway,
+    client.caller,
+    askedCall(client, ctx, { name: tool.id, arguments: input }, undefined),
+  );
+  const ended = await door.calls.track(credential, invoke(door.gateway, call, ctx.mcpReq.signal));
+  const { outcome } = ended;
+  if (outcome.status === 'ok') return { output: outcome.output as JsonObject, _meta: receiptMeta(ended) };
+  if (uri !== undefined && isNotFound(ended)) throw notFound(uri);
+  const approval = openRequest(door, call, ended);
+  throw failure(ended, approval === null ? {} : toldApproval(approval));
+}
+
+/** The server says that there is nothing at this address. */
+function isNotFound({ outcome }: Ended): boolean {
+  const output =
+    outcome.status === 'failed' ? (outcome.output as { readonly error?: JsonObject } | null) : null;
+  return NOT_FOUND.includes(output?.error?.code ?? null);
+}
+
+function failure({ outcome, callId }: Ended, more: object): ProtocolError {
+  if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
+  const { status, code } = outcome;
+  const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
+  const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
+  const told = { status: 'approvalId' in more ? 'approval_required' : status, code, message, remedy, callId };
+  return new ProtocolError(ProtocolErrorCode.InternalError, `${code}: ${message}`, { ...told, ...more });
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}

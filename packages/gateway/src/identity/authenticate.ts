@@ -1,0 +1,101 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../core/clock.ts';
+import { type Log, NO_LOG } from '../core/log.ts';
+import type { Lookup } from '../egress/look-up.ts';
+import type { Reader } from '../store/transaction.ts';
+import type { Authenticated, Authenticator } from './authenticator.ts';
+import { readBearer } from './bearer.ts';
+import { findKeys } from './find-keys.ts';
+import { documentFetcher, type Network } from './issuer-documents.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { issuerOf } from './issuer-url.ts';
+import { type OauthParts, verifyAccessToken } from './oauth.ts';
+import type { Token } from './token.ts';
+import { isOurs } from './token-text.ts';
+import type { TokenUses } from './token-uses.ts';
+import { verifyToken } from './tokens.ts';
+
+/*
+ * Who presents a credential, for doors that strangers can knock at. The only thing that is looked at is the value of the
+ * Authorization header: no other header, no query, no body and no address says who somebody is. A token that begins with
+ * `pls_` is one of ours or none; everything else is a token of the issuer, where there is one. Nothing is remembered from
+ * one request to the next but the keys of the issuer, so that what was revoked is gone at once. The answer to the caller
+ * is the same for every wrong token; what was wrong with it is told to the log, without a character of it.
+ */
+
+export type AuthenticatorParts = {
+  readonly reader: Reader;
+  readonly config: Pick<Config, 'oauth' | 'gateway'>;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** Is told which of our tokens are used. */
+  readonly uses?: TokenUses;
+  /** Another way to find the addresses of names, for tests. */
+  readonly lookup?: Lookup;
+  /** Who is trusted to name the hosts of the issuer, instead of those whom Node trusts. */
+  readonly trust?: Network['trust'];
+};
+
+type Refused = Extract<Authenticated, { ok: false }>;
+
+const REFUSALS: Readonly<Record<Refused['reason'], Refused>> = {
+  missing: refusal('missing', 'there is no credential, expected "Authorization: Bearer TOKEN"'),
+  invalid: refusal('invalid', 'the credential is not good here, expected a token that is'),
+  expired: refusal('expired', 'the token has expired, expected one that is valid now'),
+  revoked: refusal('revoked', 'the token was revoked, expected one that is valid now'),
+};
+
+/** Makes the authenticator of a gateway; settings by which keys could be forged are refused here, before any request. */
+export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
+  const { log = NO_LOG } = parts;
+  const oauth = oauthOf(parts, log);
+  return async ({ authorization }) => {
+    if (authorization === null) return REFUSALS.missing;
+    const raw = readBearer(authorization);
+    if (raw === null) return refuse(log, 'invalid', 'header');
+    try {
+      // Boundary: what says that it is a token of ours is never looked at as anything else.
+      if (isOurs(raw)) return checkOwn(raw, parts, log);
+      if (oauth === null) return refuse(log, 'invalid', 'unknown-kind');
+      const verdict = await verifyAccessToken(raw, oauth);
+      return verdict.ok ? verdict : refuse(log, verdict.reason, verdict.why);
+    } catch (error) {
+      // Boundary: what cannot be checked is not good.
+      log('error', 'credential-unchecked', { error: error instanceof Error ? error.name : 'unknown' });
+      return REFUSALS.invalid;
+    }
+  };
+}
+
+function checkOwn(raw: string, { reader, clock, uses }: AuthenticatorParts, log: Log): Authenticated {
+  const nowMs = clock.nowMs();
+  const verified = verifyToken(reader, raw, nowMs);
+  if (!verified.ok) return refuse(log, verified.reason, `token-${verified.reason}`);
+  uses?.note(verified.token.id, nowMs);
+  return { ok: true, caller: callerWith(verified.token) };
+}
+
+function callerWith({ id, principal, tenant, scopes, approver }: Token) {
+  return { principal, tenant, scopes: new Set(scopes), credential: `token:${id}`, approver };
+}
+
+function oauthOf({ config, clock, lookup, trust }: AuthenticatorParts, log: Log): OauthParts | null {
+  const issuer = issuerOf(config.oauth);
+  if (issuer === null) return null;
+  const fetch = documentFetcher({
+    clock,
+    ...(lookup === undefined ? {} : { lookup }),
+    ...(trust === undefined ? {} : { trust }),
+  });
+  const keys = new IssuerKeys({ load: () => findKeys(issuer, fetch), clock, log });
+  return { issuer, keys, tenant: config.gateway.tenant, clock };
+}
+
+function refuse(log: Log, reason: Refused['reason'], why: string): Refused {
+  log('debug', 'credential-refused', { why });
+  return REFUSALS[reason];
+}
+
+function refusal(reason: Refused['reason'], is: string): Refused {
+  return { ok: false, reason, message: `Cannot tell who asks: ${is}` };
+}

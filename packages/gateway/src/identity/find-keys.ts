@@ -1,0 +1,51 @@
+import type { Json } from '../core/json.ts';
+import { formatHost } from '../egress/authority.ts';
+import { accept, type Parsed } from '../egress/parsed.ts';
+import type { FetchDocument } from './issuer-documents.ts';
+import { type Issuer, type KeyUrl, readKeyUrl } from './issuer-url.ts';
+
+/** Gives the key document of an issuer: where the operator says that it is, else where the metadata of the issuer says. */
+export async function findKeys(issuer: Issuer, fetch: FetchDocument): Promise<Parsed<Json>> {
+  const { jwksUrl } = issuer;
+  if (jwksUrl !== null) return fetch(jwksUrl, true);
+  let last: Parsed<Json> = refuse('it has no address of its metadata');
+  for (const text of metadataUrls(issuer.issuer)) {
+    const at = readKeyUrl(text);
+    if (at === null) continue;
+    const metadata = await fetch(at, true);
+    const found = metadata.ok ? readMetadata(metadata.value, issuer) : metadata;
+    if (found.ok)
+      return fetch(found.value, formatHost(found.value.url.host) === formatHost(issuer.at.url.host));
+    last = found;
+  }
+  return last;
+}
+
+/** Where the metadata of an issuer can be (RFC 8414 section 3, OpenID Connect Discovery section 4). */
+export function metadataUrls(issuer: string): readonly string[] {
+  const [, origin = '', path = ''] = /^(https?:\/\/[^/]+)(.*)$/.exec(issuer.replace(/\/$/, '')) ?? [];
+  const urls = [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}/.well-known/openid-configuration${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+  return [...new Set(urls)];
+}
+
+function readMetadata(document: Json, { issuer }: Issuer): Parsed<KeyUrl> {
+  const { issuer: named, jwks_uri: text } = recordOf(document);
+  // Boundary: metadata of another issuer, which a shared host may serve, says nothing about this one.
+  if (named !== issuer) return refuse('its metadata is that of another issuer');
+  const at = typeof text === 'string' ? readKeyUrl(text) : null;
+  return at === null ? refuse('its metadata names no jwks_uri with https') : accept(at);
+}
+
+/** An object as it is; anything else has nothing. */
+export function recordOf(value: Json | undefined): Readonly<Record<string, Json>> {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Readonly<Record<string, Json>>) : {};
+}
+
+function refuse(is: string): { readonly ok: false; readonly why: string } {
+  return { ok: false, why: `Cannot find the keys of the issuer: ${is}` };
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../core/clock.ts';
+import type { Json } from '../core/json.ts';
+import { parseStrict } from '../core/strict-json.ts';
+import { type Address, parseAddress } from '../egress/address.ts';
+import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
+import { formatAuthority } from '../egress/authority.ts';
+import { fetchFor } from '../egress/fetch/fetch.ts';
+import type { FetchTerms } from '../egress/fetch/fetch-terms.ts';
+import { type Lookup, lookUp } from '../egress/look-up.ts';
+import { accept, type Parsed } from '../egress/parsed.ts';
+import { specialRange } from '../egress/special.ts';
+import { ownOf, systemLookup } from '../egress/system.ts';
+import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
+
+/*
+ * Documents of an authorization server, by way of the room `egress`: decided upon, looked up once, dialled where it was
+ * checked, bounded, without redirects. Nothing secret is sent. A host that the operator named may be in a private network
+ * or on this machine; one that only a document named may not, or whoever writes the document chooses what we ask for
+ * inside. The metadata service of a cloud is asked by neither.
+ */
+
+export type Network = {
+  readonly clock: Clock;
+  readonly lookup?: Lookup;
+  /** Who is trusted to name hosts, instead of those whom Node trusts. */
+  readonly trust?: FetchTerms['trust'];
+};
+
+/** Gives a JSON document; what went wrong is for the log of the operator. */
+export type FetchDocument = (at: KeyUrl, isNamed: boolean) => Promise<Parsed<Json>>;
+
+const LIMITS = {
+  ...{ redirects: 0, responseBytes: 262_144, wireBytes: 524_288, expansion: 100 },
+  ...{ wholeMs: 5_000, connectMs: 3_000, idleMs: 3_000 },
+};
+const LOOKUP_MS = 3_000;
+const MAX_DEPTH = 16;
+/** Special addresses that an operator can mean by the name of a host. */
+const WITHIN_REACH: ReadonlySet<string> = new Set(['private', 'unique-local', 'shared', 'loopback', 'own']);
+
+/** Makes the way to the documents of an issuer. */
+export function documentFetcher({ clock, lookup = systemLookup, trust }: Network): FetchDocument {
+  return async (at, isNamed) => {
+    const answers = await addressesOf(at, lookup);
+    if (!answers.ok) return refuse(at, answers.why);
+    const own = ownOf(undefined, []);
+    const list = listFor(at, answers.value, { isNamed, own: own.addresses });
+    if (!list.ok) return refuse(at, list.why);
+    // Boundary: what was looked up here, and nothing that a second question would give, is judged and dialled.
+    const resolve = { lookup: async () => answers.value, own, lookupMs: LOOKUP_MS };
+    const headers = [['accept', 'application/json']] as const;
+    const outcome = await fetchFor(
+      { url: at.text, method: 'GET', headers, body: null },
+      { list: () => list.value, resolve, signal: new AbortController().signal, limits: LIMITS, trust, clock },
+    );
+    if (!outcome.ok) return refuse(at, outcome.why);
+    if (outcome.status !== 200) return refuse(at, `the answer has status ${outcome.status}`);
+    const document = parseStrict(outcome.body, { maxBytes: LIMITS.responseBytes, maxDepth: MAX_DEPTH });
+    return document.ok ? accept(document.value) : refuse(at, document.message);
+  };
+}
+
+async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Parsed<readonly string[]>> {
+  const fixed = fixedAddresses(url.host);
+  if (fixed !== null || url.host.kind === 'address') return accept(fixed ?? []);
+  return lookUp(url.host.name, { lookup, lookupMs: LOOKUP_MS, signal: new AbortController().signal });
+}
+
+type Reach = { readonly isNamed: boolean; readonly own: readonly Address[] };
+
+/** The list that allows this one host, with those special addresses of it that may be meant; one that may not refuses all. */
+function listFor({ url }: KeyUrl, answers: readonly string[], { isNamed, own }: Reach): Parsed<AllowList> {
+  const opened: string[] = [];
+  for (const answer of answers) {
+    const address = parseAddress(answer);
+    const special = address === null ? null : specialRange(address, own);
+    if (address === null || special === null) continue;
+    // Boundary: also a host that is written as an address is judged, before an entry of the list names it.
+    if (!isNamed || !WITHIN_REACH.has(special.name))
+      return {
+        ok: false,
+        why: `"${answer}" is ${special.sentence}, expected a place that tokens may come from`,
+      };
+    opened.push(formatAuthority({ kind: 'address', address }, url.port));
+  }
+  const parsed = parseAllowList([formatAuthority(url.host, url.port), ...opened]);
+  return parsed.ok ? accept(parsed.list) : { ok: false, why: parsed.problems[0]?.why ?? 'its host is odd' };
+}
+
+function refuse({ text }: KeyUrl, why: string): Parsed<never> {
+  return { ok: false, why: `Cannot read "${text}": ${why}` };
+}

@@ -1,0 +1,99 @@
+import { createLocalJWKSet, type JSONWebKeySet, type JWSHeaderParameters, type LocalJWKSet } from 'jose';
+import type { Clock } from '../core/clock.ts';
+import type { Json } from '../core/json.ts';
+import type { Log } from '../core/log.ts';
+import type { Parsed } from '../egress/parsed.ts';
+import { recordOf } from './find-keys.ts';
+
+/** How long keys are used without a look at whether they are still the issuer's. */
+const FRESH_MS = 300_000;
+/** How long they are used while the issuer does not answer; a key that was withdrawn verifies no longer than this. */
+const STALE_MS = 3_600_000;
+/** Between two questions to the issuer, whatever tokens come meanwhile. */
+const COOLDOWN_MS = 30_000;
+const MAX_KEYS = 64;
+/** Keys of these kinds verify and cannot sign; a shared secret would be known to everybody who reads the document. */
+const KINDS: ReadonlySet<string> = new Set(['RSA', 'EC', 'OKP']);
+const PRIVATE_PARTS = ['d', 'p', 'q', 'k'] as const;
+
+type Held = { readonly find: LocalJWKSet; readonly ids: ReadonlySet<string>; readonly atMs: number };
+
+export type IssuerKeysOptions = {
+  /** Asks the issuer. */
+  readonly load: () => Promise<Parsed<Json>>;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/**
+ * The keys of an issuer, kept for minutes. A token that names a key nobody knows makes us ask again, at most once in half a
+ * minute, so that no flood of tokens becomes a flood of questions; all that wait share one question.
+ */
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions;
+  #held: Held | null = null;
+  #askedAtMs: number | null = null;
+  #asking: Promise<void> | null = null;
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options;
+  }
+
+  /** The keys to verify a token with that has this header; null when there are none at the moment. */
+  async for(header: JWSHeaderParameters): Promise<LocalJWKSet | null> {
+    if (!this.#isEnough(header)) await this.#ask();
+    const { nowMs, held } = { nowMs: this.#options.clock.monotonicMs(), held: this.#held };
+    return held !== null && nowMs - held.atMs < STALE_MS ? held.find : null;
+  }
+
+  #isEnough({ kid }: JWSHeaderParameters): boolean {
+    if (this.#held === null) return false;
+    const isFresh = this.#options.clock.monotonicMs() - this.#held.atMs < FRESH_MS;
+    return isFresh && (kid === undefined || this.#held.ids.has(kid));
+  }
+
+  async #ask(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#asking === null) {
+      // Boundary: whoever sends tokens does not decide how often the issuer is asked.
+      if (this.#askedAtMs !== null && nowMs - this.#askedAtMs < COOLDOWN_MS) return;
+      this.#askedAtMs = nowMs;
+      this.#asking = this.#load().finally(() => {
+        this.#asking = null;
+      });
+    }
+    await this.#asking;
+  }
+
+  async #load(): Promise<void> {
+    const { load, clock, log } = this.#options;
+    const loaded = await load().catch(() => ({ ok: false, why: 'Cannot ask the issuer' }) as const);
+    const keys = loaded.ok ? keysOf(loaded.value) : [];
+    if (!loaded.ok || keys.length === 0) {
+      log('warn', 'issuer-keys-unread', {
+        why: loaded.ok ? 'the document has no key to verify with' : loaded.why,
+      });
+      return;
+    }
+    const ids = new Set(keys.flatMap(({ kid }) => (typeof kid === 'string' ? [kid] : [])));
+    this.#held = {
+      find: createLocalJWKSet({ keys } as unknown as JSONWebKeySet),
+      ids,
+      atMs: clock.monotonicMs(),
+    };
+    log('debug', 'issuer-keys-read', { keys: keys.length });
+  }
+}
+
+/** The public keys of a document, for signatures; whatever else is in it is left out. */
+function keysOf(document: Json): readonly Readonly<Record<string, Json>>[] {
+  const { keys } = recordOf(document);
+  if (!Array.isArray(keys)) return [];
+  return keys.slice(0, MAX_KEYS).map(recordOf).filter(isPublic);
+}
+
+/** Boundary: a key that is a secret, or whose secret is in the document, proves nothing. */
+function isPublic(key: Readonly<Record<string, Json>>): boolean {
+  const { kty } = key;
+  return typeof kty === 'string' && KINDS.has(kty) && PRIVATE_PARTS.every((part) => key[part] === undefined);
+}

@@ -1,0 +1,61 @@
+import type { OauthConfig } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { formatHost, type Host } from '../egress/authority.ts';
+import { type HttpUrl, parseHttpUrl } from '../egress/http-url.ts';
+import { specialRange } from '../egress/special.ts';
+
+/** The one name that means this machine everywhere (RFC 6761); it is never looked up. */
+const LOCALHOST = 'localhost';
+const LOCALHOST_ADDRESSES = ['127.0.0.1', '::1'] as const;
+
+/** A URL that keys may come from. */
+export type KeyUrl = { readonly text: string; readonly url: HttpUrl };
+
+/** An authorization server that was named in palisade.toml, with what its tokens must say. */
+export type Issuer = Omit<OauthConfig, 'issuer' | 'audience' | 'jwksUrl'> & {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly at: KeyUrl;
+  /** Null: where its metadata says. */
+  readonly jwksUrl: KeyUrl | null;
+};
+
+/** Reads the settings; null when no issuer is named. What would let keys come over an open line is refused at the start. */
+export function issuerOf({ issuer, audience, jwksUrl, ...rest }: OauthConfig): Issuer | null {
+  if (issuer === null) return null;
+  // Boundary: a token that is for nobody in particular is for everybody.
+  if (audience === null) throw refuse('audience', 'it is missing', 'what tokens of the issuer are for');
+  return {
+    ...{ ...rest, issuer, audience, at: demandKeyUrl('issuer', issuer) },
+    jwksUrl: jwksUrl === null ? null : demandKeyUrl('jwks_url', jwksUrl),
+  };
+}
+
+/** Reads where keys are; null unless it is https, or http that does not leave this machine. */
+export function readKeyUrl(text: string): KeyUrl | null {
+  const url = parseHttpUrl(text);
+  if (!url.ok) return null;
+  // Boundary: whoever can change keys on the way can sign as anybody.
+  return url.value.scheme === 'https' || isLoopback(url.value.host) ? { text, url: url.value } : null;
+}
+
+/** The addresses of a host that is this machine by definition; null for any other, and those are looked up. */
+export function fixedAddresses(host: Host): readonly string[] | null {
+  if (host.kind === 'address') return [formatHost(host)];
+  return host.name === LOCALHOST ? LOCALHOST_ADDRESSES : null;
+}
+
+function isLoopback(host: Host): boolean {
+  if (host.kind === 'name') return host.name === LOCALHOST;
+  return specialRange(host.address, [])?.name === 'loopback';
+}
+
+function demandKeyUrl(key: string, text: string): KeyUrl {
+  const url = readKeyUrl(text);
+  if (url !== null) return url;
+  throw refuse(key, `it is "${text}"`, 'an address with https, or http of this machine itself');
+}
+
+function refuse(key: string, is: string, expected: string): CodedError {
+  return new CodedError('config/invalid', `Cannot use oauth.${key}: ${is}, expected ${expected}`);
+}

@@ -1,0 +1,93 @@
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { callerOf } from './claims.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
+import type { Issuer } from './issuer-url.ts';
+
+/*
+ * The gateway as an OAuth 2.1 resource server: tokens of one authorization server, which the operator named, are taken
+ * beside our own. A token is a JWT that this issuer signed, for this audience, that is valid now. What comes in is
+ * hostile until its signature was verified with a key of the issuer, and the header decides nothing but which of these
+ * keys: the algorithms are a list of ours, keys or addresses inside a token are not looked at. We cannot know that the
+ * issuer has taken a token back: short lives are its work. Tokens are never passed on, kept or logged.
+ */
+
+/** Signatures that only the holder of a private key can make. Never `none`, and never one by a shared secret. */
+export const ALGORITHMS: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+/** What the header says that it is: an access token (RFC 9068), or a JWT of an issuer that does not tell them apart. */
+const TYPES: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
+/** By how much the clocks of the issuer and of this machine may differ. */
+export const CLOCK_TOLERANCE_S = 10;
+
+export type OauthVerdict =
+  | { readonly ok: true; readonly caller: Caller }
+  /** `why` is for the log of the operator: a word of ours, and nothing of the token. */
+  | { readonly ok: false; readonly reason: 'invalid' | 'expired'; readonly why: string };
+
+export type OauthParts = {
+  readonly issuer: Issuer;
+  readonly keys: IssuerKeys;
+  readonly tenant: string;
+  readonly clock: Clock;
+};
+
+/** Tells whose token of the issuer a text is. It never throws, whatever the text is. */
+export async function verifyAccessToken(raw: string, parts: OauthParts): Promise<OauthVerdict> {
+  try {
+    if (!isPlainJwt(raw)) return refuse('malformed');
+    const { alg, typ, kid } = decodeProtectedHeader(raw);
+    // Boundary: the token does not choose how it is checked; `none` and secrets that are public keys end here.
+    if (typeof alg !== 'string' || !ALGORITHMS.includes(alg)) return refuse('algorithm');
+    // Boundary: what the issuer signed for another purpose is no access token.
+    if (typeof typ !== 'string' || !TYPES.has(typ.toLowerCase())) return refuse('type');
+    if (kid !== undefined && typeof kid !== 'string') return refuse('malformed');
+    const keys = await parts.keys.for({ alg, ...(kid === undefined ? {} : { kid }) });
+    if (keys === null) return refuse('no-keys');
+    const { payload } = await jwtVerify(raw, keys, termsOf(parts));
+    return judge(payload, parts);
+  } catch (error) {
+    return error instanceof errors.JWTExpired
+      ? { ok: false, reason: 'expired', why: 'expired' }
+      : refuse(whyOf(error));
+  }
+}
+
+function termsOf({ issuer, clock }: OauthParts) {
+  return {
+    algorithms: [...ALGORITHMS],
+    issuer: issuer.issuer,
+    audience: issuer.audience,
+    // Boundary: a token without an end, or that does not say who signed it, is none.
+    requiredClaims: ['iss', 'aud', 'exp'],
+    clockTolerance: CLOCK_TOLERANCE_S,
+    currentDate: new Date(clock.nowMs()),
+  };
+}
+
+function judge(payload: JWTPayload, { issuer, tenant }: OauthParts): OauthVerdict {
+  const caller = callerOf(payload, issuer, tenant);
+  return caller === null ? refuse('no-principal') : { ok: true, caller };
+}
+
+/** Three parts of base64url, each in its one spelling. */
+function isPlainJwt(raw: string): boolean {
+  const parts = raw.split('.', 4);
+  return parts.length === 3 && parts.every(isCanonical);
+}
+
+/** Boundary: one token has one text, so that whoever counts or revokes by text is not fooled by another. */
+function isCanonical(part: string): boolean {
+  return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof errors.JOSEError ? error.code.toLowerCase().replaceAll('_', '-') : 'malformed';
+}
+
+function refuse(why: string): OauthVerdict {
+  return { ok: false, reason: 'invalid', why };
+}

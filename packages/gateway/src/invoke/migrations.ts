@@ -1,0 +1,26 @@
+import { approvalMigrations } from '../approval/tables.ts';
+import { budgetMigrations } from '../budget/tables.ts';
+import { identityMigrations } from '../identity/tables.ts';
+import { journalMigrations } from '../journal/tables.ts';
+import { policyMigrations } from '../policy/tables.ts';
+import { recordingMigrations } from '../recordings/tables.ts';
+import { resultMigrations } from '../results/tables.ts';
+import { skillsMigrations } from '../skills/tables.ts';
+import { storageMigrations } from '../storage/tables.ts';
+import { upstreamMigrations } from '../upstreams/tables.ts';
+import { vaultMigrations } from '../vault/tables.ts';
+
+/** The tables of all rooms. */
+export const MIGRATIONS = [
+  ...journalMigrations,
+  ...policyMigrations,
+  ...budgetMigrations,
+  ...approvalMigrations,
+  ...vaultMigrations,
+  ...storageMigrations,
+  ...recordingMigrations,
+  ...skillsMigrations,
+  ...identityMigrations,
+  ...resultMigrations,
+  ...upstreamMigrations,
+];

@@ -1,0 +1,86 @@
+/**
+ * New policies in the place of all that there are. They are checked like those that an operator writes by hand; then, under
+ * the write lock of the store, the files must still be those that the caller saw, the record is written and the files are
+ * replaced as a whole. What is refused leaves everything as it was.
+ */
+import { join } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
+import { digestBytes } from '../core/digest.ts';
+import { formatPrincipal } from '../core/principal.ts';
+import { authorizeAct } from '../policy/authorize.ts';
+import { type CheckResult, checkPolicies } from '../policy/check.ts';
+import { namedIn } from '../policy/names.ts';
+import type { PolicyFile, PolicySet } from '../policy/policy-set.ts';
+import { readPolicyFiles } from '../policy/read-files.ts';
+import { filesDigestOf, replacePolicyFiles } from '../policy/replace-files.ts';
+import { wouldPermit } from '../policy/would-permit.ts';
+import type { Gateway } from './gateway.ts';
+import type { Acting } from './skills/skill-acts.ts';
+
+export type Replacing = Acting & {
+  readonly files: readonly PolicyFile[];
+  /** The digest of the files that the caller saw. */
+  readonly ifDigest: string;
+  /** The caller means it, although it could not administer afterwards. */
+  readonly force: boolean;
+};
+
+/** Checks policy texts against the tools of this gateway, as it does with those in its folder. */
+export function checkTexts({ policy, registry }: Gateway, files: readonly PolicyFile[]): CheckResult {
+  const tools = registry.named(namedIn(files.map(({ text }) => text)));
+  return checkPolicies(files, tools, policy.bench);
+}
+
+/** Replaces the policies; what the check says comes back whether it passed or not. */
+export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckResult {
+  const { by, tenant, force } = replacing;
+  const decidedBy = requireMay(gateway, replacing);
+  const files = replacing.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const result = checkTexts(gateway, files);
+  if (!result.ok) return result;
+  const facts = { act: 'administer', tenant, nowMs: gateway.clock.nowMs() } as const;
+  const staysIn = wouldPermit(gateway.policy, result.set, by, facts);
+  if (!staysIn && !force)
+    throw new CodedError(
+      'policy/locks-out',
+      `Cannot replace the policies: under them ${formatPrincipal(by)} may not administer`,
+    );
+  write(gateway, { ...replacing, files, decidedBy, set: result.set, isForced: !staysIn });
+  gateway.policy.reload();
+  return result;
+}
+
+function requireMay({ policy, clock }: Gateway, { by, tenant }: Acting): readonly string[] {
+  const act = authorizeAct(policy, by, 'administer', { tenant, nowMs: clock.nowMs() });
+  if (!act.allowed) throw new CodedError('policy/denied', act.message);
+  return act.decidedBy;
+}
+
+type Writing = Replacing & {
+  readonly decidedBy: readonly string[];
+  readonly set: PolicySet;
+  readonly isForced: boolean;
+};
+
+function write({ store, journal }: Gateway, writing: Writing): void {
+  const { files, ifDigest, by, tenant, set, decidedBy, isForced } = writing;
+  const directory = join(store.directory, 'policies');
+  store.transact((tx) => {
+    // Boundary: nobody overwrites what they have not seen. Whoever edits by hand takes no lock, and is seen up to here.
+    const before = filesDigestOf(readPolicyFiles(directory));
+    if (before !== ifDigest)
+      throw new CodedError(
+        'policy/changed',
+        `Cannot replace the policies: the files have the digest ${before}, expected "${ifDigest}"`,
+      );
+    journal.append(tx, {
+      ...{ kind: 'policy-replaced', call: null, principal: formatPrincipal(by), tool: null, tenant },
+      body: {
+        ...{ digest: set.digest, before, after: filesDigestOf({ files, problems: [] }) },
+        ...{ files: files.map(({ name, text }) => ({ name, sha256: digestBytes(text) })) },
+        ...{ decidedBy: [...decidedBy], isForced },
+      },
+    });
+    replacePolicyFiles(directory, files);
+  });
+}

@@ -1,0 +1,140 @@
+import { CodedError } from '../../core/coded-error.ts';
+import { formatPrincipal } from '../../core/principal.ts';
+import type { Asker, Stand } from './pinning.ts';
+import type { Session } from './session.ts';
+
+/** A session with how its server stood when it was greeted. */
+export type Opened = { readonly session: Session; readonly stand: Stand };
+
+export type SessionsOptions = {
+  readonly start: (upstream: string, asker: Asker) => Session;
+  /** A session that nobody needed for so long is ended. */
+  readonly idleMs: number;
+  /** Sessions at once. */
+  readonly most: number;
+  /** How long a session can live; what a call may still need has to fit. */
+  readonly lifeMs: number;
+  readonly monotonicMs: () => number;
+};
+
+type Kept = {
+  readonly upstream: string;
+  readonly opened: Promise<Opened>;
+  readonly session: Session;
+  users: number;
+  lastUsedMs: number;
+  timer: NodeJS.Timeout | undefined;
+};
+
+/**
+ * The sessions of a gateway: one for each server, tenant and principal, so that nobody ever speaks to a process that has
+ * heard what another said. Each ends when nobody has needed it for a while, or when its server must not run any more.
+ */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #kept = new Map<string, Kept>();
+  readonly #all = new Set<Session>();
+  #isClosed = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Lets somebody use the session of this principal for a while; a new one where there is none with enough life left. */
+  async use<T>(
+    upstream: string,
+    asker: Asker,
+    neededMs: number,
+    act: (opened: Opened) => Promise<T>,
+  ): Promise<T> {
+    const kept = this.#find(upstream, asker, neededMs);
+    kept.users += 1;
+    clearTimeout(kept.timer);
+    try {
+      return await act(await kept.opened);
+    } finally {
+      kept.users -= 1;
+      kept.lastUsedMs = this.#options.monotonicMs();
+      if (kept.users === 0) this.#rest(kept);
+    }
+  }
+
+  /** Ends every session with this server. */
+  endAll(upstream: string, why: string): void {
+    for (const [key, kept] of this.#kept) if (kept.upstream === upstream) this.#drop(key, kept, why);
+  }
+
+  /** Ends all of them, and waits until nothing of them runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const [key, kept] of this.#kept) this.#drop(key, kept, 'the gateway is closed');
+    await Promise.all([...this.#all].map(({ ended }) => ended));
+  }
+
+  #find(upstream: string, asker: Asker, neededMs: number): Kept {
+    const key = [upstream, asker.tenant, formatPrincipal(asker.principal)].join(' ');
+    const kept = this.#kept.get(key);
+    // Boundary: a session that other policies let start is started again, if those of this moment let it.
+    const isGood = kept !== undefined && !kept.session.isOver && !kept.session.isOutdated;
+    if (isGood && this.#hasLife(kept, neededMs)) return kept;
+    // What still uses the old one may finish; it is found by nobody any more.
+    if (kept !== undefined) this.#retire(key, kept);
+    this.#makeRoom();
+    return this.#start(key, upstream, asker);
+  }
+
+  #hasLife({ session }: Kept, neededMs: number): boolean {
+    const { lifeMs, monotonicMs } = this.#options;
+    return session.openedMs + lifeMs - monotonicMs() >= Math.min(neededMs, lifeMs / 2);
+  }
+
+  #start(key: string, upstream: string, asker: Asker): Kept {
+    if (this.#isClosed) throw new CodedError('tier/upstream-failed', 'the gateway is about to close');
+    const session = this.#options.start(upstream, asker);
+    this.#all.add(session);
+    void session.ended.finally(() => {
+      this.#all.delete(session);
+      if (this.#kept.get(key)?.session === session) this.#kept.delete(key);
+    });
+    const opened = session.open().then((stand) => ({ session, stand }));
+    // Whoever uses it is told; nobody else has to know.
+    opened.catch(() => undefined);
+    const lastUsedMs = this.#options.monotonicMs();
+    const kept: Kept = { upstream, opened, session, users: 0, lastUsedMs, timer: undefined };
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  /** Boundary: there are so many at once and no more; the one that nobody used for longest makes room. */
+  #makeRoom(): void {
+    if (this.#all.size < this.#options.most) return;
+    const idle = [...this.#kept].filter(([, { users }]) => users === 0);
+    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
+    if (oldest === undefined) {
+      const message = `Cannot start another upstream server: ${this.#all.size} sessions are in use, expected fewer than ${this.#options.most}`;
+      throw new CodedError('tier/upstream-failed', message);
+    }
+    this.#drop(...oldest, 'its place was needed');
+  }
+
+  #retire(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    if (kept.users === 0) kept.session.end('it had lived for long enough');
+  }
+
+  #rest(kept: Kept): void {
+    const isFound = [...this.#kept.values()].includes(kept);
+    if (!isFound) {
+      kept.session.end('it had lived for long enough');
+      return;
+    }
+    kept.timer = setTimeout(() => kept.session.end('nobody needed it'), this.#options.idleMs);
+    kept.timer.unref();
+  }
+
+  #drop(key: string, kept: Kept, why: string): void {
+    this.#kept.delete(key);
+    clearTimeout(kept.timer);
+    kept.session.end(why);
+  }
+}

@@ -1,0 +1,52 @@
+import { CodedError } from '../core/coded-error.ts';
+import { type DaemonFacts, forgetDaemon, readDaemon, writeDaemon } from './daemon-file.ts';
+import { isBusy, storeErrorOf } from './fault-of.ts';
+import { takeLock } from './file-lock.ts';
+import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
+
+/*
+ * The one seat for a daemon in a state directory. Whoever holds the lock serves; `daemon.json` beside it says who that
+ * is.
+ */
+
+export type DaemonSeat = {
+  /** Tells the commands of this user who serves. */
+  readonly announce: (facts: DaemonFacts) => void;
+  /** Gives the seat up. */
+  readonly close: () => void;
+};
+
+const LOCK = 'daemon.lock';
+
+/** Takes the seat, or refuses with who has it. */
+export function takeSeat(directory: string): DaemonSeat {
+  prepareStateDir(directory);
+  const lock = hold(directory);
+  return {
+    announce: (facts) => writeDaemon(directory, facts),
+    close: () => {
+      forgetDaemon(directory);
+      lock.close();
+    },
+  };
+}
+
+function hold(directory: string): ReturnType<typeof takeLock> {
+  const path = prepareDatabaseFile(directory, LOCK);
+  try {
+    return takeLock(path);
+  } catch (error) {
+    if (isBusy(error)) throw alreadyServed(directory);
+    throw storeErrorOf(error, `lock "${path}"`);
+  }
+}
+
+function alreadyServed(directory: string): CodedError {
+  const facts = readDaemon(directory);
+  const who = facts === null ? 'another process does' : `process ${facts.pid} does at ${facts.url}`;
+  const message = `Cannot serve "${directory}": ${who}, expected one at most`;
+  if (facts === null) return new CodedError('door/already-serving', message);
+  return new CodedError('door/already-serving', message, {
+    remedy: `Stop it with \`kill ${facts.pid}\`, or choose another directory with --state.`,
+  });
+}

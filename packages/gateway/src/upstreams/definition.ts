@@ -1,0 +1,138 @@
+/*
+ * What an upstream server says of its tools: hostile text. It is read strictly and bounded before anything looks at it;
+ * a set with one definition that cannot be read is no set. What passes is what is pinned, to the byte.
+ */
+import { canonicalize } from '@palisade/sdk';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import { ACTIVE, inert } from '../core/inert.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { JsonSchema } from '../core/tool.ts';
+import { DEFINITION_LIMITS } from './limits.ts';
+import { asDefinitions, isNothing, type Listed, NOTHING_LISTED } from './listed.ts';
+
+/** The hints of MCP; they describe, and are shown, and grant nothing. */
+export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
+
+export type Hints = Readonly<Partial<Record<(typeof HINTS)[number], boolean>>>;
+
+/** One tool as its server defines it. */
+export type Definition = {
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema | null;
+  readonly annotations: Hints;
+};
+
+/** A whole set of definitions: its canonical text, and the digest of all in it that is a definition. */
+export type DefinitionSet = {
+  readonly definitions: readonly Definition[];
+  /** What there is beside tools. */
+  readonly listed: Listed;
+  readonly text: string;
+  readonly textDigest: Digest;
+  /** Not of the list of resources, which may change. */
+  readonly digest: Digest;
+};
+
+export type ReadDefinitions =
+  | { readonly ok: true; readonly set: DefinitionSet }
+  | { readonly ok: false; readonly why: string };
+
+/** As MCP has it; it leaves no room for a character that shows nothing. */
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Reads all tools that a server lists, in one order whatever theirs was; `why` names the first that cannot be used. */
+export function readDefinitions(listed: readonly Json[]): ReadDefinitions {
+  if (listed.length > DEFINITION_LIMITS.tools)
+    return { ok: false, why: `it lists ${listed.length} tools, expected at most ${DEFINITION_LIMITS.tools}` };
+  const byName = new Map<string, Definition>();
+  for (const raw of listed) {
+    const read = readDefinition(raw);
+    if (typeof read === 'string') return { ok: false, why: read };
+    // Boundary: of two tools of one name, nobody could say which was accepted.
+    if (byName.has(read.name)) return { ok: false, why: `it lists the tool "${read.name}" twice` };
+    byName.set(read.name, read);
+  }
+  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { ok: true, set: setOf(definitions) };
+}
+
+/** The set of definitions that were read before. */
+export function setOf(definitions: readonly Definition[], listed: Listed = NOTHING_LISTED): DefinitionSet {
+  if (isNothing(listed)) {
+    const text = canonicalize(definitions as unknown as Json);
+    const digest = digestBytes(text);
+    return { definitions, listed, text, textDigest: digest, digest };
+  }
+  const { resources, ...defined } = listed;
+  const pinned = { tools: definitions, ...defined } as unknown as JsonObject;
+  const text = canonicalize({ ...pinned, resources } as Json);
+  const digest = digestBytes(canonicalize(pinned));
+  return { definitions, listed, text, textDigest: digestBytes(text), digest };
+}
+
+/** All that a set defines, prompts and templates among it, in the form of tools. */
+export function everyDefinition({ definitions, listed }: DefinitionSet): readonly Definition[] {
+  return [...definitions, ...asDefinitions(listed)];
+}
+
+/** The set that has this text. */
+export function setFrom(text: string): DefinitionSet {
+  const raw = JSON.parse(text) as
+    | readonly Definition[]
+    | (Listed & { readonly tools: readonly Definition[] });
+  if (!('tools' in raw)) return setOf(raw);
+  const { tools, ...listed } = raw;
+  return setOf(tools, listed);
+}
+
+function readDefinition(raw: Json): Definition | string {
+  if (!isObject(raw)) return 'it lists something that is no tool';
+  const { name, title = null, description = '', inputSchema, outputSchema = null, annotations = {} } = raw;
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    const shown = typeof name === 'string' ? inert(name.slice(0, 64)) : typeof name;
+    return `it lists a tool called "${shown}", expected 1 to 128 letters, digits, "_", "." and "-"`;
+  }
+  const why = (what: string) => `its tool "${name}" has ${what}`;
+  if (title !== null && !isTitle(title)) return why('a title that is too long or hides characters');
+  if (typeof description !== 'string' || description.length > DEFINITION_LIMITS.descriptionChars)
+    return why(
+      `a description of another kind than a text of ${DEFINITION_LIMITS.descriptionChars} characters`,
+    );
+  if (!isObject(inputSchema) || inputSchema.type !== 'object')
+    return why('an inputSchema of another type than "object"');
+  if (outputSchema !== null && !isObject(outputSchema)) return why('an outputSchema that is no object');
+  if (!isObject(annotations)) return why('annotations that are no object');
+  const definition = {
+    name,
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations: hintsOf(annotations),
+  };
+  const bytes = Buffer.byteLength(canonicalize(definition as Json));
+  if (bytes > DEFINITION_LIMITS.definitionBytes)
+    return why(`a definition of ${bytes} bytes, expected at most ${DEFINITION_LIMITS.definitionBytes}`);
+  return definition;
+}
+
+function isTitle(title: Json): title is string {
+  ACTIVE.lastIndex = 0;
+  return typeof title === 'string' && title.length <= DEFINITION_LIMITS.titleChars && !ACTIVE.test(title);
+}
+
+function hintsOf(annotations: { readonly [key: string]: Json }): Hints {
+  const hints: Partial<Record<(typeof HINTS)[number], boolean>> = {};
+  for (const hint of HINTS) {
+    const value = annotations[hint];
+    if (typeof value === 'boolean') hints[hint] = value;
+  }
+  return hints;
+}
+
+function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

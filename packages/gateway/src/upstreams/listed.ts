@@ -1,0 +1,173 @@
+/*
+ * What an upstream server offers beside its tools: prompts, resources and templates of resources. Like tools they are read
+ * strictly and bounded, and pinned. Prompts and templates are definitions: a server that changes one is looked at by a
+ * person. The list of resources is data, like a result; it may change, and what was listed last is what is shown.
+ */
+import { ACTIVE, inert } from '../core/inert.ts';
+import type { Json, JsonObject } from '../core/json.ts';
+import type { Definition } from './definition.ts';
+import { DEFINITION_LIMITS, LISTED_LIMITS } from './limits.ts';
+
+export type PromptArgument = {
+  readonly name: string;
+  readonly description: string;
+  readonly isRequired: boolean;
+};
+
+export type ListedPrompt = {
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string;
+  readonly arguments: readonly PromptArgument[];
+};
+
+/** A resource, or a template of resources: then its address has places in braces. */
+export type ListedResource = {
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string;
+  readonly mimeType: string | null;
+};
+
+export type Listed = {
+  readonly prompts: readonly ListedPrompt[];
+  readonly templates: readonly ListedResource[];
+  readonly resources: readonly ListedResource[];
+  /** Whether it completes what is typed. */
+  readonly completes: boolean;
+};
+
+export type ReadListed =
+  | { readonly ok: true; readonly listed: Listed }
+  | { readonly ok: false; readonly why: string };
+
+/** What a server lists, page after page, before anybody has read it. */
+export type RawListed = Readonly<Record<'prompts' | 'templates' | 'resources', readonly Json[]>> & {
+  readonly completes: boolean;
+};
+
+export const NOTHING_LISTED: Listed = { prompts: [], templates: [], resources: [], completes: false };
+
+const NAME = /^[A-Za-z0-9_./-]{1,128}$/;
+/** An address with a scheme, and no character that shows nothing. */
+const URI = /^[a-z][a-z0-9+.-]{0,31}:[^\s\p{Cc}\p{Cf}]{1,2000}$/iu;
+const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
+
+/** Whether a server lists anything beside tools. */
+export function isNothing({ prompts, templates, resources, completes }: Listed): boolean {
+  return prompts.length + templates.length + resources.length === 0 && !completes;
+}
+
+/** Reads it all, in one order whatever theirs was; `why` names the first prompt or template that cannot be used. */
+export function readListed(raw: RawListed): ReadListed {
+  if (raw.prompts.length > LISTED_LIMITS.prompts || raw.templates.length > LISTED_LIMITS.templates)
+    return { ok: false, why: 'it lists more prompts or templates of resources than can be read' };
+  const prompts = raw.prompts.map(readPrompt);
+  const templates = raw.templates.map((each) => readResource(each, 'uriTemplate'));
+  const broken = [...prompts, ...templates].find((each) => typeof each === 'string');
+  if (typeof broken === 'string') return { ok: false, why: broken };
+  const listed = {
+    prompts: inOrder(prompts.filter(isRead), ({ name }) => name),
+    templates: inOrder(templates.filter(isRead), ({ uri }) => uri),
+    // Boundary: a resource that cannot be read is not there; the rest of the list is.
+    resources: inOrder(
+      raw.resources.map((each) => readResource(each, 'uri')).filter(isRead),
+      ({ uri }) => uri,
+    ).slice(0, LISTED_LIMITS.resources),
+    completes: raw.completes,
+  };
+  const isTwice = listed.prompts.length + listed.templates.length < prompts.length + templates.length;
+  if (isTwice) return { ok: false, why: 'it lists a prompt or a template of resources twice' };
+  return { ok: true, listed };
+}
+
+/** Prompts and templates in the form of tools, for those who compare sets or look at their prose. */
+export function asDefinitions({ prompts, templates, completes }: Listed): readonly Definition[] {
+  const plain = { inputSchema: {}, outputSchema: null, annotations: {} };
+  return [
+    ...prompts.map(({ name, title, description, arguments: asked }) => {
+      const properties = Object.fromEntries(asked.map((each) => [each.name, { ...each }]));
+      return { ...plain, name: `prompt ${name}`, title, description, inputSchema: { properties } };
+    }),
+    ...templates.map(({ uri, name, title, description, mimeType }) => {
+      return { ...plain, name: `template ${uri}`, title, description, inputSchema: { name, mimeType } };
+    }),
+    ...(completes ? [{ ...plain, name: 'completions', title: null, description: '' }] : []),
+  ];
+}
+
+/** Whether an address could be one that this template makes. A place in braces stands for any text. */
+export function fitsTemplate(template: string, uri: string): boolean {
+  const [first = '', ...rest] = template.split(/\{[^{}]*\}/);
+  if (rest.length === 0) return uri === template;
+  const last = rest.pop() ?? '';
+  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = uri.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= uri.length - last.length;
+}
+
+function readPrompt(raw: Json): ListedPrompt | string {
+  if (!isObject(raw)) return 'it lists something that is no prompt';
+  const { name, title = null, description = '', arguments: asked = [] } = raw;
+  if (typeof name !== 'string' || !NAME.test(name))
+    return `it lists a prompt called "${shown(name)}", expected 1 to 128 letters, digits, "_", ".", "/" and "-"`;
+  const why = (what: string) => `its prompt "${name}" has ${what}`;
+  if (!isTitle(title) || !isProse(description))
+    return why('a title or a description that is too long or hides');
+  if (!Array.isArray(asked) || asked.length > LISTED_LIMITS.arguments) return why('arguments that are none');
+  const read = asked.map(readArgument);
+  if (!read.every(isRead)) return why('an argument that is none');
+  return { name, title, description, arguments: read };
+}
+
+function readArgument(raw: Json): PromptArgument | string {
+  if (!isObject(raw)) return 'no argument';
+  const { name, description = '', required = false } = raw;
+  if (typeof name !== 'string' || !NAME.test(name) || !isProse(description)) return 'no argument';
+  return { name, description, isRequired: required === true };
+}
+
+function readResource(raw: Json, key: 'uri' | 'uriTemplate'): ListedResource | string {
+  if (!isObject(raw)) return 'it lists something that is no resource';
+  const { [key]: uri, name, title = null, description = '', mimeType = null } = raw;
+  if (typeof uri !== 'string' || !URI.test(uri)) return `it lists a resource at "${shown(uri)}"`;
+  const isNamed = typeof name === 'string' && name !== '' && isTitle(name);
+  if (!isNamed || !isTitle(title) || !isProse(description))
+    return `its resource "${uri}" has a name, title or description that is too long or hides`;
+  const type = typeof mimeType === 'string' && MIME.test(mimeType) ? mimeType : null;
+  return { uri, name, title, description, mimeType: type };
+}
+
+function isRead<T extends object>(value: T | string): value is T {
+  return typeof value !== 'string';
+}
+
+/** In the order of their keys, each once. */
+function inOrder<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
+  const byKey = new Map(values.map((value) => [keyOf(value), value]));
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+}
+
+function isTitle(title: Json): title is string | null {
+  ACTIVE.lastIndex = 0;
+  if (title === null) return true;
+  return typeof title === 'string' && title.length <= DEFINITION_LIMITS.titleChars && !ACTIVE.test(title);
+}
+
+function isProse(text: Json): text is string {
+  return typeof text === 'string' && text.length <= DEFINITION_LIMITS.descriptionChars;
+}
+
+function shown(value: Json | undefined): string {
+  return typeof value === 'string' ? inert(value.slice(0, 64)) : typeof value;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

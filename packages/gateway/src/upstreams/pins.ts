@@ -1,0 +1,166 @@
+/*
+ * What was accepted of each upstream server. The first set that a server ever offers is pinned; from then on any other
+ * set puts the whole server into quarantine, until a person accepts it. This room keeps the rows; who may accept, and
+ * what is written to the journal, is decided above.
+ */
+import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import { queries } from '../store/query.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { type DefinitionSet, setFrom } from './definition.ts';
+import type { PinRow, UpstreamTables } from './tables.ts';
+
+export type Pin = {
+  readonly name: string;
+  readonly state: 'accepted' | 'quarantined';
+  readonly revision: number;
+  /** Of the accepted command. */
+  readonly rule: string;
+  readonly accepted: DefinitionSet;
+  /** What differs from that, as it was offered last; null where nothing was, or it could not be read. */
+  readonly offered: DefinitionSet | null;
+  /** Of the command that offered it. */
+  readonly offeredRule: string | null;
+  readonly reason: string | null;
+  readonly acceptedBy: string;
+  readonly acceptedAtMs: number;
+  readonly changedAtMs: number;
+};
+
+/** A set of definitions, and the digest of the command that offers it. */
+export type Offer = { readonly set: DefinitionSet; readonly rule: Digest };
+
+type ByWhom = { readonly by: string; readonly nowMs: number };
+
+const query = queries<UpstreamTables>();
+
+const selectPin = query<{ name: string }>()((db, p) =>
+  db.selectFrom('upstream_pin').selectAll().where('name', '=', p('name')),
+);
+const selectHead = query<{ name: string }>()((db, p) =>
+  db.selectFrom('upstream_pin').select(['state', 'revision', 'rule']).where('name', '=', p('name')),
+);
+const selectEpoch = query()((db) =>
+  db.selectFrom('upstream_pin').select((eb) => eb.fn.sum<number | null>('revision').as('epoch')),
+);
+const selectNames = query()((db) => db.selectFrom('upstream_pin').select('name').orderBy('name'));
+const insertPin = query<Omit<PinRow, 'offered' | 'offered_digest' | 'offered_rule' | 'reason'>>()((db, p) =>
+  db.insertInto('upstream_pin').values({
+    name: p('name'),
+    rule: p('rule'),
+    state: p('state'),
+    revision: p('revision'),
+    accepted: p('accepted'),
+    digest: p('digest'),
+    accepted_by: p('accepted_by'),
+    accepted_at_ms: p('accepted_at_ms'),
+    changed_at_ms: p('changed_at_ms'),
+    ...{ offered: null, offered_digest: null, offered_rule: null, reason: null },
+  }),
+);
+const updatePin = query<Omit<PinRow, never>>()((db, p) =>
+  db
+    .updateTable('upstream_pin')
+    .set({
+      rule: p('rule'),
+      state: p('state'),
+      revision: p('revision'),
+      accepted: p('accepted'),
+      digest: p('digest'),
+      offered: p('offered'),
+      offered_digest: p('offered_digest'),
+      offered_rule: p('offered_rule'),
+      reason: p('reason'),
+      accepted_by: p('accepted_by'),
+      accepted_at_ms: p('accepted_at_ms'),
+      changed_at_ms: p('changed_at_ms'),
+    })
+    .where('name', '=', p('name')),
+);
+
+/** A number that is another one after every change of a pin, whichever process made it. */
+export function pinEpoch(reader: Reader): number {
+  return reader.get(selectEpoch, {})?.epoch ?? 0;
+}
+
+/** All servers that somebody ever talked to. */
+export function pinnedNames(reader: Reader): readonly string[] {
+  return reader.all(selectNames, {}).map(({ name }) => name);
+}
+
+/** Enough to tell whether a pin is still the one that was read, and whether it stands. */
+export function pinHead(reader: Reader, name: string): Pick<Pin, 'state' | 'revision' | 'rule'> | null {
+  return reader.get(selectHead, { name }) ?? null;
+}
+
+/** The pin of a server; null where nobody ever talked to it. */
+export function pinOf(reader: Reader, name: string): Pin | null {
+  const row = reader.get(selectPin, { name });
+  return row === undefined ? null : pinFrom(row);
+}
+
+/** Pins what a server offers the first time. */
+export function pinFirst(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
+  tx.run(insertPin, {
+    ...{ name, rule, state: 'accepted', revision: 1, accepted: set.text, digest: set.textDigest },
+    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+  });
+}
+
+/** Puts a server into quarantine; `offer` is null where what it offers cannot be read. */
+export function quarantine(
+  tx: Transaction,
+  name: string,
+  offer: Offer | null,
+  { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
+): void {
+  change(tx, name, {
+    ...{ state: 'quarantined', reason, changed_at_ms: nowMs },
+    ...{
+      offered: offer?.set.text ?? null,
+      offered_digest: offer?.set.textDigest ?? null,
+      offered_rule: offer?.rule ?? null,
+    },
+  });
+}
+
+/** Makes what is offered what is accepted, and ends the quarantine. */
+export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
+  change(tx, name, {
+    ...{ state: 'accepted', rule, accepted: set.text, digest: set.textDigest, reason: null },
+    ...{ offered: null, offered_digest: null, offered_rule: null },
+    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+  });
+}
+
+/** Writes down which resources a server has now; of what is accepted nothing else changes. */
+export function relist(tx: Transaction, name: string, set: DefinitionSet): void {
+  change(tx, name, { accepted: set.text, digest: set.textDigest });
+}
+
+function change(tx: Transaction, name: string, fields: Partial<PinRow>): void {
+  const row = tx.get(selectPin, { name });
+  if (row === undefined)
+    throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": there is none`);
+  tx.run(updatePin, { ...row, ...fields, revision: row.revision + 1 });
+}
+
+function pinFrom(row: PinRow): Pin {
+  const { name, state, revision, rule, reason } = row;
+  return {
+    ...{ name, state, revision, rule, reason },
+    accepted: storedSet(name, row.accepted, row.digest),
+    offered: row.offered === null ? null : storedSet(name, row.offered, row.offered_digest),
+    offeredRule: row.offered_rule,
+    acceptedBy: row.accepted_by,
+    acceptedAtMs: row.accepted_at_ms,
+    changedAtMs: row.changed_at_ms,
+  };
+}
+
+function storedSet(name: string, text: string, digest: string | null): DefinitionSet {
+  // Boundary: a row that was written by hand is not what anybody accepted.
+  if (digestBytes(text) !== digest)
+    throw new CodedError('store/corrupt', `Cannot read the pin of "${name}": it is not what was accepted`);
+  return setFrom(text);
+}

@@ -1,0 +1,322 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
+import { backupsOf, besides, makeHouse, textOf } from './house.ts';
+import { existingFor } from './samples.ts';
+
+const FILE = '.cursor/mcp.json';
+const OWN = '{\n  "mcpServers": {\n    "mine": {"command": "npx"} // mine\n  }\n}\n';
+
+describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade connect %s', (id, client) => {
+  test('makes the file where the client has it, and disconnect takes it away again', async () => {
+    const { run, json, home } = makeHouse();
+    const done = await json(['connect', id]);
+    expect(done).toMatchObject({
+      client: id,
+      status: 'connected',
+      server: 'palisade',
+      as: `agent:${id}`,
+      backup: null,
+    });
+    const file = String(done.file);
+    expect(file.startsWith(`${home}/`)).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(textOf(file)).toContain('palisade.js');
+    expect(textOf(file)).toContain(`agent:${id}`);
+    expect(await json(['connect'])).toMatchObject({
+      clients: expect.arrayContaining([expect.objectContaining({ id, connected: ['palisade'], file })]),
+    });
+    const { status, out } = await run(['disconnect', id]);
+    expect(out).toContain(`disconnected  ${client.name}: palisade in ${file}`);
+    expect(status).toBe(0);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('keeps what is in the file, says so the second time, and gives the same bytes back', async () => {
+    const { run, json, write } = makeHouse();
+    const path = String((await json(['connect', id, '--dry-run'])).file);
+    const before = existingFor(client);
+    write(path.slice(path.indexOf('/home/') + '/home/'.length), before);
+    const done = await json(['connect', id]);
+    expect(done).toMatchObject({
+      status: 'connected',
+      backup: `${path}.palisade-backup-20260501T120000000Z`,
+    });
+    expect(textOf(String(done.backup))).toBe(before);
+    const [connected, inode] = [textOf(path), statSync(path).ino];
+    const again = await run(['connect', id]);
+    expect(again.out).toContain('already connected');
+    expect(again.status).toBe(0);
+    expect([textOf(path), statSync(path).ino]).toEqual([connected, inode]);
+    expect(backupsOf(path)).toHaveLength(1);
+    expect(await json(['disconnect', id])).toMatchObject({ status: 'disconnected' });
+    expect(textOf(path)).toBe(before);
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+  });
+
+  test('refuses a damaged file and changes nothing', async () => {
+    const { json, write } = makeHouse();
+    const path = String((await json(['connect', id, '--dry-run'])).file);
+    const damaged = '\n{ "a": [1, = \n';
+    write(path.slice(path.indexOf('/home/') + '/home/'.length), damaged);
+    for (const words of [
+      ['connect', id],
+      ['disconnect', id],
+    ])
+      expect(await json(words)).toMatchObject({
+        status: 'refused',
+        code: 'door/wrong-usage',
+        message: expect.stringMatching(new RegExp(`^Cannot read "${path}:\\d+:\\d+": `)),
+        remedy: expect.stringContaining('Nothing was changed'),
+      });
+    expect(textOf(path)).toBe(damaged);
+    expect(besides(path)).toEqual([]);
+  });
+});
+
+describe('palisade connect', () => {
+  test('leaves a read-only file as it is', async () => {
+    const { run, write } = makeHouse();
+    const path = write(FILE, OWN);
+    chmodSync(path, 0o444);
+    for (const words of [
+      ['connect', 'cursor'],
+      ['connect', 'cursor', '--http'],
+    ]) {
+      const { status, err } = await run(words);
+      expect(err).toContain(`Cannot use "${path}": it is read-only`);
+      expect(status).toBe(64);
+    }
+    expect([textOf(path), besides(path)]).toEqual([OWN, []]);
+  });
+
+  test('follows a link and leaves it a link', async () => {
+    const { home, run, write } = makeHouse();
+    const target = write('dotfiles/mcp.json', OWN);
+    mkdirSync(join(home, '.cursor'));
+    symlinkSync(target, join(home, FILE));
+    expect((await run(['connect', 'cursor'])).status).toBe(0);
+    expect(lstatSync(join(home, FILE)).isSymbolicLink()).toBe(true);
+    expect(textOf(target)).toContain('agent:cursor');
+    expect(readdirSync(dirname(target))).toEqual(['mcp.json']);
+    await run(['disconnect', 'cursor']);
+    expect(textOf(target)).toBe(OWN);
+  });
+
+  test.each([
+    ['a link that leads nowhere', (path: string) => symlinkSync('/no/such/file', path), 'leads nowhere'],
+    ['a folder', (path: string) => mkdirSync(path), 'no regular file'],
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), 'no regular file'],
+    [
+      'other bytes than UTF-8',
+      (path: string) => writeFileSync(path, Buffer.from('7b0aff7d', 'hex')),
+      'mcp.json:2:1',
+    ],
+    [
+      'a huge file',
+      (path: string) => {
+        writeFileSync(path, '{}');
+        truncateSync(path, 17 * 1024 * 1024);
+      },
+      'expected at most 16777216',
+    ],
+  ])('refuses %s', async (_, make, why) => {
+    const { home, run } = makeHouse();
+    mkdirSync(join(home, '.cursor'));
+    make(join(home, FILE));
+    const { status, err } = await run(['connect', 'cursor']);
+    expect(err).toContain(why);
+    expect(status).toBe(64);
+    expect(readdirSync(join(home, '.cursor'))).toEqual(['mcp.json']);
+  });
+
+  test.each([
+    ['a byte order mark', '\ufeff{\n  "a": 1\n}\n'],
+    ['lines that end with CR LF', '{\r\n  "a": 1\r\n}\r\n'],
+    ['tabs', '{\n\t"a": 1\n}\n'],
+    ['nothing in it', ''],
+    ['no line end', '{"a": 1}'],
+  ])('keeps a file with %s so', async (_, before) => {
+    const { run, json, write } = makeHouse();
+    const path = write(FILE, before);
+    expect(await json(['connect', 'cursor'])).toMatchObject({ status: 'connected', notes: [] });
+    expect(textOf(path).startsWith(before.slice(0, 4).trimEnd())).toBe(true);
+    expect(/[^\r]\n/.test(textOf(path))).toBe(!before.includes('\r') && before !== '{"a": 1}');
+    expect((await run(['connect', 'cursor'])).out).toContain('already connected');
+    await run(['disconnect', 'cursor']);
+    expect(textOf(path)).toBe(before);
+  });
+
+  test('shows what would change with --dry-run, as patch takes it, and writes nothing', async () => {
+    const { run, write } = makeHouse();
+    const path = write(FILE, OWN);
+    const { status, out, err } = await run(['connect', 'cursor', '--dry-run']);
+    expect(status).toBe(0);
+    expect(err).toContain('Nothing was written.');
+    expect([textOf(path), besides(path)]).toEqual([OWN, []]);
+    writeFileSync(join(dirname(path), 'patch'), out);
+    execFileSync('patch', ['-s', path, join(dirname(path), 'patch')]);
+    expect((await run(['connect', 'cursor'])).out).toContain('already connected');
+  });
+
+  test('never lets the terminal obey what a file says', async () => {
+    const { run, write } = makeHouse();
+    write(FILE, '{\n  // \u001b[2J\u202e\n  "a": 1\n}\n');
+    const { out } = await run(['connect', 'cursor', '--dry-run']);
+    expect(out).toContain('\\u{1b}[2J\\u{202e}');
+    expect(out).not.toContain('\u001b');
+  });
+
+  test('keeps every backup, and each text once', async () => {
+    const { run, write } = makeHouse();
+    const path = write(FILE, OWN);
+    for (const text of [OWN, OWN, OWN.replace('mine', 'yours')]) {
+      writeFileSync(path, text);
+      await run(['connect', 'cursor']);
+      await run(['disconnect', 'cursor']);
+    }
+    const stamp = 'mcp.json.palisade-backup-20260501T120000000Z';
+    expect(backupsOf(path)).toEqual([stamp, `${stamp}-2`]);
+    expect(textOf(join(dirname(path), stamp))).toBe(OWN);
+    expect(statSync(join(dirname(path), stamp)).mode & 0o777).toBe(0o600);
+  });
+
+  test('writes the file of the project with --project, and any file with --file', async () => {
+    const { run, json, home, project } = makeHouse();
+    expect(await json(['connect', 'vscode', '--project'])).toMatchObject({
+      file: join(project, '.vscode/mcp.json'),
+      scope: 'project',
+    });
+    expect(readdirSync(home)).toEqual([]);
+    expect(
+      await json(['connect', 'zed', '--file', 'some.json', '--name', 'fence', '--as', 'agent:zoe']),
+    ).toMatchObject({
+      file: join(project, 'some.json'),
+      server: 'fence',
+      as: 'agent:zoe',
+    });
+    expect(JSON.parse(textOf(join(project, 'some.json')))).toMatchObject({ context_servers: { fence: {} } });
+    expect((await run(['connect', 'windsurf', '--project'])).err).toContain('has no file for a project');
+  });
+
+  test('refuses a link by which a project reaches for a file of the user', async () => {
+    const { run, home, project, write } = makeHouse();
+    const path = write('.claude.json', '{}\n');
+    symlinkSync(path, join(project, '.mcp.json'));
+    symlinkSync(home, join(project, '.cursor'));
+    for (const id of ['claude-code', 'cursor']) {
+      const { status, err } = await run(['connect', id, '--project']);
+      expect(err).toContain('a link leads out of the project');
+      expect(status).toBe(64);
+    }
+    expect(textOf(path)).toBe('{}\n');
+    expect(readdirSync(home)).toEqual(['.claude.json']);
+  });
+
+  test.each([
+    [['connect', 'claud-code'], 'did you mean "claude-code"?'],
+    [['connect', 'roo'], 'did you mean "roo-code"?'],
+    [['connect', 'emacs'], 'Choose one of: claude-desktop, claude-code, cursor,'],
+    [['connect', 'cursor', '--as', 'user:grace'], 'expected agent:NAME'],
+    [['connect', 'cursor', '--name', 'a b'], 'expected up to 64 letters'],
+    [['connect', 'claude-desktop', '--http'], 'can name no address'],
+    [['connect', 'cursor', '--http', '--project'], 'the token would be in a shared file'],
+    [['connect', 'cursor', '--http', '--wrap', 'x'], 'expected one of them'],
+    [['connect', 'cursor', '--project', '--file', 'x'], 'expected one of them'],
+    [['connect', 'cursor', '--workspace', '.'], 'expected --wrap SERVER'],
+    [['connect', '--http'], 'expected a CLIENT or --list'],
+    [['disconnect', 'emacs'], 'it is unknown'],
+  ])('refuses %j', async (words, why) => {
+    const { run, home, project } = makeHouse();
+    const { status, err } = await run(words);
+    expect(err).toContain(why);
+    expect(status).toBe(64);
+    expect([...readdirSync(home), ...readdirSync(project)]).toEqual([]);
+  });
+
+  test('lists which clients are found, connected, wrapped and unreadable', async () => {
+    const { run, json, write } = makeHouse();
+    write(FILE, OWN);
+    write('.codex/config.toml', '[broken');
+    await run(['connect', 'cursor']);
+    await run(['connect', 'cursor', '--wrap', 'mine']);
+    const { clients } = (await json(['connect', '--list'])) as { clients: readonly { id: string }[] };
+    expect(clients).toHaveLength(19);
+    const of = (id: string) => clients.find((each) => each.id === id);
+    expect(of('cursor')).toMatchObject({
+      found: true,
+      connected: ['palisade'],
+      wrapped: ['mine'],
+      problem: null,
+    });
+    expect(of('codex')).toMatchObject({
+      found: true,
+      connected: [],
+      problem: expect.stringContaining('config.toml:1:'),
+    });
+    expect(of('zed')).toMatchObject({ found: false, connected: [], wrapped: [], problem: null });
+    const { out } = await run(['connect']);
+    expect(out).toMatch(/^cursor +Cursor +yes +palisade, mine \(wrapped\) +\//m);
+  });
+
+  test('wraps a server, and disconnect starts it as before', async () => {
+    const { run, json, write, project } = makeHouse();
+    const path = write(FILE, OWN);
+    const words = ['connect', 'cursor', '--wrap', 'mine'];
+    expect(await json([...words, '--workspace', 'w', '--dry-run'])).toMatchObject({
+      diff: expect.stringContaining(`"--workspace", "${join(project, 'w')}", "--", "npx"`),
+    });
+    expect(await json(words)).toMatchObject({
+      status: 'wrapped',
+      server: 'mine',
+    });
+    expect(textOf(path)).toContain('"mcp", "wrap", "--name", "mine", "--as", "agent:cursor"');
+    expect(await json(['connect', 'cursor', '--wrap', 'mine'])).toMatchObject({ status: 'already wrapped' });
+    expect(await json(['disconnect', 'cursor'])).toMatchObject({ restored: ['mine'] });
+    expect(textOf(path)).toBe(OWN);
+    expect((await run(['disconnect', 'cursor'])).out).toContain('not connected');
+  });
+
+  test('tells what a wrapped server has no more, and keeps its variables in the entry', async () => {
+    const { json, write } = makeHouse();
+    const entry = '{"command": "npx", "env": {"API_KEY": "k", "B": "1"}}';
+    const path = write(FILE, `{"mcpServers": {"mine": ${entry}}}`);
+    const { notes } = await json(['connect', 'cursor', '--wrap', 'mine']);
+    expect(notes).toEqual([
+      'It may write where Cursor starts it, which must be the folder of a project: else add --workspace DIR.',
+      expect.stringContaining('no network, and calls of its tools need your approval'),
+      'Its variables stay outside (API_KEY, B): give it what it needs by --env or --secret.',
+    ]);
+    expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');
+  });
+
+  test('finds files where XDG_CONFIG_HOME says', async () => {
+    const house = makeHouse();
+    const elsewhere = join(house.home, 'xdg');
+    const { json } = makeHouse({ XDG_CONFIG_HOME: elsewhere });
+    expect(await json(['connect', 'goose', '--dry-run'])).toMatchObject({
+      file: join(elsewhere, 'goose/config.yaml'),
+    });
+    expect(existsSync(elsewhere)).toBe(false);
+  });
+
+  test('says where a file of strict JSON has more than that', async () => {
+    const { json, write } = makeHouse();
+    write('.claude.json', '{ "a": 1, /* odd */ }');
+    expect(await json(['connect', 'claude-code'])).toMatchObject({
+      notes: ['The file has comments or trailing commas, which Claude Code may not take.'],
+    });
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { Client } from '../../../../src/doors/cli/connect/client.ts';
+import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
+import { valueFor } from '../../../../src/doors/cli/connect/entry.ts';
+import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
+import { placeFor } from '../../../../src/doors/cli/connect/servers.ts';
+import { plain } from '../../../../src/doors/cli/connect/values.ts';
+import { AIM, existingFor, HTTP, LEAD, STDIO } from './samples.ts';
+
+/** Everything that a reviewer wants to see of one client, in one file. */
+function shown(client: Client): string {
+  const empty = { client, name: 'the file', text: '' };
+  const existing = { ...empty, text: existingFor(client) };
+  const parts = [
+    ['a new file', planConnect(empty, AIM, STDIO)?.text],
+    ['a new file, by address', client.http === null ? null : planConnect(empty, AIM, HTTP)?.text],
+    ['a file before', existing.text],
+    ['the same, connected', planConnect(existing, AIM, STDIO)?.text],
+    ['the same, with its server wrapped', planWrap(existing, 'files', LEAD)?.text],
+  ];
+  return parts.map(([title, text]) => `=== ${title}\n${text ?? '(its file can name no address)\n'}`).join('');
+}
+
+describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file of %s', (id, client) => {
+  test('becomes what the golden file shows', async () => {
+    await expect(shown(client)).toMatchFileSnapshot(`golden/${id}.txt`);
+  });
+
+  test('is as before, byte for byte, after it was connected, wrapped and disconnected', () => {
+    const before = { client, name: 'the file', text: existingFor(client) };
+    const connected = planConnect(before, AIM, STDIO)?.text ?? '';
+    const both = planWrap({ ...before, text: connected }, 'files', LEAD)?.text ?? '';
+    expect(both).not.toBe(connected);
+    expect(planDisconnect({ ...before, text: both }, AIM, [connected, before.text])).toEqual({
+      text: before.text,
+      removed: 'palisade',
+      restored: ['files'],
+      token: null,
+    });
+  });
+
+  test('is not changed a second time', () => {
+    const before = { client, name: 'the file', text: existingFor(client) };
+    const entries = client.http === null ? [STDIO] : [STDIO, HTTP];
+    for (const entry of entries) {
+      const text = planConnect(before, AIM, entry)?.text ?? '';
+      expect(planConnect({ ...before, text }, AIM, entry)).toBeNull();
+    }
+    const text = planWrap(before, 'files', LEAD)?.text ?? '';
+    expect(planWrap({ ...before, text }, 'files', LEAD)).toBeNull();
+  });
+
+  test('goes from one form to the other and back without leftovers', () => {
+    if (client.http === null) expect(client.id).toBe('claude-desktop');
+    const entries = client.http === null ? [STDIO] : [STDIO, HTTP, STDIO];
+    let source = { client, name: 'the file', text: existingFor(client) };
+    for (const entry of entries) {
+      source = { ...source, text: planConnect(source, AIM, entry)?.text ?? '' };
+      expect(plain(placeFor(source, 'palisade').value)).toEqual(valueFor(client, 'palisade', entry));
+    }
+  });
+});
+
+test('there are golden files of all nineteen clients', () => {
+  expect(new Set(CLIENTS.map(({ id }) => id)).size).toBe(19);
+});

@@ -1,0 +1,163 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { NO_LOG } from '../../../src/core/log.ts';
+import {
+  type Opened,
+  type OpenOptions,
+  openGateway,
+  systemClock,
+  systemRandom,
+} from '../../../src/daemon.ts';
+import type { Edge } from '../../../src/doors/cli/verb.ts';
+import { openDaemon } from '../../../src/doors/http/open-daemon.ts';
+import type { Gateway } from '../../../src/invoke/gateway.ts';
+import { PERMIT_ALL } from '../../fixture/gateway.ts';
+import { tempDir } from '../../fixture/temp-dir.ts';
+import { type Ran, runInside } from './fake-edge.ts';
+
+/* Commands and a daemon on one state directory, inside one process. How often a command opened a gateway tells who ran. */
+
+const ECHO = ['call', 'palisade.echo', '--input', '{"message":"hi"}'];
+const env = readEnvironment({}, { username: 'ada', homedir: '/nowhere' });
+
+async function house({ toml = '', cwd = '' } = {}) {
+  const stateDir = join(tempDir(), 'state');
+  const work = tempDir();
+  mkdirSync(join(stateDir, 'policies'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(stateDir, 'policies', 'all.cedar'), PERMIT_ALL);
+  writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
+  const options = { stateDir, env, version: '0.0.0' };
+  const served: { gateway: Opened<Gateway> | null } = { gateway: null };
+  const daemon = await openDaemon({
+    ...{ stateDir, config: await loadConfig({ stateDir }), listen: '127.0.0.1:0', version: '0.0.0' },
+    ...{ cwd: cwd === '' ? work : cwd, pid: 1, clock: systemClock, log: NO_LOG },
+    openGateway: async (more) => {
+      served.gateway = await openGateway({ ...options, cwd: cwd === '' ? work : cwd, ...more });
+      return served.gateway;
+    },
+  });
+  let isClosed = false;
+  const close = async () => {
+    if (!isClosed) await daemon.close();
+    isClosed = true;
+  };
+  onTestFinished(close);
+  const opened = { times: 0 };
+  const run = (words: readonly string[], parts: Partial<Edge> = {}): Promise<Ran> =>
+    runInside(withFlags(words, ['--state', stateDir]), {
+      ...{ env, cwd: work, clock: systemClock, random: systemRandom },
+      openGateway: (asked) => {
+        opened.times += 1;
+        return openGateway(asked as OpenOptions);
+      },
+      ...parts,
+    });
+  const countRunning = () => served.gateway?.running.size;
+  return { stateDir, run, opened, close, work, countRunning };
+}
+
+/** Flags stand before the words of a command. */
+function withFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
+  const end = words.indexOf('--');
+  const at = end === -1 ? words.length : end;
+  return [...words.slice(0, at), ...flags, ...words.slice(at)];
+}
+
+/** Everything but what differs from call to call. */
+function comparable({ status, out, err }: Ran) {
+  const plain = (text: string) =>
+    text
+      .replace(/call_[0-9a-z]+/g, 'CALL')
+      .replace(/"wallMs":[0-9]+|[0-9]+ ms/g, 'TIME')
+      .replace(/"(payload|sig)":"[^"]*"/g, '"$1":""');
+  return { status, out: plain(out), err: plain(err) };
+}
+
+test.each([
+  ['a call that ends well', ECHO],
+  ['a call that ends well, as a document', [...ECHO, '--json', '--as', 'agent:bob', '--run', 'r1']],
+  ['a call of a tool that is not there', ['call', 'no.such.tool', '--json']],
+  ['an input that is no JSON', ['call', 'palisade.echo', '--input', '{"a":1,"a":2}']],
+  ['a call past its time', ['call', 'palisade.sleep', '--input', '{"ms":5000}', '--timeout', '20', '--json']],
+  ['a name of a run that is none', [...ECHO, '--run', '-']],
+])('%s says and returns the same through the daemon as without it', async (_, words) => {
+  const { run, opened } = await house();
+  const through = await run(words);
+  expect(opened.times).toBe(0);
+  const embedded = await run([...words, '--embedded']);
+  expect(opened.times).toBe(1);
+  expect(comparable(through)).toEqual(comparable(embedded));
+});
+
+test('a receipt by the daemon names the command line as the door, like one without it', async () => {
+  const { run } = await house();
+  const doors = [];
+  for (const words of [ECHO, [...ECHO, '--embedded']]) {
+    const { out } = await run([...words, '--json']);
+    const { predicate } = JSON.parse(Buffer.from(JSON.parse(out).receipt.payload, 'base64').toString());
+    doors.push(predicate.call.door);
+  }
+  expect(doors).toEqual(['cli', 'cli']);
+});
+
+test('a call is cancelled with the command that waits for it, and told', async () => {
+  const { run, opened, countRunning } = await house();
+  const cancel = new AbortController();
+  const words = ['call', 'palisade.sleep', '--input', '{"ms":60000}', '--json'];
+  const running = run(words, { signal: cancel.signal });
+  await expect.poll(countRunning, { timeout: 20_000 }).toBe(1);
+  cancel.abort(new Error('cancelled'));
+  const { out, status } = await running;
+  expect(JSON.parse(out)).toMatchObject({ status: 'failed', code: 'tier/cancelled' });
+  expect(countRunning()).toBe(0);
+  expect([status, opened.times]).toEqual([1, 0]);
+});
+
+test('a call is made in the command itself once the daemon is gone, whatever it left behind', async () => {
+  const { run, opened, close, stateDir } = await house();
+  const facts = {
+    pid: 1,
+    url: 'http://127.0.0.1:1',
+    startedAt: '',
+    version: '0.0.0',
+    cwd: '/',
+    hasWorkspaces: false,
+  };
+  await close();
+  writeFileSync(join(stateDir, 'daemon.json'), JSON.stringify(facts), { mode: 0o600 });
+  expect((await run(ECHO)).status).toBe(0);
+  writeFileSync(join(stateDir, 'palisade.sock'), '');
+  expect((await run(ECHO)).status).toBe(0);
+  expect(opened.times).toBe(2);
+  rmSync(join(stateDir, 'daemon.json'));
+});
+
+test('a daemon of another version is not asked', async () => {
+  const { run, opened } = await house();
+  await run(ECHO, { version: '9.9.9' });
+  expect(opened.times).toBe(1);
+});
+
+test('a command runs by the daemon only where its workspace is the same', async () => {
+  const elsewhere = await house({ cwd: '/' });
+  const words = ['exec', '--tier', 'b', '--', 'pwd'];
+  await elsewhere.run(words);
+  expect(elsewhere.opened.times).toBe(1);
+  const named = await house({ cwd: '/', toml: '[process]\nworkspaces = ["WORK"]\n' });
+  const { out, status } = await named.run(words);
+  expect([status, out, named.opened.times]).toEqual([0, `${named.work}\n`, 0]);
+});
+
+test('a command prints and ends by the daemon as it would by itself', async () => {
+  const { run, opened } = await house();
+  const script = 'printf "out\\377"; printf err >&2; exit 7';
+  const words = ['exec', '--tier', 'b', '--', 'sh', '-c', script];
+  const through = await run(words);
+  expect([through.status, opened.times]).toEqual([7, 0]);
+  const embedded = await run(withFlags(words, ['--embedded']));
+  expect(opened.times).toBe(1);
+  expect(comparable(through)).toEqual(comparable(embedded));
+});

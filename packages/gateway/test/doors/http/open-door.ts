@@ -1,0 +1,207 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { Caller, Scope } from '../../../src/core/caller.ts';
+import { NO_LOG } from '../../../src/core/log.ts';
+import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
+import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
+import { type Route, route, type ServerEvent } from '../../../src/doors/http/route.ts';
+import type { Authenticator } from '../../../src/identity/authenticator.ts';
+import { doorCall } from '../../../src/invoke/door-call.ts';
+import { invoke } from '../../../src/invoke/invoke.ts';
+import { ADA, openTestGateway, PERMIT_ALL, type TestGateway } from '../../fixture/gateway.ts';
+
+/* A door with a small table of its own: what is tested is the door, not what stands behind it. */
+
+const reply200 = { 200: { type: 'application/json', sentence: 'It.' } };
+const row = { tag: 'test', sentence: 'For a test.', scope: null, replies: reply200 };
+
+/** What the rows have seen, so that a test can tell a request that was let in from one that was not. */
+export type Seen = { readonly names: string[]; readonly signals: AbortSignal[] };
+
+function testRoutes(seen: Seen): readonly Route[] {
+  return [
+    route({
+      ...row,
+      ...{ method: 'POST', path: '/t/echo', name: 'echo' },
+      body: { type: 'application/json', schema: z.strictObject({ message: z.string() }) },
+      handle: async ({ body, caller }) => {
+        seen.names.push('echo');
+        return { kind: 'json', status: 200, body: { ...body, by: caller.principal.name } };
+      },
+    }),
+    route({
+      ...row,
+      ...{ method: 'POST', path: '/t/bytes', name: 'upload' },
+      body: { type: 'application/octet-stream', maxBytes: 2048 },
+      handle: async ({ body }) => ({
+        kind: 'json',
+        status: 200,
+        body: { bytes: (body as Uint8Array).length },
+      }),
+    }),
+    route({
+      ...row,
+      ...{ method: 'GET', path: '/t/items/{id}', name: 'item', params: z.object({ id: z.string() }) },
+      query: z.object({ limit: z.coerce.number().int().max(10).default(3) }),
+      handle: async ({ params, query }) => ({ kind: 'json', status: 200, body: { ...params, ...query } }),
+    }),
+    route({
+      ...row,
+      ...{ method: 'DELETE', path: '/t/items/{id}', name: 'remove', scope: 'admin' as const },
+      handle: async () => ({ kind: 'json', status: 200, body: {} }),
+    }),
+    route({
+      ...row,
+      ...{ method: 'GET', path: '/t/events', name: 'events' },
+      handle: async ({ signal }) => {
+        seen.signals.push(signal);
+        return { kind: 'events', events: eventsUntil(signal) };
+      },
+    }),
+    route({
+      ...row,
+      ...{ method: 'GET', path: '/t/fault', name: 'fault' },
+      handle: async () => {
+        throw new Error('the secret reason');
+      },
+    }),
+    route({
+      ...row,
+      ...{ method: 'POST', path: '/v1/calls', name: 'createCall', scope: 'call' as const },
+      body: { type: 'application/json', schema: z.object({ tool: z.string(), input: z.any().optional() }) },
+      handle: async ({ gateway, caller, body: { tool, input }, signal }) => {
+        seen.signals.push(signal);
+        const call = doorCall(gateway, caller, { tool, rawInput: JSON.stringify(input ?? {}), door: 'http' });
+        const { outcome, callId } = await invoke(gateway, call, signal);
+        return { kind: 'json', status: 200, body: { callId, code: outcome.code } };
+      },
+    }),
+  ];
+}
+
+async function* eventsUntil(signal: AbortSignal): AsyncGenerator<ServerEvent> {
+  yield { event: 'first', id: '1', data: { text: 'a\n\ndata: forged' } };
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Tokens are the scopes that they are good for, as `read+call`. */
+export const authenticate: Authenticator = async ({ authorization }) => {
+  if (authorization === null) return { ok: false, reason: 'missing', message: 'Cannot tell who asks' };
+  const [, token] = /^Bearer ([a-z+]+)$/.exec(authorization) ?? [];
+  if (token === undefined) return { ok: false, reason: 'invalid', message: 'Cannot tell who asks' };
+  const scopes = new Set(token.split('+') as Scope[]);
+  const caller: Caller = { principal: ADA, tenant: 'default', scopes, credential: token, approver: null };
+  return { ok: true, caller };
+};
+
+export type OpenedDoor = {
+  readonly door: HttpDoor;
+  readonly port: number;
+  readonly gateway: TestGateway;
+  readonly seen: Seen;
+  readonly logged: string[];
+  readonly socketPath: string;
+  readonly ask: (path: string, how?: How) => Promise<Answer>;
+};
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes.
+  readonly json: any;
+};
+export type How = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly socketPath?: string;
+  readonly signal?: AbortSignal;
+};
+
+export type Wishes = { readonly toml?: string; readonly parts?: Partial<HttpParts> };
+
+/** A door on a free port and a socket, closed with the test. */
+export async function openTestDoor({ toml = '', parts = {} }: Wishes = {}): Promise<OpenedDoor> {
+  const gateway = await openTestGateway({ policies: PERMIT_ALL, toml });
+  const seen: Seen = { names: [], signals: [] };
+  const logged: string[] = [];
+  const socketPath = join(gateway.stateDir, 'palisade.sock');
+  const door = await openHttpDoor({ listen: '127.0.0.1:0', socketPath, http: gateway.config.http });
+  onTestFinished(() => door.close(0));
+  door.serve(
+    makeHttpApp({
+      ...{ gateway, routes: testRoutes(seen), authenticate, url: door.url, host: door.host },
+      log: (level, event, facts) =>
+        level === 'error' ? logged.push(JSON.stringify({ event, ...facts })) : NO_LOG(level, event),
+      metrics: async () => 'palisade_up 1\n',
+      mcp: async (request) => Response.json({ echo: await request.text(), method: request.method }),
+      pages: { '/docs': { type: 'text/html; charset=utf-8', text: '<p>docs</p>' } },
+      ...parts,
+    }),
+  );
+  const { port } = door;
+  return { door, port, gateway, seen, logged, socketPath, ask: (path, how) => ask(port, path, how) };
+}
+
+/** One request as it stands, without anything that a client of more comfort would add or repair. */
+export function ask(port: number, path: string, how: How = {}): Promise<Answer> {
+  const { method = 'GET', headers = {}, body, socketPath, signal } = how;
+  const where = socketPath === undefined ? { host: '127.0.0.1', port } : { socketPath };
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) };
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({
+      ...where,
+      ...{ method, path, agent: false, headers: { ...length, ...headers } },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    sent.once('error', reject);
+    sent.once('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({
+          ...{ status: response.statusCode ?? 0, headers: response.headers, text },
+          get json() {
+            return JSON.parse(text);
+          },
+        }),
+      );
+    });
+    sent.end(bytes);
+  });
+}
+
+export const JSON_BODY = { 'content-type': 'application/json' };
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Sends bytes on a connection of its own and gives all that comes back until the other side closes it. */
+export function sendBytes(
+  port: number,
+  bytes: string | Uint8Array,
+  then: 'wait' | 'half-close' = 'wait',
+): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => {
+      socket.write(bytes);
+      if (then === 'half-close') socket.end();
+    });
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket
+      .on('error', () => resolve(text))
+      .once('end', () => {
+        socket.destroy();
+        resolve(text);
+      });
+  });
+}

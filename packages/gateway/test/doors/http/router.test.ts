@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Route, route } from '../../../src/doors/http/route.ts';
+import { makeRouter } from '../../../src/doors/http/router.ts';
+
+const row = (method: Route['method'], path: string) =>
+  route({
+    ...{ method, path, name: path, tag: 't', sentence: 's', scope: null, replies: {} },
+    handle: async () => ({ kind: 'json', status: 200, body: null }),
+  });
+const router = makeRouter([
+  row('GET', '/v1/items'),
+  row('GET', '/v1/items/live'),
+  row('GET', '/v1/items/{id}'),
+  row('POST', '/v1/items/{id}/parts/{part}'),
+]);
+
+test('a router gives the value of a place back for whatever text was put there', () => {
+  const value = fc
+    .string({ unit: 'grapheme', minLength: 1 })
+    .filter((text) => !/[\p{Cc}\\]|^\.\.?$|^live$/u.test(text));
+  fc.assert(
+    fc.property(value, value, (id, part) => {
+      const path = `/v1/items/${encodeURIComponent(id)}/parts/${encodeURIComponent(part)}`;
+      expect(router.find('POST', path)).toMatchObject({ params: { id, part } });
+    }),
+  );
+});
+
+test('a router never throws, and finds nothing below an address that has nothing below it', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      router.find('GET', text);
+      expect(router.find('GET', `/v1/items/live/${text}`)).toBeNull();
+    }),
+  );
+});
+
+test('a router prefers a fixed part, and tells another method from another address', () => {
+  expect(router.find('GET', '/v1/items/live')).toMatchObject({
+    route: { path: '/v1/items/live' },
+    params: {},
+  });
+  expect(router.find('HEAD', '/v1/items')).toMatchObject({ route: { path: '/v1/items' } });
+  expect(router.find('POST', '/v1/items')).toEqual({ allowed: ['GET'] });
+  expect(router.find('GET', '/v1')).toBeNull();
+  expect(router.find('GET', `/v1${'/x'.repeat(10_000)}`)).toBeNull();
+});
+
+test('a table with two rows for one address is a mistake that is found at the start', () => {
+  expect(() => makeRouter([row('GET', '/a/{id}'), row('GET', '/a/{name}')])).toThrow('there are two');
+});

@@ -1,0 +1,55 @@
+import { parseBase } from './address.ts';
+import { HOST, type Surroundings } from './surroundings.ts';
+
+export type ClientOptions = {
+  /** Where the gateway is: `http://127.0.0.1:7171`, or with the path under which a proxy has it. */
+  readonly url: string | URL;
+  /** What proves who asks; a function is asked before each request, for tokens that do not live long. */
+  readonly token: string | (() => string | Promise<string>);
+  /** How often a request that may be repeated is repeated; 3 unless told. */
+  readonly retries?: number;
+  /** How long nothing may be heard before a request is given up; 60 s unless told, 0 for ever. */
+  readonly timeoutMs?: number;
+} & Partial<Surroundings>;
+
+/** The options of a client, checked. */
+export type Connection = Surroundings & {
+  readonly base: URL;
+  readonly token: () => Promise<string>;
+  readonly retries: number;
+  readonly timeoutMs: number;
+};
+
+const RETRIES = 3;
+const TIMEOUT_MS = 60_000;
+/** The longest that timers take. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const MAX_RETRIES = 100;
+
+/** Checks the options once, so that mistakes show where the client is made. */
+export function connectionOf(options: ClientOptions): Connection {
+  const { token, retries = RETRIES, timeoutMs = TIMEOUT_MS } = options;
+  requireCount('retries', retries, MAX_RETRIES);
+  requireCount('timeoutMs', timeoutMs, MAX_TIMEOUT_MS);
+  if (typeof token === 'string') requireToken(token);
+  return {
+    base: parseBase(options.url),
+    token: async () => requireToken(typeof token === 'string' ? token : await token()),
+    ...{ retries, timeoutMs },
+    fetch: options.fetch ?? HOST.fetch,
+    random: options.random ?? HOST.random,
+    wait: options.wait ?? HOST.wait,
+  };
+}
+
+/** Refuses what is no whole number from 0 to the most. */
+export function requireCount(name: string, value: number, most: number = MAX_TIMEOUT_MS): void {
+  if (Number.isInteger(value) && value >= 0 && value <= most) return;
+  throw new TypeError(`Cannot use ${name}: it is ${value}, expected a whole number from 0 to ${most}`);
+}
+
+function requireToken(token: unknown): string {
+  // Boundary: what is no token never becomes a header, and never a word of an error.
+  if (typeof token === 'string' && /^[\x21-\x7e]{1,8192}$/.test(token)) return token;
+  throw new TypeError('Cannot use the token: it is no token, expected visible ASCII without spaces');
+}

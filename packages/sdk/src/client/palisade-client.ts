@@ -1,0 +1,69 @@
+import { type ClientOptions, connectionOf } from './connection.ts';
+import { makeApprovals } from './groups/approvals.ts';
+import { makeCalls } from './groups/calls.ts';
+import { makeHealth } from './groups/health.ts';
+import { makeKeys, makeTokens } from './groups/identity.ts';
+import { makeJournal } from './groups/journal.ts';
+import { makePolicies } from './groups/policies.ts';
+import { makeRuns } from './groups/runs.ts';
+import { makeSecrets } from './groups/secrets.ts';
+import { makeSkills } from './groups/skills.ts';
+import { makeTools } from './groups/tools.ts';
+import { makeTrust } from './groups/trust.ts';
+import { makeUpstreams } from './groups/upstreams.ts';
+import { makeSender, type RequestOptions, type Sender } from './send.ts';
+import type { Budgets, DoctorReport, WhoAmI } from './wire.ts';
+
+/**
+ * Talks to one gateway with one token. It keeps no connection and no state of its own, so there is nothing to close.
+ * Everything that does not go well is thrown as a PalisadeError; a signal that fires is thrown as its reason.
+ */
+export class PalisadeClient {
+  readonly #send: Sender;
+  readonly calls: ReturnType<typeof makeCalls>;
+  readonly runs: ReturnType<typeof makeRuns>;
+  readonly tools: ReturnType<typeof makeTools>;
+  readonly approvals: ReturnType<typeof makeApprovals>;
+  readonly skills: ReturnType<typeof makeSkills>;
+  readonly trust: ReturnType<typeof makeTrust>;
+  readonly policies: ReturnType<typeof makePolicies>;
+  readonly secrets: ReturnType<typeof makeSecrets>;
+  readonly journal: ReturnType<typeof makeJournal>;
+  readonly keys: ReturnType<typeof makeKeys>;
+  readonly tokens: ReturnType<typeof makeTokens>;
+  readonly upstreams: ReturnType<typeof makeUpstreams>;
+  readonly health: ReturnType<typeof makeHealth>;
+
+  constructor(options: ClientOptions) {
+    const send = makeSender(connectionOf(options));
+    this.#send = send;
+    this.calls = makeCalls(send);
+    this.runs = makeRuns(send);
+    this.tools = makeTools(send);
+    this.approvals = makeApprovals(send);
+    this.skills = makeSkills(send);
+    this.trust = makeTrust(send);
+    this.policies = makePolicies(send);
+    this.secrets = makeSecrets(send);
+    this.journal = makeJournal(send);
+    this.keys = makeKeys(send);
+    this.tokens = makeTokens(send);
+    this.upstreams = makeUpstreams(send);
+    this.health = makeHealth(send);
+  }
+
+  /** Who the gateway takes this client for, and what its token is good for. */
+  whoami(options?: RequestOptions): Promise<WhoAmI> {
+    return this.#send.json('whoAmI', { options });
+  }
+
+  /** The budgets, and what is left of them. */
+  budgets(options?: RequestOptions): Promise<Budgets> {
+    return this.#send.json('listBudgets', { options });
+  }
+
+  /** What the gateway is like, with a remedy for each thing that is not as it should be. */
+  doctor(options?: RequestOptions): Promise<DoctorReport> {
+    return this.#send.json('getDoctor', { options });
+  }
+}

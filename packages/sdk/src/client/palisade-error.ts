@@ -1,0 +1,126 @@
+import { CODES, type Code, isCode } from '../codes.table.ts';
+import type { Usage } from '../receipt.ts';
+import type { AskedApproval, Json, SignedEnvelope } from './wire.ts';
+
+/** How a request can end without a gateway having said so. */
+export type ClientCode =
+  /** No whole answer came: no connection, or one that broke. */
+  | 'client/unreachable'
+  /** No answer came in time. */
+  | 'client/timed-out'
+  /** Something answered, and not as a gateway does. */
+  | 'client/invalid-reply';
+
+/** A code of the table, one of the client, or one that a newer gateway knows. */
+export type ErrorCode = Code | ClientCode | (string & {});
+
+/** All that is known of a request or call that did not end well. What nobody told is null. */
+export type Failure = {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  /** Of the reply; null when there was none. */
+  readonly status: number | null;
+  readonly remedy: string | null;
+  readonly callId: string | null;
+  /** What a failed call gave before it ended. */
+  readonly output: Json;
+  readonly truncated: boolean;
+  readonly usage: Usage | null;
+  readonly receipt: SignedEnvelope | null;
+  /** The request for approval that the call waits for. */
+  readonly approval: AskedApproval | null;
+  /** How long the gateway asks to wait. */
+  readonly retryAfterMs: number | null;
+  /** The problem as it came, with members that have no place here. */
+  readonly problem: Readonly<Record<string, unknown>> | null;
+};
+
+const NOTHING = {
+  ...{ status: null, remedy: null, callId: null, output: null, truncated: false, usage: null },
+  ...{ receipt: null, approval: null, retryAfterMs: null, problem: null },
+} as const;
+
+/** Thrown for everything that is not ok, by the gateway or on the way to it. Programs look at `code`. */
+export class PalisadeError extends Error implements Failure {
+  override readonly name = 'PalisadeError';
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly status: number | null;
+  readonly remedy: string | null;
+  readonly callId: string | null;
+  readonly output: Json;
+  readonly truncated: boolean;
+  readonly usage: Usage | null;
+  readonly receipt: SignedEnvelope | null;
+  readonly approval: AskedApproval | null;
+  readonly retryAfterMs: number | null;
+  readonly problem: Readonly<Record<string, unknown>> | null;
+
+  constructor(
+    failure: Pick<Failure, 'code' | 'detail'> & Partial<Failure>,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(failure.detail, options);
+    const whole: Failure = { ...NOTHING, ...failure };
+    this.code = whole.code;
+    this.detail = whole.detail;
+    this.status = whole.status;
+    this.remedy = whole.remedy;
+    this.callId = whole.callId;
+    this.output = whole.output;
+    this.truncated = whole.truncated;
+    this.usage = whole.usage;
+    this.receipt = whole.receipt;
+    this.approval = whole.approval;
+    this.retryAfterMs = whole.retryAfterMs;
+    this.problem = whole.problem;
+  }
+}
+
+/** Of a reply that says what is wrong; null when it is no problem document. */
+export function readProblem(
+  raw: unknown,
+  { status, retryAfterMs }: Pick<Failure, 'status' | 'retryAfterMs'>,
+): PalisadeError | null {
+  const problem = recordOf(raw);
+  const code = textOf(problem?.code);
+  if (problem === null || code === null) return null;
+  const detail =
+    textOf(problem.detail) ?? textOf(problem.title) ?? `Cannot go on: the gateway says "${code}"`;
+  return new PalisadeError({
+    ...{ code, detail, status, retryAfterMs, problem, ...callFactsOf(problem) },
+    remedy: textOf(problem.remedy) ?? (isCode(code) ? CODES[code].remedy : null),
+  });
+}
+
+/** Of a call document that does not say ok. */
+export function errorOfCall(document: Readonly<Record<string, unknown>>): PalisadeError {
+  const code = textOf(document.code) ?? 'client/invalid-reply';
+  return new PalisadeError({
+    ...{ code, problem: document, ...callFactsOf(document) },
+    detail: textOf(document.message) ?? `Cannot go on: the call ended with "${code}"`,
+    status: isCode(code) ? CODES[code].httpStatus : null,
+    remedy: textOf(document.remedy),
+  });
+}
+
+/** Boundary: what an error tells of its call is looked at before it gets a type; the depths of a receipt are for the verifier. */
+function callFactsOf(from: Readonly<Record<string, unknown>>) {
+  return {
+    callId: textOf(from.callId),
+    output: (from.output ?? null) as Json,
+    truncated: from.truncated === true,
+    usage: recordOf(from.usage) as Usage | null,
+    receipt: recordOf(from.receipt) as SignedEnvelope | null,
+    approval: recordOf(from.approval) as AskedApproval | null,
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Readonly<Record<string, unknown>>) : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,46 @@
+import { canonicalize } from '../canonical.ts';
+import type { KeyRing } from '../key-ring.ts';
+import { type Primitives, webPrimitives } from '../primitives.ts';
+import { allOk, type Check, judge, note, quote } from '../report.ts';
+import { type Report, verifyReceipt } from '../verify-receipt.ts';
+import type { CallDocument } from './wire.ts';
+
+/** What was asked and what came of it. */
+export type ToldCall = Pick<CallDocument, 'callId' | 'status' | 'code' | 'output' | 'receipt'> & {
+  /** What the tool was given; left out, it is not compared. */
+  readonly input?: unknown;
+};
+
+/**
+ * Verifies that the receipt of a call holds, is of this very call, and tells the same ending and output as the document.
+ * The keys are what the reader trusts; they have to come by another way than the document.
+ */
+export async function verifyCall(
+  call: ToldCall,
+  keys: KeyRing,
+  primitives: Primitives = webPrimitives,
+): Promise<Report> {
+  const { input, output, receipt } = call;
+  const raw = receipt === null ? '' : canonicalize(receipt);
+  const compared = {
+    ...(input === undefined ? {} : { input }),
+    ...(output === null ? {} : { output }),
+  };
+  const { statement, checks } = await verifyReceipt(raw, keys, compared, primitives);
+  if (statement === null) return { ok: false, checks, statement };
+  const { predicate } = statement;
+  const all: Check[] = [...checks];
+  const pairs = [
+    ['The receipt is of this call', predicate.call.id, call.callId],
+    ['The receipt tells the same status', predicate.outcome.status, call.status],
+    ['The receipt tells the same code', predicate.outcome.code, call.code],
+    ['The receipt tells of an output where there is one', predicate.output !== null, output !== null],
+  ] as const;
+  for (const [name, signed, told] of pairs)
+    note(
+      all,
+      name,
+      judge(signed === told, quote(signed), `it says ${quote(signed)}, the call ${quote(told)}`),
+    );
+  return { ok: allOk(all), checks: all, statement };
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { ALL_SCOPES } from '../../packages/gateway/src/core/caller.ts';
+import { bearer, type How, JSON_BODY } from '../../packages/gateway/test/doors/http/open-door.ts';
+import { makeTool, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
+import { type DoorHouse, openDoorHouse } from '../fixtures/door/house.ts';
+import { askMcp, modern } from '../fixtures/door/mcp.ts';
+
+/* The operator of one tenant, with every scope and policies that permit everything, goes after what is of another. */
+
+const POLICIES = `
+@id("canary-everything") permit(principal, action, resource) when { principal != User::"nobody" };
+@id("asks") forbid(principal, action == Action::"call", resource == Tool::"test.asks") unless { context.approved };
+`;
+/** In everything that the other tenant has. */
+const CANARY = 'canary';
+
+async function openHouse() {
+  const tools = [
+    makeTool('test.echo', async (input) => input),
+    makeTool('test.asks', async (input) => input),
+  ];
+  const house = await openDoorHouse({ policies: POLICIES, tools });
+  const owner = await house.token({ principal: 'user:canary', scopes: ALL_SCOPES });
+  const thief = await house.token({ principal: 'user:canary', scopes: ALL_SCOPES, tenant: 'acme' });
+  return { house, owner, thief, things: await fill(house, owner) };
+}
+
+const post = (token: string, body: unknown, method = 'POST'): How => ({
+  ...{ method, headers: { ...bearer(token), ...JSON_BODY }, body: JSON.stringify(body) },
+});
+
+/** Something of everything that has an owner; gives the ids by the beginning of their address. */
+async function fill(house: DoorHouse, owner: string): Promise<Readonly<Record<string, string>>> {
+  const headers = { 'idempotency-key': 'canary-key' };
+  const request = { ...post(owner, { tool: 'test.echo', input: { text: CANARY }, run: 'canary-run' }) };
+  const call = await house.ask('/v1/calls', { ...request, headers: { ...request.headers, ...headers } });
+  const asking = await house.ask('/v1/calls', post(owner, { tool: 'test.asks', input: { text: CANARY } }));
+  const token = await house.ask('/v1/tokens', post(owner, { principal: 'agent:canary', label: CANARY }));
+  const secret = { method: 'PUT', headers: { ...bearer(owner), 'content-type': 'application/octet-stream' } };
+  expect((await house.ask('/v1/secrets/canary', { ...secret, body: 'canary-value-of-it' })).status).toBe(200);
+  const seq = recordsOf(house.gateway).find(({ call: id }) => id === call.json.callId)?.seq;
+  return {
+    calls: call.json.callId,
+    approvals: asking.json.approval.id,
+    tokens: token.json.id,
+    runs: 'canary-run',
+    secrets: 'canary',
+    journal: String(seq),
+  };
+}
+
+/** All that the owner has, as the owner sees it. */
+async function seenBy(house: DoorHouse, token: string): Promise<string> {
+  const paths = ['/v1/tokens', '/v1/secrets', '/v1/approvals', '/v1/keys', '/v1/policies'];
+  const answers = await Promise.all(paths.map((path) => house.ask(path, { headers: bearer(token) })));
+  return answers.map(({ text }) => text).join('\n');
+}
+
+describe('the operator of another tenant', () => {
+  test('reads nothing and changes nothing of this one, by any address that there is', async () => {
+    const { house, owner, thief, things } = await openHouse();
+    const before = await seenBy(house, owner);
+    const { paths } = (await house.ask('/openapi.json')).json;
+    const told: string[] = [];
+    let tried = 0;
+    for (const [path, operations] of Object.entries<Record<string, unknown>>(paths)) {
+      const group = path.split('/')[2] ?? '';
+      const address = path.replace(/\{[^}]+\}/, things[group] ?? 'canary');
+      if (path === '/v1/journal/live') continue;
+      for (const method of Object.keys(operations)) {
+        const bodies = method === 'get' || method === 'delete' ? [undefined] : BODIES;
+        for (const body of bodies) {
+          tried += 1;
+          const how =
+            body === undefined
+              ? { method: method.toUpperCase(), headers: bearer(thief) }
+              : post(thief, body, method.toUpperCase());
+          const { status, text } = await house.ask(address, how);
+          const shown = text
+            .replaceAll('user:canary', '')
+            .replaceAll(`"${address.split('/')[3]}"`, '')
+            .replaceAll('"canary"', '');
+          const isOwn = path.startsWith('/v1/calls') && method === 'post';
+          if (status < 300 && shown.includes(CANARY) && !isOwn)
+            told.push(`${method} ${address} ${shown.slice(0, 200)}`);
+        }
+      }
+    }
+    expect(told).toEqual([]);
+    expect(tried).toBeGreaterThan(50);
+    expect(await seenBy(house, owner)).toBe(before);
+    // The owner has all of it by the same addresses.
+    for (const [group, id] of Object.entries(things).filter(
+      ([each]) => each !== 'secrets' && each !== 'tokens',
+    ))
+      expect([group, (await house.ask(`/v1/${group}/${id}`, { headers: bearer(owner) })).status]).toEqual([
+        group,
+        200,
+      ]);
+  });
+
+  /** What rows take that change something. */
+  const BODIES: readonly unknown[] = [
+    {},
+    { verdict: 'approved' },
+    { tool: 'test.asks', input: { text: 'mine' } },
+    { files: { 'test.cedar': 'permit(principal, action, resource);' }, ifDigest: 'x', force: true },
+    { reason: 'theft' },
+    { publisher: 'canary', key: 'x' },
+  ];
+
+  test('gets neither the result nor the key of a call by repeating it', async () => {
+    const { house, thief, things } = await openHouse();
+    const request = post(thief, { tool: 'test.echo', input: { text: 'canary' }, run: 'canary-run' });
+    const again = await house.ask('/v1/calls', {
+      ...request,
+      headers: { ...request.headers, 'idempotency-key': 'canary-key' },
+    });
+    expect(again.json.replayed).toBeUndefined();
+    expect(again.json.callId).not.toBe(things.calls);
+    expect((await house.ask(`/v1/calls/${things.calls}/cancel`, post(thief, undefined))).status).toBe(404);
+    for (const part of ['output', 'receipt']) {
+      const uri = `palisade://calls/${things.calls}/${part}`;
+      expect((await askMcp(house, modern(thief, 'resources/read', { uri }))).message.error).toBeDefined();
+    }
+    for (const prompt of [
+      { name: 'explain-refusal', arguments: { call: things.calls ?? '' } },
+      { name: 'request-approval', arguments: { approval: things.approvals ?? '' } },
+    ])
+      expect((await askMcp(house, modern(thief, 'prompts/get', prompt))).message.error).toBeDefined();
+  });
+
+  test('goes no further by cursors that are of this one, or made up', async () => {
+    const { house, owner, thief, things } = await openHouse();
+    const cursors: Record<string, string> = {
+      calls: things.calls ?? '',
+      approvals: things.approvals ?? '',
+      tokens: things.tokens ?? '',
+      journal: '1',
+    };
+    for (const [group, cursor] of Object.entries(cursors)) {
+      for (const each of [
+        cursor,
+        `${cursor}'--`,
+        '-1',
+        '99999999999999999999',
+        '%00',
+        '..',
+        `${cursor}%0a`,
+        'null',
+        'e30=',
+      ]) {
+        const answer = await house.ask(`/v1/${group}?limit=1000&cursor=${each}`, { headers: bearer(thief) });
+        expect([200, 400]).toContain(answer.status);
+        expect([group, each, answer.text.replaceAll('user:canary', '').includes(CANARY)]).toEqual([
+          group,
+          each,
+          false,
+        ]);
+      }
+    }
+    expect((await house.ask('/v1/calls?limit=1000', { headers: bearer(owner) })).text).toContain(
+      'canary-run',
+    );
+  });
+});

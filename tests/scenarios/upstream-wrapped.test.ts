@@ -1,0 +1,174 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { CODES } from '@palisade/sdk';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
+import type { Json } from '../../packages/gateway/src/core/json.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
+import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
+import { definition, makePlace, type Place } from '../fixtures/upstreams/index.ts';
+
+type Message = {
+  readonly id?: number;
+  readonly result?: { readonly [key: string]: Json };
+  readonly error?: Json;
+};
+
+function edgeOf({ workspace }: Place) {
+  const env = readEnvironment({}, { username: 'grace', homedir: '/nowhere' });
+  return { env, cwd: workspace, clock: systemClock, random: systemRandom, openRecords, openGateway } as const;
+}
+
+function palisade(place: Place, ...words: readonly string[]) {
+  return runInside([...words, '--state', place.stateDir], edgeOf(place));
+}
+
+/** A client that started `palisade mcp wrap`, as it would have started the server. */
+function wrap(place: Place, ...words: readonly string[]) {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const waiting = new Map<number, (message: Message) => void>();
+  let rest = '';
+  stdout.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const message = JSON.parse(line) as Message;
+      waiting.get(message.id ?? -1)?.(message);
+    }
+  });
+  const argv = ['mcp', 'wrap', '--state', place.stateDir, ...words, '--', 'node', 'server.mjs'];
+  const ended = runInside(argv, { ...edgeOf(place), stdin, stdout });
+  onTestFinished(async () => {
+    stdin.end();
+    await ended;
+  });
+  let last = 0;
+  const ask = (method: string, params: Json = {}) =>
+    new Promise<Message>((resolve) => {
+      last += 1;
+      waiting.set(last, resolve);
+      stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: last, method, params })}\n`);
+    });
+  const greet = async () => {
+    const clientInfo = { name: 'test', version: '1' };
+    await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+    stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+  };
+  const end = () => {
+    stdin.end();
+    return ended;
+  };
+  return { ask, greet, end };
+}
+
+describe('palisade mcp wrap', () => {
+  test('gives a client the tools of the server under their own names, and those alone', async () => {
+    const place = makePlace();
+    const client = wrap(place, '--risk', 'low');
+    await client.greet();
+    const { result } = await client.ask('tools/list');
+    const names = ((result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
+    expect(names).toContain('echo');
+    expect(names.filter((name) => name.startsWith('palisade'))).toEqual([]);
+    const called = await client.ask('tools/call', { name: 'echo', arguments: { message: 'hello' } });
+    expect(called.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] });
+    const ours = await client.ask('tools/call', {
+      name: 'palisade.process.run',
+      arguments: { command: 'true' },
+    });
+    expect(ours.error ?? ours.result?.isError).toBeTruthy();
+    expect((await client.end()).status).toBe(0);
+    const search = await palisade(place, 'journal', 'search', '--kind', 'ended', '--json');
+    expect(search.out).toContain('palisade.upstream.server');
+  });
+
+  test('asks for an approval where nobody named the risk, and the approval is found from outside', async () => {
+    const place = makePlace();
+    const client = wrap(place);
+    await client.greet();
+    const call = { name: 'echo', arguments: { message: 'hello' } };
+    const { result } = await client.ask('tools/call', call);
+    expect(result).toMatchObject({ isError: true });
+    const listed = JSON.parse((await palisade(place, 'approvals', 'list', '--json')).out);
+    const [{ id }] = listed.approvals;
+    expect(await palisade(place, 'approvals', 'approve', id, '--as', 'user:grace')).toMatchObject({
+      status: 0,
+    });
+    const again = await client.ask('tools/call', call);
+    expect(again.result).toMatchObject({ content: [{ type: 'text', text: 'hello' }] });
+  });
+
+  test('shows no tools of a server that was changed, until a person accepts it', async () => {
+    const place = makePlace();
+    writeFileSync(join(place.workspace, 'definitions.json'), JSON.stringify([definition('echo')]));
+    const first = wrap(place, '--name', 'files', '--risk', 'low');
+    await first.greet();
+    await first.end();
+    writeFileSync(join(place.workspace, 'definitions.json'), JSON.stringify([definition('pid')]));
+    const second = wrap(place, '--name', 'files', '--risk', 'low');
+    await second.greet();
+    expect((await second.ask('tools/list')).result).toMatchObject({ tools: [] });
+    expect(await second.end()).toMatchObject({ err: expect.stringContaining('quarantined  files') });
+    expect(await palisade(place, 'upstream', 'list')).toMatchObject({
+      out: expect.stringMatching(/files +quarantined/),
+    });
+    const shown = await palisade(place, 'upstream', 'show', 'files');
+    expect(shown.out).toMatch(/added: pid/);
+    expect((await palisade(place, 'upstream', 'approve', 'files')).status).not.toBe(0);
+    expect(await palisade(place, 'upstream', 'approve', 'files', '--yes')).toMatchObject({ status: 0 });
+    const third = wrap(place, '--name', 'files', '--risk', 'low');
+    await third.greet();
+    expect((await third.ask('tools/list')).result).toMatchObject({ tools: [{ name: 'pid' }] });
+  });
+
+  test('says why a server does not come up', async () => {
+    const place = makePlace();
+    writeFileSync(join(place.workspace, 'server.mjs'), 'throw new Error("no licence");');
+    const { err, status } = await wrap(place).end();
+    expect(status).toBe(1);
+    expect(err).toMatch(/Cannot wrap "server".*no licence/);
+  });
+});
+
+describe('palisade upstream', () => {
+  test('lists, starts, shows and accepts the servers of the configuration', async () => {
+    const place = makePlace();
+    const toml = `[[upstream]]\nname = "files"\ncommand = ["node", "server.mjs"]\nworkspace = "${place.workspace}"\nrisk = "low"\n`;
+    writeFileSync(join(place.stateDir, 'palisade.toml'), toml, { mode: 0o600 });
+    const offer = (...names: string[]) =>
+      writeFileSync(
+        join(place.workspace, 'definitions.json'),
+        JSON.stringify(names.map((name) => definition(name))),
+      );
+    offer('echo');
+    expect((await palisade(place, 'upstream', 'list')).out).toMatch(/files +unmet/);
+    expect(await palisade(place, 'upstream', 'refresh')).toMatchObject({ status: 0 });
+    expect((await palisade(place, 'upstream', 'list')).out).toMatch(/files +accepted/);
+    offer('echo', 'pid');
+    expect((await palisade(place, 'upstream', 'refresh', 'files')).status).toBe(
+      CODES['upstream/quarantined'].exitStatus,
+    );
+    const shown = JSON.parse((await palisade(place, 'upstream', 'show', 'files', '--json')).out);
+    expect(shown).toMatchObject({ state: 'quarantined', difference: { added: ['pid'] } });
+    const call = await palisade(place, 'call', 'files.echo', '--as', 'agent:ada', '--json');
+    expect(call.out).toContain('upstream/quarantined');
+    expect(await palisade(place, 'upstream', 'approve', 'files', '--yes', '--as', 'agent:ada')).toMatchObject(
+      {
+        err: expect.stringContaining('agent:ada'),
+      },
+    );
+    const approved = await palisade(
+      place,
+      'upstream',
+      'approve',
+      'files',
+      '--yes',
+      '--digest',
+      shown.offeredDigest,
+    );
+    expect(approved.status).toBe(0);
+    expect((await palisade(place, 'upstream', 'show', 'nobody')).err).toContain('there is none of that name');
+    expect(readFileSync(join(place.stateDir, 'palisade.toml'), 'utf8')).toBe(toml);
+  });
+});
