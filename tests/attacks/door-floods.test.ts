@@ -84,6 +84,47 @@ describe('a thousand connections that never say all they began to say', () => {
   });
 });
 
+describe('answers that nobody takes', () => {
+  /** Asks for far more than the system keeps for a connection, and reads none of it. */
+  const greedy = (path: string, headers = '') =>
+    `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${headers}\r\n`.repeat(400);
+
+  test('hold their connections for so long and no longer, and nobody else out', async () => {
+    const { house, ada } = await openHouse('[http]\nmax_connections = 20\nrequest_timeout_ms = 1000\n');
+    const held = await Promise.all(
+      Array.from({ length: 20 }, () => hold(house.port, greedy('/openapi.json'))),
+    );
+    for (const { socket } of held) socket.pause();
+    // The control: there is no room for anybody now.
+    await expect(house.call(ada, 'test.echo')).rejects.toThrow();
+    await eventually(() =>
+      house.call(ada, 'test.echo').then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    ).toBe(200);
+  });
+
+  test('are told from those that are long in the making, alone and behind others on one connection', async () => {
+    const slow = makeTool(
+      'test.slow',
+      () => new Promise((resolve) => setTimeout(() => resolve({ slow: true }), 1_500)),
+    );
+    const house = await openDoorHouse({
+      policies: PERMIT_ALL,
+      tools: [slow],
+      toml: '[http]\nrequest_timeout_ms = 300\n',
+    });
+    const ada = await house.token({ principal: 'agent:ada' });
+    expect((await house.call(ada, 'test.slow')).json.output).toEqual({ slow: true });
+    const body = JSON.stringify({ tool: 'test.slow' });
+    const call = `POST /v1/calls HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${ada}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const both = await sendBytes(house.port, `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n${call}`);
+    expect(both.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    expect(both).toContain('"slow":true');
+  });
+});
+
 describe('bodies and headers that are too large', () => {
   test('are refused without being held, in every form', async () => {
     const { house, ada } = await openHouse('[http]\nmax_body_bytes = 65536\n');

@@ -101,7 +101,7 @@ describe('a store that takes no record', () => {
     ];
     const { size } = statSync(join(stateDir, 'palisade.db'));
     const blocks = Math.ceil((size + ROOM_BYTES) / 512);
-    const child = spawn('/bin/sh', ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', ...serve], {
+    const child = spawn('/bin/sh', ['-c', `ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...serve], {
       ...{ cwd: workspace, stdio: ['ignore', 'pipe', 'ignore'] },
     });
     onTestFinished(async () => {

@@ -13,12 +13,14 @@ async function expectToRecover(up: UpstreamGateway): Promise<void> {
 describe('an upstream server that misbehaves', () => {
   test('by hanging is given up when the time of the call is over', async () => {
     const up = await openUpstream();
+    await up.call('files.echo', {});
     expect(await up.call('files.hangs', {}, { timeoutMs: 300 })).toMatchObject({ code: 'tier/timed-out' });
     await expectToRecover(up);
   });
 
   test('by not listening any more is ended, and the next call has a new process', async () => {
     const up = await openUpstream();
+    await up.call('files.echo', {});
     const deaf = await up.call('files.deaf', {}, { timeoutMs: 300 });
     expect(deaf.code).toBe('tier/timed-out');
     const session = String(deaf.execution?.isolation.session);

@@ -11,6 +11,7 @@ import { loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
+import { type Log, NO_LOG } from './core/log.ts';
 import { NO_OBSERVER, type Observer } from './core/observer.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
@@ -69,6 +70,8 @@ export type OpenOptions = {
   readonly ports?: readonly number[];
   /** Is told of every call, for metrics and traces. */
   readonly observer?: Observer;
+  /** Tells operators what the record has too, while it serves. */
+  readonly log?: Log;
 };
 
 export type Opened<T> = T & {
@@ -202,7 +205,7 @@ function here({ stateDir }: OpenOptions): { readonly house: string; readonly nod
 
 async function policyOf(
   { config, store, clock, journal }: Opened<Records>,
-  { stateDir }: OpenOptions,
+  { stateDir, log = NO_LOG }: OpenOptions,
   registry: Registry,
 ): Promise<PolicyEngine> {
   const { openPolicy } = await import('./policy/engine.ts');
@@ -214,15 +217,10 @@ async function policyOf(
     clock,
     reloadMs: config.policy.reloadMs,
     onEvent: (event) => {
-      const { kind, ...body } = event;
-      const draft = {
-        kind,
-        call: null,
-        principal: null,
-        tool: null,
-        tenant: null,
-        body: JSON.parse(JSON.stringify(body)),
-      };
+      const { kind, ...facts } = event;
+      const body = JSON.parse(JSON.stringify(facts));
+      log(kind === 'policy-loaded' ? 'info' : 'warn', kind, body);
+      const draft = { kind, call: null, principal: null, tool: null, tenant: null, body };
       // Queued before whatever the decision at hand leads to, and so recorded before it or with it. Where nothing can be
       // written, that fails as well, and says so.
       store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);

@@ -98,14 +98,9 @@ function keep(
   kept: Kept,
 ): void {
   const { id: callId, run, door } = call;
-  const { outcome } = kept;
-  const shown =
-    outcome.status === 'refused' ? outcome : { ...outcome, output: gateway.redact(outcome.output) };
-  keepResult(
-    tx,
-    { callId, tenant, principal, run, door, tool: tool.id, ...kept, outcome: shown },
-    gateway.keep,
-  );
+  // Boundary: what a tool printed may be in its message as well as in its output.
+  const outcome = gateway.redact(kept.outcome as unknown as Json) as unknown as Outcome;
+  keepResult(tx, { callId, tenant, principal, run, door, tool: tool.id, ...kept, outcome }, gateway.keep);
   if (kept.receiptSeq % PRUNE_EVERY === 0) pruneResults(tx, kept.atMs - gateway.keep.keepForMs);
 }
 

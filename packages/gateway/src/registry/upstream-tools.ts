@@ -4,6 +4,7 @@
  * anything changed, so that a look takes microseconds.
  */
 import type { UpstreamRule } from '../config/config.ts';
+import type { Digest } from '../core/digest.ts';
 import { refuse } from '../core/outcome.ts';
 import type { Tool, UpstreamMethod } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
@@ -21,6 +22,7 @@ type Loaded = {
   /** What it does beside running tools; in no list. */
   readonly methods: ReadonlyMap<string, Tool>;
   readonly listed: Listed;
+  readonly digest: Digest;
 };
 
 /** What a server offers beside its tools. */
@@ -85,6 +87,12 @@ export class UpstreamTools {
     });
   }
 
+  /** The digest of what was accepted of a server last; null where nothing was. */
+  accepted(name: string): Digest | null {
+    const rule = this.#rules.find((each) => each.name === name);
+    return rule === undefined ? null : (this.#load(rule)?.digest ?? null);
+  }
+
   /** Changes with every pin. */
   version(): number {
     return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
@@ -126,7 +134,7 @@ export class UpstreamTools {
     if (pin === null) return null;
     const { revision, accepted } = pin;
     const [tools, methods] = [upstreamTools(rule, accepted), upstreamMethods(rule, accepted)];
-    const loaded = { revision, tools, methods, listed: accepted.listed };
+    const loaded = { revision, tools, methods, listed: accepted.listed, digest: accepted.digest };
     this.#loaded.set(rule.name, loaded);
     return loaded;
   }

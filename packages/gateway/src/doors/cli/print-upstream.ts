@@ -6,6 +6,16 @@ import type { Printer } from './printer.ts';
 
 const DESCRIPTION_CHARS = 100;
 
+/** Says that there are none, and where one would be named. */
+export function tellNone(print: Printer): void {
+  print.line('No upstream server is configured.');
+  print.note(
+    '→',
+    'cyan',
+    ' name one as [[upstream]] in palisade.toml, or wrap one: palisade mcp wrap --help',
+  );
+}
+
 /** A server for people: what it is, what was accepted, what it offers instead, and what gives reason to doubt. */
 export function printUpstream(print: Printer, view: UpstreamView): void {
   const { name: called, rule, state, pin, reason, difference, findings } = view;

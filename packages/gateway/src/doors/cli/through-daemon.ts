@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CONFIG_FILE } from '../../config/load.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '../../core/outcome.ts';
 import { parseStrict } from '../../core/strict-json.ts';
@@ -10,12 +12,14 @@ import type { ServerEvent } from '../http/route.ts';
 import type { Wanted } from './call-once.ts';
 import { textOf } from './input.ts';
 import { tellPolicyProblems } from './policy-note.ts';
+import type { Printer } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
 
 /*
  * A call by the daemon that serves the state directory, where there is one: its sandboxes stand ready. The command says
  * and returns what it would have said and returned by itself. It is only left to a daemon that would take it for the same
- * call: of this very version and, for a tool whose workspace is where it was started, started where we are.
+ * call: of this very version, with the settings of now and, for a tool whose workspace is where it was started, started
+ * where we are.
  */
 
 /** Works in the directory that palisade was started in, unless the call names another. */
@@ -33,19 +37,37 @@ export async function callThroughDaemon(
   if (flags.embedded === true || ties.signal.aborted) return null;
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
-  if (rawInput === null) return null;
+  if (facts === null || rawInput === null) return null;
   const [{ LocalClient }, { socketIn }] = await Promise.all([
     import('../http/local-client.ts'),
     import('../http/local-socket.ts'),
   ]);
   const path = socketIn(stateDir.path);
   if (path === null || !existsSync(path)) return null;
+  if (hasOldSettings(facts, stateDir.path)) {
+    tellOldSettings(invocation.print);
+    return null;
+  }
   const client = new LocalClient(path, wanted.principal);
   const run = textOf(invocation, 'run') ?? null;
   const { tool, timeoutMs } = wanted;
   const events = await client.call({ tool, rawInput, run, timeoutMs }, ties.signal);
   if (events === null) return null;
   return follow(invocation, events, { ...ties, cancel: (callId) => client.cancel(callId) });
+}
+
+/** The daemon read palisade.toml when it started, and it was written since. */
+function hasOldSettings({ startedAt }: DaemonFacts, directory: string): boolean {
+  const file = statSync(join(directory, CONFIG_FILE), { throwIfNoEntry: false });
+  return file !== undefined && file.mtimeMs > Date.parse(startedAt);
+}
+
+function tellOldSettings(print: Printer): void {
+  print.note(
+    'palisade.toml changed after `palisade serve` was started, so this call is made without it.',
+    'yellow',
+    ' Restart it for the change to count there.',
+  );
 }
 
 /** The input by which that daemon makes the same call; null where it cannot. */

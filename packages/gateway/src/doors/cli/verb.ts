@@ -2,6 +2,7 @@ import type { Config, UpstreamRule } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { StateDir } from '../../config/state-dir.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
 import type { Observer } from '../../core/observer.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
@@ -64,12 +65,13 @@ export type OpenOptions = {
   /** It serves many calls, so that it is worth while to have sandboxes stand ready. */
   readonly isLasting?: boolean;
   readonly observer?: Observer;
+  readonly log?: Log;
   /** Where this process listens itself: runs are kept away from it. */
   readonly ports?: readonly number[];
 };
 
 /** What a verb can ask for beside what the command line says. */
-export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'ports'>;
+export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
 
 /** The outside as the program's entry hands it to the command line. */
 export type Edge = {

@@ -6,6 +6,8 @@ import type { Invocation } from './verb.ts';
 
 /** Programs whose first plain word says more of a server than they do. */
 const RUNNERS = /^(?:node|npx|bunx?|deno|uvx?|python[0-9.]*|pipx|ruby|java|sh|bash)$/;
+/** What every package calls its entry or the folder of it, so that it tells no server from another. */
+const ANYBODY = /^(?:index|main|cli|server|dist|build|out|lib|src|bin)$/;
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const RISKS = ['low', 'medium', 'high'] as const;
 const TIERS = ['b', 'c'] as const;
@@ -38,19 +40,25 @@ function nameOf(invocation: Invocation): string {
   throw wrongUsage(`Cannot use --name "${asked}": expected up to 32 small letters, digits and -`);
 }
 
-/** `npx -y @acme/files-server@1` is called files-server, and so is `node /opt/files-server.js`. */
+/** `npx -y @acme/files-server@1` is called files-server, and so is `node /opt/files-server/dist/index.js`. */
 export function madeName(command: readonly string[]): string {
   const [program = '', ...args] = command;
   const plain = args.find((word) => !word.startsWith('-') && word !== 'run' && word !== 'exec');
   const word = RUNNERS.test(basename(program)) && plain !== undefined ? plain : program;
-  const last = basename(word.replace(/(?<=.)@[^/]*$/, ''));
-  const name = last
-    .slice(0, last.length - extname(last).length)
+  const parts = word.replace(/(?<=.)@[^/]*$/, '').split('/');
+  const last = parts.pop() ?? '';
+  const own = nameFrom(last.slice(0, last.length - extname(last).length));
+  if (!NAME.test(own)) return 'upstream';
+  const above = parts.reverse().map(nameFrom);
+  return [own, ...above].find((name) => NAME.test(name) && !ANYBODY.test(name)) ?? own;
+}
+
+function nameFrom(word: string): string {
+  return word
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^[^a-z]+|-+$/g, '')
     .slice(0, 32);
-  return NAME.test(name) ? name : 'upstream';
 }
 
 function choiceOf<const Choice extends string>(

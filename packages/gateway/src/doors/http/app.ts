@@ -8,6 +8,7 @@ import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import { hasToken } from '../../identity/token-text.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
+import type { RunningCall } from '../../invoke/running-calls.ts';
 import type { Opened } from '../cli/verb.ts';
 import { readAsked } from './asked.ts';
 import { makeWhoAsks, type Place, requireScope, type WhoAsks } from './caller.ts';
@@ -96,7 +97,7 @@ export class HttpApp {
 
   /** True while calls are running or their answers are on the way. */
   get isBusy(): boolean {
-    return this.#calls.total > 0 || this.#parts.gateway.running.size > 0;
+    return this.#calls.total > 0 || this.#running().length > 0;
   }
 
   /** From now on no call begins. */
@@ -108,7 +109,12 @@ export class HttpApp {
   stop(): void {
     const { running } = this.#parts.gateway;
     this.works.stop();
-    for (const { callId } of running.list()) running.cancel(callId);
+    for (const { callId } of this.#running()) running.cancel(callId);
+  }
+
+  /** A session with an upstream server only waits for calls; it ends with the gateway, and nobody waits for it. */
+  #running(): readonly RunningCall[] {
+    return this.#parts.gateway.running.list().filter(({ door }) => door !== 'upstream');
   }
 
   /** Answers one request to its end; never throws. */

@@ -70,7 +70,10 @@ async function readRouteBody(way: Way, { body: rule }: Route, limits: StrictLimi
 function readJson(bytes: Uint8Array, limits: StrictLimits): Json {
   const read = parseStrict(bytes, limits);
   if (read.ok) return read.value;
-  throw new TurnedAway('door/wrong-usage', `Cannot read the body: ${read.message}`);
+  throw new TurnedAway(
+    'door/wrong-usage',
+    `Cannot read the body: ${read.message.replace(/^Cannot read JSON/, 'it is no strict JSON')}`,
+  );
 }
 
 /** Boundary: a handler sees only what its row lets in. */
@@ -80,9 +83,7 @@ function hold(part: string, schema: ZodType, value: unknown): unknown {
   const told = result.error.issues
     .slice(0, MAX_TOLD)
     .map(({ path, message }) => (path.length === 0 ? message : `${quote(path.join('.'))}: ${message}`));
-  throw new TurnedAway('door/wrong-usage', `Cannot read the ${part}: ${told.join('; ')}`, {
-    remedy: 'See /openapi.json for what is expected.',
-  });
+  throw new TurnedAway('door/wrong-usage', `Cannot read the ${part}: ${told.join('; ')}`);
 }
 
 function quote(text: string): string {

@@ -45,6 +45,9 @@ export function requireScope({ scopes }: Caller, scope: Scope | null): void {
   throw new TurnedAway(
     'door/insufficient-scope',
     `Cannot do this: the credential has not the scope "${scope}", expected one that has`,
-    { headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="palisade:${scope}"`] },
+    {
+      headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="palisade:${scope}"`],
+      remedy: `Use a token with that scope: \`palisade token create --scopes ${scope} …\`.`,
+    },
   );
 }

@@ -63,7 +63,7 @@ ${info.description
   .map((paragraph) => `<p>${prose(paragraph)}</p>`)
   .join('\n')}
 <p>For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav>${links.map((name) => `<a href="#${text(name)}">${text(name)}</a>`).join('')}</nav>
+<nav>${links.map((name) => `<a href="#${text(name)}">${text(name)}</a>`).join(' ')}</nav>
 ${sections.join('\n')}
 <h2 id="schemas">schemas</h2>
 ${Object.entries(components.schemas).map(schemaOf).join('\n')}

@@ -96,6 +96,10 @@ function makeServer(state: State, place: Place, http: ListenOptions['http']): Se
   // Their size is bounded; none may be left out of what is judged.
   server.maxHeadersCount = 0;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
+    // Boundary: who does not take an answer holds a connection no longer than who does not send a request.
+    response.once('prefinish', () => response.socket?.setTimeout(timeoutMs));
+    // One that came behind another on the same connection has its turn now, and may take as long as it takes.
+    response.once('socket', (socket: Socket) => void socket.setTimeout(0));
     if (state.app === null) tellNotReady(response);
     else void state.app.handle(request, response, place);
   };

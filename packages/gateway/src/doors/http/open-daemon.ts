@@ -56,7 +56,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     undo.push(() => traces?.close());
     // Nobody is served yet, so that nobody has to be waited for.
     const gateway = await openGatewayOr(door, () =>
-      options.openGateway({ isLasting: true, observer, ports: [door.port] }),
+      options.openGateway({ isLasting: true, observer, log, ports: [door.port] }),
     );
     undo.push(gateway.close);
     serve(door, { ...options, gateway, metrics, undo });

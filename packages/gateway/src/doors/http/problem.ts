@@ -7,12 +7,16 @@ import type { Json } from '../../core/json.ts';
 /** What the header lines of an answer say beside those that every answer has: name, value, name, value. */
 export type HeaderLines = readonly string[];
 
+/** Whoever asks over HTTP has no command with a --help. */
+const READ_THE_DOCS = 'See /docs or /openapi.json for what is expected.';
+
 /** A refusal of the door itself, with the headers that belong to it. */
 export class TurnedAway extends CodedError {
   readonly headers: HeaderLines;
 
   constructor(code: Code, message: string, options: { remedy?: string; headers?: HeaderLines } = {}) {
-    super(code, message, options.remedy === undefined ? {} : { remedy: options.remedy });
+    const remedy = options.remedy ?? (code === 'door/wrong-usage' ? READ_THE_DOCS : undefined);
+    super(code, message, remedy === undefined ? {} : { remedy });
     this.headers = options.headers ?? [];
   }
 }

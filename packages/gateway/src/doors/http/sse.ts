@@ -10,6 +10,8 @@ import type { ServerEvent } from './route.ts';
 /** Proxies and clients take a silent connection for a dead one after half a minute. */
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
+/** How long a reader may take nothing of what waits for it. */
+const UNREAD_MS = 60_000;
 
 /** One event as it is sent. JSON has no line feed of its own, so that no value can begin another event. */
 export function encodeEvent({ event, id, data }: ServerEvent): string {
@@ -52,9 +54,12 @@ async function pour(response: ServerResponse, chunk: string | Uint8Array): Promi
   if (response.write(chunk)) return true;
   const stop = new AbortController();
   const { signal } = stop;
+  // Boundary: a reader that never reads on would keep its connection, and what it asked for, for ever.
+  const timer = setTimeout(() => response.destroy(), UNREAD_MS);
   try {
     await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
   } finally {
+    clearTimeout(timer);
     stop.abort();
   }
   return !isGone(response);

@@ -95,9 +95,12 @@ export class Session {
     return this.#why !== null;
   }
 
-  /** Whether other policies than those that let it start are in force by now. */
+  /** Whether other policies than those that let it start are in force by now, or another set is accepted. */
   get isOutdated(): boolean {
-    return this.#terms.gateway.policy.setDigest !== this.#policySet;
+    const { gateway, rule } = this.#terms;
+    if (gateway.policy.setDigest !== this.#policySet) return true;
+    const accepted = gateway.upstreams.tools.accepted(rule.name);
+    return this.#offered !== null && accepted !== null && accepted !== this.#offered;
   }
 
   /** Greets the server and compares its tools with those that were accepted. Throws where it does not get that far. */

@@ -1,9 +1,9 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { NO_LOG } from '../../../src/core/log.ts';
+import type { Log } from '../../../src/core/log.ts';
 import {
   type Opened,
   type OpenOptions,
@@ -31,9 +31,11 @@ async function house({ toml = '', cwd = '' } = {}) {
   writeFileSync(join(stateDir, 'palisade.toml'), toml.replaceAll('WORK', work));
   const options = { stateDir, env, version: '0.0.0' };
   const served: { gateway: Opened<Gateway> | null } = { gateway: null };
+  const logged: [string, string][] = [];
+  const log: Log = (level, event) => void logged.push([level, event]);
   const daemon = await openDaemon({
     ...{ stateDir, config: await loadConfig({ stateDir }), listen: '127.0.0.1:0', version: '0.0.0' },
-    ...{ cwd: cwd === '' ? work : cwd, pid: 1, clock: systemClock, log: NO_LOG },
+    ...{ cwd: cwd === '' ? work : cwd, pid: 1, clock: systemClock, log },
     openGateway: async (more) => {
       served.gateway = await openGateway({ ...options, cwd: cwd === '' ? work : cwd, ...more });
       return served.gateway;
@@ -56,7 +58,7 @@ async function house({ toml = '', cwd = '' } = {}) {
       ...parts,
     });
   const countRunning = () => served.gateway?.running.size;
-  return { stateDir, run, opened, close, work, countRunning };
+  return { stateDir, run, opened, close, work, countRunning, logged };
 }
 
 /** Flags stand before the words of a command. */
@@ -139,6 +141,29 @@ test('a daemon of another version is not asked', async () => {
   const { run, opened } = await house();
   await run(ECHO, { version: '9.9.9' });
   expect(opened.times).toBe(1);
+});
+
+test('a daemon that read other settings than those of now is not asked, and the command says so', async () => {
+  const { run, opened, stateDir } = await house();
+  const path = join(stateDir, 'palisade.toml');
+  writeFileSync(path, '[limits]\noutput_bytes = 5\n');
+  const later = new Date(systemClock.nowMs() + 5_000);
+  utimesSync(path, later, later);
+  const { out, err } = await run([...ECHO, '--json']);
+  expect(JSON.parse(out)).toMatchObject({ code: 'tier/output-exceeded' });
+  expect(err).toContain('palisade.toml changed after `palisade serve` was started');
+  expect(opened.times).toBe(1);
+});
+
+test('a daemon logs the policies that it takes and those that it refuses', async () => {
+  const { run, stateDir, logged } = await house({ toml: '[policy]\nreload_ms = 0\n' });
+  await run(ECHO);
+  writeFileSync(join(stateDir, 'policies', 'more.cedar'), 'forbid(principal');
+  expect((await run(ECHO)).err).toContain('The policy files have problems');
+  expect(logged).toContainEqual(['warn', 'policy-refused']);
+  writeFileSync(join(stateDir, 'policies', 'more.cedar'), 'forbid(principal, action, resource);');
+  expect((await run(ECHO)).status).toBe(2);
+  expect(logged.filter(([, event]) => event === 'policy-loaded').length).toBe(2);
 });
 
 test('a command runs by the daemon only where its workspace is the same', async () => {

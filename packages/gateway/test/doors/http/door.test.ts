@@ -55,6 +55,7 @@ describe('the HTTP door', () => {
     expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(json).toMatchObject({ code: 'door/wrong-usage', type: 'urn:palisade:code:door/wrong-usage' });
     expect(json.detail).toContain(why);
+    expect(json.remedy).toContain('/openapi.json');
     expect(seen.names).toEqual([]);
   });
 
@@ -148,6 +149,7 @@ describe('who asks', () => {
     const { status, json, headers } = await ask('/t/items/a', { method: 'DELETE', headers: bearer('call') });
     expect([status, json.code]).toEqual([403, 'door/insufficient-scope']);
     expect(headers['www-authenticate']).toContain('scope="palisade:admin"');
+    expect(json.remedy).toContain('palisade token create --scopes admin');
     expect((await ask('/t/items/a', { method: 'DELETE', headers: bearer('admin') })).status).toBe(200);
   });
 

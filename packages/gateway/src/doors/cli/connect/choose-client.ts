@@ -12,7 +12,7 @@ export function chooseClient(id: string): Client {
   const found = CLIENTS.find((client) => client.id === id);
   if (found !== undefined) return found;
   const meant = nearest(id.toLowerCase());
-  const hint = meant === null ? '' : `; did you mean "${meant}"?`;
+  const hint = meant.length === 0 ? '' : `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
   throw new CodedError(
     'door/wrong-usage',
     `Cannot find the client "${id}": it is unknown, expected one of the list${hint}`,
@@ -20,16 +20,16 @@ export function chooseClient(id: string): Client {
   );
 }
 
-function nearest(id: string): string | null {
-  if (id.length > MOST_CHARS) return null;
+/** Half a name is enough: all that have it are meant. Else it is the one that is spelt most alike. */
+function nearest(id: string): readonly string[] {
+  if (id.length > MOST_CHARS) return [];
   const parts = CLIENTS.filter(
     (client) => client.id.split('-').includes(id) || client.name.toLowerCase() === id,
   );
-  const [part] = parts;
-  // Half a name is enough, unless it is half of two.
-  if (parts.length === 1 && part !== undefined) return part.id;
+  if (parts.length > 0) return parts.map((client) => client.id);
   const [best] = CLIENTS.map((client) => ({ id: client.id, steps: editSteps(id, client.id) })).sort(
     (a, b) => a.steps - b.steps,
   );
-  return best !== undefined && best.steps <= Math.min(MOST_STEPS, id.length) ? best.id : (part?.id ?? null);
+  const most = Math.min(MOST_STEPS, Math.floor(id.length / 2));
+  return best !== undefined && best.steps <= most ? [best.id] : [];
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '../../../config/environment.ts';
 import { wrongUsage } from '../input.ts';
@@ -30,9 +30,20 @@ export function fileOf(client: Client, scope: Scope, here: Surroundings): string
   return paths.find((path) => existsSync(path)) ?? first;
 }
 
-/** Whether something of the client is on this machine. */
+/** Whether something of the client is on this machine. An empty folder is nothing: `disconnect` leaves one behind. */
 export function isFound(client: Client, here: Surroundings): boolean {
-  return client.signs.some((spot) => existsSync(pathOf(spot, here)));
+  return client.signs.some((spot) => {
+    const path = pathOf(spot, here);
+    return existsSync(path) && !isEmptyFolder(path);
+  });
+}
+
+function isEmptyFolder(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return false;
+  }
 }
 
 function pathOf({ from, path }: Spot, { env, platform }: Surroundings): string {

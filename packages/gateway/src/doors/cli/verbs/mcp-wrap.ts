@@ -3,6 +3,10 @@ import type { Invocation } from '../verb.ts';
 import { wrappedRule } from '../wrapped-rule.ts';
 import { clientOf, serveClient } from './mcp.ts';
 
+/** What most often keeps a server from starting that does start by hand. */
+const IN_THE_JAIL =
+  'It starts in a jail: give its files by --read-only PATH and its hosts by --allow-host ENTRY; what `npx` or `uvx` would fetch has to be installed before.';
+
 /*
  * One MCP server in a sandbox, for a client that would have started it by itself: the client speaks to us, and we speak to
  * the server. What the client sees are the tools that were accepted, and every call of one goes along the line.
@@ -24,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
     await gateway.close();
     if (!(error instanceof CodedError) || error.code !== 'tier/upstream-failed') throw error;
     throw new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, {
-      remedy: error.remedy,
+      remedy: rule.tier === 'c' ? IN_THE_JAIL : error.remedy,
     });
   }
   return serveClient(invocation, { ...gateway, registry: gateway.registry.ofUpstreams() });

@@ -1,5 +1,6 @@
 import { listUpstreams } from '../../../invoke/upstreams/acts.ts';
 import { upstreamSummary } from '../../documents/upstreams.ts';
+import { tellNone } from '../print-upstream.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ print, openGateway }: Invocation): Promise<number> {
@@ -7,7 +8,7 @@ export async function run({ print, openGateway }: Invocation): Promise<number> {
   try {
     const all = listUpstreams(gateway);
     if (print.json) print.document({ upstreams: all.map(upstreamSummary) });
-    else if (all.length === 0) print.line('No upstream server is configured.');
+    else if (all.length === 0) tellNone(print);
     else {
       print.table(
         ['NAME', 'STATE', 'TIER', 'RISK', 'TOOLS', 'FINDINGS', 'WHY'],

@@ -3,6 +3,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { refreshUpstream } from '../../../invoke/upstreams/acts.ts';
 import type { Asker } from '../../../invoke/upstreams/pinning.ts';
+import { tellNone } from '../print-upstream.ts';
 import type { Printer } from '../printer.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import type { Invocation } from '../verb.ts';
@@ -18,6 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const all: Refreshed[] = [];
     for (const name of names) all.push(await refreshOne(gateway, name, { principal: by, tenant }));
     if (print.json) print.document({ upstreams: all });
+    else if (all.length === 0) tellNone(print);
     else for (const refreshed of all) tell(print, refreshed);
     if (all.some(({ state }) => state === 'failed')) return CODES['tier/upstream-failed'].exitStatus;
     return all.some(({ state }) => state === 'quarantined') ? CODES['upstream/quarantined'].exitStatus : 0;

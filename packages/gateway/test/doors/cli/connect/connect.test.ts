@@ -228,6 +228,8 @@ describe('palisade connect', () => {
   test.each([
     [['connect', 'claud-code'], 'did you mean "claude-code"?'],
     [['connect', 'roo'], 'did you mean "roo-code"?'],
+    [['connect', 'claude'], 'did you mean "claude-desktop" or "claude-code"?'],
+    [['connect', 'nope'], 'expected one of the list\n'],
     [['connect', 'emacs'], 'Choose one of: claude-desktop, claude-code, cursor,'],
     [['connect', 'cursor', '--as', 'user:grace'], 'expected agent:NAME'],
     [['connect', 'cursor', '--name', 'a b'], 'expected up to 64 letters'],

@@ -86,6 +86,14 @@ describe('isFound()', () => {
   });
 });
 
+test('isFound() does not take the empty folder for a client that a file of it was removed from', () => {
+  const home = tempDir();
+  mkdirSync(join(home, '.cursor'));
+  expect(isFound(clientOf('cursor'), here('linux', home))).toBe(false);
+  writeFileSync(join(home, '.cursor', 'settings'), '');
+  expect(isFound(clientOf('cursor'), here('linux', home))).toBe(true);
+});
+
 describe('programOf()', () => {
   test('names a Node and the command by absolute paths that exist', () => {
     const { words, isPassing } = programOf(process.execPath, []);

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../packages/gateway/src/core/json.ts';
+import {
+  callTool,
+  makeTool,
+  openTestGateway,
+  PERMIT_ALL,
+  recordsOf,
+} from '../../packages/gateway/test/fixture/gateway.ts';
+import { openDoorHouse } from '../fixtures/door/house.ts';
+
+/* The same call with the same key comes from everywhere at once: to the daemon, and to another process on its store. */
+
+const ROUNDS = 12;
+
+async function openBoth() {
+  const runs = new Map<string, number>();
+  const run = async (input: Json) => {
+    const { n } = input as { n: string };
+    runs.set(n, (runs.get(n) ?? 0) + 1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return { n };
+  };
+  const tools = [makeTool('test.count', run)];
+  const house = await openDoorHouse({ policies: PERMIT_ALL, tools });
+  const other = await openTestGateway({ stateDir: house.stateDir, tools, clock: house.clock });
+  return {
+    house,
+    other,
+    runs,
+    ada: await house.token({ principal: 'agent:ada' }),
+    bob: await house.token({ principal: 'agent:bob' }),
+  };
+}
+
+describe('a key', () => {
+  test('runs one call, whichever process it comes to, and both tell the same ending afterwards', async () => {
+    const { house, other, runs, ada } = await openBoth();
+    for (let round = 0; round < ROUNDS; round++) {
+      const [input, idempotencyKey] = [{ n: `r${round}` }, `key-${round}`];
+      const headers = { 'idempotency-key': idempotencyKey };
+      await Promise.all([
+        ...Array.from({ length: 4 }, () => house.call(ada, 'test.count', { input, headers })),
+        ...Array.from({ length: 4 }, () => callTool(other, 'test.count', { input, idempotencyKey })),
+      ]);
+      const [here, there] = [
+        await house.call(ada, 'test.count', { input, headers }),
+        await callTool(other, 'test.count', { input, idempotencyKey }),
+      ];
+      expect(here.json).toMatchObject({ status: 'ok', replayed: true, callId: there.callId, output: input });
+      expect(there).toMatchObject({ replayed: true, outcome: { output: input } });
+    }
+    expect([...runs.values()]).toEqual(Array.from({ length: ROUNDS }, () => 1));
+    expect(recordsOf(house.gateway).filter(({ kind }) => kind === 'intent')).toHaveLength(ROUNDS);
+  });
+
+  test('is its principal’s own, and is for one call only', async () => {
+    const { house, runs, ada, bob } = await openBoth();
+    const headers = { 'idempotency-key': 'shared' };
+    expect((await house.call(ada, 'test.count', { input: { n: 'a' }, headers })).status).toBe(200);
+    const conflict = await house.call(ada, 'test.count', { input: { n: 'b' }, headers });
+    expect(conflict.json.code).toBe('door/idempotency-conflict');
+    expect(conflict.text).not.toContain('"a"');
+    const others = await house.call(bob, 'test.count', { input: { n: 'c' }, headers });
+    expect(others.json).toMatchObject({ status: 'ok', output: { n: 'c' } });
+    const elsewhere = await house.token({ principal: 'agent:ada', tenant: 'acme' });
+    expect((await house.call(elsewhere, 'test.count', { input: { n: 'd' }, headers })).json.output).toEqual({
+      n: 'd',
+    });
+    expect([...runs.keys()]).toEqual(['a', 'c', 'd']);
+    for (const odd of ['', ' ', 'a b', 'x'.repeat(256), 'é', 'a\tb'])
+      expect(
+        (await house.call(ada, 'test.count', { input: { n: 'z' }, headers: { 'idempotency-key': odd } }))
+          .status,
+      ).toBe(400);
+    expect(runs.has('z')).toBe(false);
+  });
+});
