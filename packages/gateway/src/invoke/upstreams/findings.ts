@@ -1,12 +1,12 @@
 /* What the prose of a server's tools gives reason to doubt, by the same checks that skills are audited with. */
 
-import type { Json } from '../../core/json.ts';
 import type { AuditSubject } from '../../skills/audit/check.ts';
 import { PROSE_CHECKS } from '../../skills/audit/checks/prose.table.ts';
 import { fold } from '../../skills/audit/prose/fold.ts';
 import { findHidden } from '../../skills/audit/prose/hidden.ts';
 import type { Material } from '../../skills/audit/prose/material.ts';
 import { findPhrases } from '../../skills/audit/prose/phrases.ts';
+import { stringsOf } from '../../skills/audit/prose/strings-of.ts';
 import type { Definition } from '../../upstreams/definition.ts';
 
 export type ProseFinding = {
@@ -39,8 +39,8 @@ function textsOf({ name, title, description, inputSchema, outputSchema }: Defini
   return [
     material('name', `${place}, title`, title ?? ''),
     material('listed', `${place}, description`, description),
-    material('listed', `${place}, inputSchema`, stringsOf(inputSchema).join('\n\n')),
-    material('listed', `${place}, outputSchema`, stringsOf(outputSchema).join('\n\n')),
+    material('listed', `${place}, inputSchema`, stringsOf(inputSchema, MOST_STRINGS).join('\n\n')),
+    material('listed', `${place}, outputSchema`, stringsOf(outputSchema, MOST_STRINGS).join('\n\n')),
   ].filter(({ text }) => text !== '');
 }
 
@@ -55,19 +55,4 @@ function material(kind: 'name' | 'listed', where: string, text: string): Materia
     phrases: findPhrases(folded),
     hidden: findHidden(text),
   };
-}
-
-function stringsOf(schema: Json): readonly string[] {
-  const found: string[] = [];
-  const open: Json[] = [schema];
-  for (let value = open.pop(); value !== undefined && found.length < MOST_STRINGS; value = open.pop()) {
-    if (typeof value === 'string') found.push(value);
-    else if (Array.isArray(value)) open.push(...value);
-    else if (typeof value === 'object' && value !== null)
-      for (const [key, each] of Object.entries(value)) {
-        found.push(key);
-        open.push(each);
-      }
-  }
-  return found;
 }

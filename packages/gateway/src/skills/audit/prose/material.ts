@@ -3,12 +3,12 @@
  * whatever the checks ask of it later.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Json } from '../../../core/json.ts';
 import type { Manifest } from '../../manifest/manifest.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../package/skill-package.ts';
 import { fold } from './fold.ts';
 import { findHidden, type HiddenCharacter } from './hidden.ts';
 import { findPhrases, type PhraseHit } from './phrases.ts';
+import { stringsOf } from './strings-of.ts';
 
 /** A name; what is listed to a model; SKILL.md; another page; a file for programs and authors; and what is too much. */
 export type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
@@ -83,7 +83,7 @@ function* textsOfManifest({
       ['input_schema', tool.inputSchema],
       ['output_schema', tool.outputSchema],
     ] as const)
-      yield part('listed', `the tool "${tool.id}", ${which}`, stringsOf(schema).join('\n\n'));
+      yield part('listed', `the tool "${tool.id}", ${which}`, stringsOf(schema, MOST_STRINGS).join('\n\n'));
   }
 }
 
@@ -101,20 +101,4 @@ function* textsOfFiles(entries: SkillPackage['entries']): Iterable<Text> {
 
 function part(kind: MaterialKind, where: string, text: string): Text {
   return { kind, where, text, hasLines: false };
-}
-
-/** Every text of a schema, its keys included: a model is shown all of them. */
-function stringsOf(schema: Json): readonly string[] {
-  const found: string[] = [];
-  const open: Json[] = [schema];
-  for (let value = open.pop(); value !== undefined && found.length < MOST_STRINGS; value = open.pop()) {
-    if (typeof value === 'string') found.push(value);
-    else if (Array.isArray(value)) open.push(...value);
-    else if (typeof value === 'object' && value !== null)
-      for (const [key, each] of Object.entries(value)) {
-        found.push(key);
-        open.push(each);
-      }
-  }
-  return found;
 }
