@@ -63,6 +63,17 @@ function wrap(place: Place, ...words: readonly string[]) {
 }
 
 describe('palisade mcp wrap', () => {
+  test('says why it ended a server that it could not greet, and what a jail takes away', async () => {
+    const place = makePlace();
+    const flood = `process.stdout.write('{"jsonrpc":"2.0","method":"notifications/x"}\\n'.repeat(3000)); setInterval(() => {}, 1000);`;
+    writeFileSync(join(place.workspace, 'flood.mjs'), flood);
+    const words = ['mcp', 'wrap', '--state', place.stateDir, '--', 'node', 'flood.mjs'];
+    const { status, err } = await runInside(words, edgeOf(place));
+    expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that nobody asked for');
+    expect(err).toContain('--read-only PATH');
+    expect(status).toBe(CODES['tier/upstream-failed'].exitStatus);
+  });
+
   test('gives a client the tools of the server under their own names, and those alone', async () => {
     const place = makePlace();
     const client = wrap(place, '--risk', 'low');
@@ -132,6 +143,15 @@ describe('palisade mcp wrap', () => {
 });
 
 describe('palisade upstream', () => {
+  test('says where to name a server when there is none', async () => {
+    const place = makePlace();
+    for (const verb of ['list', 'refresh']) {
+      const { out, err, status } = await palisade(place, 'upstream', verb);
+      expect([status, out]).toEqual([0, 'No upstream server is configured.\n']);
+      expect(err).toContain('[[upstream]] in palisade.toml');
+    }
+  });
+
   test('lists, starts, shows and accepts the servers of the configuration', async () => {
     const place = makePlace();
     const toml = `[[upstream]]\nname = "files"\ncommand = ["node", "server.mjs"]\nworkspace = "${place.workspace}"\nrisk = "low"\n`;

@@ -63,7 +63,8 @@ export class LocalClient {
           'content-length': body.length,
         },
       });
-      const giveUp = () => void sent.destroy();
+      // Once it is on its way the call may have begun: then its answer says which call is to be cancelled.
+      const giveUp = () => void (sent.socket?.connecting === false || sent.destroy());
       if (signal.aborted) giveUp();
       signal.addEventListener('abort', giveUp, { once: true });
       sent.once('response', (response) => {

@@ -157,7 +157,9 @@ export class Session {
     const outcome = this.#outcome;
     if (outcome === null) return error instanceof Error ? error.message : (this.#why ?? 'it broke');
     const said = lastLine(outcome.status === 'refused' ? null : outcome.output);
-    const how = outcome.status === 'ok' ? 'it ended by itself' : outcome.message;
+    // Where we ended it, why we did says more than that it was cancelled.
+    const ours = outcome.status === 'failed' && outcome.code === 'tier/cancelled' ? this.#why : null;
+    const how = outcome.status === 'ok' ? 'it ended by itself' : (ours ?? outcome.message);
     return `${how}${said === '' ? '' : `; it said "${said}"`}`;
   }
 

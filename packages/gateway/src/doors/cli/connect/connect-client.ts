@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { earlierTexts, keepBackup } from './backups.ts';
 import type { Client, Scope } from './client.ts';
 import { demandWritable, isLink, removeClientFile, writeClientFile } from './client-file.ts';
-import { type Entry, upstreamName, variablesIn } from './entry.ts';
+import { type Entry, upstreamName, variablesIn, wordsOf, wrappedIn } from './entry.ts';
 import { hasExtras } from './formats/json.ts';
 import { isFound } from './places.ts';
 import { type Lead, type Planned, planConnect, planDisconnect, planWrap, tokenAt } from './plan.ts';
@@ -209,13 +209,23 @@ function notesOf(invocation: Invocation, { client, scope, file, source }: Target
   return notes;
 }
 
+/** Programs that fetch what they start. */
+const FETCHERS = /(?:^|[\\/])(?:npx|bunx|pnpx|uvx|pipx)(?:\.cmd|\.exe)?$/;
+
 function wrapNotes(source: Source, server: string, isAnywhere: boolean): readonly string[] {
-  const variables = variablesIn(placeFor(source, server).value);
-  const { name } = source.client;
-  const where = `It may write where ${name} starts it, which must be the folder of a project: else add --workspace DIR.`;
+  const { client } = source;
+  const { value } = placeFor(source, server);
+  const variables = variablesIn(value);
+  const [program = ''] = wrappedIn(client, value) ?? wordsOf(client, value) ?? [];
+  const where = `It may write where ${client.name} starts it, which must be the folder of a project: else add --workspace DIR.`;
   return [
     ...(isAnywhere ? [where] : []),
     'It is in a jail now: no network, and calls of its tools need your approval. Flags of `palisade mcp wrap`, put before -- in the entry, change that.',
+    ...(FETCHERS.test(program)
+      ? [
+          `In there ${basename(program)} can fetch nothing: install the server, and have the entry start its files.`,
+        ]
+      : []),
     ...(variables.length === 0
       ? []
       : [

@@ -61,7 +61,8 @@ export function planWrap(source: Source, server: string, { program, flags }: Lea
   const found = placeFor(source, server);
   if (found.value === undefined) {
     const names = serversIn(source).map((each) => each.name);
-    const expected = names.length === 0 ? 'one, and there is none' : `one of: ${names.join(', ')}`;
+    const expected =
+      names.length === 0 ? 'a server of that file, which has none' : `one of: ${names.join(', ')}`;
     throw refuse(`Cannot wrap "${server}": it is not in "${name}", expected ${expected}`);
   }
   if (isOurs(client, found.value, ''))

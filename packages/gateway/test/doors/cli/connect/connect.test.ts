@@ -299,6 +299,7 @@ describe('palisade connect', () => {
     expect(notes).toEqual([
       'It may write where Cursor starts it, which must be the folder of a project: else add --workspace DIR.',
       expect.stringContaining('no network, and calls of its tools need your approval'),
+      'In there npx can fetch nothing: install the server, and have the entry start its files.',
       'Its variables stay outside (API_KEY, B): give it what it needs by --env or --secret.',
     ]);
     expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');

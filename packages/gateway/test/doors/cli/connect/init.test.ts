@@ -46,10 +46,16 @@ function terminal(lines: string) {
   };
 }
 
+/** What a client leaves that was used once. */
+function install(home: string, folder: string): void {
+  mkdirSync(join(home, folder));
+  writeFileSync(join(home, folder, 'history'), '');
+}
+
 describe('palisade init', () => {
   test('leads from nothing to a connected agent whose first call has a receipt that a stranger verifies', async () => {
     const house = makeHouse();
-    mkdirSync(join(house.home, '.cursor'));
+    install(house.home, '.cursor');
     const { ok, clients, call, next } = await init(house, '--yes');
     expect(ok).toBe(true);
     const file = join(house.home, '.cursor/mcp.json');
@@ -101,7 +107,7 @@ describe('palisade init', () => {
 
   test('asks at a terminal about each client that is found, and takes only a yes for one', async () => {
     const house = makeHouse();
-    for (const folder of ['.cursor', '.codex', '.kiro']) mkdirSync(join(house.home, folder));
+    for (const folder of ['.cursor', '.codex', '.kiro']) install(house.home, folder);
     const { parts, shown } = terminal('y\nwell\nYES\n');
     const { err } = await house.run(['init'], parts);
     expect(err).toContain('Connect Cursor to palisade? [y/N] ');
@@ -113,18 +119,18 @@ describe('palisade init', () => {
 
   test('connects nothing where nobody can be asked and nobody said yes', async () => {
     const house = makeHouse();
-    mkdirSync(join(house.home, '.cursor'));
+    install(house.home, '.cursor');
     const { status, out } = await house.run(['init']);
     expect(out).toContain('Nobody can be asked here: add --yes');
     expect(out).toContain('agent:newcomer called palisade.echo');
-    expect(readdirSync(join(house.home, '.cursor'))).toEqual([]);
+    expect(readdirSync(join(house.home, '.cursor'))).toEqual(['history']);
     expect(status).toBe(0);
   });
 
   test('tells of a file that cannot be used, connects the others, and ends with its status', async () => {
     const house = makeHouse();
     house.write('.cursor/mcp.json', '{ broken');
-    mkdirSync(join(house.home, '.codex'));
+    install(house.home, '.codex');
     const { status, out } = await house.run(['init', '--yes']);
     expect(out).toContain(`✗ Cursor: Cannot read "${join(house.home, '.cursor/mcp.json')}:1:3"`);
     expect(out).toContain('✓ Codex CLI: connected');
