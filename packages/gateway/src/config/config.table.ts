@@ -343,7 +343,7 @@ export const CONFIG_KEYS = [
   integer('http.max_body_bytes', 4 * MIB, [KIB, 256 * MIB], 'Size of the body of a request.'),
   integer('http.max_connections', 2048, [1, 65_535], 'Connections at once.'),
   integer('http.request_timeout_ms', 30_000, [100, HOUR_MS], 'How long a request may take to come in.'),
-  integer('http.rate_per_minute', 120_000, [1, 60_000_000], 'Requests of one credential in a minute.'),
+  integer('http.rate_per_minute', 600_000, [1, 60_000_000], 'Requests of one credential in a minute.'),
   integer('http.calls_at_once', 256, [1, 65_535], 'Calls of one credential that run at the same time.'),
   integer(
     'http.drain_ms',

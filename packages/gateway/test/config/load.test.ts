@@ -61,7 +61,7 @@ describe('loadConfig() gives', () => {
         maxBodyBytes: 4_194_304,
         maxConnections: 2048,
         requestTimeoutMs: 30_000,
-        ratePerMinute: 120_000,
+        ratePerMinute: 600_000,
         callsAtOnce: 256,
         drainMs: 10_000,
       },
