@@ -22,41 +22,50 @@ function breakable(command: { fault: Fault }): () => Cedar {
   };
 }
 
+const READS_INPUT =
+  '@id("all") permit(principal, action == Action::"call", resource) when { context.inputText != "" };';
+
 describe('an evaluator that breaks', () => {
   const checked = checkedCall(COUNT, { text: '' });
+  const count = { calls: 0 };
+  /** Each is another question, so that none is answered from memory. */
+  const another = () => {
+    count.calls += 1;
+    return checkedCall(COUNT, { text: String(count.calls) });
+  };
 
   test.each([
     ['a trap', new WebAssembly.RuntimeError('unreachable')],
     ['an exhausted stack', new RangeError('Maximum call stack size exceeded')],
   ])('by %s denies the call at hand, is reported and heals', (_, fault) => {
     const command: { fault: Fault } = { fault: 'none' };
-    const bed = makeBed({ 'a.cedar': PERMIT_ALL });
+    const bed = makeBed({ 'a.cedar': READS_INPUT });
     const engine = bed.open({ load: breakable(command) });
-    expect(authorize(engine, checked, FACTS).verdict).toBe('allow');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('allow');
     command.fault = fault;
-    const decision = authorize(engine, checked, FACTS);
+    const decision = authorize(engine, another(), FACTS);
     expect(decision).toMatchObject({ verdict: 'deny', refused: { code: 'policy/evaluation-error' } });
     expect(bed.events.at(-1)).toMatchObject({ kind: 'policy-crashed', digest: engine.setDigest });
     command.fault = 'none';
-    expect(authorize(engine, checked, FACTS).verdict).toBe('allow');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('allow');
     expect(bed.events.filter(({ kind }) => kind === 'policy-crashed')).toHaveLength(1);
   });
 
   test('by a mere error denies the call at hand and keeps its instance', () => {
     const command: { fault: Fault } = { fault: 'none' };
-    const bed = makeBed({ 'a.cedar': PERMIT_ALL });
+    const bed = makeBed({ 'a.cedar': READS_INPUT });
     let loads = 0;
     const load = () => {
       loads += 1;
       return breakable(command)();
     };
     const engine = bed.open({ load });
-    authorize(engine, checked, FACTS);
+    authorize(engine, another(), FACTS);
     const before = loads;
     command.fault = new Error('unexpected end of hex escape');
-    expect(authorize(engine, checked, FACTS).verdict).toBe('deny');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('deny');
     command.fault = 'none';
-    expect(authorize(engine, checked, FACTS).verdict).toBe('allow');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('allow');
     expect(loads).toBe(before);
   });
 
@@ -67,15 +76,15 @@ describe('an evaluator that breaks', () => {
       if (isMissing) throw new Error('Cannot find module');
       return breakable(command)();
     };
-    const engine = makeBed({ 'a.cedar': PERMIT_ALL }).open({ load });
-    expect(authorize(engine, checked, FACTS).verdict).toBe('allow');
+    const engine = makeBed({ 'a.cedar': READS_INPUT }).open({ load });
+    expect(authorize(engine, another(), FACTS).verdict).toBe('allow');
     command.fault = new RangeError('x');
     isMissing = true;
-    expect(authorize(engine, checked, FACTS).verdict).toBe('deny');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('deny');
     command.fault = 'none';
-    expect(authorize(engine, checked, FACTS).verdict).toBe('deny');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('deny');
     isMissing = false;
-    expect(authorize(engine, checked, FACTS).verdict).toBe('allow');
+    expect(authorize(engine, another(), FACTS).verdict).toBe('allow');
   });
 
   test('while a call is explained does not touch the one that decides', () => {
