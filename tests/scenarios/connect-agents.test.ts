@@ -86,6 +86,8 @@ describe('a newcomer', () => {
   beforeAll(async () => {
     for (const [id, file] of Object.entries(FILES)) {
       mkdirSync(join(home, file, '..'), { recursive: true });
+      // What an installed client has left there; an empty folder is no sign of one.
+      writeFileSync(join(home, file, '..', '.installed'), '');
       if (id === 'claude-code') writeFileSync(join(home, file), '{\n  "numStartups": 7\n}\n');
     }
     const { status, out } = await palisade('init', '--yes');
