@@ -14,7 +14,7 @@ import { Registry } from '../packages/gateway/src/registry/registry.ts';
 import { Schemas } from '../packages/gateway/src/registry/schema.ts';
 import { Store } from '../packages/gateway/src/store/store.ts';
 import { echoCall } from './bed.ts';
-import { type BenchOptions, compare, type Figure, scaled } from './measure.ts';
+import { type BenchOptions, compare, type Figure, scaled, spreadOf, timesOf } from './measure.ts';
 
 /*
  * authorize() against the very call of Cedar that it makes: the same instance, the same arguments, in turns. What is
@@ -24,7 +24,7 @@ import { type BenchOptions, compare, type Figure, scaled } from './measure.ts';
 type Question = Parameters<Cedar['statefulIsAuthorized']>[0];
 type Bare = { ask: () => unknown };
 
-const STARTERS = 12;
+const STARTERS = 13;
 const SETS = [STARTERS, 100, 1000];
 const LEFT = { calls: 1e6, wallMs: 1e6, cpuMs: 1e6, fuel: 1e9, outputBytes: 1e9, egressBytes: 1e9 };
 
@@ -37,15 +37,32 @@ export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
     const { verdict } = authorize(engine, checked, facts);
     if (verdict !== 'allow') throw new Error(`Cannot measure decision: it is "${verdict}", expected "allow"`);
     const count = size >= 1000 ? 10 : 50;
-    const act = () => authorize(engine, checked, facts);
+    const anew = anotherEachTime(checked);
+    const act = () => authorize(engine, anew(), facts);
     const { ours, bare: peer, ratio } = await compare(quick ? 30 : 120, count, act, () => bare.ask());
+    const again = await timesOf(quick ? 500 : 2_000, () => authorize(engine, checked, facts));
     close();
     const set = at === 0 ? 'starter policies' : `${size} policies`;
     figures.push({ name: `authorize / bare Cedar, ${set}`, unit: 'x', spread: ratio, goal: { atMost: 1.3 } });
     figures.push({ name: `authorize, ${set}`, unit: 'us', spread: scaled(ours, 1000) });
     figures.push({ name: `bare Cedar, ${set}`, unit: 'us', spread: scaled(peer, 1000) });
+    figures.push({
+      name: `authorize, asked before, ${set}`,
+      unit: 'us',
+      spread: scaled(spreadOf(again), 1000),
+    });
   }
   return figures;
+}
+
+/** The same call of another principal each time, so that no answer is known from before. */
+function anotherEachTime(checked: CheckedCall): () => CheckedCall {
+  let count = 0;
+  return () => {
+    count += 1;
+    const principal = { kind: 'agent', name: `agent-${count}` } as const;
+    return { ...checked, call: { ...checked.call, principal } };
+  };
 }
 
 async function checkedEcho(): Promise<CheckedCall> {
