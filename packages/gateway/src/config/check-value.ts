@@ -1,6 +1,7 @@
+import { quote } from '../core/hostile-text.ts';
 import type { ConfigKey, DurationKey, IntegerKey, StringListKey } from './config.table.ts';
 import { formatDuration, GRAMMARS, type GrammarName, parseDuration } from './grammar.ts';
-import { badValue, type Path, quote } from './problem.ts';
+import { badValue, type Path } from './problem.ts';
 
 /** A value that fits its row: durations are milliseconds by now. */
 export type Value = number | string | readonly string[];

@@ -1,7 +1,8 @@
+import { quote } from '../core/hostile-text.ts';
 import { checkValue, describe, type Value } from './check-value.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config.table.ts';
 import { GRAMMARS } from './grammar.ts';
-import { badValue, ConfigProblem, type Path, quote } from './problem.ts';
+import { badValue, ConfigProblem, type Path } from './problem.ts';
 import { unknownKey } from './suggest.ts';
 
 /** What the file says, every value checked by its row; what it leaves out is not in here. */

@@ -1,3 +1,5 @@
+import { quote } from '../core/hostile-text.ts';
+
 export type Path = readonly (string | number)[];
 
 /** What is wrong with palisade.toml, and where: thrown by the checks, caught by the loader, which knows the lines. */
@@ -26,9 +28,4 @@ export function formatPath(path: Path): string {
     else text += `${text === '' ? '' : '.'}${/^[A-Za-z0-9_-]{1,64}$/.test(part) ? part : quote(part)}`;
   }
   return text;
-}
-
-/** A text of the file as a message shows it: on one line and not too long. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

@@ -1,3 +1,4 @@
+import { quote } from './hostile-text.ts';
 import { KEY_RULES } from './storage-key-rules.table.ts';
 
 /** A key in its one spelling: no two of them look or sort the same, and none climbs out of its prefix. */
@@ -12,16 +13,13 @@ export type NotKey = { readonly ok: false; readonly fault: KeyFault; readonly me
 export type ParsedKey = { readonly ok: true; readonly key: StorageKey } | NotKey;
 export type ParsedPrefix = { readonly ok: true; readonly prefix: StoragePrefix } | NotKey;
 
-/** As much of a refused key as a message repeats. */
-const SHOWN_CHARS = 64;
-
 /** Reads a key; it is refused by the name of the first rule that it breaks, never mended. */
 export function parseKey(raw: string): ParsedKey {
   // Boundary: a skill chose this text; past this line it means the same to everybody.
   const broken = KEY_RULES.find(({ isBroken }) => isBroken(raw));
   if (broken === undefined) return { ok: true, key: raw as StorageKey };
   const { fault, what, expected } = broken;
-  return { ok: false, fault, message: `Cannot use key ${quoteText(raw)}: ${what}, expected ${expected}` };
+  return { ok: false, fault, message: `Cannot use key ${quote(raw)}: ${what}, expected ${expected}` };
 }
 
 /** Reads `notes/` or `notes`, which are the same place, or `/`, which is the whole space. */
@@ -34,13 +32,4 @@ export function parsePrefix(raw: string): ParsedPrefix {
 /** Tells whether a key or a place is the prefix itself or lies beneath it; a prefix ends where a segment ends. */
 export function isBeneath(place: StorageKey | StoragePrefix, prefix: StoragePrefix): boolean {
   return prefix === '' || place === prefix || place.startsWith(`${prefix}/`);
-}
-
-/** A text in quotes that is safe to print: whatever is not plain ASCII is spelled out. */
-export function quoteText(text: string): string {
-  const shown = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
-  return JSON.stringify(shown).replace(
-    /[^\x20-\x7e…]/gu,
-    (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
-  );
 }

@@ -1,5 +1,6 @@
+import { quote } from '../core/hostile-text.ts';
 import { type Address, formatAddress, parseAddress } from './address.ts';
-import { accept, type Parsed, quote, refuse } from './parsed.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
 
 /** All addresses with the same first bits. */
 export type AddressRange = {

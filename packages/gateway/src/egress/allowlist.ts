@@ -1,9 +1,9 @@
+import { quote } from '../core/hostile-text.ts';
 import type { Address } from './address.ts';
 import type { AddressRange } from './address-range.ts';
 import type { Host } from './authority.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 import { allAbove, type NameTree, plantNames } from './name-tree.ts';
-import { quote } from './parsed.ts';
 import type { Place } from './place.ts';
 import { plantRanges, type RangeTree, ringAround } from './range-tree.ts';
 import { parseRule, type Rule } from './rule.ts';

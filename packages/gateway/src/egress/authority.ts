@@ -1,7 +1,8 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
+import { quote } from '../core/hostile-text.ts';
 import { type Address, formatAddress, parseAddress } from './address.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { accept, type Parsed, quote, refuse } from './parsed.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
 
 /*
  * Reads a host, and a host with a port, as a proxy or an allow-list gets them. Whatever two programs could read in two

@@ -1,9 +1,9 @@
+import { quote } from '../core/hostile-text.ts';
 import { type Address, formatAddress } from './address.ts';
 import { isInside } from './address-range.ts';
 import { type AllowList, shelvesFor } from './allowlist.ts';
 import { formatAuthority, type Host } from './authority.ts';
 import { type Asked, misfit, newQuestion, type Question, type Term } from './misfit.ts';
-import { quote } from './parsed.ts';
 import type { Rule } from './rule.ts';
 import { firstFit, type Shelf } from './shelf.ts';
 import { carriedBy, type Special, specialRange } from './special.ts';

@@ -1,5 +1,6 @@
+import { quote } from '../core/hostile-text.ts';
 import { formatAuthority, type Host, parseAuthority } from './authority.ts';
-import { accept, type Parsed, quote, refuse } from './parsed.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
 
 export type Scheme = 'http' | 'https';
 

@@ -1,8 +1,9 @@
+import { quote } from '../core/hostile-text.ts';
 import { formatAddress } from './address.ts';
 import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
 import { type HostName, parseHost } from './authority.ts';
 import { LEAST_PREFIX_BITS } from './limits.ts';
-import { accept, type Parsed, quote, refuse } from './parsed.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
 
 /** Which hosts an entry means. `below` means the names beneath the one it has, and not that one. */
 export type Place =

@@ -1,8 +1,8 @@
+import { quote } from '../core/hostile-text.ts';
 import { type AllowList, rulesFor } from './allowlist.ts';
 import { parseHost } from './authority.ts';
 import { decide } from './decide.ts';
 import { DEFAULT_PORTS } from './http-url.ts';
-import { quote } from './parsed.ts';
 import type { Rule } from './rule.ts';
 
 /**

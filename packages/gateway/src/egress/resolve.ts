@@ -1,9 +1,10 @@
+import { quote } from '../core/hostile-text.ts';
 import { type Address, isSameAddress, parseAddress } from './address.ts';
 import type { AllowList } from './allowlist.ts';
 import { formatAuthority } from './authority.ts';
 import { type Denial, decide, denyAddress, type EgressRequest } from './decide.ts';
 import { type Lookup, lookUp } from './look-up.ts';
-import { accept, type Parsed, quote } from './parsed.ts';
+import { accept, type Parsed } from './parsed.ts';
 import { carriedBy, specialRange } from './special.ts';
 
 /*

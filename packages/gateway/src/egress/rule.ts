@@ -1,7 +1,8 @@
+import { quote } from '../core/hostile-text.ts';
 import { parsePort } from './authority.ts';
 import { DEFAULT_PORTS, type Scheme } from './http-url.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { accept, type Parsed, quote, refuse } from './parsed.ts';
+import { accept, type Parsed, refuse } from './parsed.ts';
 import { normalizePath, widenPath } from './path.ts';
 import { type Place, parsePlace, widthProblem } from './place.ts';
 

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { rootCertificates } from 'node:tls';
+import { quote } from '../core/hostile-text.ts';
 import { type Address, parseAddress } from './address.ts';
 import type { Lookup } from './look-up.ts';
-import { quote } from './parsed.ts';
 import type { Own } from './resolve.ts';
 
 /** The network interfaces of a machine by their names, as the operating system lists them. */

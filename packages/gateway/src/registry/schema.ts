@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 import { digestValue } from '../core/digest.ts';
+import { safeLine } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 
@@ -57,12 +58,7 @@ function describe(errors: readonly ErrorObject[]): string {
       (params as { additionalProperty?: string }).additionalProperty === undefined
         ? ''
         : ' (an unknown one is present)';
-    return `${instancePath === '' ? 'the input' : inert(instancePath)} ${message ?? 'does not fit'}${extra}`;
+    return `${instancePath === '' ? 'the input' : safeLine(instancePath, 120)} ${message ?? 'does not fit'}${extra}`;
   });
   return problems.join('; ');
-}
-
-/** Property names come from the caller: short, and without anything that a terminal would obey. */
-function inert(path: string): string {
-  return path.slice(0, 120).replace(/[^\x20-\x7e]/g, '?');
 }

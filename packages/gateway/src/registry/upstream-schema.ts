@@ -4,7 +4,7 @@
  * conditions, references to other documents, patterns with more than plain parts. What policies are told of an input is
  * read from the same schema, so type, properties and required mean what they say.
  */
-import { ACTIVE } from '../core/inert.ts';
+import { ACTIVE } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { costOf } from '../skills/audit/schema-cost.ts';

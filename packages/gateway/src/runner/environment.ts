@@ -1,6 +1,7 @@
 import { matchesPattern } from '../config/grammar.ts';
+import { quote } from '../core/hostile-text.ts';
 import { NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
-import { quote, RunnerProblem } from './problem.ts';
+import { RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;

@@ -1,10 +1,10 @@
 import { CodedError } from '../core/coded-error.ts';
+import { quote } from '../core/hostile-text.ts';
 import { type AllowList, parseAllowList, rulesFor } from '../egress/allowlist.ts';
 import type { Host } from '../egress/authority.ts';
 import { type HostSet, newHostSet } from '../egress/host-set.ts';
 import { DEFAULT_PORTS } from '../egress/http-url.ts';
 import { parseRule, type Rule } from '../egress/rule.ts';
-import { quote } from './problem.ts';
 
 /** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
 export function allowListOf(entries: readonly string[], key = 'process.egress_hosts'): AllowList {

@@ -1,10 +1,10 @@
 import { CodedError } from '../core/coded-error.ts';
+import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { parseRule } from '../egress/rule.ts';
-import { quote } from './problem.ts';
 
 /** A command as the caller asks for it; null and a missing limit ask for nothing, and the settings fill them. */
 export type ProcessInput = {

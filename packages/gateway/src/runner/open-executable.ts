@@ -1,8 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Digest } from '../core/digest.ts';
+import { quote } from '../core/hostile-text.ts';
 import type { FileDigests } from './file-digests.ts';
 import { type FileFacts, factsFrom } from './file-facts.ts';
-import { quote, RunnerProblem } from './problem.ts';
+import { RunnerProblem } from './problem.ts';
 
 /** A program file that was opened once, and what was seen through that one descriptor. */
 export type OpenedExecutable = {

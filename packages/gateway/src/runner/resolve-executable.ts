@@ -1,10 +1,11 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
 import type { FileDigests } from './file-digests.ts';
 import { type OpenedExecutable, openExecutable } from './open-executable.ts';
 import { type Place, placeOf } from './place.ts';
-import { quote, RunnerProblem } from './problem.ts';
+import { RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
 /** The program of a command: which file runs, and under which name. */

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { CodedError } from '../core/coded-error.ts';
+import { quote } from '../core/hostile-text.ts';
 import { problemWithSecret } from '../egress/secrets.ts';
 import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
-import { quote } from './problem.ts';
 
 /*
  * A file with one secret in it. It is the operator's, but what stands in its place may not be: the file is opened once

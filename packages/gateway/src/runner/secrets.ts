@@ -1,9 +1,10 @@
 import { normalize } from 'node:path';
 import type { SecretRule } from '../config/config.ts';
+import { quote } from '../core/hostile-text.ts';
 import type { BoundSecret } from '../egress/secrets.ts';
 import { boundTo } from './host-lists.ts';
 import { type Grounds, placeOf } from './place.ts';
-import { quote, RunnerProblem } from './problem.ts';
+import { RunnerProblem } from './problem.ts';
 import { resolvePath } from './resolve-path.ts';
 import { readSecretFile } from './secret-file.ts';
 

@@ -1,4 +1,5 @@
 import type { Digest } from '../core/digest.ts';
+import { quote } from '../core/hostile-text.ts';
 import type { EgressMode, ProcessTerms } from '../core/process.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/preflight.ts';
@@ -11,7 +12,7 @@ import type { ProcessInput } from './input.ts';
 import type { ProgramKind } from './interpreters.table.ts';
 import { meetLimits } from './meet-limits.ts';
 import type { Place } from './place.ts';
-import { quote, type RunnerCode, RunnerProblem } from './problem.ts';
+import { type RunnerCode, RunnerProblem } from './problem.ts';
 import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';

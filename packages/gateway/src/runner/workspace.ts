@@ -1,8 +1,9 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
 import { type FileFacts, factsFrom } from './file-facts.ts';
-import { quote, type RunnerCode, RunnerProblem } from './problem.ts';
+import { type RunnerCode, RunnerProblem } from './problem.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
 import { NEVER_BELOW, NEVER_WORKSPACES } from './system.table.ts';

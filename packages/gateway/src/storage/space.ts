@@ -1,8 +1,8 @@
+import { quote } from '../core/hostile-text.ts';
 import {
   isBeneath,
   parseKey,
   parsePrefix,
-  quoteText,
   type StorageKey,
   type StoragePrefix,
 } from '../core/storage-key.ts';
@@ -67,7 +67,7 @@ export class Space {
     if (!judged.ok) return judged;
     const { key } = judged;
     if (value.byteLength > STORAGE_LIMITS.valueBytes) {
-      const message = `Cannot write key ${quoteText(key)}: the value has ${value.byteLength} bytes, expected at most ${STORAGE_LIMITS.valueBytes}`;
+      const message = `Cannot write key ${quote(key)}: the value has ${value.byteLength} bytes, expected at most ${STORAGE_LIMITS.valueBytes}`;
       return refuseFor('too-large', message);
     }
     if (this.#isBusy()) return busy();
@@ -134,7 +134,7 @@ export class Space {
 }
 
 function denied(act: 'read' | 'write' | 'list', place: string): StorageRefusal {
-  const message = `Cannot ${act} ${quoteText(place)}: no prefix of the call's grant covers it, expected one that does`;
+  const message = `Cannot ${act} ${quote(place)}: no prefix of the call's grant covers it, expected one that does`;
   return refuseFor('denied', message);
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { quoteText, type StorageKey } from '../core/storage-key.ts';
+import { quote } from '../core/hostile-text.ts';
+import type { StorageKey } from '../core/storage-key.ts';
 import { queries } from '../store/query.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { charge, findAccount, openAccount, type SpaceName } from './account.ts';
@@ -103,10 +104,10 @@ function conflict(
 ): StorageRefusal {
   const is = found === undefined ? 'it is absent' : `its version is ${found.version}`;
   const expected = ifVersion === 'absent' ? 'it to be absent' : `version ${ifVersion}`;
-  return refuseFor('conflict', `Cannot ${act} key ${quoteText(key)}: ${is}, expected ${expected}`);
+  return refuseFor('conflict', `Cannot ${act} key ${quote(key)}: ${is}, expected ${expected}`);
 }
 
 function full(key: StorageKey, unit: string, held: number, most: number): StorageRefusal {
-  const message = `Cannot write key ${quoteText(key)}: the space holds ${held} ${unit}, expected at most ${most} with it`;
+  const message = `Cannot write key ${quote(key)}: the space holds ${held} ${unit}, expected at most ${most} with it`;
   return refuseFor('full', message);
 }

@@ -4,7 +4,7 @@
  */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../core/digest.ts';
-import { ACTIVE, inert } from '../core/inert.ts';
+import { ACTIVE, inert } from '../core/hostile-text.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { DEFINITION_LIMITS } from './limits.ts';

@@ -3,7 +3,7 @@
  * strictly and bounded, and pinned. Prompts and templates are definitions: a server that changes one is looked at by a
  * person. The list of resources is data, like a result; it may change, and what was listed last is what is shown.
  */
-import { ACTIVE, inert } from '../core/inert.ts';
+import { ACTIVE, inert } from '../core/hostile-text.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import type { Definition } from './definition.ts';
 import { DEFINITION_LIMITS, LISTED_LIMITS } from './limits.ts';

@@ -1,20 +1,9 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
-import { ACTIVE, inert } from '../../core/inert.ts';
+import { inert, safeJson } from '../../core/hostile-text.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 type Sink = NodeJS.WritableStream;
-
-/** JSON of the same value in which every such character is escaped, so that parsers read what was meant. */
-export function inertJson(value: unknown, indent = 0): string {
-  return JSON.stringify(value, null, indent).replace(ACTIVE, (char) =>
-    char === '\n' ? char : escaped(char),
-  );
-}
-
-function escaped(char: string): string {
-  return char.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
 
 /** Writes for people or for programs; results to standard output, everything else to standard error. */
 export class Printer {
@@ -48,7 +37,7 @@ export class Printer {
 
   /** A value as indented JSON, after a few words. */
   value(value: unknown, lead = ''): void {
-    this.#show(`${inert(lead)}${inertJson(value, 2)}`);
+    this.#show(`${inert(lead)}${safeJson(value, 2)}`);
   }
 
   /** To standard error: what is not the result. */
@@ -59,7 +48,7 @@ export class Printer {
 
   /** One JSON document; what is for people is not written then. */
   document(value: unknown): void {
-    this.#out.write(`${inertJson(value)}\n`);
+    this.#out.write(`${safeJson(value)}\n`);
   }
 
   /** Exact text that must not be changed (an export, a receipt); waits when the reader is slow. */

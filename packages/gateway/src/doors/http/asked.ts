@@ -1,4 +1,5 @@
 import type { ZodType } from 'zod';
+import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { parseStrict, type StrictLimits } from '../../core/strict-json.ts';
 import { readBody, requireType } from './body.ts';
@@ -84,8 +85,4 @@ function hold(part: string, schema: ZodType, value: unknown): unknown {
     .slice(0, MAX_TOLD)
     .map(({ path, message }) => (path.length === 0 ? message : `${quote(path.join('.'))}: ${message}`));
   throw new TurnedAway('door/wrong-usage', `Cannot read the ${part}: ${told.join('; ')}`);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 128));
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { quote } from '../../core/hostile-text.ts';
 import { TurnedAway } from './problem.ts';
 
 /** The media type alone, in lower case: `Application/JSON; charset=utf-8` is `application/json`. */
@@ -9,7 +10,8 @@ function mediaTypeOf(header: string | undefined): string {
 /** Boundary: only a body that says it is of the type is read as that; a form of a web page can say neither. */
 export function requireType({ headers }: IncomingMessage, expected: string): void {
   const type = headers['content-type'];
-  if (mediaTypeOf(type) !== expected) throw unsupported(`the body is ${quote(type)}`, expected);
+  if (mediaTypeOf(type) !== expected)
+    throw unsupported(`the body is ${type === undefined ? 'of no type' : quote(type)}`, expected);
   const encoding = headers['content-encoding'] ?? 'identity';
   // Boundary: what is packed can be a thousand times larger than it looks.
   if (encoding !== 'identity') throw unsupported(`the body is encoded as ${quote(encoding)}`, expected);
@@ -55,8 +57,4 @@ function tooLarge(maxBytes: number): TurnedAway {
 
 function unsupported(what: string, expected: string): TurnedAway {
   return new TurnedAway('door/unsupported-media', `Cannot read the body: ${what}, expected ${expected}`);
-}
-
-function quote(text: string | undefined): string {
-  return text === undefined ? 'of no type' : JSON.stringify(text.slice(0, 128));
 }

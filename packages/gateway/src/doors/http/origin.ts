@@ -1,4 +1,5 @@
 import type { HttpConfig } from '../../config/config.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { type HeaderLines, TurnedAway } from './problem.ts';
 
 /*
@@ -68,8 +69,4 @@ function notForUs(host: string): TurnedAway {
     'door/forbidden-origin',
     `Cannot answer for the host ${quote(host)}: it is none of this gateway, expected one of http.allowed_hosts`,
   );
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 128));
 }

@@ -1,7 +1,7 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Approval } from '../../approval/approval.ts';
-import { safeLine } from './safe-text.ts';
+import { safeLine } from '../../core/hostile-text.ts';
 
 /** The form in which the person behind a client is asked about one call. It asks for a yes or a no, never for a secret. */
 

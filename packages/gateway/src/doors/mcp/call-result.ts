@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODES, type Code } from '@palisade/sdk';
 import { digestBytes } from '../../core/digest.ts';
+import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import type { Ended } from '../../invoke/ending.ts';
 import { callUri } from './call-uri.ts';
-import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from './safe-text.ts';
 import { mcpContentOf } from './upstream-content.ts';
 
 /** Where a result says which call it is of and how to prove it. */

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Approval } from '../../approval/approval.ts';
 import type { ToolCall } from '../../core/call.ts';
+import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
 import { type AskedCall, doorCall } from '../../invoke/door-call.ts';
 import type { Ended } from '../../invoke/ending.ts';
@@ -26,7 +27,6 @@ import {
 import { resultOf, turnedAway } from './call-result.ts';
 import { type Client, ownerOf } from './door.ts';
 import { startProgress } from './progress.ts';
-import { safeLine } from './safe-text.ts';
 import type { ListedTool } from './tool-lists.ts';
 
 /** The run that a client names for its call, beside the one of its session. */

@@ -1,8 +1,8 @@
 import type { ProgressToken } from '@modelcontextprotocol/server';
 import type { Clock } from '../../core/clock.ts';
+import { safeLine } from '../../core/hostile-text.ts';
 import type { Ear } from '../../invoke/upstreams/ears.ts';
 import type { Ties } from '../../tiers/tier.ts';
-import { safeLine } from './safe-text.ts';
 
 /** How often a client is told that its call goes on, where it asked to be told. */
 const EVERY_MS = 1_000;

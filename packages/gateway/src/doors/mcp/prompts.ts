@@ -7,11 +7,11 @@ import {
 import { show } from '../../approval/list.ts';
 import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
+import { safeLine, safeText } from '../../core/hostile-text.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import type { Asking } from './ask-approval.ts';
 import type { Door } from './door.ts';
 import { keptCall } from './resources.ts';
-import { safeLine, safeText } from './safe-text.ts';
 import { getUpstream } from './upstream-methods.ts';
 import type { OfferedPrompt } from './upstream-offers.ts';
 

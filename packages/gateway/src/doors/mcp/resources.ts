@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
+import { safeJson, safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import { receiptOf } from '../../invoke/receipt-of.ts';
@@ -16,7 +17,6 @@ import { asOfNoTool, isHidden } from '../hidden-call.ts';
 import type { Asking } from './ask-approval.ts';
 import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-uri.ts';
 import type { Door } from './door.ts';
-import { safeJson, safeLine, safeText } from './safe-text.ts';
 import { readUpstream } from './upstream-methods.ts';
 import type { OfferedResource } from './upstream-offers.ts';
 

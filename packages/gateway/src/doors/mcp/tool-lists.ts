@@ -1,11 +1,11 @@
 import type { Tool as WireTool } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
+import { safeLine, safeText } from '../../core/hostile-text.ts';
 import { isToolName } from '../../core/principal.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import { toolsVersion, visibleTools } from '../../invoke/visible-tools.ts';
 import { ownerOf } from './door.ts';
-import { safeLine, safeText } from './safe-text.ts';
 import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts';
 
 /** So many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { MAX_TEXT_CHARS, safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
-import { MAX_TEXT_CHARS, safeLine, safeText } from './safe-text.ts';
 
 /*
  * The result of an upstream MCP server on its way to a client. The server is not trusted: its text is made inert, bytes

@@ -6,6 +6,7 @@ import {
   ProtocolErrorCode,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server';
+import { safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import { doorCall } from '../../invoke/door-call.ts';
@@ -15,7 +16,6 @@ import { type Asking, openRequest, toldApproval } from './ask-approval.ts';
 import { receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';
 import { notFound } from './resources.ts';
-import { safeLine, safeText } from './safe-text.ts';
 import { safeBlock } from './upstream-content.ts';
 import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
 

@@ -1,5 +1,5 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { type Field, tokensOf } from '../proxy/fields.ts';
 import { Collector } from './collector.ts';
 import { FETCH_BOUNDS, type FetchLimits } from './fetch-limits.ts';

@@ -1,5 +1,5 @@
+import { quote } from '../../core/hostile-text.ts';
 import type { HttpUrl } from '../http-url.ts';
-import { quote } from '../parsed.ts';
 import { fail, give, type Result } from './outcome.ts';
 import { formatOrigin, readUrl } from './url.ts';
 

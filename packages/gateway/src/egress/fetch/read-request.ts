@@ -1,5 +1,5 @@
+import { quote } from '../../core/hostile-text.ts';
 import type { HttpUrl } from '../http-url.ts';
-import { quote } from '../parsed.ts';
 import { endToEnd, type Field, parseFields, valuesOf } from '../proxy/fields.ts';
 import { PROXY_BOUNDS } from '../proxy/proxy-limits.ts';
 import { parseRequestLine } from '../proxy/request-line.ts';

@@ -1,5 +1,5 @@
+import { quote } from '../../core/hostile-text.ts';
 import type { HttpUrl } from '../http-url.ts';
-import { quote } from '../parsed.ts';
 import { type Field, valuesOf } from '../proxy/fields.ts';
 import type { BoundSecret } from '../secrets.ts';
 import { resolveLocation } from './location.ts';

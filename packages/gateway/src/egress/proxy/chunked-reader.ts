@@ -1,4 +1,4 @@
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { parseFields, type Side } from './fields.ts';
 import { PROXY_BOUNDS } from './proxy-limits.ts';
 import { found, type Read, type Refused, turnDown } from './refusal.ts';

@@ -1,4 +1,4 @@
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { found, type Read, turnDown } from './refusal.ts';
 
 /** A header. The name is in lower case, to be compared; the raw one is as it was sent. */

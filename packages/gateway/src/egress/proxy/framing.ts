@@ -1,4 +1,4 @@
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { type Field, type Side, valuesOf } from './fields.ts';
 import { found, type Read, turnDown } from './refusal.ts';
 

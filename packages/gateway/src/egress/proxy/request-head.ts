@@ -1,7 +1,8 @@
+import { quote } from '../../core/hostile-text.ts';
 import { formatAuthority, parseAuthority } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
 import { DEFAULT_PORTS, type HttpUrl, parseHttpUrl, type Scheme, type Site } from '../http-url.ts';
-import { type Parsed, quote } from '../parsed.ts';
+import type { Parsed } from '../parsed.ts';
 import { endToEnd, type Field, parseFields, valuesOf } from './fields.ts';
 import { type Framing, framingOf } from './framing.ts';
 import type { Head } from './head-reader.ts';

@@ -1,6 +1,6 @@
+import { quote } from '../../core/hostile-text.ts';
 import { formatAuthority, formatHost } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
-import { quote } from '../parsed.ts';
 import { type Field, tokensOf, valuesOf } from './fields.ts';
 import { found, type Read, type Refused, turnDown } from './refusal.ts';
 

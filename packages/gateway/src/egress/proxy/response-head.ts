@@ -1,4 +1,4 @@
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { endToEnd, type Field, formatFields, parseFields, valuesOf } from './fields.ts';
 import { type Framing, formatFraming, framingOf } from './framing.ts';
 import { found, type Read, turnDown } from './refusal.ts';

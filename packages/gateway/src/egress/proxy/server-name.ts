@@ -1,5 +1,5 @@
+import { quote } from '../../core/hostile-text.ts';
 import { formatHost, type Host, parseHost } from '../authority.ts';
-import { quote } from '../parsed.ts';
 import type { Opening } from './read-hello.ts';
 
 const HTTP = 'http/1.1';

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { quote } from '../../core/hostile-text.ts';
 import type { Address } from '../address.ts';
 import type { Host } from '../authority.ts';
-import { quote } from '../parsed.ts';
 import * as der from './der.ts';
 
 /*

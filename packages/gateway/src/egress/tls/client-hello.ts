@@ -1,4 +1,4 @@
-import { quote } from '../parsed.ts';
+import { quote } from '../../core/hostile-text.ts';
 
 /*
  * Reads the first message of a TLS client (RFC 8446, 4.1.2): which host it names and which protocols it offers. What comes

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { checkServerIdentity, connect, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { quote } from '../../core/hostile-text.ts';
 import { formatHost, type Host } from '../authority.ts';
 import { codeOf } from '../error-code.ts';
-import { quote } from '../parsed.ts';
 
 export type TrustTerms = {
   readonly withinMs: number;

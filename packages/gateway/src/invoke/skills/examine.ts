@@ -1,6 +1,6 @@
 /** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
 
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
 import type { AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/report.ts';
 import type { SkillPackage } from '../../skills/package/skill-package.ts';

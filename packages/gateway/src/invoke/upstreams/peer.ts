@@ -4,7 +4,7 @@
  * server (sampling, roots, elicitation) are answered with an error: nothing of ours is at its service.
  */
 import { CodedError } from '../../core/coded-error.ts';
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import { looseMessage } from './loose-message.ts';

@@ -6,8 +6,8 @@
 import type { UpstreamRule } from '../../config/config.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { inert } from '../../core/hostile-text.ts';
 import { makeId } from '../../core/id.ts';
-import { inert } from '../../core/inert.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { AllowList } from '../../egress/allowlist.ts';

@@ -4,7 +4,7 @@
  * written or asked of anybody: the same package gives the same findings on every machine with the same bench. What is found
  * can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
  */
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
 import type { AuditBench } from './bench.ts';
 import type { AuditCheck, AuditSubject } from './check.ts';

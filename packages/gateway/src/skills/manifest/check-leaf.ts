@@ -1,7 +1,8 @@
 import type { Path } from '../../config/problem.ts';
+import { quote } from '../../core/hostile-text.ts';
 import type { CheckedValue } from './checked.ts';
 import type { ChoiceKey, IntegerKey, LeafKey, TextsKey } from './manifest-keys.table.ts';
-import { type Bench, type Misfit, misfitAt, quote, say } from './problem.ts';
+import { type Bench, type Misfit, misfitAt, say } from './problem.ts';
 import { readSchema } from './read-schema.ts';
 import { nearest } from './suggest.ts';
 import { didYouMean, misfitIn, TEXTS, type TextName } from './texts.table.ts';

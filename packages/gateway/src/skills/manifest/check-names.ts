@@ -1,6 +1,7 @@
 import type { Path } from '../../config/problem.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { type Checked, tableIn, tablesIn, textIn } from './checked.ts';
-import { type Found, misfitAt, quote } from './problem.ts';
+import { type Found, misfitAt } from './problem.ts';
 
 /** What names must be to each other: the id that of the publisher, and no tool, channel or module named twice. */
 export function checkNames(manifest: Checked, found: Found[]): void {

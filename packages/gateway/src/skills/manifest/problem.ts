@@ -1,7 +1,7 @@
 import { describe } from '../../config/check-value.ts';
 import { formatPath, type Path } from '../../config/problem.ts';
 import { placeIn, type Spot } from '../../config/toml-tree.ts';
-import { inert } from '../../core/inert.ts';
+import { inert, quote } from '../../core/hostile-text.ts';
 
 export type ManifestProblem = {
   /** Counted from 1, as is the column. */
@@ -34,17 +34,11 @@ export type Bench = { readonly found: Found[]; readonly read: (path: string) => 
 
 /** More than that at once helps nobody, and a hostile file could make thousands. */
 export const MAX_PROBLEMS = 50;
-const SHOWN_CHARS = 64;
 
 /** A value that does not fit its key. */
 export function misfitAt(path: Path, { is, expected, hint = null }: Misfit): Found {
   const what = `Cannot use ${spell(path)}: ${is}, expected ${expected}`;
   return { path, at: 'value', what, hint: () => hint };
-}
-
-/** A text of the file as a message shows it: in quotes, on one line, and nothing that a terminal would obey. */
-export function quote(text: string): string {
-  return inert(JSON.stringify(text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text));
 }
 
 /** Says what stands in the file in the place of what was expected. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { quote } from '../../core/hostile-text.ts';
 import { placeOfBadUtf8 } from '../../core/strict-json.ts';
-import { quote } from './problem.ts';
 import { misfitIn } from './texts.table.ts';
 
 /*

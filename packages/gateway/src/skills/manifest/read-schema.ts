@@ -1,4 +1,5 @@
 import type { Path } from '../../config/problem.ts';
+import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
@@ -7,7 +8,7 @@ import { isTable } from './agree.ts';
 import type { CheckedValue } from './checked.ts';
 import { readInline, SCHEMA_LIMITS } from './inline-schema.ts';
 import type { SchemaKey } from './manifest-keys.table.ts';
-import { type Bench, type Misfit, misfitAt, quote, say } from './problem.ts';
+import { type Bench, type Misfit, misfitAt, say } from './problem.ts';
 
 const EXPECTED = 'a JSON Schema as a table, or the path of a .json file in the package';
 

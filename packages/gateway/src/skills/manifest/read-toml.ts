@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse, TomlError } from 'smol-toml';
 import { readTree, type Spot } from '../../config/toml-tree.ts';
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import { type Place, placeOf, placeOfBadUtf8 } from '../../core/strict-json.ts';
 import { differenceIn, measure } from './agree.ts';
 

@@ -1,6 +1,6 @@
 import { formatPath, type Path } from '../../config/problem.ts';
 import { editSteps } from '../../config/suggest.ts';
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import { fieldsOf, nameOf } from './fields.ts';
 import { MANIFEST_KEYS } from './manifest-keys.table.ts';
 import type { Found } from './problem.ts';

@@ -1,5 +1,5 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/capability-name.ts';
-import { ACTIVE } from '../../core/inert.ts';
+import { ACTIVE, quote } from '../../core/hostile-text.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
 import { parseHttpUrl } from '../../egress/http-url.ts';
@@ -7,7 +7,7 @@ import { parseRule, type Rule } from '../../egress/rule.ts';
 import { PACKAGE_LIMITS } from '../package/limits.ts';
 import { pathProblem } from '../package/paths.ts';
 import { parseVersion, VERSION_CHARS, VERSION_PATTERN } from '../semver.ts';
-import { type Misfit, misfitOf, quote } from './problem.ts';
+import { type Misfit, misfitOf } from './problem.ts';
 
 /** What a text is instead, and what it should be where that can be said better than for all texts of the shape. */
 type Oddity = { readonly is: string; readonly expected?: string; readonly hint?: string | null };

@@ -1,4 +1,4 @@
-import { inert } from '../../core/inert.ts';
+import { inert } from '../../core/hostile-text.ts';
 import type { Ties } from '../tier.ts';
 
 export type GuestLog = {

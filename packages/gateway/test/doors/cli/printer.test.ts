@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inert } from '../../../src/core/inert.ts';
-import { inertJson, Printer } from '../../../src/doors/cli/printer.ts';
+import { inert, safeJson } from '../../../src/core/hostile-text.ts';
+import { Printer } from '../../../src/doors/cli/printer.ts';
 
 /** What makes a terminal act, turns the direction of text around, or is there without being seen. */
 const ACTIVE = [
@@ -48,13 +48,13 @@ describe('inert()', () => {
   });
 });
 
-describe('inertJson()', () => {
+describe('safeJson()', () => {
   const value = fc.oneof(fc.jsonValue(), fc.record({ message: text }), fc.array(text));
 
   test('is harmless to look at and means the same value to a parser', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 2), (original, indent) => {
-        const written = inertJson(original, indent);
+        const written = safeJson(original, indent);
         expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(original)));
         return HARMLESS.test(written.replaceAll('\n', ''));
       }),

@@ -154,7 +154,7 @@ const MALFORMED: readonly (readonly [string, Parts, string])[] = [
     list(serverName(nameEntry('a\r\nb'))),
     String.raw`its server name is "a\r\nb"`,
   ],
-  ['a name with a control character', list(serverName(nameEntry('a\x7f'))), 'its server name is "a?"'],
+  ['a name with a control character', list(serverName(nameEntry('a\x7f'))), 'its server name is "a\\u{7f}"'],
   ['a dot for a name', list(serverName(nameEntry('.'))), 'its server name is "."'],
   ['dots for a name', list(serverName(nameEntry('...'))), 'its server name is "..."'],
   [

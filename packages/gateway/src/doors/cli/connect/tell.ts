@@ -1,4 +1,4 @@
-import { ACTIVE } from '../../../core/inert.ts';
+import { ACTIVE } from '../../../core/hostile-text.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Invocation } from '../verb.ts';
 import type { Client } from './client.ts';

@@ -1,7 +1,7 @@
 import { show } from '../../../approval/list.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { inert } from '../../../core/inert.ts';
+import { inert } from '../../../core/hostile-text.ts';
 import { approvalDocument } from '../../documents/approval.ts';
 import type { Invocation } from '../verb.ts';
 

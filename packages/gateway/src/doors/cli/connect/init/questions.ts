@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { CodedError } from '../../../../core/coded-error.ts';
-import { inert } from '../../../../core/inert.ts';
+import { inert } from '../../../../core/hostile-text.ts';
 import type { Invocation } from '../../verb.ts';
 
 export type Questions = {

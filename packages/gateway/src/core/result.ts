@@ -1,0 +1,42 @@
+/*
+ * One way to say that something is right or wrong. A check gives a `Result`: the value, or a `Problem` whose parts are
+ * data, so that no module has to read another's sentence. Whoever shows a problem prints it with `sentenceOf`.
+ */
+
+/** Where something stands in a text: both counted from 1. */
+export type SourcePosition = { readonly line: number; readonly column: number };
+
+/** The keys and indexes that lead to a value. */
+export type ValuePath = readonly (string | number)[];
+
+/** What is wrong with one thing. */
+export type Problem = {
+  /** The thing, as it follows `Cannot use`: `host "a..b"`. */
+  readonly subject: string;
+  /** What it is: `it has an empty label`. */
+  readonly is: string;
+  /** What it should be: `letters, digits and hyphens between the dots`. */
+  readonly expected: string;
+  /** What was probably meant, or what to write. */
+  readonly hint?: string;
+  /** Where in the value, and where in the text that the value was read from. */
+  readonly path?: ValuePath;
+  readonly position?: SourcePosition;
+};
+
+export type Result<T, P = Problem> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: P };
+
+export function accept<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value };
+}
+
+export function reject<P>(problem: P): { readonly ok: false; readonly problem: P } {
+  return { ok: false, problem };
+}
+
+/** The problem as one sentence. */
+export function sentenceOf({ subject, is, expected }: Problem): string {
+  return `Cannot use ${subject}: ${is}, expected ${expected}`;
+}
