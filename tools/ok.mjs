@@ -2,14 +2,16 @@
  * The one word: runs every check, all of them even when one fails, and ends with `N passed, N failed`. A static check
  * counts as one, a test as one. A skipped test on Linux counts as failed: what cannot run there has proved nothing.
  *
- *   node tools/ok.mjs [--setup] [--only NAME]
+ *   node tools/ok.mjs [--setup] [--only NAME] [--second-node]
+ *
+ * With --second-node only those tests run whose subject another Node could change: the second run of CI.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot as root } from './check.mjs';
 import { run } from './command.mjs';
-import { readReport } from './vitest-report.mjs';
+import { readReport, slowest } from './vitest-report.mjs';
 
 const tool = (name) => [join(root, `tools/${name}.mjs`)];
 const tsc = (...words) => [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', ...words];
@@ -30,6 +32,32 @@ const STATIC_CHECKS = [
   { name: 'dependencies', words: tool('dependencies') },
 ];
 
+/**
+ * What another version of Node can change: V8 (compilers, WebAssembly, stacks), sockets, TLS and HTTP, processes and pipes.
+ * All else is plain computation, or the same code with another caller.
+ */
+const SECOND_NODE = [
+  'packages/wasm/test/',
+  'packages/sdk/test/',
+  'packages/gateway/test/core/',
+  'packages/gateway/test/egress/',
+  'packages/gateway/test/tiers/a-wasm/',
+  'packages/gateway/test/tiers/child/',
+  'packages/gateway/test/doors/http/',
+  'packages/gateway/test/doors/mcp/',
+  'tests/attacks/wasm-',
+  'tests/attacks/module-runs-for-ever',
+  'tests/attacks/module-grows',
+  'tests/attacks/door-malformed',
+  'tests/attacks/egress-around-proxy',
+  'tests/scenarios/commands-smoke',
+  'tests/scenarios/egress-clients-node',
+  'tests/scenarios/mcp-agent-story',
+  'tests/scenarios/modules-real-program',
+  'tests/scenarios/serve-lives',
+  'tests/scenarios/skill-story',
+];
+
 async function runStatic({ name, words }) {
   const began = performance.now();
   const { ok, output } = await run(process.execPath, words, { cwd: root });
@@ -39,14 +67,23 @@ async function runStatic({ name, words }) {
   return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, notes: ok ? [] : [`FAIL ${name}`] };
 }
 
-async function runTests() {
+async function runTests(paths) {
   const folder = mkdtempSync(join(tmpdir(), 'palisade-ok-'));
   const report = join(folder, 'report.json');
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const words = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const words = [
+    vitest,
+    'run',
+    ...paths,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ];
   try {
     const { ok } = await run(process.execPath, words, { cwd: root, live: true });
-    return readReport(readText(report), { ok, platform: process.platform });
+    const text = readText(report);
+    for (const line of slowest(text)) console.log(line);
+    return readReport(text, { ok, platform: process.platform });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -66,7 +103,8 @@ const results = [];
 if (words.includes('--setup'))
   results.push(await runStatic({ name: 'setup', words: [...tool('setup'), '--programs'] }));
 for (const each of STATIC_CHECKS) if (!only || only === each.name) results.push(await runStatic(each));
-if (!only || only === 'vitest') results.push(await runTests());
+if (!only || only === 'vitest')
+  results.push(await runTests(words.includes('--second-node') ? SECOND_NODE : []));
 
 const sum = (key) => results.reduce((total, each) => total + each[key], 0);
 if (results.length === 0) {

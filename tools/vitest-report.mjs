@@ -1,5 +1,7 @@
 /** Counts a test run from vitest's JSON report: passed, failed, and what must be told about the failed ones. */
 
+import { relative } from 'node:path';
+
 /**
  * A file that did not load, an error outside any test, a run without tests and a missing report each count as one
  * failure, because each of them hides tests.
@@ -30,4 +32,21 @@ export function readReport(text, { ok, platform }) {
 function describeFailure({ fullName, file, failureMessages }) {
   const why = (failureMessages?.[0] ?? 'no reason was given').split('\n')[0].slice(0, 300);
   return `FAIL "${fullName}" in ${file}: ${why}`;
+}
+
+const SLOWEST = 30;
+
+/** The test files that took longest, for people who want the run to be shorter. */
+export function slowest(text) {
+  if (text === undefined) return [];
+  const files = JSON.parse(text).testResults.map(({ name, startTime, endTime }) => ({
+    name: relative(process.cwd(), name),
+    seconds: (endTime - startTime) / 1000,
+  }));
+  const first = files.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  return [`the slowest ${first.length} files:`, ...first.map(describeSlow)];
+}
+
+function describeSlow({ name, seconds }) {
+  return `${seconds.toFixed(1).padStart(7)} s  ${name}`;
 }

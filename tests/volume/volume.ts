@@ -1,0 +1,29 @@
+/*
+ * How much of the volume of a test runs. Fuzzing, property counts, kill rounds and real programs are proof by quantity:
+ * `npm test` runs a share of them, with new seeds each time; `npm run prove` runs all.
+ */
+
+const SHARE_OF_TEST = 0.05;
+
+/** From 0 to 1. */
+export const VOLUME = shareOf(process.env.PALISADE_VOLUME);
+
+/** So many of `count` as run today, but at least `least`. */
+export function volume(count: number, least = 1): number {
+  return Math.min(count, Math.max(least, Math.ceil(count * VOLUME)));
+}
+
+/** As many of the rows as run today, others each time; all of them when everything is proved. */
+export function sample<T>(rows: readonly T[], least = 1): readonly T[] {
+  const count = volume(rows.length, least);
+  const first = Math.floor(Math.random() * rows.length);
+  const from = Math.min(first, rows.length - count);
+  return rows.slice(from, from + count);
+}
+
+function shareOf(text: string | undefined): number {
+  if (text === undefined || text === '') return SHARE_OF_TEST;
+  const share = Number(text);
+  if (share > 0 && share <= 1) return share;
+  throw new Error(`Cannot use PALISADE_VOLUME "${text}": expected a number above 0 and up to 1`);
+}
