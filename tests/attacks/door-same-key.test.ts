@@ -8,10 +8,11 @@ import {
   recordsOf,
 } from '../../packages/gateway/test/fixture/gateway.ts';
 import { openDoorHouse } from '../fixtures/door/house.ts';
+import { volume } from '../volume/volume.ts';
 
 /* The same call with the same key comes from everywhere at once: to the daemon, and to another process on its store. */
 
-const ROUNDS = 12;
+const ROUNDS = volume(12, 3);
 
 async function openBoth() {
   const runs = new Map<string, number>();

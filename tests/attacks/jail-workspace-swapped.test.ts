@@ -23,7 +23,10 @@ print('ready', flush=True)
 while not select.select([0], [], [], 0)[0]:
     exchange(-100, os.fsencode(sys.argv[1]), -100, os.fsencode(sys.argv[2]), 2)
 `;
-const ROUNDS = 12;
+
+import { volume } from '../volume/volume.ts';
+
+const ROUNDS = volume(12, 4);
 
 /** A gateway for the projects below one root, with a secret beside that root. */
 async function gatewayWithRoots(config: (base: string) => string) {

@@ -14,8 +14,9 @@ import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { verifyLive } from '../../packages/gateway/src/journal/verify.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
+import { volume } from '../volume/volume.ts';
 
-const ROUNDS = 20;
+const ROUNDS = volume(20, 4);
 const TOML = `
 [[budget]]
 name = "crash-run"

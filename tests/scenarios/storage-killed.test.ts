@@ -10,8 +10,9 @@ import { storageMigrations } from '../../packages/gateway/src/storage/tables.ts'
 import { Store } from '../../packages/gateway/src/store/store.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
+import { volume } from '../volume/volume.ts';
 
-const ROUNDS = 12;
+const ROUNDS = volume(12, 3);
 const HOME = { tenant: 'acme', skill: 'notebook' } as const;
 const DIGEST_BYTES = 32;
 

@@ -16,9 +16,8 @@ export function volume(count: number, least = 1): number {
 /** As many of the rows as run today, others each time; all of them when everything is proved. */
 export function sample<T>(rows: readonly T[], least = 1): readonly T[] {
   const count = volume(rows.length, least);
-  const first = Math.floor(Math.random() * rows.length);
-  const from = Math.min(first, rows.length - count);
-  return rows.slice(from, from + count);
+  const first = count === rows.length ? 0 : Math.floor(Math.random() * rows.length);
+  return [...rows.slice(first), ...rows.slice(0, first)].slice(0, count);
 }
 
 function shareOf(text: string | undefined): number {
