@@ -2,9 +2,9 @@
  * Every way a call or a command can end, in one table. HTTP status, CLI exit status, MCP result, console text and
  * docs/errors.md are all read from here; nothing reads a message to learn what happened.
  *
- * - refused: we said no before anything ran.
- * - failed: it ran and did not end well; output and usage come with it.
- * - fault: we broke; the incident is in the journal where the journal could still be written.
+ * - refused: the call was rejected before anything ran.
+ * - failed: it ran and did not succeed; output and usage are included.
+ * - fault: the gateway itself failed; the incident is in the journal where it could still be written.
  */
 export type CodeKind = 'ok' | 'refused' | 'failed' | 'fault' | 'usage';
 
@@ -32,7 +32,7 @@ function fault(httpStatus: number, sentence: string, remedy: string): RowOf<'fau
   return { kind: 'fault', httpStatus, exitStatus: 70, sentence, remedy };
 }
 
-/** The door itself turned the request away: no call came of it. */
+/** The door rejected the request: it never became a call. */
 function turnedAway(httpStatus: number, sentence: string, remedy: string): RowOf<'usage'> {
   return { kind: 'usage', httpStatus, exitStatus: 64, sentence, remedy };
 }
@@ -42,111 +42,115 @@ export const CODES = {
     kind: 'ok',
     httpStatus: 200,
     exitStatus: 0,
-    sentence: 'The call ran and ended well.',
+    sentence: 'The call ran and succeeded.',
     remedy: 'Nothing to do.',
   },
   'door/wrong-usage': {
     kind: 'usage',
     httpStatus: 400,
     exitStatus: 64,
-    sentence: 'The command line or the request is not one this door understands.',
-    remedy: 'Run the command with --help and correct the words.',
+    sentence: 'The command line or the request is not valid.',
+    remedy: 'Run the command with --help, or see /openapi.json, and correct what the message names.',
   },
   'door/invalid-call': refused(
     400,
-    'The call names no valid principal, tenant, run, tool or time limit.',
-    'Correct the field that the message names and call again.',
+    'The principal, tenant, run, tool name or time limit of the call is not valid.',
+    'Correct the field that the message names and repeat the call.',
   ),
   'door/unauthenticated': turnedAway(
     401,
-    'The request brings no credential that is good here.',
-    'Send `Authorization: Bearer TOKEN` with a token of `palisade token create`.',
+    'The request carries no valid credential.',
+    'Send `Authorization: Bearer TOKEN` with a token from `palisade token create`.',
   ),
   'door/insufficient-scope': turnedAway(
     403,
-    'The credential is not good for this.',
-    'Use a token that was created with the scope that the message names.',
+    'The credential lacks the scope for this request.',
+    'Use a token with the scope that the message names: `palisade token create --scopes SCOPE`.',
   ),
   'door/forbidden-origin': turnedAway(
     403,
-    'The request is for another host, or comes from a web page that may not ask.',
-    'Name the host in http.allowed_hosts or the page in http.allowed_origins of palisade.toml.',
+    'The Host or Origin header of the request is not allowed.',
+    'Add the host to `http.allowed_hosts` or the origin to `http.allowed_origins` in palisade.toml.',
   ),
   'door/not-found': turnedAway(
     404,
-    'There is nothing at that address, or nothing that this caller may see.',
-    'See /openapi.json for what there is.',
+    'The path does not exist, or the caller may not see what is there.',
+    'See /openapi.json for the paths that exist.',
   ),
   'door/method-not-allowed': turnedAway(
     405,
-    'The address is there, and does not take this method.',
-    'Use one of the methods that the header Allow names.',
+    'The path does not support this method.',
+    'Use one of the methods in the Allow header.',
   ),
-  'door/timed-out': turnedAway(408, 'The request did not come in in time.', 'Send it in one go.'),
+  'door/timed-out': turnedAway(
+    408,
+    'The request was not received in time.',
+    'Send the whole request without pauses.',
+  ),
   'door/too-large': turnedAway(
     413,
-    'The request is larger than this door takes.',
-    'Send less, or have the operator raise http.max_body_bytes.',
+    'The request body is too large.',
+    'Send a smaller body, or raise `http.max_body_bytes` in palisade.toml.',
   ),
   'door/unsupported-media': turnedAway(
     415,
-    'The body is of a type that this address does not take.',
+    'The content type of the body is not supported here.',
     'Send the content type that the message names.',
   ),
   'door/rate-limited': turnedAway(
     429,
-    'This credential asks more often, or has more calls running, than it may.',
-    'Wait for as long as the header Retry-After says.',
+    'This credential exceeded its request rate or its number of concurrent calls.',
+    'Wait for the time in the Retry-After header and try again.',
   ),
   'door/draining': turnedAway(
     503,
-    'The gateway is about to stop and takes no more calls.',
-    'Try again in a moment, or at another gateway.',
+    'The gateway is shutting down and accepts no more calls.',
+    'Try again in a moment, or use another gateway.',
   ),
   'door/already-serving': turnedAway(
     409,
-    'Another process serves this state directory.',
-    'Stop that one first, or choose another directory with --state.',
+    'Another process already serves this state directory.',
+    'Stop that process first, or choose another directory with --state.',
   ),
   'door/call-open': refused(
     409,
     'A call with this idempotency key is still running.',
-    'Wait for it to end and repeat the identical request.',
+    'Wait until it has ended, then repeat the identical request.',
   ),
   'door/idempotency-conflict': refused(
     422,
-    'This idempotency key was used for another call.',
+    'This idempotency key was already used for a different call.',
     'Use a new key for a new call.',
   ),
-  'token/unknown': turnedAway(404, 'There is no token of that id.', 'List them with `palisade token list`.'),
+  'token/unknown': turnedAway(404, 'No token has this id.', 'List them with `palisade token list`.'),
   'run/unknown': turnedAway(
     404,
-    'There is no call of that id, or none that this caller may see.',
+    'No call has this id, or the caller may not see it.',
     'List calls with `palisade journal search`.',
   ),
   'upstream/unknown': turnedAway(
     404,
-    'There is no upstream server of that name.',
+    'No upstream server has this name.',
     'List them with `palisade upstream list`.',
   ),
   'upstream/quarantined': refused(
     403,
-    'The upstream server offers other tools than those that were accepted.',
-    'Look at the difference with `palisade upstream show NAME`, then run `palisade upstream approve NAME`.',
+    'The tools of the upstream server differ from those that were accepted.',
+    'Review the difference with `palisade upstream show NAME`, then run `palisade upstream approve NAME`.',
   ),
   'tier/upstream-failed': failed(
     502,
-    'The upstream server did not answer, or not as its protocol says.',
-    'See the message; run its command by hand to find out why.',
+    'The upstream server did not answer, or its answer violates the protocol.',
+    'Read the message; run the command of the server by hand to find the cause.',
   ),
   'registry/unknown-tool': refused(
     404,
-    'No tool of that name is registered.',
+    'No tool has this name.',
     'List the tools with `palisade tools list`.',
   ),
   'registry/invalid-input': refused(
     422,
-    'The input is not strict JSON or does not fit the schema of the tool.',
+    'The input is not strict JSON, or does not match the schema of the tool.',
     'Read the schema with `palisade tools show TOOL` and correct the input.',
   ),
   'policy/denied': refused(
@@ -167,26 +171,26 @@ export const CODES = {
   'policy/invalid': turnedAway(
     422,
     'The policies that were sent are not valid, and nothing was replaced.',
-    'Correct what the problems name, and try it with `POST /v1/policies/check` first.',
+    'Correct the listed problems; `POST /v1/policies/check` checks a set without replacing anything.',
   ),
   'policy/changed': turnedAway(
     409,
-    'Somebody else changed the policies meanwhile, and nothing was replaced.',
-    'Read the policies again, take over what changed, and send `ifDigest` as it is now.',
+    'The policies were changed by another request in the meantime; nothing was replaced.',
+    'Read the policies again, merge the changes, and send the current digest as `ifDigest`.',
   ),
   'policy/locks-out': turnedAway(
     409,
-    'Under the new policies this caller could not administer any more, and nothing was replaced.',
-    'Keep a policy that permits "administer" to the caller, or send `force` if that is meant.',
+    'The new policies would lock this caller out of administration; nothing was replaced.',
+    'Keep a policy that permits the caller the action "administer", or send `force` to accept the lock-out.',
   ),
   'policy/approval-required': refused(
     403,
-    'The policies permit this call once a person approves it.',
+    'The policies permit this call after a person has approved it.',
     'Have a user run `palisade approvals approve ID`, then repeat the identical call.',
   ),
   'policy/approval-denied': refused(
     403,
-    'A person denied this very call.',
+    'A person denied this call.',
     'Change the call, or ask the person who denied it.',
   ),
   'policy/approval-expired': refused(
@@ -196,18 +200,18 @@ export const CODES = {
   ),
   'approval/unknown': refused(
     404,
-    'There is no approval request with that id.',
+    'No approval request has this id.',
     'List the open requests with `palisade approvals list`.',
   ),
   'approval/not-pending': refused(
     409,
-    'The approval request was already decided, used or has expired.',
+    'The approval request was already decided or used, or it has expired.',
     'Repeat the call to open a new request.',
   ),
   'approval/not-allowed': refused(
     403,
-    'This principal may not decide approval requests.',
-    'Decide as a user whom the policies permit the action "approve"; an agent never decides.',
+    'This principal is not permitted to decide approval requests.',
+    'Decide as a user whom the policies permit the action "approve"; an agent can never approve.',
   ),
   'budget/calls-exhausted': refused(
     429,
@@ -241,38 +245,38 @@ export const CODES = {
   ),
   'runner/invalid-workspace': refused(
     422,
-    'The workspace is no directory that a command may work in.',
+    'The workspace is not a directory that commands may use.',
     'Name a directory below one of `process.workspaces` in palisade.toml.',
   ),
   'runner/outside-workspace': refused(
     403,
-    'An argument or the working directory leads out of the workspace.',
-    'Name paths inside the workspace, or add the place to `process.read_only` in palisade.toml.',
+    'An argument or the working directory is outside the workspace.',
+    'Use paths inside the workspace, or add the path to `process.read_only` in palisade.toml.',
   ),
   'runner/not-found': refused(
     404,
-    'There is no such program on this machine, or the file cannot be executed.',
+    'The program is not installed, or the file is not executable.',
     'Name a program that is installed, or give the path of an executable file.',
   ),
   'runner/not-allowed': refused(
     403,
-    'The operator does not let this program run.',
+    'The operator does not allow this program.',
     'Add it to `process.executables` in palisade.toml, or use another program.',
   ),
   'runner/environment': refused(
     403,
-    'A variable of the environment may not be set by a caller.',
-    'Leave it out; `process.env` in palisade.toml lists those that may be set.',
+    'The caller may not set this environment variable.',
+    'Leave it out, or add it to `process.env` in palisade.toml.',
   ),
   'runner/invalid-limits': refused(
     422,
-    'A limit of the command is no whole number above zero.',
-    'Ask for a whole number above zero.',
+    'A limit of the command is not a whole number above zero.',
+    'Use a whole number above zero.',
   ),
   'runner/egress-denied': refused(
     403,
-    'The command would reach the network in a way that the operator does not allow.',
-    'Ask for egress "strict", or have the operator change `process.egress` in palisade.toml.',
+    'The operator does not allow the network access that the command asks for.',
+    'Use egress "strict", or change `process.egress` in palisade.toml.',
   ),
   'tier/unenforceable': refused(
     501,
@@ -281,18 +285,22 @@ export const CODES = {
   ),
   'tier/timed-out': failed(
     504,
-    'The call passed its wall-clock limit and was stopped.',
+    'The call exceeded its wall-clock limit and was stopped.',
     'Ask for less work, or raise the time limit where the ceiling allows it.',
   ),
-  'tier/cancelled': failed(499, 'The caller cancelled the call.', 'Call again when the result is wanted.'),
+  'tier/cancelled': failed(
+    499,
+    'The caller cancelled the call.',
+    'Repeat the call if the result is still needed.',
+  ),
   'tier/output-exceeded': failed(
     507,
-    'The output passed its limit and was cut off.',
+    'The output exceeded its limit and was truncated.',
     'Ask for less output, or raise the output limit where the ceiling allows it.',
   ),
   'tier/invalid-output': failed(
     502,
-    'The tool returned something that does not fit its own output schema.',
+    'The output of the tool does not match its own output schema.',
     'Report it to the author of the tool.',
   ),
   'tier/tool-error': failed(
@@ -307,52 +315,52 @@ export const CODES = {
   ),
   'tier/unproven': failed(
     500,
-    'The sandbox did not report that it held what it had to hold.',
+    'The sandbox did not report the isolation that it had to enforce.',
     'Do not rely on what the command did; run `palisade doctor` and apply the fix it names.',
   ),
   'tier/exited': failed(
     502,
-    'The command ran and ended with an error status or by a signal.',
-    'Read its output; it says what went wrong.',
+    'The command exited with an error status or was ended by a signal.',
+    'Read the output of the command for the cause.',
   ),
   'tier/out-of-memory': failed(
     507,
-    'The command used up its memory and was stopped.',
+    'The command exceeded its memory limit and was stopped.',
     'Ask for less work at once, or raise the memory limit where the ceiling allows it.',
   ),
   'tier/out-of-cpu': failed(
     507,
-    'The command used up its CPU time and was stopped.',
+    'The command exceeded its CPU time limit and was stopped.',
     'Ask for less work, or raise the CPU limit where the ceiling allows it.',
   ),
   'tier/out-of-fuel': failed(
     507,
-    'The module used up its fuel and was stopped.',
+    'The module ran out of fuel and was stopped.',
     'Ask for less work, or raise the fuel limit where the ceiling allows it.',
   ),
   'tier/trapped': failed(
     502,
-    'The module broke off: it trapped, or did what no module may do.',
+    'The module trapped, or violated the rules of the ABI.',
     'Report it to the author of the tool, with the message.',
   ),
   'tier/invalid-module': failed(
     502,
-    'The module cannot be run: it is malformed, past a limit, or wants what it was not granted.',
-    'Run `palisade wasm inspect` on the module; build it anew, or grant what it needs.',
+    'The module cannot run: it is malformed, exceeds a limit, or imports something that was not granted.',
+    'Run `palisade wasm inspect` on the module; rebuild it, or grant what it needs.',
   ),
   'tier/unknown-ending': failed(
     500,
     'The gateway stopped while the call was running; whether it took effect is not known.',
-    'Look at the effects of the call before repeating it.',
+    'Check the effects of the call before you repeat it.',
   ),
   'tier/withdrawn': failed(
     409,
-    'The skill was taken out of use while the call ran, so the call was ended.',
-    'See why with `palisade skill show ID`; look at the effects of the call before anything is repeated.',
+    'The skill was withdrawn while the call ran, so the call was ended.',
+    'See why with `palisade skill show ID`; check the effects of the call before you repeat it.',
   ),
   'skill/unknown': refused(
     404,
-    'No skill of that id, or no such version of it, is installed.',
+    'No skill with this id or version is installed.',
     'List the skills with `palisade skill list`.',
   ),
   'skill/invalid-manifest': refused(
@@ -362,87 +370,83 @@ export const CODES = {
   ),
   'skill/invalid-package': refused(
     422,
-    'The file is no package of a skill, or one that is made to hurt.',
-    'Have the author pack it anew with `palisade skill pack`.',
+    'The file is not a valid skill package, or it is malicious.',
+    'Ask the author to pack it again with `palisade skill pack`.',
   ),
   'skill/unsigned': refused(
     403,
-    'The package has no signature, so nobody answers for it.',
-    'Have the publisher sign it with `palisade skill sign`.',
+    'The package is not signed.',
+    'Ask the publisher to sign it with `palisade skill sign`.',
   ),
   'skill/bad-signature': refused(
     403,
-    'The signature of the package is not over these very bytes.',
-    'Do not use it; get the package from its publisher again.',
+    'The signature of the package does not match its content.',
+    'Do not use it; get the package again from its publisher.',
   ),
   'skill/untrusted': refused(
     403,
     'The key that signed the package is not trusted for its publisher.',
-    'Compare the key with the publisher, then `palisade trust add PUBLISHER KEY`; `palisade trust list` shows what is trusted.',
+    'Verify the key with the publisher, then run `palisade trust add PUBLISHER KEY`; `palisade trust list` shows the trusted keys.',
   ),
   'skill/downgrade': refused(
     409,
-    'The package is older than one that was installed before.',
-    'Install a newer version, or say that it is meant with --allow-downgrade.',
+    'The package is older than a version that was installed before.',
+    'Install a newer version, or allow it with --allow-downgrade.',
   ),
   'skill/conflict': refused(
     409,
-    'It collides with what is installed, or somebody else changed it at the same time.',
-    'Look at it with `palisade skill show ID`, then try again.',
+    'It conflicts with what is installed, or was changed by another request at the same time.',
+    'Review it with `palisade skill show ID`, then try again.',
   ),
   'skill/incompatible': refused(
     422,
-    'The skill wants another palisade than this one.',
-    'Use a version of palisade that its manifest names under [compat].',
+    'The skill requires another version of palisade.',
+    'Use a version of palisade that matches [compat] in its manifest.',
   ),
   'skill/audit-failed': refused(
     422,
-    'The audit of the skill found what must not run.',
-    'Read the findings with `palisade skill audit ID`; a corrected version has to come from its author.',
+    'The audit of the skill found problems that prevent it from running.',
+    'Read the findings with `palisade skill audit ID`; ask its author for a corrected version.',
   ),
   'skill/wrong-state': refused(
     409,
-    'The skill is in a state in which this cannot be done.',
+    'This is not possible in the current state of the skill.',
     'See its state with `palisade skill show ID`.',
   ),
   'skill/invalid-grant': refused(
     422,
-    'The grant names something that the skill does not ask for, or that cannot be left out.',
-    'See what it asks for with `palisade skill show ID`.',
+    'The grant names something that the skill does not request, or leaves out something that it requires.',
+    'See what it requests with `palisade skill show ID`.',
   ),
   'skill/quarantined': refused(
     403,
-    'The skill is in quarantine: nobody has approved these very bytes.',
-    'Look at it with `palisade skill audit ID`, then `palisade skill approve ID`.',
+    'The skill is quarantined: this version has not been approved.',
+    'Review it with `palisade skill audit ID`, then run `palisade skill approve ID`.',
   ),
-  'skill/disabled': refused(
-    403,
-    'The skill is switched off.',
-    'Switch it on with `palisade skill enable ID`.',
-  ),
+  'skill/disabled': refused(403, 'The skill is disabled.', 'Enable it with `palisade skill enable ID`.'),
   'skill/revoked': refused(
     403,
-    'The skill was revoked; it does not run again.',
+    'The skill was revoked and cannot run again.',
     'Use another skill, or a version that was not revoked.',
   ),
   'skill/changed': refused(
     403,
-    'The package on the disk is not the one that was approved, so it was put into quarantine.',
-    'Find out who changed the state directory; install the package again.',
+    'The package on disk differs from the approved one, so it was quarantined.',
+    'Find out what changed the state directory, then install the package again.',
   ),
   'skill/tests-failed': failed(
     422,
-    'Not all test cases of the skill ended as they should.',
-    'Read which ones differ; correct the skill or the cases.',
+    'Some test cases of the skill failed.',
+    'Read the differences; correct the skill or its cases.',
   ),
   'skill/build-failed': failed(
     422,
     'The modules of the skill could not be built.',
-    'Read what the compiler says, and correct the source.',
+    'Read the output of the compiler and correct the source.',
   ),
   'journal/unknown-record': refused(
     404,
-    'There is no journal record or receipt with that number or call id.',
+    'No journal record or receipt has this number or call id.',
     'Search with `palisade journal search`.',
   ),
   'attest/unverified': {
@@ -464,8 +468,8 @@ export const CODES = {
   ),
   'store/unwritable': refused(
     503,
-    'The state directory cannot be read and written by this user alone.',
-    'Give the state directory to this user with mode 0700, or choose another with --state.',
+    'The state directory is not readable and writable by this user alone.',
+    'Make this user the owner of the state directory with mode 0700, or choose another with --state.',
   ),
   'store/full': refused(
     507,
@@ -475,7 +479,7 @@ export const CODES = {
   'store/locked': refused(
     503,
     'Another process held the database for too long.',
-    'End the process that holds it, or try again.',
+    'Stop the process that holds it, or try again.',
   ),
   'store/corrupt': refused(
     503,
@@ -490,61 +494,61 @@ export const CODES = {
   'store/clock-behind': refused(
     503,
     'The clock of this machine is behind the last journal record.',
-    'Set the clock right; if the journal is wrong and the clock is right, run `palisade doctor --accept-clock`.',
+    'Correct the clock; if the clock is right and the journal is ahead, run `palisade doctor --accept-clock`.',
   ),
   'vault/missing': refused(
     404,
-    'The vault has no secret of that name for this call.',
-    'Set it with `palisade secrets set NAME`; `palisade secrets list` shows what there is.',
+    'The vault has no secret with this name for this call.',
+    'Set it with `palisade secrets set NAME`; `palisade secrets list` shows the existing ones.',
   ),
   'vault/locked': refused(
     503,
-    'The key of the vault is not at hand, so no secret can be used.',
-    'Restore `keys/vault.key` of the state directory, or give the passphrase; see docs/secrets.md.',
+    'The key of the vault is not available, so no secret can be used.',
+    'Restore `keys/vault.key` in the state directory, or set the passphrase; see docs/secrets.md.',
   ),
   'vault/unreadable': refused(
     503,
-    'What the vault holds does not open: the key is another one, or something was changed.',
-    'Restore the database and the key of the vault together, or set the secret anew; see docs/secrets.md.',
+    'The vault cannot be decrypted: the key is a different one, or the data was changed.',
+    'Restore the database and the vault key together, or set the secret again; see docs/secrets.md.',
   ),
   'wasm/malformed': refused(
     422,
-    'The file is no WebAssembly module that can be read.',
-    'Give a core module in the binary format, as compilers write it.',
+    'The file is not a readable WebAssembly module.',
+    'Use a core module in the binary format.',
   ),
   'wasm/invalid': refused(
     422,
-    'The module can be read, but its types do not fit together.',
-    'Build it anew; the message has the reason and the place.',
+    'The module is readable but does not validate.',
+    'Rebuild it; the message has the reason and the offset.',
   ),
   'wasm/feature': refused(
     422,
-    'The module uses a feature of WebAssembly that is not allowed, or that this Node does not have.',
+    'The module uses a WebAssembly feature that is not allowed, or that this version of Node lacks.',
     'Build it without that feature; the compiler has a flag for each.',
   ),
   'wasm/limit': refused(
     422,
-    'The module is past a limit.',
-    'Make smaller what the message names, or split the module.',
+    'The module exceeds a limit.',
+    'Reduce what the message names, or split the module.',
   ),
   'wasm/link': refused(
     422,
-    'The module imports what it cannot be given.',
+    'The module has imports that are not available.',
     'Build it without the imports that the message names.',
   ),
   'wasm/out-of-fuel': failed(
     507,
-    'The fuel of the call ran out before it ended.',
+    'The call ran out of fuel.',
     'Give the call more fuel, or ask for less work.',
   ),
   'wasm/trapped': failed(
     502,
-    'The module ran and was stopped by a trap.',
+    'The module trapped.',
     'Correct the program; the message says which trap it was.',
   ),
   'gateway/fault': fault(
     500,
-    'The gateway broke while handling this call.',
+    'The gateway failed with an internal error while handling this call.',
     'Give the incident id to the operator; `palisade journal search --kind fault` shows it.',
   ),
 } as const satisfies Record<string, CodeRow>;
