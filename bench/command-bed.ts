@@ -6,17 +6,16 @@ import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
 import { NOWHERE, parseAllowList } from '../packages/gateway/src/egress/allowlist.ts';
 import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
-import type { ChildEnd } from '../packages/gateway/src/tiers/child/start-child.ts';
+import type { ChildEnd } from '../packages/gateway/src/tiers/child/run-child.ts';
 import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
 import { openNetworks } from '../packages/gateway/src/tiers/network/networks.ts';
-import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/variables.ts';
-import { openBox, runInBox } from '../packages/gateway/src/tiers/process/box.ts';
-import { Closings } from '../packages/gateway/src/tiers/process/closings.ts';
-import type { CommandTier } from '../packages/gateway/src/tiers/process/command-plan.ts';
-import { holdWorkspace } from '../packages/gateway/src/tiers/process/held-workspace.ts';
+import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/plan.ts';
+import { openBox, runInBox } from '../packages/gateway/src/tiers/process/sandbox.ts';
+import { Closings, WarmBoxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
+import type { CommandTier } from '../packages/gateway/src/tiers/process/plan.ts';
+import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
 import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
-import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run-command.ts';
-import { WarmBoxes } from '../packages/gateway/src/tiers/process/warm-boxes.ts';
+import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */

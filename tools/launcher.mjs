@@ -1,7 +1,7 @@
 /**
  * Builds the launcher, the C program that starts native commands: with the machine's compiler, or, where there is none,
  * from the file that a published package brings along. It is made beside its place and then takes it, and is made again
- * only when its source or the way of making it has changed. Elsewhere than on Linux there is nothing to build.
+ * only when a source or the way of making it has changed. Elsewhere than on Linux there is nothing to build.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -9,6 +9,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -18,9 +19,9 @@ import {
 import { delimiter, join } from 'node:path';
 import { projectRoot } from './check.mjs';
 import { run } from './command.mjs';
-import { readStamp } from './stamp.mjs';
+import { digestOf, readStamp } from './stamp.mjs';
 
-const SOURCE = 'packages/launcher/launcher.c';
+const SOURCES = 'packages/launcher/src';
 const STAMP = 'packages/launcher/dist/.sources';
 const COMPILERS = ['cc', 'gcc', 'clang'];
 const STRICT = ['-Wall', '-Wextra', '-Werror', '-Wshadow', '-Wconversion'];
@@ -29,8 +30,8 @@ const FIX = 'install one (apt-get install gcc libc6-dev) and run the set-up agai
 /** Where the launcher lies, below the root of the clone. */
 export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
 
-/** The words every compiler is given, besides the names of the files. */
-export const COMPILER_WORDS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', ...STRICT];
+/** The arguments of every compiler, besides the names of the files. */
+export const COMPILER_ARGUMENTS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', ...STRICT];
 
 /** Says whether the launcher is there and made from the source as it is; true where none is needed. */
 export function isLauncherCurrent(root, machine = thisMachine()) {
@@ -52,8 +53,14 @@ export async function buildLauncher(root, { say, machine = thisMachine() }) {
     }
     failures.push(failure);
   }
-  const what = failures.length > 0 ? failures.join('\n') : 'there is no C compiler and no prebuilt file';
+  const what = failures.length > 0 ? failures.join('\n') : 'no C compiler and no prebuilt file was found';
   throw new Error(`Cannot build the launcher: ${what}, expected a C compiler that links statically: ${FIX}`);
+}
+
+/** The C files of the launcher, below the root of the clone. */
+export function programFiles(root) {
+  const names = readdirSync(join(root, SOURCES)).filter((name) => name.endsWith('.c'));
+  return names.sort().map((name) => `${SOURCES}/${name}`);
 }
 
 function thisMachine() {
@@ -62,15 +69,16 @@ function thisMachine() {
 
 /** The compiler first, because it makes what the source says; each way with the stamp that it leaves. */
 function waysToMake(root, { platform, arch, path }) {
-  const source = digest(readFileSync(join(root, SOURCE)));
+  const source = digestOf(root, [SOURCES]);
   const folders = path.split(delimiter).filter((folder) => folder.startsWith('/'));
   const names = COMPILERS.flatMap((name) => folders.map((folder) => ({ name, file: join(folder, name) })));
   const compiler = names.find(({ file }) => existsSync(file));
   const prebuilt = join(root, `packages/launcher/prebuilt/${platform}-${arch}/palisade-launcher`);
   const ways = [];
   if (compiler !== undefined) {
-    const compile = (out) => run(compiler.file, [...COMPILER_WORDS, '-o', out, SOURCE], { cwd: root });
-    const stamp = digest(`${source} ${arch} ${compiler.name} ${COMPILER_WORDS.join(' ')}`);
+    const compile = (out) =>
+      run(compiler.file, [...COMPILER_ARGUMENTS, '-o', out, ...programFiles(root)], { cwd: root });
+    const stamp = digest(`${source} ${arch} ${compiler.name} ${COMPILER_ARGUMENTS.join(' ')}`);
     ways.push({ name: compiler.name, stamp, into: compile });
   }
   if (existsSync(prebuilt)) {

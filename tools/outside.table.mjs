@@ -37,8 +37,8 @@ export const OUTSIDE = [
       'doors/http': 'It listens for callers.',
       'tiers/child/starter.ts':
         'Node reads and writes a pipe that is open already as a socket; it is connected to nothing.',
-      'tiers/child/held-end.ts': 'The same of a pipe that did not take all at once.',
-      'tiers/child/handed-servers.ts':
+      'tiers/child/child.ts': 'The same of a pipe that did not take all at once.',
+      'tiers/child/starter-protocol.ts':
         'It takes the listeners of a run from the starter, and hands them on to its proxy.',
       cluster: 'It talks to the worker nodes the operator named.',
       'packages/sdk/src/client': 'It calls the gateway its user named.',
@@ -99,7 +99,7 @@ export const OUTSIDE = [
       'tiers/a-wasm/engine/channel.ts':
         'In an engine process it reads and writes the two pipes that it was started with, and opens nothing.',
       'tiers/child/starter.ts': 'It opens the pipes of a run where the starter has them.',
-      'tiers/child/held-end.ts': 'It writes to such a pipe, and closes it.',
+      'tiers/child/child.ts': 'It writes to such a pipe, and closes it.',
       'tiers/process':
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace': 'It lists what a run changed, without following a link.',

@@ -135,7 +135,7 @@ async function buildStale(root, say) {
 
 /** Without a compiler all but the sandboxes of commands works; those refuse and name the fix. */
 async function launcher(root, say) {
-  if (!existsSync(join(root, 'packages/launcher/launcher.c'))) return;
+  if (!existsSync(join(root, 'packages/launcher/src/main.c'))) return;
   try {
     await buildLauncher(root, { say: (what) => say(`building ${what}`) });
   } catch (error) {

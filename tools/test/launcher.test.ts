@@ -10,10 +10,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { buildLauncher, COMPILER_WORDS, isLauncherCurrent, LAUNCHER } from '../launcher.mjs';
+import {
+  buildLauncher,
+  COMPILER_ARGUMENTS,
+  isLauncherCurrent,
+  LAUNCHER,
+  programFiles,
+} from '../launcher.mjs';
 import { plant, type Tree } from './plant.ts';
 
-const source = 'packages/launcher/launcher.c';
+const source = 'packages/launcher/src/main.c';
 const prebuilt = 'packages/launcher/prebuilt/linux-x64/palisade-launcher';
 
 /** A clone with a compiler that copies its source and writes its words down; `works` is false for one that fails. */
@@ -41,7 +47,7 @@ describe('buildLauncher()', () => {
     await build();
     await build();
     expect(said).toEqual(['launcher (cc)']);
-    expect(readFileSync(join(root, 'words'), 'utf8')).toContain(COMPILER_WORDS.join(' '));
+    expect(readFileSync(join(root, 'words'), 'utf8')).toContain(COMPILER_ARGUMENTS.join(' '));
     expect(statSync(made).mode & 0o777).toBe(0o755);
     expect(isLauncherCurrent(root, machine)).toBe(true);
     writeFileSync(join(root, source), 'int main(void) { return 1; }\n');
@@ -49,6 +55,20 @@ describe('buildLauncher()', () => {
     await build();
     expect(readFileSync(made, 'utf8')).toContain('return 1');
     expect(readdirSync(join(made, '..')).sort()).toEqual(['.sources', 'palisade-launcher']);
+  });
+
+  test('compiles all C files together, and again when a header has changed', async () => {
+    const header = 'packages/launcher/src/plan.h';
+    const { root, machine, build } = clone(
+      { 'packages/launcher/src/plan.c': '', [header]: '#pragma once\n' },
+      true,
+    );
+    await build();
+    const files = programFiles(root);
+    expect(files).toEqual([source, 'packages/launcher/src/plan.c']);
+    expect(readFileSync(join(root, 'words'), 'utf8')).toContain(files.join(' '));
+    writeFileSync(join(root, header), '#pragma once\nextern int limit;\n');
+    expect(isLauncherCurrent(root, machine)).toBe(false);
   });
 
   test('makes it again when the file is gone', async () => {
@@ -72,7 +92,7 @@ describe('buildLauncher()', () => {
   });
 
   test.each([
-    ['no compiler', null, 'there is no C compiler and no prebuilt file'],
+    ['no compiler', null, 'no C compiler and no prebuilt file was found'],
     ['a compiler that fails', false, 'cannot find -lc'],
   ])('names the fix where there is %s and no prebuilt file', async (_, works, what) => {
     const { build, made } = clone({}, works);

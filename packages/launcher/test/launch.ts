@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const home = join(import.meta.dirname, '..');
-const source = join(home, 'launcher.c');
+const sources = join(home, 'src');
 const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all'];
 
 export const shipped = join(home, 'dist/palisade-launcher');
@@ -32,7 +32,10 @@ export function makeFolder(): string {
 export function buildBoth(folder: string): { readonly shipped: string; readonly sanitized: string } {
   execFileSync(process.execPath, [join(home, '../../tools/launcher.mjs')]);
   const sanitized = join(folder, 'sanitized-launcher');
-  execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O1', '-g', ...sanitizers, '-o', sanitized, source]);
+  const files = readdirSync(sources)
+    .filter((name) => name.endsWith('.c'))
+    .map((name) => join(sources, name));
+  execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O1', '-g', ...sanitizers, '-o', sanitized, ...files]);
   return { shipped, sanitized };
 }
 

@@ -6,7 +6,7 @@ import type { ProcessLimits } from '../core/process.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Written } from '../recordings/recordings.ts';
-import type { Feed } from './child/child-plan.ts';
+import type { Feed } from './child/child.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
 export type Execution = {

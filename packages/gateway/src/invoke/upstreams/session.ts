@@ -11,7 +11,7 @@ import { makeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { AllowList } from '../../egress/allowlist.ts';
-import type { Feed } from '../../tiers/child/child-plan.ts';
+import type { Feed } from '../../tiers/child/child.ts';
 import type { Tier } from '../../tiers/tier.ts';
 import type { Ended } from '../ending.ts';
 import type { Gateway } from '../gateway.ts';

@@ -1,6 +1,5 @@
 import { arch } from 'node:os';
-import type { CommandPlan, CommandTier } from '../process/command-plan.ts';
-import { missingFact, sharedNamespace } from '../process/command-plan.ts';
+import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
 import { FILTERS_B, filterOfB, planB } from './plan.ts';
 

@@ -5,18 +5,25 @@
  * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { ProcessTerms } from '../../core/process.ts';
-import { hasNetwork, type NetworkPlan, networkWords, planNetwork } from '../network/plan.ts';
-import { type NetworkPass, networkVariables } from '../network/variables.ts';
-import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
+import {
+  hasNetwork,
+  type NetworkPass,
+  type NetworkPlan,
+  networkVariables,
+  networkWords,
+  planNetwork,
+} from '../network/plan.ts';
+import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
 import {
   type AsRoot,
   environmentWords,
   identityWords,
   limitFacts,
   limitWords,
+  type PlanRefusal,
   type Standing,
-} from '../plan/launcher-words.ts';
-import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
+  unenforceable,
+} from '../process/plan.ts';
 
 /** What the probe found on this machine. */
 export type ProcessHost = {

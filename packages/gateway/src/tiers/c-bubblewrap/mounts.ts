@@ -1,14 +1,25 @@
+import { posix } from 'node:path';
+import type { ProcessTerms } from '../../core/process.ts';
+import { ancestorsOf, isWithin } from '../../core/within.ts';
+import type { NetworkPlan } from '../network/plan.ts';
+import { type AsRoot, type PlanRefusal, unenforceable } from '../process/plan.ts';
+import {
+  ETC_BINDS,
+  JAIL_HOME,
+  JAIL_HOST,
+  JAIL_ID,
+  JAIL_LAUNCHER,
+  JAIL_PLACES,
+  JAIL_SHM,
+  JAIL_TMP,
+  JAIL_WORKSPACE,
+  SYSTEM_ROOTS,
+} from './root.table.ts';
+
 /**
  * The root of a jail as options of bubblewrap, in the order in which they happen. Everything is put into an empty root
  * in memory, the workspace comes last of the binds, and what may not be written is closed at the end.
  */
-import { posix } from 'node:path';
-import type { ProcessTerms } from '../../core/process.ts';
-import { ancestorsOf, isWithin } from '../../core/within.ts';
-import type { AsRoot } from '../plan/launcher-words.ts';
-import { type EtcFile, type EtcNetwork, etcFiles } from './etc-files.ts';
-import { listReadOnly, type WorkspacePlace } from './places.ts';
-import { ETC_BINDS, JAIL_HOME, JAIL_LAUNCHER, JAIL_SHM, JAIL_TMP } from './root.table.ts';
 
 /** A path of the host that exists, and what it says when it is a link. */
 export type HostPath = { readonly path: string; readonly linkTo: string | null };
@@ -124,4 +135,122 @@ function protectionOptions(
     return ['--ro-bind-fd', String(allot({ role: 'protected', path })), `${inside}/${path}`];
   });
   return [...pinned, ...closed];
+}
+
+/** A file that is made up for the jail. */
+export type EtcFile = { readonly path: string; readonly text: string };
+
+const NOBODY_ID = 65534;
+
+/** What of the network shows in /etc. */
+export type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] };
+
+/** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no service to ask for more. */
+export function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
+  const doors = names.map(({ address, name }) => `${address} ${name}`);
+  // Without name servers a name that is in no file does not exist; a program that asked them would try again.
+  const hosts = sharesNetwork ? 'hosts: files dns' : 'hosts: files';
+  return [
+    ...ETC_FILES,
+    { path: '/etc/hosts', text: lines(...OWN_HOST, ...doors) },
+    { path: '/etc/nsswitch.conf', text: lines(...NAME_SERVICES, hosts) },
+  ];
+}
+
+const NAME_SERVICES = ['passwd: files', 'group: files', 'shadow: files', 'services: files'];
+
+const OWN_HOST = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
+
+const ETC_FILES: readonly EtcFile[] = [
+  {
+    path: '/etc/passwd',
+    text: lines(
+      'root:x:0:0:root:/nonexistent:/usr/sbin/nologin',
+      `palisade:x:${JAIL_ID}:${JAIL_ID}:palisade:${JAIL_HOME}:/bin/sh`,
+      `nobody:x:${NOBODY_ID}:${NOBODY_ID}:nobody:/nonexistent:/usr/sbin/nologin`,
+    ),
+  },
+  {
+    path: '/etc/group',
+    text: lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`),
+  },
+];
+
+function lines(...texts: readonly string[]): string {
+  return `${texts.join('\n')}\n`;
+}
+
+/** Where things of the host are inside a jail. Pure comparisons of canonical paths. */
+
+/** The workspace inside: its place, and the path of old that leads there where its own path is taken. */
+export type WorkspacePlace = { readonly inside: string; readonly link: string | null };
+
+/** Gives the workspace its own path, so that messages and build files fit on both sides, unless a part of the jail is there. */
+export function placeWorkspace(workspace: string): WorkspacePlace {
+  const taken = [...SYSTEM_ROOTS, ...JAIL_PLACES].some(({ path }) => overlap(path, workspace));
+  if (!taken) return { inside: workspace, link: null };
+  const linkable = JAIL_PLACES.some(
+    ({ path, writable }) => writable && isWithin(workspace, path) && workspace !== path,
+  );
+  return { inside: JAIL_WORKSPACE, link: linkable ? workspace : null };
+}
+
+/** The path inside of something in the workspace; other paths stay as they are. */
+export function moveInside(path: string, workspace: string, inside: string): string {
+  return isWithin(path, workspace) ? `${inside}${path.slice(workspace.length)}` : path;
+}
+
+/** The read-only paths that need a bind: those that no other bind shows already, each once. */
+export function listReadOnly(readOnly: readonly string[]): readonly string[] {
+  const unseen = new Set(readOnly.filter((path) => !isSystem(path)));
+  const outermost = [...unseen].filter((path) => !ancestorsOf(path).some((above) => unseen.has(above)));
+  return outermost.sort();
+}
+
+/** Gives null when every read-only path can be bound where it is and covers nothing. */
+export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal | null {
+  for (const path of listReadOnly(terms.readOnly)) {
+    // Boundary: a mount point below a place that the run writes to is the run's to redirect.
+    const home = [terms.workspace, inside].find((place) => isWithin(path, place));
+    if (home !== undefined) {
+      return unenforceable(
+        `Cannot bind "${path}" read-only: it lies in the workspace "${terms.workspace}", expected a path outside`,
+        'Name it among the protected paths instead.',
+      );
+    }
+    const place = findCovered(path);
+    if (place !== undefined) {
+      return unenforceable(
+        `Cannot bind "${path}" read-only: it would cover "${place}" of the jail or lie in it, expected another path`,
+        'Put what the run must read into a directory of its own and name that.',
+      );
+    }
+  }
+  return null;
+}
+
+/** Gives null when the executable is there to be found inside. */
+export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): PlanRefusal | null {
+  const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));
+  if (shown || isSystem(executable)) return null;
+  return unenforceable(
+    `Cannot run "${executable}" in a jail: it is not shown there, expected a file in /usr, the workspace or a read-only path`,
+    'Add the directory of the program to the read-only paths of the tool.',
+  );
+}
+
+function isSystem(path: string): boolean {
+  return SYSTEM_ROOTS.some((root) => isWithin(path, root.path));
+}
+
+function findCovered(path: string): string | undefined {
+  const places = [...SYSTEM_ROOTS, ...JAIL_PLACES].filter((place) => place.path !== '/etc');
+  const files = [...etcFiles({ sharesNetwork: true, names: [] }), ...ETC_BINDS];
+  // A single file of /etc may be shown beside those that are made up.
+  const covered = isWithin('/etc', path) ? '/etc' : files.find((file) => overlap(file.path, path))?.path;
+  return covered ?? places.find((place) => overlap(place.path, path))?.path;
+}
+
+function overlap(one: string, other: string): boolean {
+  return isWithin(one, other) || isWithin(other, one);
 }

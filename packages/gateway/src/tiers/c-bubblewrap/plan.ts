@@ -1,3 +1,44 @@
+import type { ProcessTerms } from '../../core/process.ts';
+import {
+  type NetworkPass,
+  type NetworkPlan,
+  networkVariables,
+  networkWords,
+  planNetwork,
+  TRUST_FILE,
+} from '../network/plan.ts';
+import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
+import {
+  type AsRoot,
+  environmentWords,
+  identityWords,
+  limitFacts,
+  limitWords,
+  type PlanRefusal,
+  type Standing,
+  unenforceable,
+} from '../process/plan.ts';
+import * as mounts from './mounts.ts';
+import {
+  checkExecutable,
+  checkReadOnly,
+  listPinned,
+  moveInside,
+  placeWorkspace,
+  type WorkspacePlace,
+} from './mounts.ts';
+import {
+  DEVICE_MOUNTS,
+  JAIL_HOME,
+  JAIL_HOST,
+  JAIL_ID,
+  JAIL_LAUNCHER,
+  JAIL_PATH,
+  JAIL_SHM,
+  JAIL_TMP,
+} from './root.table.ts';
+import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
+
 /**
  * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
  * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
@@ -5,17 +46,6 @@
  * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
  * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
-import type { ProcessTerms } from '../../core/process.ts';
-import { type NetworkPlan, networkWords, planNetwork } from '../network/plan.ts';
-import { type NetworkPass, networkVariables, TRUST_FILE } from '../network/variables.ts';
-import { checkFilter, checkIdentity, checkTerms } from '../plan/check-terms.ts';
-import { type AsRoot, environmentWords, identityWords, limitWords } from '../plan/launcher-words.ts';
-import { type PlanRefusal, unenforceable } from '../plan/unenforceable.ts';
-import { expectation, type JailExpectation } from './expectation.ts';
-import * as mounts from './mounts.ts';
-import { checkExecutable, checkReadOnly, moveInside, placeWorkspace, type WorkspacePlace } from './places.ts';
-import { JAIL_HOME, JAIL_HOST, JAIL_ID, JAIL_LAUNCHER, JAIL_PATH, JAIL_TMP } from './root.table.ts';
-import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
 
 /** What the probe found on this machine. */
 export type JailHost = {
@@ -210,4 +240,50 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
     `Cannot build the jail: it takes ${words} words, expected at most ${MOST_WORDS}`,
     'Name fewer read-only paths, variables or arguments.',
   );
+}
+
+/**
+ * What the launcher must report from inside, or the run does not count as isolated. Names are without "fact.". The user
+ * outside is not among them: inside a user namespace below another it cannot be seen, so it is looked at from outside.
+ */
+export type JailExpectation = {
+  readonly equal: Readonly<Record<string, string>>;
+  /** Namespaces that must differ from the gateway's own. */
+  readonly newNamespaces: readonly string[];
+  /** Every mount that is not read-only, as the launcher writes it, sorted. */
+  readonly mountsRw: readonly string[];
+};
+
+const NO_CAPABILITIES = '0000000000000000';
+const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
+
+/** The facts that prove the plan of these terms. */
+export function expectation(terms: ProcessTerms, inside: string, standing: Standing): JailExpectation {
+  const isStrict = terms.egress === 'strict';
+  const id = String(JAIL_ID);
+  const network = isStrict ? { interfaces: 'lo' } : {};
+  const pinned = listPinned(terms.protectedPaths).map((path) => `${inside}/${path}`);
+  const writable = [...DEVICE_MOUNTS, JAIL_SHM, JAIL_TMP, JAIL_HOME, inside, ...pinned];
+  return {
+    equal: {
+      ...{ uid: id, gid: id, nnp: '1', seccomp: '2' },
+      ...Object.fromEntries(CAPABILITY_SETS.map((set) => [set, NO_CAPABILITIES])),
+      ...network,
+      ...limitFacts(terms.limits, standing),
+    },
+    newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
+    mountsRw: writable.map(mountFact).sort(),
+  };
+}
+
+/**
+ * A mount point as it stands in the launcher's list. The kernel writes white space and backslashes as \NNN; the launcher
+ * then writes backslashes, commas and what is not printable as \xNN.
+ */
+export function mountFact(path: string): string {
+  return Array.from(Buffer.from(path), (byte) => {
+    const sign = String.fromCharCode(byte);
+    if (' \t\n\\'.includes(sign)) return `\\x5c${byte.toString(8).padStart(3, '0')}`;
+    return /^[!-~]$/.test(sign) && sign !== ',' ? sign : `\\x${byte.toString(16).padStart(2, '0')}`;
+  }).join('');
 }

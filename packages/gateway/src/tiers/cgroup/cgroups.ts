@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
+import { digestBytes } from '../../core/digest.ts';
 import { type GroupLimits, SEPARATE_CONTROLLERS } from './controllers.table.ts';
-import { type CgroupLayout, findCgroups, type Hierarchy } from './find-cgroups.ts';
 import { type GroupFiles, machineFiles } from './group-files.ts';
-import { type GroupNames, groupNames, type Owner } from './group-name.ts';
-import { kindOf, type Place } from './part.ts';
-import { makeRunGroup, RunGroup } from './run-group.ts';
-import { type Settled, settle } from './settle.ts';
-import { ownDirectory, type Refused } from './try-place.ts';
+import { type CgroupLayout, findCgroups, type Hierarchy } from './layout.ts';
+import { ownDirectory, type Refused, type Settled, settle } from './place.ts';
+import { kindOf, makeRunGroup, type Place, RunGroup } from './run-group.ts';
 
 /*
  * Control groups for runs of native commands: the only limits that count a whole tree of processes, and a kill that no
@@ -132,4 +130,93 @@ function treesOf(layout: CgroupLayout): Tree[] {
   }
   if ('unified' in layout) trees.push({ version: 2, controllers: ['unified'], hierarchy: layout.unified });
   return trees;
+}
+
+export type Swept = {
+  /** The names of groups that are gone now. */
+  readonly removed: readonly string[];
+  /** Groups that the kernel still holds, each with the reason; the next start tries again. */
+  readonly left: readonly string[];
+};
+
+/**
+ * Kills and removes what processes of our house left that are gone. `isGone` is asked with the process of the owner, as
+ * it was given to `openCgroups`; a doubt must count as alive.
+ */
+export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
+  const removed: string[] = [];
+  const left: string[] = [];
+  const asked = new Map<string, boolean>();
+  const isGoneOnce = (owner: string) => {
+    const answer = asked.get(owner) ?? isGone(owner);
+    asked.set(owner, answer);
+    return answer;
+  };
+  const gone = cgroups.list().filter(({ process }) => isGoneOnce(process));
+  await Promise.all(
+    gone.map(async ({ name, group }) => {
+      try {
+        await group.remove();
+        removed.push(name);
+      } catch (error) {
+        left.push(error instanceof Error ? error.message : String(error));
+      }
+    }),
+  );
+  return { removed: removed.sort(), left };
+}
+
+/*
+ * Names of groups: PREFIX-OWNER-ID. The owner is a house and a process of it: gateways with different state directories
+ * do not know of each other's lives, so each recognises only the groups of its own house.
+ */
+
+/** Who makes groups. */
+export type Owner = {
+  /** Tells this state directory from every other one on the machine; only its digest is in the names. */
+  readonly house: string;
+  /** The process, as the presence of the store names it. */
+  readonly process: string;
+};
+
+const HOUSE_CHARS = 12;
+const PREFIX = /^[a-z]{1,32}$/;
+const PROCESS = /^[a-zA-Z0-9_]{1,64}$/;
+const ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Makes and recognises the names of one owner's house. */
+export type GroupNames = {
+  readonly nameOf: (id: string) => string;
+  /** The process that made a group of this house; null for every other name. */
+  readonly processOf: (name: string) => string | null;
+};
+
+/** Checks the parts that all names share. */
+export function groupNames(prefix: string, owner: Owner): GroupNames {
+  check('prefix', prefix, PREFIX);
+  check('owner', owner.process, PROCESS);
+  const house = digestBytes(owner.house).slice(0, HOUSE_CHARS);
+  const start = `${prefix}-${house}_`;
+  return {
+    nameOf: (id) => {
+      // Boundary: a name is a part of a path; a slash or a dot in it would lead out of the tree.
+      check('id', id, ID);
+      return `${start}${owner.process}-${id}`;
+    },
+    processOf: (name) => {
+      // Boundary: only what this house can have made is ever killed or removed.
+      if (!name.startsWith(start)) return null;
+      const rest = name.slice(start.length);
+      const dash = rest.indexOf('-');
+      const process = rest.slice(0, Math.max(dash, 0));
+      return PROCESS.test(process) && ID.test(rest.slice(dash + 1)) ? process : null;
+    },
+  };
+}
+
+function check(what: string, text: string, pattern: RegExp): void {
+  if (pattern.test(text)) return;
+  throw new TypeError(
+    `Cannot name a control group: its ${what} is ${JSON.stringify(text)}, expected ${pattern.source}`,
+  );
 }

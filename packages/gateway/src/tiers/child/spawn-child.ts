@@ -1,7 +1,6 @@
 import { type ChildProcess, type IOType, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import type { ChildPlan, Descriptor } from './child-plan.ts';
-import { type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
+import { type ChildPlan, type Descriptor, type Exit, errorName, killGroup, type LiveChild } from './child.ts';
 
 /** After standard input, output and error. */
 const FIRST_DESCRIPTOR = 3;

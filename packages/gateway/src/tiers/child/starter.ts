@@ -8,12 +8,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { isSoundStart, type StartPlan } from './child-plan.ts';
-import { HandedServers, handedServer } from './handed-servers.ts';
-import { heldEnd } from './held-end.ts';
-import { type End, type Exit, errorName, killGroup, type LiveChild } from './live-child.ts';
+import {
+  type End,
+  type Exit,
+  errorName,
+  heldEnd,
+  isSoundStart,
+  killGroup,
+  type LiveChild,
+  type StartPlan,
+} from './child.ts';
 import { exactly } from './spawn-child.ts';
 import {
+  HandedServers,
+  handedServer,
   isTooMuch,
   killFrame,
   parseReply,
@@ -22,7 +30,7 @@ import {
   sidesOf,
   startFrame,
   tookFrame,
-} from './starter-frames.ts';
+} from './starter-protocol.ts';
 
 const REQUESTS = 3;
 const HANDLES = 4;

@@ -5,7 +5,7 @@
  * what has no end of line was not said.
  */
 
-import type { ByteStore } from './capture.ts';
+import type { ByteStore } from './output.ts';
 
 export type LauncherUsage = {
   readonly userUs: number;

@@ -1,9 +1,5 @@
-/**
- * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
- * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
- * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
- */
 import type { Server } from 'node:net';
+import type { Config } from '../../config/config.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -16,11 +12,20 @@ import { type Proxy as EgressProxy, openProxy, type ProxyOptions } from '../../e
 import type { Own } from '../../egress/resolve.ts';
 import { parseRule } from '../../egress/rule.ts';
 import { problemWithSecret } from '../../egress/secrets.ts';
+import { nodeCertificates, ownOf } from '../../egress/system.ts';
 import { newAuthority } from '../../egress/tls/certificate.ts';
 import { newInterceptor } from '../../egress/tls/interceptor.ts';
-import type { GrantedSecret } from '../../runner/secrets.ts';
-import { hasNetwork, type NetworkPlan } from './plan.ts';
-import { type NetworkPass, SAMPLE_PASS } from './variables.ts';
+import { interceptedBy } from '../../runner/host-lists.ts';
+import type { LiveHosts } from '../../runner/live-hosts.ts';
+import { type GrantedSecret, grantSecrets } from '../../runner/secrets.ts';
+import { systemCertificates } from '../../runner/system-certificates.ts';
+import { hasNetwork, type NetworkPass, type NetworkPlan, SAMPLE_PASS } from './plan.ts';
+
+/**
+ * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
+ * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
+ * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
+ */
 
 /** Whose run it is. */
 export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & { readonly tool: string };
@@ -230,5 +235,36 @@ function authorityFor({ clock, random }: NetworkOptions) {
     name: 'Palisade run',
     serial: () => random.bytes(SERIAL_BYTES),
     lifeMs: DAY_MS,
+  });
+}
+
+/** Makes the networks of runs ready from what the operator configured. */
+
+export type OpenNetworksOptions = {
+  readonly config: Pick<Config, 'process' | 'secrets'>;
+  readonly hosts: LiveHosts;
+  readonly newLookup: () => Lookup;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly vaultSecret: NetworkOptions['vaultSecret'];
+  /** Where the gateway itself listens. */
+  readonly ports: readonly number[];
+  /** More authorities that targets are verified with. */
+  readonly trustedCertificates?: string | undefined;
+};
+
+const LOOK_EVERY_MS = 1_000;
+
+export function networksOf(options: OpenNetworksOptions): Networks {
+  const { config, hosts, newLookup, clock, random, vaultSecret, ports, trustedCertificates: more } = options;
+  return openNetworks({
+    ...{ clock, random, newLookup, systemCertificates, vaultSecret },
+    own: () => ownOf(undefined, ports),
+    hosts: () => hosts.list,
+    refresh: () => hosts.refresh(),
+    isIntercepted: interceptedBy(config.process.egressIntercept),
+    ...(more === undefined || more === '' ? {} : { trust: [nodeCertificates(), more] }),
+    secrets: grantSecrets(config.secrets),
+    lookEveryMs: LOOK_EVERY_MS,
   });
 }

@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
-import type { Descriptor } from '../child/child-plan.ts';
+import type { Descriptor } from '../child/child.ts';
 import { MAX_STATUS_BYTES } from '../child/status.ts';
-import type { Role } from './command-plan.ts';
+import type { Role } from './plan.ts';
 
 /** What the roles of a plan are filled with. */
 export type Sources = {

@@ -3,9 +3,9 @@ import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { LimitName, ProcessLimits } from '../../core/process.ts';
 import type { GroupUsage } from '../cgroup/run-group.ts';
-import type { ChildEnd } from '../child/child-plan.ts';
+import type { ChildEnd } from '../child/child.ts';
+import { outputOf } from '../child/output.ts';
 import type { LauncherStatus } from '../child/status.ts';
-import { outputOf } from '../child/text.ts';
 import { signalName } from './signals.table.ts';
 
 /** All that is known of a run once it is over; null: nobody could say. */

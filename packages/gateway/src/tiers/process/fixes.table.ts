@@ -1,3 +1,5 @@
+import type { Fault } from './trial.ts';
+
 /** What a person can do about a start that failed, one row for each cause; the first row that fits is the fix. */
 
 /** Settings of the kernel that forbid user namespaces, and the value that does. */
@@ -92,3 +94,21 @@ export const FIXES: readonly FixRow[] = [
 
 /** Where no row fits. */
 export const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates of your system.';
+
+/** Reads a small file of the kernel; null where there is none. */
+export type ReadSetting = (path: string) => string | null;
+
+/** The fix for a fault. A setting of the kernel that forbids namespaces comes first, as it explains the rest. */
+export function fixOf({ step, errno }: Fault, read: ReadSetting): string {
+  const setting = NAMESPACE_STEPS.includes(step) ? forbiddingSetting(read) : null;
+  const row = FIXES.find(
+    ({ steps, errnos }) =>
+      steps.includes(step) && (errnos.length === 0 || (errno !== null && errnos.includes(errno))),
+  );
+  return setting?.fix ?? row?.fix ?? OTHER_FIX;
+}
+
+/** Which setting of the kernel forbids user namespaces; null where none does. */
+export function forbiddingSetting(read: ReadSetting): (typeof NAMESPACE_SETTINGS)[number] | null {
+  return NAMESPACE_SETTINGS.find(({ path, forbids }) => read(path)?.trim() === forbids) ?? null;
+}

@@ -1,17 +1,18 @@
+import { Duplex } from 'node:stream';
+import { CodedError } from '../../core/coded-error.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { End } from '../child/child.ts';
+import { parseStatus } from '../child/status.ts';
+import { SAMPLE_PASS } from '../network/plan.ts';
+import { holdWorkspace } from '../workspace/held-directory.ts';
+import type { CommandPlan, CommandTier } from './plan.ts';
+import type { CommandKit } from './run.ts';
+import { type Box, openBox, runInBox } from './sandbox.ts';
+
 /**
  * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
  * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
  */
-import { Duplex } from 'node:stream';
-import { CodedError } from '../../core/coded-error.ts';
-import type { ProcessTerms } from '../../core/process.ts';
-import type { End } from '../child/live-child.ts';
-import { SAMPLE_PASS } from '../network/variables.ts';
-import { type Box, openBox, runInBox } from './box.ts';
-import type { CommandTier } from './command-plan.ts';
-import { holdWorkspace } from './held-workspace.ts';
-import { proofOf } from './proof.ts';
-import type { CommandKit } from './run-command.ts';
 
 export type HeldRun = {
   readonly send: Duplex;
@@ -57,4 +58,27 @@ function streamsOf({ child }: Box): { readonly send: Duplex | null; readonly rec
     send: send instanceof Duplex ? send : null,
     receive: receive instanceof Duplex ? receive : null,
   };
+}
+
+export type Proof = {
+  /** Settles with what the walls lack, null for nothing, as soon as the launcher has reported them. */
+  readonly proved: Promise<string | null>;
+  /** Takes what the launcher has said so far. */
+  readonly onStatus: (said: Uint8Array) => void;
+};
+
+/** Whether the walls of a command stand, asked while it runs. */
+export function proofOf(plan: CommandPlan): Proof {
+  let settle: (lack: string | null) => void = () => undefined;
+  const proved = new Promise<string | null>((resolve) => {
+    settle = resolve;
+  });
+  const onStatus = (said: Uint8Array) => {
+    const status = parseStatus(said);
+    if (!status.ok) return;
+    const { pid, failed, facts } = status.value;
+    if (failed) settle(`its sandbox failed at "${failed.step}" with ${failed.name}`);
+    else if (pid !== null) settle(plan.missing(facts));
+  };
+  return { proved, onStatus };
 }

@@ -5,12 +5,11 @@ import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
-import { FileSystems } from './file-systems.ts';
+import { holdWorkspace } from '../workspace/held-directory.ts';
+import { FileSystems, Standing } from './health.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
-import { holdWorkspace } from './held-workspace.ts';
 import { type Found, type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
-import { type CommandKit, runCommand, termsWithin } from './run-command.ts';
-import { Standing } from './standing.ts';
+import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import { type TrialKit, tryTier } from './trial.ts';
 
 /** What both tiers run and are tried with. */

@@ -1,11 +1,10 @@
 /** What tiers B and C hold on this machine, as a table for a person: each row was tried, none is read off a version. */
 import { isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from '../c-bubblewrap/version.ts';
 import type { Probe } from '../cgroup/cgroups.ts';
-import { type Attempt, faultWords } from './attempt.ts';
-import { fixOf, forbiddingSetting, type ReadSetting } from './fix-of.ts';
+import { fixOf, forbiddingSetting, type ReadSetting } from './fixes.table.ts';
 import { type Lack, textOf } from './machine.ts';
 import * as probe from './probe.ts';
-import { type Trial, type TrialKit, tryTier } from './trial.ts';
+import { type Attempt, faultWords, type Trial, type TrialKit, tryTier } from './trial.ts';
 import { WALLS } from './walls.table.ts';
 
 /** One thing that commands need. `name` and `detail` read as one sentence. */

@@ -3,18 +3,16 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessLimits } from '../../core/process.ts';
-import { type Cgroups, openCgroups } from '../cgroup/cgroups.ts';
-import { type Swept, sweepCgroups } from '../cgroup/sweep.ts';
-import type { StartPlan } from '../child/child-plan.ts';
+import { type Cgroups, openCgroups, type Swept, sweepCgroups } from '../cgroup/cgroups.ts';
+import type { StartPlan } from '../child/child.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
-import { Closings } from './closings.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers, type TierRow } from './inspect.ts';
 import { textOf } from './machine.ts';
 import type { ProbeOptions } from './probe.ts';
-import { WarmBoxes } from './warm-boxes.ts';
+import { Closings, WarmBoxes } from './warm-sandboxes.ts';
 
 export type CommandOptions = {
   readonly clock: Clock;

@@ -4,10 +4,8 @@ import { type ProcessFindings, processTier } from '../b-process/index.ts';
 import { type JailFindings, jailTier } from '../c-bubblewrap/index.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from '../c-bubblewrap/root.table.ts';
 import { parseOptions, parseVersion } from '../c-bubblewrap/version.ts';
-import { runChild } from '../child/start-child.ts';
+import { runChild } from '../child/run-child.ts';
 import { MAX_STATUS_BYTES } from '../child/status.ts';
-import { type Attempt, attemptOf } from './attempt.ts';
-import type { CommandTier } from './command-plan.ts';
 import {
   findProgram,
   HARMLESS,
@@ -18,6 +16,8 @@ import {
   type Program,
   threadsOf,
 } from './machine.ts';
+import type { CommandTier } from './plan.ts';
+import { type Attempt, attemptOf } from './trial.ts';
 
 /** A tier that can be planned here; whether its walls stand, every run reports anew. */
 export type Found = { readonly ok: true; readonly tier: CommandTier; readonly launcher: string };

@@ -1,17 +1,23 @@
-/** What is made of a command that has ended: the outcome, what it used, and what held it. */
 import type { CodedError } from '../../core/coded-error.ts';
+import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
-import type { ChildEnd } from '../child/start-child.ts';
+import type { ChildEnd } from '../child/run-child.ts';
 import type { LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
 import { reportOf } from '../network/report.ts';
 import type { RunResult } from '../tier.ts';
-import type { Box } from './box.ts';
-import type { CommandPlan, CommandTier } from './command-plan.ts';
+import { diffSnapshots, firstOf } from '../workspace/diff.ts';
+import { FINDINGS } from '../workspace/findings.table.ts';
+import { isSameFile } from '../workspace/held-directory.ts';
+import { findingsIn } from '../workspace/hygiene.ts';
+import { type Snapshot, takeSnapshot } from '../workspace/snapshot.ts';
 import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
-import { type Before, lookAfter } from './hygiene.ts';
+import type { CommandPlan, CommandTier } from './plan.ts';
+import type { Box } from './sandbox.ts';
+
+/** What is made of a command that has ended: the outcome, what it used, and what held it. */
 
 /** A box for the command with its plan, and whether it stood there already. */
 export type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
@@ -83,4 +89,44 @@ export function unstarted(tier: CommandTier, error: CodedError, wallMs: number):
     usage: { ...NO_USAGE, calls: 1, wallMs },
     execution: { tier: tier.name, executor: tier.executor, isolation: { boundary: 'never started' } },
   };
+}
+
+/** What a run left in its workspace, for the caller: what it changed, and what of that is dangerous to the host. */
+
+/** The workspace before the run; null where it could not be looked at. */
+export type Before = Snapshot | null;
+
+const BOUNDS = { maxEntries: 50_000 };
+const MOST_CHANGES = 200;
+const MOST_FINDINGS = 100;
+/** Boundary: who closes the workspace behind him is not taken for one who left nothing in it. */
+const UNSEEN = { path: '.', why: 'unseen', ...FINDINGS.unseen };
+
+export function lookBefore(workspace: string): Promise<Before> {
+  return takeSnapshot(workspace, BOUNDS).catch(() => null);
+}
+
+/** The part of a result that speaks of the workspace. A look that was not whole says so. */
+export async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
+  const after = await takeSnapshot(workspace, BOUNDS).catch(() => null);
+  if (before === null || after === null || !isOneWorkspace(before, after)) {
+    return { changes: [], findings: [UNSEEN], workspaceSeen: 'not at all' };
+  }
+  const all = diffSnapshots(before, after);
+  const changes = firstOf(all, MOST_CHANGES);
+  const findings = firstOf(findingsIn(all, after, workspace), MOST_FINDINGS);
+  const isWhole = before.gaps.length === 0 && after.gaps.length === 0;
+  return {
+    changes: changes.items.map(({ path, change, kind }) => ({ path, change, kind })),
+    ...(changes.more > 0 ? { moreChanges: changes.more } : {}),
+    findings: findings.items.map(({ path, why, severity, sentence }) => ({ path, why, severity, sentence })),
+    ...(findings.more > 0 ? { moreFindings: findings.more } : {}),
+    workspaceSeen: isWhole ? 'whole' : 'in part',
+  };
+}
+
+/** Boundary: what was put in the place of the workspace meanwhile is not what the run has changed. */
+function isOneWorkspace(before: Snapshot, after: Snapshot): boolean {
+  const [was, is] = [before.entries.get('.'), after.entries.get('.')];
+  return was !== undefined && is !== undefined && isSameFile(was, is);
 }

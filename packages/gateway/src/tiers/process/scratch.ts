@@ -7,7 +7,7 @@ import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
-import { type GroupNames, groupNames, type Owner } from '../cgroup/group-name.ts';
+import { type GroupNames, groupNames, type Owner } from '../cgroup/cgroups.ts';
 import { isInReachOfAll } from './machine.ts';
 
 export type Scratch = { readonly path: string; readonly remove: () => void };

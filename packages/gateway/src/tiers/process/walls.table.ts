@@ -1,5 +1,5 @@
 /** What a trial run reports of each wall, one row each. The plan alone judges whether the tier holds. */
-import type { Facts } from './attempt.ts';
+import type { Facts } from './trial.ts';
 
 export type Wall = {
   readonly name: string;

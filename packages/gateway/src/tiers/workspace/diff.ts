@@ -1,7 +1,8 @@
 /** What is different between two snapshots. Pure: the file system is not asked again. */
-import type { Entry, EntryKind, Snapshot } from './entry.ts';
+
 import { isSameFile } from './held-directory.ts';
 import { parentOf } from './names.ts';
+import type { Entry, EntryKind, Snapshot } from './snapshot.ts';
 
 /**
  * One name that is not as it was. `mode`: its mode or owner is another, and nothing else that can be seen (which does

@@ -3,13 +3,11 @@
  * changes and a snapshot, and opens nothing. Every change counts, not only those that fit into a list.
  */
 import type { Change } from './diff.ts';
-import type { Entry, Snapshot } from './entry.ts';
 import { FINDINGS, type FindingWhy, type Severity } from './findings.table.ts';
-import { foldedGlob, indexGlobs } from './glob.ts';
-import { baseOf, foldPath } from './names.ts';
-import { type OtherNames, otherNamesIn } from './other-names.ts';
-import { type LinkVerdict, type ResolvedLink, resolveLinks } from './resolve-link.ts';
+import { type LinkVerdict, type OtherNames, otherNamesIn, type ResolvedLink, resolveLinks } from './links.ts';
+import { baseOf, foldedGlob, foldPath, indexGlobs } from './names.ts';
 import { PACKAGE_FOLDERS, SENSITIVE, type SensitiveRow } from './sensitive.table.ts';
+import type { Entry, Snapshot } from './snapshot.ts';
 
 export type Finding = {
   readonly path: string;

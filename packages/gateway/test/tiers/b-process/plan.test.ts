@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { FILTERS_B, filterOfB, type ProcessHost, planB } from '../../../src/tiers/b-process/plan.ts';
-import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
 import { sampleTerms } from '../terms.ts';
 
 const AS_ROOT = { uid: 60001, gid: 60001, owner: { uid: 1000, gid: 1000 } };

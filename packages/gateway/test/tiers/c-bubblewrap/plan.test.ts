@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { type JailHost, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
-import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost, showPlan } from './sample-host.ts';
 

@@ -1,7 +1,7 @@
 import type { JailHost, JailPlan } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/version.ts';
-import { SAMPLE_PASS } from '../../../src/tiers/network/variables.ts';
-import type { PlanRefusal } from '../../../src/tiers/plan/unenforceable.ts';
+import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
+import type { PlanRefusal } from '../../../src/tiers/process/plan.ts';
 
 /** One instruction: let every call pass. */
 export const ALLOW_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0xff, 0x7f);

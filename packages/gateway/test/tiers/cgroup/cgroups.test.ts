@@ -1,8 +1,9 @@
-import { fstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { CodedError } from '../../../src/core/coded-error.ts';
-import { openCgroups } from '../../../src/tiers/cgroup/cgroups.ts';
+import { groupNames, openCgroups, sweepCgroups } from '../../../src/tiers/cgroup/cgroups.ts';
 import { groupsIn, LIMITS, MIB, OUR_PID, openV1, openV2, v1Trees, v2Trees } from './fake-machine.ts';
 import { FakeTrees } from './fake-tree.ts';
 
@@ -350,5 +351,122 @@ describe('Cgroups.make()', () => {
     expect(cgroups.probe()).toMatchObject({ ok: false, fix: expect.stringContaining('mount -t cgroup2') });
     expect(cgroups.list()).toEqual([]);
     expect(refusalOf(() => cgroups.make('1', LIMITS)).code).toBe('tier/unenforceable');
+  });
+});
+
+const OWNER = { house: '/var/lib/palisade', process: 'p_1' };
+const names = groupNames('palisade', OWNER);
+const word = fc.stringMatching(/^[a-zA-Z0-9_]{1,64}$/);
+
+describe('the name of a group', () => {
+  it('tells who made it, for every id', () => {
+    fc.assert(
+      fc.property(word, fc.stringMatching(/^[a-zA-Z0-9_-]{1,64}$/), (process, id) => {
+        const name = groupNames('palisade', { ...OWNER, process }).nameOf(id);
+        expect(name).toMatch(/^palisade-[0-9a-f]{12}_[a-zA-Z0-9_]+-[a-zA-Z0-9_-]+$/);
+        expect(name.length).toBeLessThanOrEqual(255);
+        expect(names.processOf(name)).toBe(process);
+      }),
+    );
+  });
+
+  it('is foreign to a house with another state directory', () => {
+    const other = groupNames('palisade', { ...OWNER, house: '/srv/palisade' });
+    expect(names.processOf(other.nameOf('1'))).toBeNull();
+    expect(other.processOf(names.nameOf('1'))).toBeNull();
+  });
+
+  it.each([
+    '..',
+    'palisade',
+    'palisade-gateway',
+    'palisade-p_1-1',
+    `${names.nameOf('1')}/..`,
+    `${names.nameOf('1')}\n`,
+    `x${names.nameOf('1')}`,
+    names.nameOf('1').slice(0, -1),
+    names.nameOf('1').replace('p_1', ''),
+    names.nameOf('1').replace('p_1', 'p.1'),
+    names.nameOf('1').slice(0, 'palisade-'.length + 12 + 1),
+    'user.slice',
+  ])('is not %j', (name) => {
+    expect(names.processOf(name)).toBeNull();
+  });
+
+  it.each(['', '.', '..', 'a/b', '../x', 'a b', 'a\0', 'a\n', 'ä', 'x'.repeat(65)])(
+    'takes no id %j',
+    (id) => {
+      expect(() => names.nameOf(id)).toThrow(/^Cannot name a control group: its id is/);
+    },
+  );
+
+  it.each(['', 'a-b', 'a/b', 'x'.repeat(65)])('takes no owner %j', (process) => {
+    expect(() => groupNames('palisade', { ...OWNER, process })).toThrow(/its owner is/);
+  });
+
+  it.each(['', 'a-b', '../a', 'A'])('takes no prefix %j', (prefix) => {
+    expect(() => groupNames(prefix, OWNER)).toThrow(/its prefix is/);
+  });
+});
+
+describe('sweepCgroups()', () => {
+  it('removes groups of processes that are gone, with the groups that runs made in them, and no others', async () => {
+    const trees = v2Trees();
+    openV2(trees, { process: 'p_gone' }).make('1', LIMITS);
+    const [left = ''] = groupsIn(trees, 'cgroup');
+    for (const path of [`cgroup/${left}/inner`, `cgroup/${left}/inner/deep`]) trees.group(path);
+    openV2(trees, { process: 'p_alive' }).make('1', LIMITS);
+    openV2(trees, { process: 'p_gone', house: 'elsewhere' }).make('1', LIMITS);
+    for (const name of ['user.slice', 'palisade', 'palisade-gateway', 'palisade-p_gone-1']) {
+      trees.group(`cgroup/${name}`);
+    }
+    const others = groupsIn(trees, 'cgroup').filter((name) => name !== left);
+    expect(others).toHaveLength(6);
+
+    const asked: string[] = [];
+    const swept = await sweepCgroups(openV2(trees), (owner) => {
+      asked.push(owner);
+      return owner === 'p_gone';
+    });
+    expect(swept).toEqual({ removed: [left], left: [] });
+    expect(asked.sort()).toEqual(['p_alive', 'p_gone']);
+    expect(groupsIn(trees, 'cgroup')).toEqual(others);
+  });
+
+  it('does not follow a link that has the name of a group', async () => {
+    const trees = v2Trees();
+    const name = openV2(trees).make('1', LIMITS).facts().cgroup_path_v2;
+    const target = join(trees.top, 'precious');
+    mkdirSync(target);
+    symlinkSync(target, join(trees.top, 'cgroup', `${name}2`));
+    const swept = await sweepCgroups(openV2(trees), () => true);
+    expect(swept.removed).toHaveLength(1);
+    expect(existsSync(target)).toBe(true);
+    expect(existsSync(join(trees.top, 'cgroup', `${name}2`))).toBe(true);
+  });
+
+  it('finds what was left in each tree, at the top and in our own group', async () => {
+    const trees = v1Trees(['memory', 'pids']);
+    for (const name of ['memory', 'pids']) trees.group(`${name}/ours`);
+    openV1(trees, ['memory', 'pids'], { process: 'p_gone' }).make('1', LIMITS);
+    trees.refuse('makeDirectory', /(memory|pids)\/palisade/, 'EACCES');
+    openV1(trees, ['memory', 'pids'], { own: '/ours', process: 'p_gone' }).make('2', LIMITS);
+    const swept = await sweepCgroups(openV1(trees, ['memory', 'pids'], { own: '/ours' }), () => true);
+    expect(swept.removed).toHaveLength(2);
+    expect(groupsIn(trees, 'memory')).toEqual(['ours']);
+    expect(groupsIn(trees, 'pids/ours')).toEqual([]);
+  });
+
+  it('says which group the kernel still holds, and goes on with the others', async () => {
+    const trees = v2Trees();
+    const cgroups = openV2(trees);
+    cgroups.make('held', LIMITS);
+    cgroups.make('free', LIMITS);
+    trees.refuse('removeDirectory', /held$/, 'EBUSY');
+    const swept = await sweepCgroups(cgroups, () => true);
+    expect(swept.removed).toEqual([expect.stringMatching(/-free$/)]);
+    expect(swept.left).toEqual([
+      expect.stringMatching(/^Cannot remove control group: ".+held" gives EBUSY, expected no process in it$/),
+    ]);
   });
 });

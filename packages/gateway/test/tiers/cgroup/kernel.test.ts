@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
+import { sweepCgroups } from '../../../src/tiers/cgroup/cgroups.ts';
 import { machineFiles } from '../../../src/tiers/cgroup/group-files.ts';
-import { sweepCgroups } from '../../../src/tiers/cgroup/sweep.ts';
 import { bundle } from '../../fixture/bundle.ts';
 import { Child } from '../../fixture/child.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';

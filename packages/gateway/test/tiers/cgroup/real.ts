@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Cgroups, openCgroups } from '../../../src/tiers/cgroup/cgroups.ts';
-import { findCgroups } from '../../../src/tiers/cgroup/find-cgroups.ts';
 import type { GroupFiles } from '../../../src/tiers/cgroup/group-files.ts';
+import { findCgroups } from '../../../src/tiers/cgroup/layout.ts';
 import type { RunGroup } from '../../../src/tiers/cgroup/run-group.ts';
 
 /** The control groups of this very machine. */

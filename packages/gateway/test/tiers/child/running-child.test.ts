@@ -1,9 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { ByteStore } from '../../../src/tiers/child/capture.ts';
-import type { ChildTerms } from '../../../src/tiers/child/child-plan.ts';
-import type { Exit } from '../../../src/tiers/child/live-child.ts';
-import { attendChild, type ChildEnd, type ChildWatch } from '../../../src/tiers/child/start-child.ts';
+import type { ChildTerms, Exit } from '../../../src/tiers/child/child.ts';
+import type { ByteStore } from '../../../src/tiers/child/output.ts';
+import { attendChild, type ChildEnd, type ChildWatch } from '../../../src/tiers/child/run-child.ts';
 import { bytesOf, textOf } from './sample.ts';
 
 const TERMS: ChildTerms = {

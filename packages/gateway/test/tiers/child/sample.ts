@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import type { ChildEnd, ChildPlan, ChildWatch } from '../../../src/tiers/child/start-child.ts';
-import { runChild } from '../../../src/tiers/child/start-child.ts';
+import {
+  type ChildEnd,
+  type ChildPlan,
+  type ChildWatch,
+  runChild,
+} from '../../../src/tiers/child/run-child.ts';
 import { testClock } from '../../fixture/gateway.ts';
 
 export type Wishes = Partial<ChildPlan> & Partial<Pick<ChildWatch, 'signal' | 'onOutput'>>;

@@ -2,15 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Descriptor } from '../../../src/tiers/child/child-plan.ts';
-import { endsOf, type LiveChild } from '../../../src/tiers/child/live-child.ts';
+import { type Descriptor, endsOf, type LiveChild } from '../../../src/tiers/child/child.ts';
 import {
   attendChild,
   type ChildEnd,
   type ChildWatch,
   type StartPlan,
   unstarted,
-} from '../../../src/tiers/child/start-child.ts';
+} from '../../../src/tiers/child/run-child.ts';
 import { Starter } from '../../../src/tiers/child/starter.ts';
 import { bundle } from '../../fixture/bundle.ts';
 import { testClock } from '../../fixture/gateway.ts';

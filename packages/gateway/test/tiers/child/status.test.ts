@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteStore } from '../../../src/tiers/child/capture.ts';
+import { ByteStore } from '../../../src/tiers/child/output.ts';
 import {
   type LauncherStatus,
   lastWordIn,

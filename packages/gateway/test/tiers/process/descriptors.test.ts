@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Role } from '../../../src/tiers/process/command-plan.ts';
 import { openDescriptors, type Sources } from '../../../src/tiers/process/descriptors.ts';
+import type { Role } from '../../../src/tiers/process/plan.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 /** A launcher's file and an open workspace, with the given sources in their place. */

@@ -1,4 +1,4 @@
-import type { ChildEnd } from '../../../src/tiers/child/child-plan.ts';
+import type { ChildEnd } from '../../../src/tiers/child/child.ts';
 import type { LauncherStatus } from '../../../src/tiers/child/status.ts';
 import type { Ran } from '../../../src/tiers/process/ending.ts';
 import { sampleTerms } from '../terms.ts';

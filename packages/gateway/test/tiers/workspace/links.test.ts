@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diffSnapshots } from '../../../src/tiers/workspace/diff.ts';
 import { findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
-import { otherNamesIn } from '../../../src/tiers/workspace/other-names.ts';
-import { resolveLinks } from '../../../src/tiers/workspace/resolve-link.ts';
+import { otherNamesIn, resolveLinks } from '../../../src/tiers/workspace/links.ts';
 import { takeSnapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { afterRun, BOUNDS, entry, makeGround, snapshotOf, whysOf } from './fixture.ts';
 

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldName, nameBytes, nameText } from '../../../src/tiers/workspace/names.ts';
+import {
+  fits,
+  foldName,
+  globOf,
+  indexGlobs,
+  nameBytes,
+  nameText,
+} from '../../../src/tiers/workspace/names.ts';
 
 const anyName = fc.oneof(
   fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
@@ -49,5 +56,70 @@ describe('foldName()', () => {
 
   it('leaves other names apart', () => {
     expect(foldName('.gite')).not.toBe(foldName('.git'));
+  });
+});
+
+const match = (pattern: string, path: string) => fits(globOf(pattern.split('/')), path.split('/'));
+
+/** The same words as a slow, plain definition. */
+function defined(pattern: readonly string[], path: readonly string[]): boolean {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return path.length === 0;
+  if (first === '**') return defined(rest, path) || (path.length > 0 && defined(pattern, path.slice(1)));
+  return path.length > 0 && definedName(first, path[0] ?? '') && defined(rest, path.slice(1));
+}
+
+function definedName(pattern: string, name: string): boolean {
+  if (pattern === '') return name === '';
+  if (pattern.startsWith('*')) {
+    return definedName(pattern.slice(1), name) || (name !== '' && definedName(pattern, name.slice(1)));
+  }
+  return name.startsWith(pattern.slice(0, 1)) && definedName(pattern.slice(1), name.slice(1));
+}
+
+const anyPattern = fc.array(fc.oneof(fc.constant('**'), fc.stringMatching(/^[ab*]{1,4}$/)), {
+  minLength: 1,
+  maxLength: 5,
+});
+const anyPath = fc.array(fc.stringMatching(/^[ab]{1,4}$/), { minLength: 1, maxLength: 6 });
+
+describe('fits()', () => {
+  it('agrees with the definition', () => {
+    fc.assert(
+      fc.property(anyPattern, anyPath, (pattern, path) => {
+        expect(fits(globOf(pattern), path)).toBe(defined(pattern, path));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each([
+    ['.git/hooks/**', '.git/hooks', true],
+    ['.git/hooks/**', '.git/hooks/a/b', true],
+    ['**/*.mk', 'a/b/rules.mk', true],
+    ['**/*.mk', 'a/b.mk/c', false],
+    ['*', 'a/b', false],
+    ['a*c', 'ac', true],
+    ['a*a', 'a', false],
+  ])('says of %s and %s: %s', (pattern, path, expected) => {
+    expect(match(pattern, path)).toBe(expected);
+  });
+
+  it('ends soon on a pattern made to be slow', () => {
+    const pattern = Array.from({ length: 200 }, () => ['**', 'a*a*a*a*b']).flat();
+    expect(fits(globOf(pattern), Array(2_000).fill('a'.repeat(200)))).toBe(false);
+  });
+});
+
+describe('indexGlobs()', () => {
+  it('finds what trying every pattern finds, in the order of the patterns', () => {
+    fc.assert(
+      fc.property(fc.array(anyPattern, { maxLength: 20 }), anyPath, (patterns, path) => {
+        const rows = patterns.map((pattern, value) => ({ glob: globOf(pattern), value }));
+        const expected = rows.filter(({ glob }) => fits(glob, path)).map(({ value }) => value);
+        expect(indexGlobs(rows)(path)).toEqual(expected);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 });

@@ -14,9 +14,8 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Snapshot } from '../../../src/tiers/workspace/entry.ts';
 import { findingsIn } from '../../../src/tiers/workspace/hygiene.ts';
-import { takeSnapshot } from '../../../src/tiers/workspace/snapshot.ts';
+import { type Snapshot, takeSnapshot } from '../../../src/tiers/workspace/snapshot.ts';
 import { BOUNDS, makeFifo, makeGround, put } from './fixture.ts';
 
 const openFds = () => readdirSync('/proc/self/fd').length;

@@ -3,7 +3,7 @@
  * by itself: a timer or a pipe that is left would keep it.
  */
 import { closeSync, openSync } from 'node:fs';
-import { type ChildPlan, runChild } from '../../../../src/tiers/child/start-child.ts';
+import { type ChildPlan, runChild } from '../../../../src/tiers/child/run-child.ts';
 
 const HOUR_MS = 3_600_000;
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };

@@ -4,7 +4,7 @@
  * itself all the same.
  */
 import { closeSync, openSync } from 'node:fs';
-import { attendChild, type StartPlan } from '../../../../src/tiers/child/start-child.ts';
+import { attendChild, type StartPlan } from '../../../../src/tiers/child/run-child.ts';
 import { Starter } from '../../../../src/tiers/child/starter.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,0 +1,223 @@
+import { closeSync, writeSync } from 'node:fs';
+import { type Server, Socket } from 'node:net';
+import { isAbsolute } from 'node:path';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../core/clock.ts';
+import type { ByteStore, StreamName } from './output.ts';
+
+/** What the child finds at a number from 3 on. */
+export type Descriptor =
+  /** A descriptor of ours; it stays ours to close. It is for reading, unless it says otherwise. */
+  | { readonly kind: 'open'; readonly fd: number; readonly writes?: true }
+  /** We write these and close our end. */
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  /** We read so much of what is written there and drop the rest. */
+  | { readonly kind: 'read'; readonly maxBytes: number }
+  /** We keep our end open until the child shall end. */
+  | { readonly kind: 'hold' }
+  /** A user namespace in which the owner of files is another user; only the starter can make it. */
+  | {
+      readonly kind: 'map';
+      readonly owner: { readonly uid: number; readonly gid: number };
+      readonly uid: number;
+      readonly gid: number;
+    }
+  /** What is written there, and when, is the matter of whoever starts the child. */
+  | { readonly kind: 'later' }
+  /** What the child reads, or writes, for as long as both are there; our end is for whoever starts it. */
+  | { readonly kind: 'stream'; readonly way: 'in' | 'out' }
+  /** So many listening sockets come back from there; only the starter can take them. */
+  | { readonly kind: 'handles'; readonly count: number };
+
+/** What a child finds, and how far it may go. */
+export type ChildTerms = {
+  /** The numbers 3, 4 and so on. */
+  readonly descriptors: readonly Descriptor[];
+  readonly stdin: Uint8Array | null;
+  /** Standard output and standard error together. */
+  readonly outputBytes: number;
+  readonly wallMs: number;
+  /** How long a child that was told to end may take, and how long a held pipe is waited for. */
+  readonly graceMs: number;
+};
+
+/** All that makes a child: nothing of it is looked up, completed or inherited. */
+export type ChildPlan = ChildTerms & {
+  /** Absolute: no search path is asked. */
+  readonly file: string;
+  /** The words of the command, its own name first. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+};
+
+/** A child that the starter makes: a launcher with these words, without an environment, at the root. */
+export type StartPlan = ChildTerms & { readonly words: readonly string[] };
+
+/** The standard input of a child that is talked to while it runs. */
+export type Feed = {
+  /** Gives how many bytes wait because the child does not read them. */
+  readonly write: (bytes: Uint8Array) => number;
+  readonly end: () => void;
+};
+
+export type ChildWatch = {
+  readonly signal: AbortSignal;
+  /**
+   * Takes the standard input of the child in place of what the plan has for it. What such a child writes is handed to
+   * `onOutput` and not kept, so that it can go on for as long as it likes; only the beginning of its errors is.
+   */
+  readonly feed?: (stdin: Feed) => void;
+  /** Told of each piece of output within the quota as it comes. */
+  readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
+  /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */
+  readonly onRead?: (index: number) => void;
+  /**
+   * Looks at what came on such a descriptor: once the child has said there that all is over, how many bytes of output
+   * belong to it; null before. What the child itself does from then on is nobody's concern.
+   */
+  readonly lastWord?: (index: number, said: ByteStore) => number | null;
+  readonly clock: Clock;
+};
+
+export type StopReason = 'cancelled' | 'timed-out' | 'output';
+
+/** How a child ended, with everything that was read of it by then. */
+export type ChildEnd = {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  /** Of both streams, as they are here. */
+  readonly outputBytes: number;
+  /** There was more output than the quota. */
+  readonly truncated: boolean;
+  /** Why we ended it; null where it ended by itself. */
+  readonly stopped: StopReason | null;
+  /** One for each descriptor of the kind `read`, in their order. */
+  readonly read: readonly Uint8Array[];
+  /** From its start to its own end. */
+  readonly wallMs: number;
+  /** The name of the error, as the system calls it, where nothing was started. */
+  readonly spawnError: string | null;
+};
+
+/** Boundary: a plan with a word that the system would cut short, or a number that holds nothing back, does not start. */
+export function isSound(plan: ChildPlan): boolean {
+  const { file, args, env, cwd } = plan;
+  const names = Object.keys(env);
+  return (
+    isAbsolute(file) &&
+    args.length > 0 &&
+    areWords([file, cwd, ...args, ...names, ...Object.values(env)]) &&
+    names.every((name) => name !== '' && !name.includes('=')) &&
+    areSoundTerms(plan)
+  );
+}
+
+/** The same of a plan for the starter. */
+export function isSoundStart(plan: StartPlan): boolean {
+  return areWords(plan.words) && areSoundTerms(plan);
+}
+
+function areWords(words: readonly string[]): boolean {
+  return words.every((word) => !word.includes('\0'));
+}
+
+function areSoundTerms({ descriptors, outputBytes, wallMs, graceMs }: ChildTerms): boolean {
+  const counts = [outputBytes, wallMs, graceMs, ...descriptors.map(numberOf)];
+  return counts.every((count) => Number.isSafeInteger(count) && count >= 0);
+}
+
+function numberOf(descriptor: Descriptor): number {
+  switch (descriptor.kind) {
+    case 'open':
+      return descriptor.fd;
+    case 'read':
+      return descriptor.maxBytes;
+    case 'handles':
+      return descriptor.count;
+    case 'map':
+      return Math.min(descriptor.owner.uid, descriptor.owner.gid, descriptor.uid, descriptor.gid);
+    default:
+      return 0;
+  }
+}
+
+/** How a child went, or why it never came. */
+export type Exit = Pick<ChildEnd, 'exitCode' | 'signal' | 'spawnError'>;
+
+/** Our end of a descriptor that we only hold, or write to once. */
+export type HeldEnd = { readonly destroy: () => void; readonly end: (bytes: Uint8Array) => void };
+export type End = Duplex | HeldEnd;
+
+/** A child that was started, as whoever attends it sees it. */
+export type LiveChild = {
+  readonly stdin: Duplex | null;
+  readonly stdout: Duplex | null;
+  readonly stderr: Duplex | null;
+  /** Our end of each descriptor of the plan; null where we have none. */
+  readonly ends: readonly (End | null)[];
+  /** The listening sockets that it was to make, once all are there; null when it ended before. */
+  readonly servers: Promise<readonly Server[] | null>;
+  /** Settles when it has ended, and never rejects; what was left of its group has been killed by then. */
+  readonly exited: Promise<Exit>;
+  /** Kills its whole group. */
+  readonly kill: () => void;
+};
+
+/** Every end of ours that there is. */
+export function endsOf({ stdin, stdout, stderr, ends }: LiveChild): End[] {
+  return [stdin, stdout, stderr, ...ends].filter((end) => end !== null);
+}
+
+/** The name that the system gives an error. */
+export function errorName(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^E[A-Z0-9]+$/.test(code) ? code : 'EINVAL';
+}
+
+/** Ends all processes of a group, whose number is that of its first one. */
+export function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nobody is left in it.
+  }
+}
+
+/** The writing end of a pipe whose only use is that it is open, or one message: that needs no stream. */
+export function heldEnd(fd: number): HeldEnd {
+  let isOurs = true;
+  let waiting: Socket | null = null;
+  const destroy = () => {
+    if (isOurs) closeSync(fd);
+    isOurs = false;
+    waiting?.destroy();
+  };
+  return {
+    destroy,
+    end: (bytes) => {
+      if (!isOurs) return;
+      const rest = bytes.subarray(writeNow(fd, bytes));
+      if (rest.length === 0) {
+        destroy();
+        return;
+      }
+      // A pipe holds so much and no more; what is left waits for its reader.
+      waiting = new Socket({ fd, readable: false, writable: true });
+      isOurs = false;
+      waiting.on('error', () => undefined);
+      waiting.end(rest);
+    },
+  };
+}
+
+/** How many of the bytes the pipe took at once; all of them where nobody reads it any more. */
+function writeNow(fd: number, bytes: Uint8Array): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 0 : bytes.length;
+  }
+}

@@ -1,0 +1,216 @@
+import { isUtf8 } from 'node:buffer';
+
+export type StreamName = 'stdout' | 'stderr';
+
+const FIRST_BLOCK_BYTES = 4_096;
+const MAX_BLOCK_BYTES = 1_048_576;
+/** A piece from here on is kept as it is: it takes little more memory than its length. */
+const LARGE_BYTES = 16_384;
+
+/**
+ * Bytes that come in pieces. Small ones are copied into blocks, so that a million pieces of one byte take as much memory
+ * as one piece of a million; large ones are kept, and whoever hands them over leaves them alone.
+ */
+export class ByteStore {
+  readonly #blocks: Uint8Array[] = [];
+  /** What is filled of the last block, where that is one of ours. */
+  #filled = 0;
+  /** What is not yet filled of it. */
+  #room = new Uint8Array(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (chunk.length >= LARGE_BYTES && chunk.length * 2 >= chunk.buffer.byteLength) this.#keep(chunk);
+    else this.#copy(chunk);
+  }
+
+  /** The last bytes, at most so many. */
+  tail(count: number): Uint8Array {
+    return this.bytes().subarray(Math.max(0, this.#length - count));
+  }
+
+  /** Everything so far, as a copy of its own. */
+  bytes(): Uint8Array {
+    const all = new Uint8Array(this.#length);
+    let at = 0;
+    for (const block of this.#blocks) {
+      all.set(block.subarray(0, this.#length - at), at);
+      at += block.length;
+    }
+    return all;
+  }
+
+  #keep(chunk: Uint8Array): void {
+    this.#endBlock();
+    this.#blocks.push(chunk);
+  }
+
+  #copy(chunk: Uint8Array): void {
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#room.length === 0) this.#addBlock();
+      const part = rest.subarray(0, this.#room.length);
+      this.#room.set(part);
+      this.#room = this.#room.subarray(part.length);
+      this.#filled += part.length;
+      rest = rest.subarray(part.length);
+    }
+  }
+
+  #addBlock(): void {
+    const size = Math.min(Math.max(this.#length, FIRST_BLOCK_BYTES), MAX_BLOCK_BYTES);
+    this.#room = new Uint8Array(size);
+    this.#filled = 0;
+    this.#blocks.push(this.#room);
+  }
+
+  /** Lets go of what is not filled, so that the next piece follows. */
+  #endBlock(): void {
+    const last = this.#blocks.at(-1);
+    if (this.#room.length === 0 || last === undefined) return;
+    this.#blocks[this.#blocks.length - 1] = last.subarray(0, this.#filled);
+    this.#room = new Uint8Array(0);
+  }
+}
+
+/** What is made of the two outputs of a child. */
+export type Outputs = {
+  /** Of both streams, kept or not. */
+  readonly length: number;
+  readonly keptBytes: number;
+  /** Whether more came than the child may write. */
+  readonly isPassed: boolean;
+  /** Whether more came than is kept. */
+  readonly isCut: boolean;
+  /** Takes a piece, and gives what of it is handed on. */
+  readonly take: (stream: StreamName, chunk: Uint8Array) => Uint8Array;
+  readonly bytes: (stream: StreamName) => Uint8Array;
+};
+
+/** The two outputs of a child under one quota: what comes first stays, and never more than the quota is kept. */
+export class Capture implements Outputs {
+  readonly #maxBytes: number;
+  readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
+  #isPassed = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get length(): number {
+    return this.#stores.stdout.length + this.#stores.stderr.length;
+  }
+
+  get keptBytes(): number {
+    return this.length;
+  }
+
+  /** Whether more came than the quota has room for. */
+  get isPassed(): boolean {
+    return this.#isPassed;
+  }
+
+  get isCut(): boolean {
+    return this.#isPassed;
+  }
+
+  /** Keeps what the quota has room for, and gives that part. */
+  take(stream: StreamName, chunk: Uint8Array): Uint8Array {
+    // Boundary: the quota counts both streams, so that neither can be filled behind the other.
+    const kept = chunk.subarray(0, this.#maxBytes - this.length);
+    this.#isPassed ||= kept.length < chunk.length;
+    this.#stores[stream].append(kept);
+    return kept;
+  }
+
+  bytes(stream: StreamName): Uint8Array {
+    return this.#stores[stream].bytes();
+  }
+}
+
+/** Of standard error, for whoever looks into why a child ended. */
+const MOST_KEPT_BYTES = 64 * 1024;
+
+/** The outputs of a child that is talked to: whoever talks to it bounds them, message by message. */
+export class Passage implements Outputs {
+  /** No amount is too much: nothing is kept of it. */
+  readonly isPassed = false;
+  readonly #errors = new ByteStore();
+  #length = 0;
+  #isCut = false;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get keptBytes(): number {
+    return this.#errors.length;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  take(stream: StreamName, chunk: Uint8Array): Uint8Array {
+    this.#length += chunk.length;
+    if (stream === 'stderr') this.#keep(chunk);
+    return chunk;
+  }
+
+  bytes(stream: StreamName): Uint8Array {
+    return stream === 'stderr' ? this.#errors.bytes() : new Uint8Array(0);
+  }
+
+  #keep(chunk: Uint8Array): void {
+    // Boundary: errors are read for as long as the child lives, and only so much of them is kept.
+    const kept = chunk.subarray(0, MOST_KEPT_BYTES - this.#errors.length);
+    this.#isCut ||= kept.length < chunk.length;
+    this.#errors.append(kept);
+  }
+}
+
+/** What a command wrote, in a form that JSON can carry without loss. */
+export type OutputText = { readonly text: string } | { readonly base64: string };
+
+/** The longest sequence of UTF-8 has four bytes, so at most three can be left of one that was cut. */
+const MAX_CUT_BYTES = 3;
+
+/**
+ * Gives text where the bytes are UTF-8, and base64 of all of them otherwise. Where they were cut off, a character that
+ * lost its end goes away; only such a one, so that no byte of something that is not text is lost.
+ */
+export function outputOf(bytes: Uint8Array, isCut: boolean): OutputText {
+  const whole = isCut ? bytes.subarray(0, bytes.length - cutBytes(bytes)) : bytes;
+  const { buffer, byteOffset } = bytes;
+  return isUtf8(whole)
+    ? { text: Buffer.from(buffer, byteOffset, whole.length).toString('utf8') }
+    : { base64: Buffer.from(buffer, byteOffset, bytes.length).toString('base64') };
+}
+
+/** How many bytes at the end are the beginning of a character and no more. */
+function cutBytes(bytes: Uint8Array): number {
+  for (let count = 1; count <= Math.min(MAX_CUT_BYTES, bytes.length); count++) {
+    const tail = bytes.subarray(bytes.length - count);
+    const missing = sequenceLength(tail[0] ?? 0) - count;
+    if (missing > 0) return isBeginning(tail, missing) ? count : 0;
+  }
+  return 0;
+}
+
+function sequenceLength(first: number): number {
+  if (first >= 0xf0) return 4;
+  if (first >= 0xe0) return 3;
+  return first >= 0xc0 ? 2 : 1;
+}
+
+/** Each beginning that has an end at all is made whole by the lowest or by the highest of the bytes that may follow. */
+function isBeginning(tail: Uint8Array, missing: number): boolean {
+  return [0x80, 0xbf].some((byte) =>
+    isUtf8(Uint8Array.from([...tail, ...Array<number>(missing).fill(byte)])),
+  );
+}

@@ -1,0 +1,277 @@
+import { Duplex } from 'node:stream';
+import {
+  type ChildEnd,
+  type ChildPlan,
+  type ChildTerms,
+  type ChildWatch,
+  type End,
+  type Exit,
+  endsOf,
+  type Feed,
+  isSound,
+  type LiveChild,
+  type StartPlan,
+  type StopReason,
+} from './child.ts';
+import { ByteStore, Capture, type Outputs, Passage, type StreamName } from './output.ts';
+import { spawnChild } from './spawn-child.ts';
+
+export type { ChildEnd, ChildPlan, ChildWatch, Descriptor, StartPlan } from './child.ts';
+
+/*
+ * Where a plan becomes a process. What comes in was checked: the words and the environment are those of the plan and
+ * nothing is added. The child is not trusted: it may flood, hang, leave others behind that hold its pipes, and write into
+ * every descriptor it has. Whatever it does, its memory here is bounded by the plan, the caller gets an end, and nothing
+ * stays open. The process that is started is a launcher: it drops rights and sets limits, none of that is done here.
+ */
+
+/** Starts what a plan says with the launcher in this file; a failure is the name that the system gives it. */
+export type StartChild = (launcher: string, plan: StartPlan) => Promise<LiveChild | string>;
+
+/** Runs a child of this process to its end. Every way it ends, not starting included, is a value; only a throwing `onOutput` rejects. */
+export async function runChild(plan: ChildPlan, watch: ChildWatch): Promise<ChildEnd> {
+  if (watch.signal.aborted) return unstarted(plan, { stopped: 'cancelled' });
+  if (!isSound(plan)) return unstarted(plan, { spawnError: 'EINVAL' });
+  const startedMs = watch.clock.monotonicMs();
+  const child = spawnChild(plan);
+  if (typeof child === 'string') return unstarted(plan, { spawnError: child });
+  return new RunningChild({ child, plan, watch, startedMs }).ended;
+}
+
+/** Attends a child that was started elsewhere, from now on to its end. */
+export function attendChild(child: LiveChild, plan: ChildTerms, watch: ChildWatch): Promise<ChildEnd> {
+  const running = new RunningChild({ child, plan, watch, startedMs: watch.clock.monotonicMs() });
+  if (watch.signal.aborted) running.cancel();
+  return running.ended;
+}
+
+/** The end of a child that never began. */
+export function unstarted(
+  plan: ChildTerms,
+  why: Partial<Pick<ChildEnd, 'stopped' | 'spawnError'>>,
+): ChildEnd {
+  const none = new Uint8Array(0);
+  return {
+    exitCode: null,
+    signal: null,
+    stdout: none,
+    stderr: none,
+    outputBytes: 0,
+    truncated: false,
+    stopped: null,
+    read: plan.descriptors.filter(({ kind }) => kind === 'read').map(() => none),
+    wallMs: 0,
+    spawnError: null,
+    ...why,
+  };
+}
+
+export type Started = {
+  readonly child: LiveChild;
+  readonly plan: ChildTerms;
+  readonly watch: ChildWatch;
+  readonly startedMs: number;
+};
+
+type Ended = Exit & Pick<ChildEnd, 'wallMs'>;
+
+/** A longer timer would fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** One child from its start to its end. When `ended` settles, no descriptor, timer or listener of it is left. */
+export class RunningChild {
+  readonly ended: Promise<ChildEnd>;
+  readonly #child: LiveChild;
+  readonly #plan: ChildTerms;
+  readonly #watch: ChildWatch;
+  readonly #startedMs: number;
+  readonly #output: Outputs;
+  readonly #read: ByteStore[] = [];
+  readonly #holds: End[] = [];
+  /** The streams that have not come to their end. */
+  readonly #reading = new Set<Duplex>();
+  readonly #cancel = () => this.cancel();
+  /** There is one at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
+  #timer: NodeJS.Timeout | undefined;
+  #stopped: StopReason | null = null;
+  #exit: Ended | null = null;
+  /** How much it wrote in all, once it has said so. */
+  #outputOfAll: number | null = null;
+  #broken: { readonly error: unknown } | null = null;
+  #settle: { resolve: (end: ChildEnd) => void; reject: (error: unknown) => void } | null = null;
+
+  constructor({ child, plan, watch, startedMs }: Started) {
+    this.#child = child;
+    this.#plan = plan;
+    this.#watch = watch;
+    this.#startedMs = startedMs;
+    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new Passage();
+    this.ended = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.#listen();
+    this.#feed();
+  }
+
+  /** Ends it as the signal of the watch would. */
+  cancel(): void {
+    this.#stop('cancelled');
+  }
+
+  #listen(): void {
+    const { signal } = this.#watch;
+    void this.#child.exited.then((exit) => this.#onExit(exit));
+    for (const end of endsOf(this.#child)) if (end instanceof Duplex) end.on('error', ignore);
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#readAll(this.#child[name], (chunk) => this.#take(name, chunk));
+    }
+    signal.addEventListener('abort', this.#cancel, { once: true });
+    this.#after(this.#plan.wallMs, () => this.#stop('timed-out'));
+  }
+
+  /** Writes what the child is given and collects what it tells. A child that does not read holds nobody. */
+  #feed(): void {
+    const { stdin } = this.#child;
+    if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed(feedOf(stdin));
+    else if (this.#plan.stdin !== null) stdin?.end(this.#plan.stdin);
+    for (const [index, descriptor] of this.#plan.descriptors.entries()) {
+      const end = this.#child.ends[index] ?? null;
+      if (descriptor.kind === 'hold' && end !== null) this.#holds.push(end);
+      if (descriptor.kind === 'read') this.#collect(end instanceof Duplex ? end : null, descriptor.maxBytes);
+    }
+  }
+
+  #collect(socket: Duplex | null, maxBytes: number): void {
+    const store = new ByteStore();
+    const index = this.#read.push(store) - 1;
+    // Boundary: what is too much is dropped and still read, so that neither we grow nor the launcher blocks.
+    this.#readAll(socket, (chunk) => {
+      store.append(chunk.subarray(0, maxBytes - store.length));
+      this.#watch.onRead?.(index);
+      this.#outputOfAll ??= this.#watch.lastWord?.(index, store) ?? null;
+      this.#finishWhenSaid();
+    });
+  }
+
+  #readAll(socket: Duplex | null, take: (chunk: Uint8Array) => void): void {
+    if (socket === null) return;
+    this.#reading.add(socket);
+    socket.on('data', take);
+    socket.once('close', () => {
+      this.#reading.delete(socket);
+      this.#finishWhenRead();
+    });
+  }
+
+  #take(stream: StreamName, chunk: Uint8Array): void {
+    const kept = this.#output.take(stream, chunk);
+    if (kept.length > 0) this.#tell(stream, kept);
+    if (!this.#output.isPassed) {
+      this.#finishWhenSaid();
+      return;
+    }
+    // Boundary: past the quota nothing is read any more, or the child could go on until the kill arrives.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    this.#stop('output');
+  }
+
+  #tell(stream: StreamName, chunk: Uint8Array): void {
+    if (this.#broken !== null) return;
+    try {
+      this.#watch.onOutput?.(stream, chunk);
+    } catch (error) {
+      this.#broken = { error };
+      this.#stop('cancelled');
+    }
+  }
+
+  /** The first reason stays. A launcher that sees its descriptor closed kills its tree; other children are killed. */
+  #stop(reason: StopReason): void {
+    if (this.#stopped !== null) return;
+    this.#stopped = reason;
+    if (this.#exit !== null) return;
+    for (const hold of this.#holds) hold.destroy();
+    if (this.#holds.length === 0) this.#kill();
+    else this.#after(this.#plan.graceMs, () => this.#kill());
+  }
+
+  #kill(): void {
+    clearTimeout(this.#timer);
+    this.#child.kill();
+  }
+
+  #onExit(exit: Exit): void {
+    if (this.#exit !== null) return;
+    const wallMs = Math.ceil(this.#watch.clock.monotonicMs() - this.#startedMs);
+    this.#exit = { ...exit, wallMs };
+    this.#watch.signal.removeEventListener('abort', this.#cancel);
+    if (exit.spawnError !== null) this.#reading.clear();
+    // Boundary: whoever left the group and still holds a pipe is waited for so long and no longer.
+    this.#after(this.#plan.graceMs, () => this.#finish());
+    this.#finishWhenRead();
+  }
+
+  /**
+   * It has said that all is over, and as much as it passed on is here: its own way out is not waited for. Others can have
+   * written before it, so what lies in the pipes is read first, until a turn of the loop brings nothing more.
+   */
+  #finishWhenSaid(): void {
+    if (this.#outputOfAll === null || this.#output.length < this.#outputOfAll) return;
+    const before = this.#output.length;
+    setImmediate(() => {
+      if (this.#output.length > before) return this.#finishWhenSaid();
+      if (this.#exit === null) this.#onExit({ exitCode: null, signal: null, spawnError: null });
+      this.#finish();
+    });
+  }
+
+  #finishWhenRead(): void {
+    if (this.#exit !== null && this.#reading.size === 0) this.#finish();
+  }
+
+  #finish(): void {
+    const settle = this.#settle;
+    if (settle === null || this.#exit === null) return;
+    this.#settle = null;
+    clearTimeout(this.#timer);
+    for (const end of endsOf(this.#child)) end.destroy();
+    if (this.#broken === null) settle.resolve(this.#endOf(this.#exit));
+    else settle.reject(this.#broken.error);
+  }
+
+  #endOf(exit: Ended): ChildEnd {
+    const output = this.#output;
+    return {
+      ...exit,
+      // Put together when somebody asks: of a large output that takes as long as reading it.
+      get stdout() {
+        return output.bytes('stdout');
+      },
+      get stderr() {
+        return output.bytes('stderr');
+      },
+      outputBytes: this.#output.keptBytes,
+      truncated: this.#output.isCut,
+      stopped: this.#stopped,
+      read: this.#read.map((store) => store.bytes()),
+    };
+  }
+
+  #after(ms: number, act: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(act, Math.min(ms, MAX_TIMER_MS));
+  }
+}
+
+function feedOf(stdin: Duplex): Feed {
+  return {
+    write: (bytes) => {
+      if (!stdin.destroyed && !stdin.writableEnded) stdin.write(bytes);
+      return stdin.writableLength;
+    },
+    end: () => void stdin.end(),
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,214 @@
+import { Server } from 'node:net';
+import { constants } from 'node:os';
+import type { Descriptor, Exit, StartPlan } from './child.ts';
+
+/*
+ * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
+ * whoever reads it gives the starter up.
+ */
+
+export type Reply =
+  | {
+      readonly kind: 'started';
+      readonly id: number;
+      readonly pid: number;
+      /** Of our ends, in the starter. */
+      readonly numbers: readonly number[];
+    }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: string }
+  | { readonly kind: 'ended'; readonly id: number; readonly exit: Exit };
+
+/** Our end of a descriptor of the child: what we do with it. */
+export type Side = 'reads' | 'writes' | 'holds';
+
+/** Where a number has two names, the first one is what everybody calls it. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
+const STANDARD_OUTPUTS = 2;
+
+/** What the starter takes: of one request, without the four bytes of its length, and of its descriptors. */
+const MAX_REQUEST_BYTES = 8_388_608;
+const MAX_DESCRIPTORS = 64;
+const MAX_DESCRIPTOR = 1_048_576;
+/** What a machine can have of processes, signals and exit statuses. */
+const MAX_PID = 4_194_304;
+const MAX_SIGNAL = 64;
+const MAX_EXIT = 255;
+
+/** The request to start a plan. */
+export function startFrame(id: number, { stdin, descriptors, words }: StartPlan): Uint8Array {
+  const outputs = Array.from({ length: STANDARD_OUTPUTS }, () => 'out');
+  const kinds = [stdin === null ? 'null' : 'in', ...outputs, ...descriptors.map(kindWord)];
+  const bytes = descriptors.flatMap((each) => (each.kind === 'bytes' ? [each.bytes] : []));
+  return frame(['start', String(id), ...kinds, '--', ...words], bytes);
+}
+
+/** Boundary: a request that is too much for the starter would end it, with all that it runs. */
+export function isTooMuch({ descriptors }: StartPlan, request: Uint8Array): boolean {
+  return (
+    request.length - 4 > MAX_REQUEST_BYTES ||
+    descriptors.length > MAX_DESCRIPTORS ||
+    descriptors.some((each) => each.kind === 'open' && each.fd > MAX_DESCRIPTOR)
+  );
+}
+
+/** Tells that the ends were opened. */
+export function tookFrame(id: number): Uint8Array {
+  return frame(['took', String(id)], []);
+}
+
+export function killFrame(id: number): Uint8Array {
+  return frame(['kill', String(id)], []);
+}
+
+/** Words for a launcher that waits for them: a short write is told from a whole one by their number. */
+export function wordsBytes(words: readonly string[]): Uint8Array {
+  return Buffer.concat([uint32(words.length), textOf(words)]);
+}
+
+/** Which ends are ours, in the order in which the starter names them: those of the standard streams first. */
+export function sidesOf({ stdin, descriptors }: StartPlan): readonly (Side | null)[] {
+  return [stdin === null ? null : 'writes', 'reads', 'reads', ...descriptors.map(sideOf)];
+}
+
+/** What a line of the starter looks like: its kind, the id of the run, and what there is to say. */
+const REPLY = /^(?<kind>started|failed|ended) (?<id>\d+) (?<rest>.+)$/;
+const FAILURE = /^[!-~]+ (?<error>[A-Z][A-Z0-9]*)$/;
+const END = /^(?<how>exit|signal)=(?<number>\d+)$/;
+
+/** A line of the starter; null where it makes no sense. */
+export function parseReply(line: string): Reply | null {
+  const { kind, id: name = '', rest = '' } = REPLY.exec(line)?.groups ?? {};
+  const id = wholeNumber(name, Number.MAX_SAFE_INTEGER);
+  if (id === null || id === 0) return null;
+  if (kind === 'failed') {
+    const error = FAILURE.exec(rest)?.groups?.error;
+    return error === undefined ? null : { kind, id, error };
+  }
+  if (kind === 'started') {
+    const [first = '', ...words] = rest.split(' ');
+    const pid = wholeNumber(first, MAX_PID);
+    const numbers = words.map((word) => wholeNumber(word, MAX_DESCRIPTOR)).filter((each) => each !== null);
+    // Boundary: a signal to the group of 0 or 1 would reach our own, or everybody.
+    if (pid === null || pid < 2) return null;
+    return numbers.length === words.length ? { kind, id, pid, numbers } : null;
+  }
+  const exit = exitOf(rest);
+  return exit === null ? null : { kind: 'ended', id, exit };
+}
+
+function exitOf(rest: string): Exit | null {
+  const { how, number: word = '' } = END.exec(rest)?.groups ?? {};
+  const number = wholeNumber(word, how === 'signal' ? MAX_SIGNAL : MAX_EXIT);
+  if (number === null) return null;
+  if (how === 'exit') return { exitCode: number, signal: null, spawnError: null };
+  if (number === 0) return null;
+  return { exitCode: null, signal: SIGNAL_NAMES.get(number) ?? `SIG${number}`, spawnError: null };
+}
+
+function wholeNumber(text: string, most: number): number | null {
+  const number = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  return number <= most ? number : null;
+}
+
+function kindWord(descriptor: Descriptor): string {
+  switch (descriptor.kind) {
+    case 'open':
+      return `${descriptor.writes === true ? 'write' : 'read'}:${descriptor.fd}`;
+    case 'bytes':
+      return `bytes:${descriptor.bytes.length}`;
+    case 'map':
+      return `map:${descriptor.owner.uid}:${descriptor.owner.gid}:${descriptor.uid}:${descriptor.gid}`;
+    case 'read':
+      return 'out';
+    case 'handles':
+      return 'handles';
+    case 'stream':
+      return descriptor.way;
+    case 'hold':
+    case 'later':
+      return 'in';
+  }
+}
+
+function sideOf(descriptor: Descriptor): Side | null {
+  const { kind } = descriptor;
+  if (descriptor.kind === 'stream') return descriptor.way === 'in' ? 'writes' : 'reads';
+  if (kind === 'read') return 'reads';
+  return kind === 'hold' || kind === 'later' ? 'holds' : null;
+}
+
+function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8Array {
+  const text = textOf(strings);
+  const rest = bytes.reduce((sum, each) => sum + each.length, 0);
+  return Buffer.concat([uint32(4 + text.length + rest), uint32(text.length), text, ...bytes]);
+}
+
+function textOf(strings: readonly string[]): Uint8Array {
+  return Buffer.from(strings.map((each) => `${each}\0`).join(''));
+}
+
+function uint32(number: number): Uint8Array {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(number);
+  return bytes;
+}
+
+/**
+ * The listening sockets of one run, which the starter hands over one after the other. They are made in the network of
+ * the run; whoever has them here accepts what connects there. Nothing is accepted before the run begins.
+ */
+export class HandedServers {
+  /** All of them in their order, once they are there; null when it ended before. */
+  readonly all: Promise<readonly Server[] | null>;
+  readonly #servers: (Server | null)[];
+  #settle: (servers: readonly Server[] | null) => void = () => undefined;
+  #isClosed = false;
+
+  constructor(count: number) {
+    this.#servers = Array.from({ length: count }, () => null);
+    this.all = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    this.#settleWhenComplete();
+  }
+
+  /** Takes one over, or closes it where it does not belong. */
+  take(index: number, server: Server): void {
+    // Between runs a listener must not keep the gateway from ending.
+    server.unref();
+    // Boundary: a number that was not asked for, or twice, is nobody's listener.
+    if (this.#isClosed || this.#servers[index] !== null) {
+      server.close();
+      return;
+    }
+    this.#servers[index] = server;
+    this.#settleWhenComplete();
+  }
+
+  /** The run is over: nothing is accepted any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const server of this.#servers) server?.close();
+    this.#settle(null);
+  }
+
+  #settleWhenComplete(): void {
+    const there = this.#servers.filter((server) => server !== null);
+    if (there.length === this.#servers.length) this.#settle(there);
+  }
+}
+
+/** A message of the starter with the listener that it speaks of; null where it is none. */
+export function handedServer(
+  message: unknown,
+  handle: unknown,
+): { readonly run: number; readonly index: number; readonly server: Server } | null {
+  if (!(handle instanceof Server) || typeof message !== 'object' || message === null) return null;
+  const { run, index } = message as { readonly run?: unknown; readonly index?: unknown };
+  if (!Number.isSafeInteger(run) || !Number.isSafeInteger(index)) return null;
+  return { run: run as number, index: index as number, server: handle };
+}

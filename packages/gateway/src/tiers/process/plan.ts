@@ -1,0 +1,160 @@
+import type { RefusedCode } from '../../core/outcome.ts';
+import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
+
+/** What a descriptor of a plan is for; the kinds of all tiers together. */
+export type Role =
+  | { readonly role: 'args' | 'status' | 'control' | 'words' | 'launcher' | 'workspace' }
+  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
+  | { readonly role: 'bytes'; readonly path: string; readonly text: string }
+  | { readonly role: 'pinned' | 'protected'; readonly path: string }
+  | { readonly role: 'cgroup'; readonly index: number }
+  | { readonly role: 'handles'; readonly count: number }
+  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
+  | { readonly role: 'map'; readonly asRoot: AsRoot };
+
+/** A command with its sandbox, ready to be started. */
+export type CommandPlan = {
+  readonly ok: true;
+  /** The words of the launcher that is started: they make the sandbox, where the tier has one. */
+  readonly words: readonly string[];
+  /** Options of bubblewrap, which go through a descriptor. */
+  readonly args: readonly string[];
+  /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
+  readonly told: readonly string[];
+  readonly descriptors: readonly Role[];
+  /** Null where the run has none of its own. */
+  readonly network: NetworkPlan | null;
+  /** Says what the reported facts lack of what the plan holds; null when they prove it. */
+  readonly missing: (facts: Readonly<Record<string, string>>) => string | null;
+};
+
+/** What is known only when the run begins. */
+export type RunPlace = {
+  readonly cgroups: number;
+  readonly asRoot: AsRoot | null;
+  /** For a run that has a network. */
+  readonly pass: NetworkPass;
+  /** It has a way in and a way out beside its standard streams, as the numbers 3 and 4. */
+  readonly hasStreams?: boolean;
+};
+
+/** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
+export type CommandTier = {
+  readonly name: 'b' | 'c';
+  readonly executor: string;
+  /** Facts of the machine and the programs that hold the sandbox. */
+  readonly about: Readonly<Record<string, string | number | boolean>>;
+  readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
+};
+
+/** Which facts are not as they were expected, as words; null when all are. */
+export function missingFact(
+  facts: Readonly<Record<string, string>>,
+  equal: Readonly<Record<string, string>>,
+): string | null {
+  for (const [name, expected] of Object.entries(equal)) {
+    const is = facts[name];
+    if (is !== expected) return `${name} is ${is ?? 'not reported'}, expected ${expected}`;
+  }
+  return null;
+}
+
+/** Which namespace is the gateway's own although the plan has a new one; null when none is. */
+export function sharedNamespace(
+  facts: Readonly<Record<string, string>>,
+  names: readonly string[],
+  own: Readonly<Record<string, string>>,
+): string | null {
+  for (const name of names) {
+    const is = facts[`ns.${name}`];
+    // Boundary: a namespace that nobody reported counts as shared.
+    if (is === undefined || is === own[name])
+      return `the ${name} namespace is the gateway's, expected a new one`;
+  }
+  return null;
+}
+
+/** A plan that was not made, because what it would start is weaker than what was asked for. */
+export type PlanRefusal = {
+  readonly ok: false;
+  readonly code: RefusedCode & 'tier/unenforceable';
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/** The one way in which a plan says no. */
+export function unenforceable(message: string, remedy: string): PlanRefusal {
+  return { ok: false, code: 'tier/unenforceable', message, remedy };
+}
+
+/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
+export type AsRoot = {
+  readonly uid: number;
+  readonly gid: number;
+  readonly owner: { readonly uid: number; readonly gid: number };
+};
+
+/** The main thread's stack, which RLIMIT_DATA does not count. */
+const STACK_BYTES = 8 * 1024 * 1024;
+
+/** The kernel's own CPU limit is per process and in whole seconds: it stands behind the exact one, a second later. */
+const CPU_SLACK_S = 1;
+
+/**
+ * How the limits of each process stand to those of the tree. Where the run is in a group, that counts exactly and says
+ * which limit was met, so it has to be met first; without one the limits of a process are all there is.
+ */
+export type Standing = {
+  /** Processes of ours that count among the run's, or threads of its user that are there already. */
+  readonly others: number;
+  readonly hasGroup: boolean;
+};
+
+/** How far RLIMIT_NPROC stands behind the limit of a group. */
+const PROCESSES_BEHIND = 16;
+
+/** How many times the memory of a group RLIMIT_DATA is: programs reserve much more than they use. */
+const DATA_BEHIND = 4;
+
+/** The launcher's words for limits. */
+export function limitWords(limits: ProcessLimits, standing: Standing): readonly string[] {
+  return [
+    ...Object.entries(rlimits(limits, standing)).map(([name, value]) => `${name}=${value}`),
+    `stack=${STACK_BYTES}`,
+    `cpums=${limits.cpuMs}`,
+    `wallms=${limits.wallMs}`,
+    `output=${limits.outputBytes}`,
+  ];
+}
+
+/** What the launcher must report of the limits it set; open files are left out, as a lower hard limit may narrow them. */
+export function limitFacts(limits: ProcessLimits, standing: Standing): Readonly<Record<string, string>> {
+  const { nofile: _, ...exact } = rlimits(limits, standing);
+  const facts = Object.entries(exact).map(([name, value]) => [`rlimit.${name}`, String(value)]);
+  return { ...Object.fromEntries(facts), 'rlimit.core': '0' };
+}
+
+/** The launcher's words for the environment of the command: these variables and no other. */
+export function environmentWords(env: Readonly<Record<string, string>>): readonly string[] {
+  const names = Object.keys(env).sort();
+  return names.map((name) => `set=${name}=${env[name] ?? ''}`);
+}
+
+/** The launcher's words for the ids of the run and the ownership of its workspace, which a user namespace maps. */
+export function identityWords(
+  { uid, gid }: AsRoot,
+  { workspaceFd, mapFd }: { readonly workspaceFd: number; readonly mapFd: number },
+): readonly string[] {
+  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${mapFd}`];
+}
+
+function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {
+  return {
+    cpu: Math.ceil(limits.cpuMs / 1000) + CPU_SLACK_S,
+    data: limits.memoryBytes * (hasGroup ? DATA_BEHIND : 1),
+    fsize: limits.fileBytes,
+    nofile: limits.openFiles,
+    nproc: limits.processes + others + (hasGroup ? PROCESSES_BEHIND : 0),
+  };
+}

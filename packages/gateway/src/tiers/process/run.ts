@@ -1,0 +1,262 @@
+/**
+ * Runs one command in a tier: the grant is spent, the workspace is held, a group is made, the plan becomes a process,
+ * and what came of it is read back from the launcher and the kernel. The command is hostile from its first instruction;
+ * the terms were checked. Whatever happens, the group, the descriptors and the processes are gone when this returns.
+ */
+import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
+import type { Feed } from '../child/child.ts';
+import type { LaunchQueue } from '../child/queue.ts';
+import { parseStatus } from '../child/status.ts';
+import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
+import { SAMPLE_PASS } from '../network/plan.ts';
+import type { RunResult, RunTies, Talk } from '../tier.ts';
+import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
+import { CpuWatch } from './cpu-watch.ts';
+import { proofOf } from './held-run.ts';
+import type { CommandTier } from './plan.ts';
+import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
+import {
+  type Box,
+  type BoxKit,
+  demandPlan,
+  identityOf,
+  openBox,
+  runInBox,
+  type Serve,
+  statusOf,
+} from './sandbox.ts';
+import type { Closings, WarmBoxes } from './warm-sandboxes.ts';
+
+/** What all runs of a gateway share. */
+export type CommandKit = BoxKit & {
+  readonly clock: Clock;
+  /** Holds a place while a sandbox is built: more at once only wait for each other. */
+  readonly queue: LaunchQueue;
+  /** Holds a place for as long as a command runs. */
+  readonly runs: LaunchQueue;
+  /** Sandboxes that stand ready. */
+  readonly warm: WarmBoxes;
+  /** Sandboxes whose commands have ended. */
+  readonly closing: Closings;
+  readonly networks: Networks;
+};
+
+/** Runs the command of a granted call to its end. */
+export async function runCommand(
+  kit: CommandKit,
+  tier: CommandTier,
+  call: { readonly checked: CheckedCall; readonly limits: Limits },
+  ties: RunTies,
+): Promise<RunResult> {
+  const process = processOf(call.checked);
+  const terms = termsWithin(process.terms, call.limits);
+  const startedMs = kit.clock.monotonicMs();
+  const deadlineMs = startedMs + terms.limits.wallMs;
+  try {
+    const { id, tenant, principal } = call.checked.call;
+    const job = {
+      runner: { id, tenant, principal, tool: call.checked.tool.id },
+      ...{ terms, id, deadlineMs, stillHolds: process.stillHolds },
+      egressBytes: call.limits.egressBytes,
+    };
+    const patience = { signal: ties.signal, deadlineMs };
+    const launch = () =>
+      kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, ties), patience);
+    return await kit.runs.run(launch, patience);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    const wallMs = Math.ceil(kit.clock.monotonicMs() - startedMs);
+    return unstarted(tier, error, wallMs);
+  }
+}
+
+function processOf({ process, tool }: CheckedCall): PreparedProcess {
+  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is no command`);
+  return process;
+}
+
+/** The terms with what is left of each limit after budgets and policies: never more than was asked. */
+export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
+  const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
+  return {
+    ...terms,
+    limits: {
+      ...terms.limits,
+      wallMs: Math.min(wallMs, limits.wallMs),
+      cpuMs: Math.min(cpuMs, limits.cpuMs),
+      memoryBytes: Math.min(memoryBytes, limits.memoryBytes),
+      outputBytes: Math.min(outputBytes, limits.outputBytes),
+    },
+  };
+}
+
+type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
+  readonly id: string;
+  readonly deadlineMs: number;
+  readonly runner: Runner;
+  /** What it may send and receive in all. */
+  readonly egressBytes: number;
+  /** Told when the launcher has said something: its sandbox stands, or does not. */
+  readonly onBegun: () => void;
+};
+
+async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: RunTies): Promise<RunResult> {
+  const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), ties) };
+  const { terms } = job;
+  const held = holdWorkspace(terms.workspace);
+  let ready: Ready | null = null;
+  let network: RunNetwork | null = null;
+  try {
+    network = await kit.networks.make({
+      terms,
+      runner: job.runner,
+      egressBytes: job.egressBytes,
+      mayGoOn: ties.mayGoOn,
+      hosts: ties.talk?.hosts,
+    });
+    const before = await lookBefore(terms.workspace);
+    demandUnchanged(job, held);
+    const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
+    // One that is talked to stays, so that nobody needs another one like it soon.
+    ready =
+      ties.talk === undefined
+        ? await readyBox(kit, tier, wish)
+        : { ...(await openBox(kit, tier, wish)), isWarm: false };
+    // Once more, as a sandbox takes its time to stand.
+    demandUnchanged(job, held);
+    let ran = await start(kit, { ready, job, network }, ties);
+    if (ready.isWarm && hasNotBegun(ran)) {
+      await kit.closing.add(ready.box.close());
+      ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
+      demandUnchanged(job, held);
+      ran = await start(kit, { ready, job, network }, ties);
+    }
+    // What is told is the limit that was asked for, not what the wait had left of it.
+    return await resultOf(tier, { ...ran, ready, terms: asked.terms, before, network });
+  } finally {
+    held.close();
+    network?.close();
+    if (ready !== null) await kit.closing.add(ready.box.close());
+  }
+}
+
+/** As long as a short command takes. */
+const REFILL_AFTER_MS = 3;
+
+type Wish = Parameters<typeof openBox>[2];
+
+async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
+  const { terms, held } = wish;
+  const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
+  // Certificates that only this run trusts are in no box but its own.
+  if (wish.pass.trusted !== null) return { ...(await openBox(kit, tier, wish)), isWarm: false };
+  // A box that stands ready has no input, so it is left for others where there is one.
+  const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
+  for (let box = take(); box !== null; box = take()) {
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
+    // Boundary: a box for other terms, however little they differ, is none for these.
+    if (box.identity === identityOf(plan, wish)) {
+      refillSoon(kit, tier, { key, wish });
+      return { box, plan, isWarm: true };
+    }
+    await box.close();
+  }
+  const opened = await openBox(kit, tier, wish);
+  refillSoon(kit, tier, { key, wish });
+  return { ...opened, isWarm: false };
+}
+
+/** A moment later: the command at hand goes first. */
+function refillSoon(
+  kit: CommandKit,
+  tier: CommandTier,
+  { key, wish }: { readonly key: string; readonly wish: Wish },
+): void {
+  const refill = () =>
+    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+  setTimeout(refill, REFILL_AFTER_MS).unref();
+}
+
+/** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
+async function spareBox(
+  kit: CommandKit,
+  tier: CommandTier,
+  { id, terms, held, pass }: Wish,
+): Promise<Box | null> {
+  const again = holdWorkspace(terms.workspace);
+  try {
+    if (again.identity !== held.identity) return null;
+    const wish = { id, terms: { ...terms, stdin: null }, held: again, pass, isSpare: true } as const;
+    const { box } = await openBox(kit, tier, wish);
+    if (!('error' in box.child)) return box;
+    await box.close();
+    return null;
+  } finally {
+    again.close();
+  }
+}
+
+/** What a command writes that is talked to is kept nowhere, so there is no quota of it; whoever reads it bounds it. */
+function talkedTo(terms: ProcessTerms, { talk }: RunTies): ProcessTerms {
+  if (talk === undefined) return terms;
+  return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
+}
+
+/** The wait for a place is a part of the call's time. */
+function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
+  const wallMs = Math.max(1, Math.ceil(deadlineMs - clock.monotonicMs()));
+  return { ...terms, limits: { ...terms.limits, wallMs: Math.min(wallMs, terms.limits.wallMs) } };
+}
+
+/** Boundary: what was judged can have been swapped since; whoever does it after this has the time of one fork for it. */
+function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
+  const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
+  if (change === null) return;
+  throw new CodedError(
+    'runner/outside-workspace',
+    `Cannot start command: ${change}, expected all as it was judged`,
+  );
+}
+
+async function start(
+  { clock }: CommandKit,
+  { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
+  ties: RunTies,
+): Promise<Started> {
+  const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
+  const { talk, onOutput } = ties;
+  const talked = talk === undefined ? null : talkWhenProved(ready, talk);
+  const signal = AbortSignal.any([ties.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
+  const watch = {
+    ...{ signal, clock, onRead: job.onBegun },
+    ...(onOutput === undefined ? {} : { onOutput }),
+    ...(talked === null ? {} : { feed: talked.feed }),
+  };
+  const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
+  const run = { plan: ready.plan, terms: job.terms, serve };
+  const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
+  const end = await runInBox(ready.box, told, watch).finally(() => cpu.close());
+  const parsed = parseStatus(statusOf(end));
+  return { end, status: parsed.ok ? parsed.value : null };
+}
+
+/** Boundary: nothing is said to a command before its walls are proved, and one that lacks a wall is ended. */
+function talkWhenProved({ plan }: Ready, { feed }: Talk) {
+  const stop = new AbortController();
+  const { proved, onStatus } = proofOf(plan);
+  return {
+    signal: stop.signal,
+    onStatus,
+    feed: (stdin: Feed) =>
+      void proved.then((lack) => (lack === null ? feed(stdin) : stop.abort())).catch(() => stop.abort()),
+  };
+}
+
+/** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
+function hasNotBegun({ end, status }: Started): boolean {
+  return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
+}

@@ -1,0 +1,213 @@
+import { lstatSync, readFileSync, statSync } from 'node:fs';
+import type { Server } from 'node:net';
+import { CodedError } from '../../core/coded-error.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
+import { type ChildTerms, type ChildWatch, endsOf, type LiveChild } from '../child/child.ts';
+import { attendChild, type ChildEnd, type StartChild, unstarted } from '../child/run-child.ts';
+import { wordsBytes } from '../child/starter-protocol.ts';
+import { lastWordIn } from '../child/status.ts';
+import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
+import type { HeldWorkspace } from '../workspace/held-directory.ts';
+import { openDescriptors } from './descriptors.ts';
+import type { CommandPlan, CommandTier, Role } from './plan.ts';
+
+/**
+ * A box is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
+ * it that waits to be told what to run. So a box can stand ready for a command that nobody has asked for yet. Whoever
+ * opens one uses it once, or gives it back.
+ */
+
+/** What boxes are made with. */
+export type BoxKit = {
+  readonly start: StartChild;
+  /** The launcher's file. */
+  readonly launcher: string;
+  /** A group for a run, or null where this machine gives none. */
+  readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
+  /** The user of runs where the gateway is root; null where it is not. */
+  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+};
+
+/** What serves the listeners of a run, once they are there. */
+export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
+
+export type Box = {
+  readonly child: LiveChild | { readonly error: string };
+  readonly group: RunGroup | null;
+  /** How many groups it is in. */
+  readonly cgroups: number;
+  /** Of a box that stands ready: what it is, but for the command. A plan with the same identity has the same box. */
+  readonly identity: string;
+  readonly descriptors: ChildTerms['descriptors'];
+  readonly wordsIndex: number;
+  /** Ends what is in it and lets go of everything; also after its run. */
+  readonly close: () => Promise<void>;
+};
+
+type Wish = {
+  readonly id: string;
+  readonly terms: ProcessTerms;
+  readonly held: HeldWorkspace;
+  readonly pass: NetworkPass;
+  /** It is for whoever asks next. */
+  readonly isSpare?: true;
+  readonly hasStreams?: boolean;
+};
+
+/** The plan of a command in this place, or a refusal that is thrown. */
+export function demandPlan(
+  tier: CommandTier,
+  { terms, held, pass, hasStreams = false }: Omit<Wish, 'id'>,
+  { runAs, cgroups }: Pick<BoxKit, 'runAs'> & { readonly cgroups: number },
+): CommandPlan {
+  const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
+  const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
+  if (plan.ok) return plan;
+  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
+}
+
+/** Makes a box. Nothing of it is left when this throws. */
+export async function openBox(
+  kit: BoxKit,
+  tier: CommandTier,
+  wish: Wish,
+): Promise<{ readonly box: Box; readonly plan: CommandPlan }> {
+  const group = kit.makeGroup(wish.id, wish.terms);
+  const removeGroup = async () => group?.remove().catch(() => undefined);
+  try {
+    const cgroupFds = group?.descriptors ?? [];
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length });
+    // Before it is made: what changes meanwhile makes it another one, and never the same.
+    const identity = wish.isSpare === true ? identityOf(plan, wish) : '';
+    const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
+    const open = openDescriptors(plan.descriptors, sources);
+    const { descriptors, wordsIndex } = open;
+    const { stdin } = wish.terms;
+    const started = await kit
+      .start(kit.launcher, { words: plan.words, ...childTerms(wish.terms, descriptors, stdin) })
+      .finally(open.close);
+    const child = typeof started === 'string' ? { error: started } : started;
+    const close = async () => {
+      giveUp(child);
+      await removeGroup();
+    };
+    const box = {
+      child,
+      group,
+      cgroups: cgroupFds.length,
+      identity,
+      descriptors,
+      wordsIndex,
+      close,
+    };
+    return { box, plan };
+  } catch (error) {
+    await removeGroup();
+    throw error;
+  }
+}
+
+export type BoxRun = {
+  readonly plan: CommandPlan;
+  readonly terms: ProcessTerms;
+  readonly serve: Serve;
+  /** Told of what the launcher has said so far. */
+  readonly onStatus?: (said: Uint8Array) => void;
+};
+
+/** Lets the command of the plan begin in its box, and attends it to its end. */
+export function runInBox(
+  { child, descriptors, wordsIndex }: Box,
+  { plan, terms, serve, onStatus }: BoxRun,
+  watch: ChildWatch,
+): Promise<ChildEnd> {
+  const attended = childTerms(terms, descriptors, terms.stdin);
+  if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
+  const lastWord: ChildWatch['lastWord'] = (_, said) => {
+    onStatus?.(said.bytes());
+    return lastWordIn(said);
+  };
+  const ended = attendChild(child, attended, { ...watch, lastWord });
+  const begin = () => child.ends[wordsIndex]?.end(wordsBytes(plan.told));
+  const { network } = plan;
+  if (network === null) begin();
+  else
+    child.servers
+      .then(async (servers) => {
+        // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
+        if (servers === null) return;
+        await serve(network, servers);
+        begin();
+      })
+      // Nobody else would notice that it never began.
+      .catch(() => child.kill());
+  return ended;
+}
+
+/** What the launcher said: it has the only descriptor that is read. */
+export function statusOf({ read }: ChildEnd): Uint8Array {
+  return read[0] ?? new Uint8Array(0);
+}
+
+/** The launcher holds the limits itself; ours stands behind it, a little later. */
+const BEHIND_MS = 2_000;
+const GRACE_MS = 500;
+
+function childTerms(
+  { limits }: ProcessTerms,
+  descriptors: ChildTerms['descriptors'],
+  stdin: string | null,
+): ChildTerms {
+  return {
+    descriptors,
+    stdin: stdin === null ? null : Buffer.from(stdin),
+    outputBytes: limits.outputBytes,
+    wallMs: limits.wallMs + BEHIND_MS,
+    graceMs: GRACE_MS,
+  };
+}
+
+/** Without its ends a launcher goes, and without words it never began; the kill is for one that does not. */
+function giveUp(child: Box['child']): void {
+  if ('error' in child) return;
+  for (const end of endsOf(child)) end.destroy();
+  child.kill();
+}
+
+/**
+ * What a box is, as text: two boxes with the same text are the same to every command. It has the whole plan but for the
+ * command, and of the host everything that a bind fixed when the box was made: a directory that another was put in the
+ * place of, or a mount that came, went or was made read-only, shows in a new box and not in one that waits.
+ */
+
+const BINDS = ['--ro-bind', '--bind'];
+
+export function identityOf(
+  { words, args, descriptors }: CommandPlan,
+  { terms, held }: { readonly terms: ProcessTerms; readonly held: HeldWorkspace },
+): string {
+  const { memoryBytes, processes } = terms.limits;
+  const sources = args.filter((_, index) => BINDS.includes(args[index - 1] ?? ''));
+  return JSON.stringify([
+    ...[words, args, descriptors.map((role) => roleText(role, held)), memoryBytes, processes],
+    ...[held.identity, sources.map((path) => fileText(() => statSync(path, { bigint: true })))],
+    readFileSync('/proc/self/mountinfo', 'latin1'),
+  ]);
+}
+
+/** Descriptors that carry bytes are told by them, and those of the workspace's own files by the files. */
+function roleText(role: Role, { fd }: HeldWorkspace): unknown {
+  if (role.role === 'seccomp') return Buffer.from(role.bytes).toString('base64');
+  if (role.role !== 'pinned' && role.role !== 'protected') return role;
+  return [role, fileText(() => lstatSync(`/proc/self/fd/${fd}/${role.path}`, { bigint: true }))];
+}
+
+function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {
+  try {
+    const { dev, ino } = look();
+    return `${dev}:${ino}`;
+  } catch {
+    return 'gone';
+  }
+}

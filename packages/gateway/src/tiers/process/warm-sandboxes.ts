@@ -1,0 +1,153 @@
+import type { Box } from './sandbox.ts';
+
+/** A box together with what it is good for. */
+type Kept = { readonly key: string; readonly box: Box; readonly timer: NodeJS.Timeout; isGone: boolean };
+
+export type WarmOptions = {
+  /** How many stand ready for each key; 0 keeps none. */
+  readonly size: number;
+  /** A box that nobody took for so long is given back. */
+  readonly idleMs: number;
+};
+
+type Make = (number: number) => Promise<Box | null>;
+
+/** Keys for which boxes stand ready at once; the one that was asked for longest ago goes first. */
+const MOST_KEYS = 4;
+
+/**
+ * Boxes that stand ready, so that a command does not wait while its sandbox is built. Each is taken once. They see the
+ * host as it was when they were made, which is why none gets old.
+ */
+export class WarmBoxes {
+  readonly #options: WarmOptions;
+  /** Per key, the one that was asked for last at the end. */
+  readonly #kept = new Map<string, Kept[]>();
+  /** What is being made, by its key. */
+  readonly #making = new Map<string, Promise<void>>();
+  readonly #closing = new Set<Promise<void>>();
+  #made = 0;
+  #isClosed = false;
+
+  constructor(options: WarmOptions) {
+    this.#options = options;
+  }
+
+  /** A box that still stands; null where there is none. It is the caller's from now on. */
+  take(key: string): Box | null {
+    const kept = this.#kept.get(key) ?? [];
+    for (let each = kept.shift(); each !== undefined; each = kept.shift()) {
+      if (!leave(each)) continue;
+      return each.box;
+    }
+    return null;
+  }
+
+  /**
+   * Makes as many as are missing for this key, one after the other, each with a number of its own. Nobody waits for it;
+   * a failure makes none.
+   */
+  refill(key: string, make: Make): void {
+    if (this.#isClosed || this.#options.size === 0) return;
+    const kept = this.#kept.get(key) ?? [];
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    this.#forgetOldest();
+    if (this.#making.has(key) || kept.length >= this.#options.size) return;
+    const filled = this.#fill(key, make).finally(() => this.#making.delete(key));
+    this.#making.set(key, filled);
+  }
+
+  /** Gives all back, also what is still being made. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const key of [...this.#kept.keys()]) this.#forget(key);
+    await Promise.all(this.#making.values());
+    await Promise.all(this.#closing);
+  }
+
+  async #fill(key: string, make: Make): Promise<void> {
+    while (!this.#isClosed && this.#isWanted(key)) {
+      this.#made += 1;
+      const box = await make(this.#made).catch(() => null);
+      if (box === null) return;
+      if (this.#isClosed || !this.#kept.has(key)) return this.#giveBack(box);
+      this.#keep(key, box);
+    }
+  }
+
+  #isWanted(key: string): boolean {
+    const kept = this.#kept.get(key);
+    return kept !== undefined && kept.length < this.#options.size;
+  }
+
+  #keep(key: string, box: Box): void {
+    const drop = () => this.#drop(kept);
+    const kept: Kept = { key, box, timer: setTimeout(drop, this.#options.idleMs), isGone: false };
+    kept.timer.unref();
+    this.#kept.get(key)?.push(kept);
+    if (!('error' in box.child)) void box.child.exited.then(drop);
+  }
+
+  /** It got old, or has ended by itself. */
+  #drop(kept: Kept): void {
+    if (!leave(kept)) return;
+    const others = this.#kept.get(kept.key)?.filter((each) => each !== kept) ?? [];
+    if (others.length > 0) this.#kept.set(kept.key, others);
+    else this.#kept.delete(kept.key);
+    this.#giveBack(kept.box);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST_KEYS && oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(key: string): void {
+    const kept = this.#kept.get(key) ?? [];
+    this.#kept.delete(key);
+    for (const each of kept) this.#drop(each);
+  }
+
+  #giveBack(box: Box): void {
+    const closing = box
+      .close()
+      .catch(() => undefined)
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}
+
+/** Whether it was still there; from now on it is not. */
+function leave(kept: Kept): boolean {
+  const wasThere = !kept.isGone;
+  kept.isGone = true;
+  clearTimeout(kept.timer);
+  return wasThere;
+}
+
+/**
+ * What is being let go while its result is on its way already: an empty sandbox takes the kernel longer to take down
+ * than many a command runs. Only so many at once, so that nobody gets ahead of the kernel.
+ */
+export class Closings {
+  readonly #most: number;
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Resolves at once, or where there are too many when enough of them are done. */
+  async add(closing: Promise<void>): Promise<void> {
+    const done = closing.catch(() => undefined).finally(() => this.#closing.delete(done));
+    this.#closing.add(done);
+    // Again after each that is done: others may wait here as well, and one that is done makes room for one alone.
+    while (this.#closing.size > this.#most) await Promise.race(this.#closing);
+  }
+
+  /** Resolves when nothing is left. */
+  async finish(): Promise<void> {
+    while (this.#closing.size > 0) await Promise.all(this.#closing);
+  }
+}

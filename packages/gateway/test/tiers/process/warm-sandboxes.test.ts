@@ -1,0 +1,349 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Exit, LiveChild } from '../../../src/tiers/child/child.ts';
+import type { Box } from '../../../src/tiers/process/sandbox.ts';
+import { Closings, WarmBoxes } from '../../../src/tiers/process/warm-sandboxes.ts';
+
+const IDLE_MS = 1_000;
+const DEAD: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A box that is made up; `die` is the end of what is in it, `closed` counts how often it was given back. */
+class FakeBox {
+  closed = 0;
+  die: () => void = () => undefined;
+  readonly box: Box;
+
+  constructor(close: () => Promise<void> = async () => undefined) {
+    const exited = new Promise<Exit>((resolve) => {
+      this.die = () => resolve(DEAD);
+    });
+    const child: LiveChild = {
+      ...{ stdin: null, stdout: null, stderr: null, ends: [], exited, servers: Promise.resolve([]) },
+      kill: () => undefined,
+    };
+    this.box = {
+      ...{ child, group: null, cgroups: 0, identity: '', descriptors: [], wordsIndex: 0 },
+      close: () => {
+        this.closed += 1;
+        return close();
+      },
+    };
+  }
+}
+
+/** Makes boxes when the test lets it, and remembers how many were asked for at a time. */
+class Maker {
+  readonly made: FakeBox[] = [];
+  readonly numbers: number[] = [];
+  mostAtOnce = 0;
+  #waiting: ((box: FakeBox | null) => void)[] = [];
+  #failing: ((error: Error) => void)[] = [];
+
+  readonly make = async (number: number): Promise<Box | null> => {
+    this.numbers.push(number);
+    const box = await new Promise<FakeBox | null>((resolve, reject) => {
+      this.#waiting.push(resolve);
+      this.#failing.push(reject);
+      this.mostAtOnce = Math.max(this.mostAtOnce, this.#waiting.length);
+    });
+    return box === null ? null : box.box;
+  };
+
+  /** Finishes the one that is being made, and those that are asked for after it, up to so many. */
+  async finish(count = 1): Promise<void> {
+    for (let done = 0; done < count; done++) {
+      const box = new FakeBox();
+      const next = this.#waiting.shift();
+      this.#failing.shift();
+      if (next !== undefined) this.made.push(box);
+      next?.(box);
+      await vi.advanceTimersByTimeAsync(0);
+    }
+  }
+
+  async fail(error: Error | null): Promise<void> {
+    const [resolve, reject] = [this.#waiting.shift(), this.#failing.shift()];
+    if (error === null) resolve?.(null);
+    else reject?.(error);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+
+  get closed(): number[] {
+    return this.made.map(({ closed }) => closed);
+  }
+}
+
+const open = (size: number) => ({ warm: new WarmBoxes({ size, idleMs: IDLE_MS }), maker: new Maker() });
+
+/** All that can be taken for a key. */
+function takeAll(warm: WarmBoxes, key: string): Box[] {
+  const boxes: Box[] = [];
+  for (let box = warm.take(key); box !== null; box = warm.take(key)) boxes.push(box);
+  return boxes;
+}
+
+describe('a box that stands ready', () => {
+  it('is taken once, the oldest first, and is not given back behind the back of whoever took it', async () => {
+    const { warm, maker } = open(2);
+    expect(warm.take('a')).toBeNull();
+    warm.refill('a', maker.make);
+    await maker.finish(2);
+    expect(takeAll(warm, 'b')).toEqual([]);
+    expect(takeAll(warm, 'a')).toEqual(maker.made.map(({ box }) => box));
+    for (const { die } of maker.made) die();
+    await vi.advanceTimersByTimeAsync(2 * IDLE_MS);
+    await warm.close();
+    expect(maker.closed).toEqual([0, 0]);
+  });
+
+  it('and ends by itself is given back, and the one behind it is taken', async () => {
+    const { warm, maker } = open(3);
+    warm.refill('a', maker.make);
+    await maker.finish(3);
+    maker.made[0]?.die();
+    maker.made[1]?.die();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(maker.closed).toEqual([1, 1, 0]);
+    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.box]);
+  });
+
+  it('is given back when nobody took it for long, and not a moment before', async () => {
+    const { warm, maker } = open(2);
+    warm.refill('a', maker.make);
+    await maker.finish();
+    await vi.advanceTimersByTimeAsync(600);
+    await maker.finish();
+    await vi.advanceTimersByTimeAsync(399);
+    expect(maker.closed).toEqual([0, 0]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(maker.closed).toEqual([1, 0]);
+    await vi.advanceTimersByTimeAsync(600);
+    expect(maker.closed).toEqual([1, 1]);
+    expect(warm.take('a')).toBeNull();
+    warm.refill('a', maker.make);
+    await maker.finish();
+    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.box]);
+  });
+
+  it('holds no timer once it was taken or has ended', async () => {
+    const { warm, maker } = open(2);
+    warm.refill('a', maker.make);
+    await maker.finish(2);
+    expect(vi.getTimerCount()).toBe(2);
+    warm.take('a');
+    maker.made[1]?.die();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('refill()', () => {
+  it('makes none where none are kept', async () => {
+    const { warm, maker } = open(0);
+    warm.refill('a', maker.make);
+    await maker.finish();
+    expect(maker.numbers).toEqual([]);
+    expect(warm.take('a')).toBeNull();
+  });
+
+  it('makes as many as are missing, one after the other, each with a number of its own', async () => {
+    const { warm, maker } = open(3);
+    for (let again = 0; again < 5; again++) warm.refill('a', maker.make);
+    expect(maker.numbers).toEqual([1]);
+    await maker.finish();
+    warm.refill('a', maker.make);
+    await maker.finish(9);
+    warm.refill('a', maker.make);
+    await maker.finish(9);
+    expect(maker).toMatchObject({ numbers: [1, 2, 3], mostAtOnce: 1 });
+    warm.take('a');
+    warm.refill('a', maker.make);
+    await maker.finish(9);
+    expect(maker).toMatchObject({ numbers: [1, 2, 3, 4], mostAtOnce: 1 });
+    expect(takeAll(warm, 'a')).toHaveLength(3);
+  });
+
+  it('makes up for what is taken meanwhile', async () => {
+    const { warm, maker } = open(2);
+    warm.refill('a', maker.make);
+    await maker.finish();
+    expect(warm.take('a')).not.toBeNull();
+    await maker.finish(9);
+    expect(maker.numbers).toEqual([1, 2, 3]);
+    expect(takeAll(warm, 'a')).toHaveLength(2);
+  });
+
+  it('makes boxes for two keys side by side, and no number twice', async () => {
+    const { warm, maker } = open(1);
+    warm.refill('a', maker.make);
+    warm.refill('b', maker.make);
+    expect(maker).toMatchObject({ numbers: [1, 2], mostAtOnce: 2 });
+    await maker.finish(2);
+    expect([warm.take('a'), warm.take('b')]).toEqual(maker.made.map(({ box }) => box));
+  });
+
+  it.each([
+    ['throws', new Error('no room')],
+    ['gives none', null],
+  ])('makes none where the maker %s, and tries again when it is asked again', async (_, failure) => {
+    const { warm, maker } = open(2);
+    warm.refill('a', maker.make);
+    await maker.fail(failure);
+    await maker.finish(9);
+    expect(maker.numbers).toEqual([1]);
+    expect(warm.take('a')).toBeNull();
+    warm.refill('a', maker.make);
+    await maker.finish(9);
+    expect(maker.numbers).toEqual([1, 2, 3]);
+    expect(takeAll(warm, 'a')).toHaveLength(2);
+  });
+
+  it('gives back the boxes of the key that was asked for longest ago, where there are too many keys', async () => {
+    const { warm, maker } = open(1);
+    for (const key of ['a', 'b', 'c', 'd', 'a']) {
+      warm.refill(key, maker.make);
+      await maker.finish();
+    }
+    expect(maker.closed).toEqual([0, 0, 0, 0]);
+    warm.refill('e', maker.make);
+    await maker.finish();
+    expect(maker.closed).toEqual([0, 1, 0, 0, 0]);
+    const kept = ['a', 'b', 'c', 'd', 'e'].map((key) => takeAll(warm, key).length);
+    expect(kept).toEqual([1, 0, 1, 1, 1]);
+  });
+
+  it('gives back what was still being made for such a key', async () => {
+    const { warm, maker } = open(1);
+    for (const key of ['a', 'b', 'c', 'd', 'e']) warm.refill(key, maker.make);
+    await maker.finish(5);
+    expect(maker.closed).toEqual([1, 0, 0, 0, 0]);
+    expect(warm.take('a')).toBeNull();
+  });
+});
+
+describe('close()', () => {
+  it('gives all back and waits for it, and nothing is kept or made any more', async () => {
+    const { warm, maker } = open(2);
+    for (const key of ['a', 'b']) warm.refill(key, maker.make);
+    await maker.finish(4);
+    await warm.close();
+    expect(maker.closed).toEqual([1, 1, 1, 1]);
+    warm.refill('a', maker.make);
+    await maker.finish();
+    expect(maker.numbers).toHaveLength(4);
+    expect(takeAll(warm, 'a')).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('waits for the one that is being made, and gives that back too', async () => {
+    const { warm, maker } = open(2);
+    warm.refill('a', maker.make);
+    let isClosed = false;
+    const closed = warm.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isClosed).toBe(false);
+    await maker.finish(9);
+    await closed;
+    expect(maker.closed).toEqual([1]);
+  });
+
+  it('waits until a box is gone, and does not mind one that cannot be given back', async () => {
+    const { warm } = open(2);
+    let go: () => void = () => undefined;
+    const slow = new FakeBox(() => new Promise((resolve) => (go = resolve)));
+    const broken = new FakeBox(() => Promise.reject(new Error('still there')));
+    const boxes = [slow.box, broken.box];
+    warm.refill('a', async () => boxes.shift() ?? null);
+    await vi.advanceTimersByTimeAsync(0);
+    let isClosed = false;
+    const closed = warm.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([slow.closed, broken.closed, isClosed]).toEqual([1, 1, false]);
+    go();
+    await closed;
+    expect(isClosed).toBe(true);
+  });
+});
+
+/** Something that is being let go until the test says that it is done. */
+function letGo() {
+  let done: () => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
+  const closing = new Promise<void>((resolve, reject) => {
+    done = resolve;
+    fail = reject;
+  });
+  return { closing, done, fail };
+}
+
+/** Which of these promises have resolved by now. */
+async function settled(promises: readonly Promise<void>[]): Promise<boolean[]> {
+  const flags = promises.map(() => false);
+  for (const [index, each] of promises.entries()) {
+    void each.then(() => {
+      flags[index] = true;
+    });
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  return flags;
+}
+
+describe('Closings', () => {
+  it('holds nobody up while there are no more than the most', async () => {
+    const closings = new Closings(2);
+    expect(await settled([closings.add(letGo().closing), closings.add(letGo().closing)])).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it('holds up who brings one too many until another is done', async () => {
+    const closings = new Closings(1);
+    const first = letGo();
+    await closings.add(first.closing);
+    const second = closings.add(letGo().closing);
+    expect(await settled([second])).toEqual([false]);
+    first.done();
+    expect(await settled([second])).toEqual([true]);
+  });
+
+  it('lets nobody go on while there are too many, however many wait', async () => {
+    const closings = new Closings(2);
+    const all = Array.from({ length: 6 }, letGo);
+    const adds = all.map(({ closing }) => closings.add(closing));
+    const waiting = adds.slice(2);
+    expect(await settled(waiting)).toEqual([false, false, false, false]);
+    for (const { done } of all.slice(0, 3)) done();
+    expect(await settled(waiting)).toEqual([false, false, false, false]);
+    all[3]?.done();
+    expect(await settled(waiting)).toEqual([true, true, true, true]);
+  });
+
+  it('takes one that fails for one that is done', async () => {
+    const closings = new Closings(0);
+    const one = letGo();
+    const added = closings.add(one.closing);
+    expect(await settled([added, closings.finish()])).toEqual([false, false]);
+    one.fail(new Error('it did not close'));
+    expect(await settled([added, closings.finish()])).toEqual([true, true]);
+  });
+
+  it('has finished when nothing is left, what came during the wait included', async () => {
+    const closings = new Closings(5);
+    const [first, second] = [letGo(), letGo()];
+    await closings.add(first.closing);
+    const finished = closings.finish();
+    expect(await settled([finished])).toEqual([false]);
+    await closings.add(second.closing);
+    first.done();
+    expect(await settled([finished])).toEqual([false]);
+    second.done();
+    expect(await settled([finished, closings.finish()])).toEqual([true, true]);
+  });
+});

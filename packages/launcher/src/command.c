@@ -1,0 +1,53 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "confine.h"
+#include "facts.h"
+#include "identity.h"
+#include "options.h"
+#include "report.h"
+#include "signals.h"
+
+/* Never returns: becomes the command, or says why not. The order matters; each step needs what a later one takes away. */
+_Noreturn void become_command(int outer_proc, pid_t parent)
+{
+    /* Whoever starts us may have made the session already. */
+    must(setsid() >= 0 || getsid(0) == getpid(), "session");
+    reset_signals();
+    (void)umask(022);
+    if (plan.ns == 0) take_identity();
+    if (is_host_root()) fail("host-root", EPERM);
+    /* After the change of identity, which would clear it; and what an already dead parent left behind is no command. */
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
+    if (parent != 0 && getppid() != parent) _exit(EXIT_SETUP);
+    if (plan.cwd != NULL) must(chdir(plan.cwd) == 0, "cwd");
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no-new-privs");
+    drop_capabilities();
+    open_facts();
+    restrict_files();
+    for (size_t i = 0; i < plan.kept_count; i++) must(fcntl((int)plan.kept[i], F_SETFD, 0) == 0, "keep");
+    limit_resources();
+    apply_filter();
+    if (!is_status_left()) {
+        tell_facts();
+        tell_pid(outer_proc);
+    }
+    (void)execve(plan.file, plan.argv, plan.has_own_variables ? plan.variables : environ);
+    int error = errno;
+    TEXT(line, 256);
+    add(&line, "execerror=");
+    add_number(&line, (uint64_t)error);
+    add_byte(&line, ' ');
+    add(&line, name_of_error(error));
+    tell_status(&line);
+    add(&line, "Cannot run the command: its file gives ");
+    add(&line, name_of_error(error));
+    tell(&line, STDERR_FILENO);
+    if (exec_report >= 0) write_all(exec_report, "E", 1);
+    _exit(error == ENOENT ? EXIT_ABSENT : EXIT_EXEC);
+}

@@ -1,0 +1,10 @@
+/* What the command's process takes away from itself: system calls, files, resources. */
+#pragma once
+
+/* The version of the Landlock ABI that is in force, or 0. */
+extern int landlock_applied;
+
+void read_filter(void);
+void restrict_files(void);
+void limit_resources(void);
+void apply_filter(void);

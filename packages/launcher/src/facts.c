@@ -1,0 +1,204 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "facts.h"
+#include "options.h"
+#include "proc.h"
+#include "report.h"
+
+/* The files are opened before Landlock may hide them, and read after: the kernel makes their text when it is read. */
+enum { FACT_STATUS, FACT_UID_MAP, FACT_NET, FACT_MOUNTS, FACT_CGROUP, FACT_FILES };
+static int fact_files[FACT_FILES];
+/* All of them go out together: whoever listens is woken for each write. */
+enum { FACT_BYTES = 65536 };
+static char fact_bytes[2 * FACT_BYTES];
+static struct text fact = {fact_bytes, sizeof fact_bytes, 0};
+
+void open_facts(void)
+{
+    static const char *const PATHS[FACT_FILES] = {
+        "/proc/self/status", "/proc/self/uid_map", "/proc/self/net/dev", "/proc/self/mountinfo", "/proc/self/cgroup"};
+    if (plan.facts == 0) return;
+    for (size_t i = 0; i < FACT_FILES; i++) {
+        fact_files[i] = open(PATHS[i], O_RDONLY | O_CLOEXEC);
+        /* A kernel without cgroups has no such file, and nothing to say. */
+        if (fact_files[i] < 0 && errno != ENOENT) fail("facts", errno);
+    }
+}
+
+static void tell_all_facts(void)
+{
+    if (plan.status != 0) write_all((int)plan.status, fact.bytes, fact.length);
+    fact.length = 0;
+}
+
+static void begin_fact(const char *name, const char *part)
+{
+    if (fact.length > FACT_BYTES) tell_all_facts();
+    add(&fact, "fact.");
+    add(&fact, name);
+    add(&fact, part);
+    add_byte(&fact, '=');
+}
+
+static void tell_fact_number(const char *name, uint64_t number)
+{
+    begin_fact(name, "");
+    add_number(&fact, number);
+    add_byte(&fact, '\n');
+}
+
+/* The words of a line with one space between them; one word where all are the same, as the four uids are. */
+static void add_words(char *line, bool is_same)
+{
+    const char *first = next_word(&line);
+    bool differs = false;
+    add_escaped(&fact, first, '\0');
+    size_t length = fact.length;
+    for (const char *word; *(word = next_word(&line)) != '\0';) {
+        differs = differs || strcmp(word, first) != 0;
+        add_byte(&fact, ' ');
+        add_escaped(&fact, word, '\0');
+    }
+    if (is_same && !differs) fact.length = length;
+}
+
+static void tell_status_facts(void)
+{
+    static const struct {
+        const char *key, *name;
+        bool is_same;
+    } KEYS[] = {
+        {"Uid:", "uid", true},           {"Gid:", "gid", true},         {"Groups:", "groups", false},
+        {"NoNewPrivs:", "nnp", false},   {"Seccomp:", "seccomp", false}, {"Seccomp_filters:", "seccomp_filters", false},
+        {"CapInh:", "capinh", false},    {"CapPrm:", "capprm", false},  {"CapEff:", "capeff", false},
+        {"CapBnd:", "capbnd", false},    {"CapAmb:", "capamb", false},
+    };
+    read_from(fact_files[FACT_STATUS]);
+    for (char *line; (line = next_line()) != NULL;) {
+        const char *key = next_word(&line);
+        for (size_t i = 0; i < COUNT(KEYS); i++) {
+            if (strcmp(key, KEYS[i].key) != 0) continue;
+            begin_fact(KEYS[i].name, "");
+            add_words(line, KEYS[i].is_same);
+            add_byte(&fact, '\n');
+        }
+    }
+}
+
+static void tell_namespaces(void)
+{
+    static const char *const NAMES[] = {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"};
+    for (size_t i = 0; i < COUNT(NAMES); i++) {
+        char target[64];
+        TEXT(path, 64);
+        add(&path, "/proc/self/ns/");
+        add(&path, NAMES[i]);
+        ssize_t length = readlink(string_of(&path), target, sizeof target - 1);
+        target[length < 0 ? 0 : length] = '\0';
+        const char *inode = strchr(target, '[');
+        begin_fact("ns.", NAMES[i]);
+        for (inode = inode == NULL ? "" : inode + 1; *inode >= '0' && *inode <= '9'; inode++) add_byte(&fact, *inode);
+        add_byte(&fact, '\n');
+    }
+}
+
+static void tell_lines(const char *name, int file)
+{
+    begin_fact(name, "");
+    read_from(file);
+    for (char *line, *between = ""; file >= 0 && (line = next_line()) != NULL; between = ";") {
+        add(&fact, between);
+        add_words(line, false);
+    }
+    add_byte(&fact, '\n');
+}
+
+static void tell_interfaces(void)
+{
+    int number = 0;
+    const char *between = "";
+    begin_fact("interfaces", "");
+    read_from(fact_files[FACT_NET]);
+    for (char *line; fact_files[FACT_NET] >= 0 && (line = next_line()) != NULL;) {
+        char *colon = strchr(line, ':');
+        /* The first two lines are a heading. */
+        if (++number <= 2 || colon == NULL) continue;
+        *colon = '\0';
+        add(&fact, between);
+        add_escaped(&fact, next_word(&line), ',');
+        between = ",";
+    }
+    add_byte(&fact, '\n');
+}
+
+static bool is_read_only(const char *options)
+{
+    return strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
+}
+
+/* mountinfo: id, parent, device, root, mount point, options, optional words, "-", type, source, options of the whole. */
+static void tell_mounts(void)
+{
+    uint64_t count = 0;
+    const char *between = "";
+    begin_fact("mounts_rw", "");
+    read_from(fact_files[FACT_MOUNTS]);
+    for (char *line; fact_files[FACT_MOUNTS] >= 0 && (line = next_line()) != NULL; count++) {
+        for (int i = 0; i < 4; i++) (void)next_word(&line);
+        const char *point = next_word(&line), *options = next_word(&line), *word;
+        while (*(word = next_word(&line)) != '\0' && strcmp(word, "-") != 0) continue;
+        (void)next_word(&line);
+        (void)next_word(&line);
+        if (is_read_only(options) || is_read_only(next_word(&line))) continue;
+        add(&fact, between);
+        add_escaped(&fact, point, ',');
+        between = ",";
+    }
+    add_byte(&fact, '\n');
+    tell_fact_number("mounts", count);
+}
+
+void tell_facts(void)
+{
+    static const struct {
+        const char *name;
+        int resource;
+    } LIMITS[] = {{"cpu", RLIMIT_CPU},     {"data", RLIMIT_DATA}, {"fsize", RLIMIT_FSIZE}, {"nofile", RLIMIT_NOFILE},
+                  {"nproc", RLIMIT_NPROC}, {"core", RLIMIT_CORE}, {"as", RLIMIT_AS}};
+    if (plan.facts == 0 || plan.status == 0) return;
+    tell_status_facts();
+    tell_namespaces();
+    tell_lines("uid_map", fact_files[FACT_UID_MAP]);
+    tell_interfaces();
+    tell_mounts();
+    tell_lines("cgroup", fact_files[FACT_CGROUP]);
+    tell_fact_number("landlock", (uint64_t)landlock_applied);
+    for (size_t i = 0; i < COUNT(LIMITS); i++) {
+        struct rlimit now;
+        must(getrlimit((__rlimit_resource_t)LIMITS[i].resource, &now) == 0, "facts");
+        begin_fact("rlimit.", LIMITS[i].name);
+        if (now.rlim_cur == RLIM_INFINITY) add(&fact, "unlimited");
+        else add_number(&fact, now.rlim_cur);
+        add_byte(&fact, '\n');
+    }
+    tell_fact_number("dumpable", (uint64_t)prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+}
+
+/* The pid in the namespace that the launcher was started in: its /proc says there who "self" is. */
+void tell_pid(int outer_proc)
+{
+    char name[24];
+    ssize_t length = outer_proc < 0 ? -1 : readlinkat(outer_proc, "self", name, sizeof name - 1);
+    name[length < 0 ? 0 : length] = '\0';
+    add(&fact, "pid=");
+    if (length > 0) add(&fact, name);
+    else add_number(&fact, (uint64_t)getpid());
+    add_byte(&fact, '\n');
+    tell_all_facts();
+}

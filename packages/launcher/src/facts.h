@@ -1,0 +1,6 @@
+/* Facts: what is true of the command's process, read from the kernel after everything is set. */
+#pragma once
+
+void open_facts(void);
+void tell_facts(void);
+void tell_pid(int outer_proc);

@@ -1,0 +1,53 @@
+/* The plan of one launch: what its arguments say. A number of 0 was not given, because no key takes a 0. */
+#pragma once
+
+#include "launcher.h"
+
+enum {
+    MAX_VARIABLES = 4096,
+    MAX_LISTENERS = 64,
+    MAX_RULES = 1024,
+    MAX_LISTED = 7 + 2 * MAX_DESCRIPTORS,
+};
+
+struct rlimit_key {
+    const char *name;
+    int resource;
+    uint64_t value;
+};
+enum { RLIMIT_KEY_CPU, RLIMIT_KEYS = 6 };
+extern struct rlimit_key rlimits[RLIMIT_KEYS];
+
+struct rule {
+    const char *path;
+    bool writable;
+};
+struct listener {
+    bool is_six;
+    uint32_t address;
+    uint16_t port;
+};
+struct plan {
+    uint64_t cpu_ms, wall_ms, output, status, control, words, seccomp, ns, uid, gid, workspace, map, chdir, facts;
+    uint64_t net, handles;
+    bool has_mode, exec_in_place, has_owner, has_own_variables;
+    uint64_t owner_uid, owner_gid;
+    const char *cwd;
+    uint64_t cgroups[MAX_DESCRIPTORS], kept[MAX_DESCRIPTORS];
+    size_t cgroup_count, kept_count, rule_count, variable_count, listener_count;
+    struct rule rules[MAX_RULES];
+    struct listener listeners[MAX_LISTENERS];
+    char *variables[MAX_VARIABLES + 1];
+    const char *file;
+    char **argv;
+};
+extern struct plan plan;
+
+/* Whether the arguments are those of the command line, which other processes can read. */
+extern bool is_visible;
+
+void wipe_arguments(void);
+size_t list_descriptors(uint64_t *list);
+bool is_status_left(void);
+void read_arguments(int count, char **words);
+void read_command_arguments(int count, char **words);

@@ -1,0 +1,137 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "options.h"
+#include "output.h"
+#include "report.h"
+#include "signals.h"
+#include "supervise.h"
+
+enum { SPLICE_BYTES = 1048576 };
+struct stream streams[2];
+
+void open_streams(int writers[2])
+{
+    writers[0] = writers[1] = streams[0].from = streams[1].from = -1;
+    for (int i = 0; plan.output != 0 && i < 2; i++) {
+        struct stat status;
+        int ends[2];
+        must(pipe2(ends, O_CLOEXEC) == 0 && fstat(i + 1, &status) == 0, "output");
+        must(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0, "output");
+        /* The command may open it by name (/dev/stdout), which asks who owns it. */
+        if (plan.uid != 0 && plan.ns == 0) must(fchown(ends[1], (uid_t)plan.uid, (gid_t)plan.gid) == 0, "output");
+        /* Fewer turns where there is much; where the user has no room for it, the plain size does. */
+        (void)fcntl(ends[0], F_SETPIPE_SZ, COPY_BYTES * 4);
+        streams[i].from = ends[0];
+        streams[i].to = i + 1;
+        streams[i].is_socket = S_ISSOCK(status.st_mode);
+        streams[i].is_spliced = S_ISFIFO(status.st_mode);
+        /* A pipe that can be written to takes this much without making the writer wait. */
+        streams[i].most = S_ISFIFO(status.st_mode) ? PIPE_BUF : COPY_BYTES;
+        writers[i] = ends[1];
+    }
+}
+
+/* Sends on what was read. Never waits: a caller that does not read must not stop the clocks. */
+static enum flow flush(struct stream *stream)
+{
+    const char *bytes = stream->bytes + stream->sent;
+    size_t length = stream->held - stream->sent;
+    ssize_t count = stream->is_socket ? send(stream->to, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                      : write(stream->to, bytes, length);
+    if (count < 0) return errno == EAGAIN ? FLOW_BLOCKED : errno == EINTR ? FLOW_MOVED : FLOW_ENDED;
+    stream->sent += (size_t)count;
+    run.delivered += (uint64_t)count;
+    return FLOW_MOVED;
+}
+
+static enum flow flow_of(ssize_t count, const struct stream *stream)
+{
+    int waiting = 0;
+    if (count > 0 || (count < 0 && errno == EINTR)) return FLOW_MOVED;
+    if (count == 0 || errno != EAGAIN) return FLOW_ENDED;
+    /* Splice says the same of an empty source and of a full target. */
+    if (ioctl(stream->from, FIONREAD, &waiting) == 0 && waiting > 0) return FLOW_BLOCKED;
+    return FLOW_EMPTY;
+}
+
+/* Moves what there is at once, and not one byte more than the quota has room for. */
+static enum flow move(struct stream *stream)
+{
+    if (stream->sent < stream->held) return flush(stream);
+    uint64_t room = plan.output - run.taken;
+    char byte;
+    ssize_t count;
+    if (room == 0) {
+        /* Boundary: the quota is passed by the first byte after it, and not by its last one. */
+        count = read(stream->from, &byte, 1);
+        if (count == 1) run.stop = STOP_OUTPUT;
+        return count == 1 ? FLOW_ENDED : flow_of(count, stream);
+    }
+    if (stream->is_spliced) {
+        size_t length = room < SPLICE_BYTES ? (size_t)room : SPLICE_BYTES;
+        count = splice(stream->from, NULL, stream->to, NULL, length, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        if (count >= 0 || errno != EINVAL) {
+            if (count > 0) {
+                run.taken += (uint64_t)count;
+                run.delivered += (uint64_t)count;
+            }
+            return flow_of(count, stream);
+        }
+        stream->is_spliced = false;
+    }
+    count = read(stream->from, stream->bytes, room < stream->most ? (size_t)room : stream->most);
+    if (count <= 0) return flow_of(count, stream);
+    run.taken += (uint64_t)count;
+    stream->held = (size_t)count;
+    stream->sent = 0;
+    return flush(stream);
+}
+
+/* Moves once. Where there is no more to come, or nobody to take it, the pipe is closed: the command then notices. */
+enum flow serve(struct stream *stream)
+{
+    enum flow flow = move(stream);
+    stream->is_blocked = flow == FLOW_BLOCKED;
+    if (flow == FLOW_ENDED) close_one(&stream->from);
+    return flow;
+}
+
+size_t watch_streams(struct pollfd *watched)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(streams); i++) {
+        struct stream *stream = &streams[i];
+        if (stream->from < 0) continue;
+        bool is_full = stream->is_blocked || stream->sent < stream->held;
+        watched[count++] = (struct pollfd){is_full ? stream->to : stream->from, is_full ? POLLOUT : POLLIN, 0};
+    }
+    return count;
+}
+
+/* Everybody who could write is gone: what is in the pipes now is all there will be. */
+void drain(void)
+{
+    struct pollfd watched[4];
+    for (size_t i = 0; i < COUNT(streams); i++) {
+        struct stream *stream = &streams[i];
+        while (stream->from >= 0) {
+            enum flow flow = serve(stream);
+            if (flow == FLOW_EMPTY) close_one(&stream->from);
+            if (flow != FLOW_BLOCKED) continue;
+            watched[0] = (struct pollfd){stream->to, POLLOUT, 0};
+            watched[1] = (struct pollfd){signal_source, POLLIN, 0};
+            watched[2] = (struct pollfd){plan.control == 0 ? -1 : (int)plan.control, POLLIN, 0};
+            if (poll(watched, 3, DRAIN_PATIENCE_MS) <= 0 || watched[2].revents != 0) return;
+            /* That children have ended is no order; taken, it does not wake the next look again. */
+            if (watched[1].revents != 0 && take_signals()) return;
+        }
+    }
+}

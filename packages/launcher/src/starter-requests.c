@@ -1,0 +1,162 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "descriptors.h"
+#include "launch.h"
+#include "options.h"
+#include "report.h"
+#include "signals.h"
+#include "starter.h"
+
+/* The numbers that the run's descriptors have now are all in use when the first one takes its place. */
+static void place_descriptors(struct start *start)
+{
+    int count = (int)start->given_count;
+    for (int i = 0; i < count; i++) {
+        if (start->access[i] != NOT_HELD) start->given[i] = open_held(start->given[i], start->access[i]);
+        if (start->given[i] >= count) continue;
+        start->given[i] = fcntl(start->given[i], F_DUPFD_CLOEXEC, count);
+        must(start->given[i] >= 0, "descriptors");
+    }
+    for (int i = 0; i < count; i++) must(dup2(start->given[i], i) == i, "descriptors");
+    /* Boundary: neither the requests nor a pipe of another run are within reach of what follows. */
+    close_range_of((uint64_t)count, UINT32_MAX);
+    hold_standard_streams();
+}
+
+/* In the forked process: forgets that it was the starter, and goes on as a launcher with these words. */
+_Noreturn static void become_launcher(struct start *start, char *words, size_t length)
+{
+    static char *no_variables[1];
+    sigset_t none;
+    has_tree = false;
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "dumpable");
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, "parent-death");
+    if (getppid() != starter) _exit(EXIT_SETUP);
+    must(setsid() >= 0, "session");
+    signal_source = -1;
+    place_descriptors(start);
+    must(sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0, "signals");
+    environ = no_variables;
+    plan.has_own_variables = true;
+    int count = list_arguments(words, length);
+    _exit(launch(count, listed_arguments));
+}
+
+static void close_given(struct start *start)
+{
+    while (start->given_count > 0) (void)close(start->given[--start->given_count]);
+}
+
+static void give_up(struct start *start, const char *step, int error)
+{
+    TEXT(line, 128);
+    close_given(start);
+    while (start->end_count > 0) (void)close(start->ends[--start->end_count]);
+    close_one(&start->handles);
+    begin_reply(&line, "failed ", start->id);
+    add(&line, step);
+    add_byte(&line, ' ');
+    add(&line, name_of_error(error));
+    reply(&line);
+}
+
+static void fork_launcher(struct start *start, char *words, size_t length)
+{
+    struct served *each = find_served(0);
+    if (each == NULL) {
+        give_up(start, "runs", EUSERS);
+        return;
+    }
+    pid_t self = getpid(), process = fork();
+    if (process == 0) {
+        starter = self;
+        become_launcher(start, words, length);
+    }
+    if (process < 0) {
+        give_up(start, "fork", errno);
+        return;
+    }
+    TEXT(line, 1024);
+    close_given(start);
+    *each = (struct served){
+        .id = start->id, .process = process, .end_count = start->end_count, .handles = start->handles};
+    memcpy(each->ends, start->ends, start->end_count * sizeof start->ends[0]);
+    begin_reply(&line, "started ", start->id);
+    add_number(&line, (uint64_t)process);
+    for (size_t i = 0; i < start->end_count; i++) {
+        add_byte(&line, ' ');
+        add_number(&line, (uint64_t)start->ends[i]);
+    }
+    reply(&line);
+}
+
+/* Strings of a request that were not read yet; each has a NUL after it. */
+struct strings {
+    char *at;
+    size_t length;
+};
+
+static char *next_string(struct strings *strings)
+{
+    char *string = strings->at;
+    require_valid_request(strings->length > 0);
+    size_t size = strlen(string) + 1;
+    strings->at += size;
+    strings->length -= size;
+    return string;
+}
+
+static void take_start(struct start *start, struct strings *strings)
+{
+    const char *failed = NULL, *step = NULL;
+    int error = 0;
+    require_valid_request(find_served(start->id) == NULL);
+    for (char *word; strcmp(word = next_string(strings), "--") != 0;) {
+        require_valid_request(start->given_count < MAX_RUN_DESCRIPTORS);
+        start->access[start->given_count] = NOT_HELD;
+        int given = failed != NULL ? -1 : open_descriptor(word, start, &step);
+        if (given >= 0) start->given[start->given_count++] = given;
+        else if (failed == NULL) {
+            failed = step;
+            error = errno;
+        }
+    }
+    if (failed != NULL) {
+        give_up(start, failed, error);
+        return;
+    }
+    require_valid_request(start->byte_count == 0);
+    fork_launcher(start, strings->at, strings->length);
+}
+
+void take_frame(char *frame, size_t length)
+{
+    struct start start = {.handles = -1};
+    uint32_t text = number_at(frame);
+    /* Boundary: every string that is read from here on ends inside of the request. */
+    require_valid_request(text > 0 && text <= length - 4 && frame[4 + text - 1] == '\0');
+    struct strings strings = {frame + 4, text};
+    const char *kind = next_string(&strings);
+    require_valid_request(read_number(next_string(&strings), 1, MOST_NUMBER, &start.id));
+    start.bytes = frame + 4 + text;
+    start.byte_count = length - 4 - text;
+    if (strcmp(kind, "start") == 0) {
+        take_start(&start, &strings);
+        return;
+    }
+    require_valid_request(strings.length == 0 && start.byte_count == 0);
+    /* One that has ended since the gateway wrote this is none to wonder at. */
+    struct served *each = find_served(start.id);
+    if (strcmp(kind, "took") == 0) {
+        if (each != NULL) take_ends(each);
+    } else {
+        require_valid_request(strcmp(kind, "kill") == 0);
+        if (each != NULL) kill_served(each);
+    }
+}

@@ -1,0 +1,23 @@
+/* The tree: finding, measuring and ending what the command started. */
+#pragma once
+
+#include "launcher.h"
+
+enum {
+    /* Processes that one look at the tree can hold; more of them are seen by the next look. */
+    MAX_FOUND = 65536,
+};
+/* A stack: the children of one process lie above those of its parent. */
+extern pid_t found_processes[MAX_FOUND];
+
+struct branch {
+    pid_t process;
+    int handle, depth;
+    size_t top;
+};
+
+size_t find_children(pid_t parent, size_t top);
+void find_children_files(void);
+uint64_t tree_cpu_us(void);
+void end_branch(pid_t process, const struct branch *parent);
+void end_children(void);
