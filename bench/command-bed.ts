@@ -64,7 +64,7 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
 /** Proxies for runs that may reach something; nothing is looked up, for nobody connects. */
 function networks(): CommandKit['networks'] {
   const hosts = parseAllowList(['*.example.com', 'example.com']);
-  const list = hosts.ok ? hosts.list : NOWHERE;
+  const list = hosts.ok ? hosts.value : NOWHERE;
   return openNetworks({
     ...{
       clock,

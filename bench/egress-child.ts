@@ -45,7 +45,7 @@ const ROLES: Readonly<Record<string, (farPort: number) => Promise<number>>> = {
     if (!list.ok) throw new Error('Cannot measure the proxy: its list is malformed');
     const server = createServer();
     openProxy({
-      list: () => list.list,
+      list: () => list.value,
       resolve: { lookup: async () => [], own: { addresses: [], ports: new Set() }, lookupMs: 1_000 },
       credential: TOKEN,
       // Only the sums over a whole bench are beyond what one run gets.

@@ -1,8 +1,8 @@
+import { type Result, sentenceOf } from '../packages/gateway/src/core/result.ts';
 import { type AllowList, parseAllowList } from '../packages/gateway/src/egress/allowlist.ts';
 import { parseAuthority } from '../packages/gateway/src/egress/authority.ts';
 import { decide, type EgressRequest } from '../packages/gateway/src/egress/decide.ts';
 import { parseHttpUrl } from '../packages/gateway/src/egress/http-url.ts';
-import type { Parsed } from '../packages/gateway/src/egress/parsed.ts';
 
 /*
  * The lists that operators write, and what is asked of them, at every size. A request is text as a proxy gets it:
@@ -141,15 +141,15 @@ export const SHAPES: readonly [Shape, ...Shape[]] = [
 /** Throws when the list does not say what the shape promises. */
 export function makeCase({ name, verdict, entry, request }: Shape, size: number): Case {
   const parsed = parseAllowList(Array.from({ length: size }, (_, i) => entry(i, size)));
-  if (!parsed.ok) throw new Error(parsed.problems[0]?.why);
+  if (!parsed.ok) throw new Error(sentenceOf(parsed.problem[0]));
   // Spread over the whole list, and the first entry among them.
   const raws = Array.from({ length: REQUESTS }, (_, i) =>
     request((i * Math.ceil(size / REQUESTS)) % size, size),
   );
   const requests = raws.map(readRequest);
-  const wrong = requests.findIndex((each) => decide(parsed.list, each).verdict !== verdict);
+  const wrong = requests.findIndex((each) => decide(parsed.value, each).verdict !== verdict);
   if (wrong >= 0) throw new Error(`Cannot measure "${name}" at ${size}: ${raws[wrong]} is not "${verdict}"`);
-  return { name, size, list: parsed.list, raws, requests };
+  return { name, size, list: parsed.value, raws, requests };
 }
 
 /** From text to what the list is asked, as the proxy does it. */
@@ -162,8 +162,8 @@ export function readRequest(raw: string): EgressRequest {
   return { ...demand(parseHttpUrl(raw.slice(space + 1))), method: raw.slice(0, space) };
 }
 
-function demand<T>(parsed: Parsed<T>): T {
-  if (!parsed.ok) throw new Error(parsed.why);
+function demand<T>(parsed: Result<T>): T {
+  if (!parsed.ok) throw new Error(sentenceOf(parsed.problem));
   return parsed.value;
 }
 

@@ -1,6 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { type Address, formatAddress, parseAddress } from './address.ts';
-import { accept, type Parsed, refuse } from './parsed.ts';
 
 /** All addresses with the same first bits. */
 export type AddressRange = {
@@ -23,23 +23,31 @@ export function rangeOf({ family, value }: Address): AddressRange {
 }
 
 /** Reads an address and the length of its prefix. An address with bits behind the prefix is a mistake, and refused. */
-export function parseRange(rawAddress: string, rawBits: string): Parsed<AddressRange> {
-  const what = `range ${quote(`${rawAddress}/${rawBits}`)}`;
+export function parseRange(rawAddress: string, rawBits: string): Result<AddressRange> {
+  const subject = `range ${quote(`${rawAddress}/${rawBits}`)}`;
   const address = parseAddress(rawAddress);
   if (address === null)
-    return refuse(what, `${quote(rawAddress)} is no address`, 'one such as "10.1.2.0/24"');
+    return reject({
+      subject,
+      is: `${quote(rawAddress)} is not a valid address`,
+      expected: 'one such as "10.1.2.0/24"',
+    });
   // A mapped range is the range of the IPv4 addresses in it.
   const surplus = address.family === 4 && rawAddress.includes(':') ? 96 : 0;
   const bits = PREFIX_BITS.test(rawBits) ? Number(rawBits) - surplus : Number.NaN;
   const width = widthOf(address.family);
   if (!(bits >= 0 && bits <= width)) {
-    return refuse(what, `the prefix is ${quote(rawBits)}`, `a number from ${surplus} to ${width + surplus}`);
+    return reject({
+      subject,
+      is: `the prefix is ${quote(rawBits)}`,
+      expected: `a number from ${surplus} to ${width + surplus}`,
+    });
   }
   const size = 1n << BigInt(width - bits);
   const first = address.value - (address.value % size);
   if (first !== address.value) {
     const meant = formatAddress({ family: address.family, value: first });
-    return refuse(what, 'it has bits behind its prefix', quote(`${meant}/${bits}`));
+    return reject({ subject, is: 'it has bits set after its prefix', expected: quote(`${meant}/${bits}`) });
   }
   return accept({ family: address.family, bits, first, last: first + size - 1n });
 }

@@ -1,4 +1,5 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Problem, type Result, reject } from '../core/result.ts';
 import type { Address } from './address.ts';
 import type { AddressRange } from './address-range.ts';
 import type { Host } from './authority.ts';
@@ -20,11 +21,10 @@ export type AllowList = {
   readonly narrowedBy: AllowList | null;
 };
 
-export type EntryProblem = { readonly entry: string; readonly why: string };
+/** What is wrong with one entry of a list, or with the list itself. */
+export type EntryProblem = Problem & { readonly entry: string };
 
-export type ParsedAllowList =
-  | { readonly ok: true; readonly list: AllowList }
-  | { readonly ok: false; readonly problems: readonly EntryProblem[] };
+export type ParsedAllowList = Result<AllowList, readonly [EntryProblem, ...EntryProblem[]]>;
 
 /** The list that lets nothing through. */
 export const NOWHERE: AllowList = layOut([]);
@@ -32,23 +32,23 @@ export const NOWHERE: AllowList = layOut([]);
 /** Reads a whole list. One malformed entry makes all of it useless, because what it was meant to deny is not known. */
 export function parseAllowList(raw: unknown): ParsedAllowList {
   // Boundary: a list that is missing or of another type is a mistake of the operator, never "no restriction".
-  if (!Array.isArray(raw)) return refuseList(raw, 'it is no list');
-  if (raw.length > EGRESS_LIMITS.entries) return refuseList(raw.length, `it has ${raw.length} entries`);
+  if (!Array.isArray(raw)) return rejectList(raw, 'it is not a list');
+  if (raw.length > EGRESS_LIMITS.entries) return rejectList(raw.length, `it has ${raw.length} entries`);
   const rules: Rule[] = [];
   const problems: EntryProblem[] = [];
   for (const each of new Set<unknown>(raw)) {
-    if (typeof each !== 'string') return refuseList(each, 'an entry is no text');
+    if (typeof each !== 'string') return rejectList(each, 'an entry is not a string');
     const rule = parseRule(each);
     if (rule.ok) rules.push(rule.value);
-    else problems.push({ entry: each, why: rule.why });
+    else problems.push({ ...rule.problem, entry: each });
   }
-  if (problems.length > 0) return { ok: false, problems: problems.slice(0, EGRESS_LIMITS.problems) };
-  return { ok: true, list: layOut(rules) };
+  const [first, ...others] = problems.slice(0, EGRESS_LIMITS.problems);
+  return first === undefined ? accept(layOut(rules)) : reject([first, ...others]);
 }
 
-function refuseList(raw: unknown, is: string): ParsedAllowList {
-  const why = `Cannot use allow-list: ${is}, expected a list of at most ${EGRESS_LIMITS.entries} texts`;
-  return { ok: false, problems: [{ entry: quote(String(raw)), why }] };
+function rejectList(raw: unknown, is: string): ParsedAllowList {
+  const expected = `a list of at most ${EGRESS_LIMITS.entries} strings`;
+  return reject([{ subject: 'allow-list', is, expected, entry: quote(String(raw)) }]);
 }
 
 function layOut(unsorted: readonly Rule[]): AllowList {

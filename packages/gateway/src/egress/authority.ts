@@ -1,8 +1,8 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { type Address, formatAddress, parseAddress } from './address.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { accept, type Parsed, refuse } from './parsed.ts';
 
 /*
  * Reads a host, and a host with a port, as a proxy or an allow-list gets them. Whatever two programs could read in two
@@ -40,39 +40,40 @@ const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 
 /** Reads a host without a port; an IPv6 address may stand in brackets. */
-export function parseHost(raw: string): Parsed<Host> {
+export function parseHost(raw: string): Result<Host> {
   const problem = problemIn(raw);
-  if (problem !== null) return refuse(`host ${quote(raw)}`, problem, EXPECTED);
+  if (problem !== null) return rejectHost(raw, problem);
   if (/[:[\]]/.test(raw)) {
     const address = parseAddress(raw);
     if (address !== null) return accept({ kind: 'address', address });
-    return refuse(`host ${quote(raw)}`, 'it is no IPv6 address', 'one such as "[2001:db8::1]"');
+    return rejectHost(raw, 'it is not a valid IPv6 address', 'one such as "[2001:db8::1]"');
   }
   const ascii = toAscii(raw);
-  if (ascii === null) return refuse(`host ${quote(raw)}`, 'it has no ASCII form', EXPECTED);
+  if (ascii === null) return rejectHost(raw, 'it has no ASCII form');
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
   const wrong = problemInName(name);
-  if (wrong !== null) return refuse(`host ${quote(raw)}`, wrong, EXPECTED);
+  if (wrong !== null) return rejectHost(raw, wrong);
   // Boundary: resolvers take 127.1, 0x7f.1 and 2130706433 for addresses, and so does this.
   if (!NUMBER.test(name.slice(name.lastIndexOf('.') + 1))) {
     return accept({ kind: 'name', name: name as HostName });
   }
   const address = parseAddress(name);
   if (address !== null) return accept({ kind: 'address', address });
-  return refuse(`host ${quote(raw)}`, 'it ends in a number but is no address', 'one such as "192.0.2.1"');
+  return rejectHost(raw, 'it ends in a number but is not a valid address', 'one such as "192.0.2.1"');
 }
 
 /** Reads `host` or `host:port`; an IPv6 address stands in brackets. */
-export function parseAuthority(raw: string): Parsed<Authority> {
+export function parseAuthority(raw: string): Result<Authority> {
   const problem = problemIn(raw);
-  if (problem !== null) return refuse(`address ${quote(raw)}`, problem, '"host:port"');
+  const subject = `address ${quote(raw)}`;
+  if (problem !== null) return reject({ subject, is: problem, expected: '"host:port"' });
   const [whole, rawHost = '', rawPort] = /^(\[[^[\]]*\]|[^:[\]]*)(?::([^:]*))?$/.exec(raw) ?? [];
   if (whole === undefined) {
-    return refuse(
-      `address ${quote(raw)}`,
-      'it has more than one ":"',
-      '"host:port" or "[IPv6 address]:port"',
-    );
+    return reject({
+      subject,
+      is: 'it has more than one ":"',
+      expected: '"host:port" or "[IPv6 address]:port"',
+    });
   }
   const port = rawPort === undefined ? null : parsePort(rawPort);
   if (port !== null && !port.ok) return port;
@@ -81,11 +82,15 @@ export function parseAuthority(raw: string): Parsed<Authority> {
 }
 
 /** Reads a port from 1 to 65535, in decimal digits alone. */
-export function parsePort(raw: string): Parsed<number> {
+export function parsePort(raw: string): Result<number> {
   // Boundary: a sign, a leading zero or a letter would be read differently by others.
   const port = PORT.test(raw) ? Number(raw) : 0;
   if (port >= 1 && port <= 65_535) return accept(port);
-  return refuse(`port ${quote(raw)}`, 'it is no number of a port', 'one from 1 to 65535');
+  return reject({
+    subject: `port ${quote(raw)}`,
+    is: 'it is not a port number',
+    expected: 'one from 1 to 65535',
+  });
 }
 
 /** The one spelling of a host in records and messages, and the one that a lookup gets. */
@@ -97,6 +102,10 @@ export function formatHost(host: Host): string {
 export function formatAuthority(host: Host, port: number): string {
   const text = formatHost(host);
   return `${text.includes(':') ? `[${text}]` : text}:${port}`;
+}
+
+function rejectHost(raw: string, is: string, expected = EXPECTED) {
+  return reject({ subject: `host ${quote(raw)}`, is, expected });
 }
 
 function problemIn(raw: string): string | null {

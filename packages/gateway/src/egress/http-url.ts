@@ -1,6 +1,6 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { formatAuthority, type Host, parseAuthority } from './authority.ts';
-import { accept, type Parsed, refuse } from './parsed.ts';
 
 export type Scheme = 'http' | 'https';
 
@@ -19,22 +19,26 @@ export const DEFAULT_PORTS: Readonly<Record<Scheme, number>> = { http: 80, https
 const URL_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#\\]*)(.*)$/s;
 
 /** Reads an absolute http or https URL without repairing it: what a client would have to clean up first is refused. */
-export function parseHttpUrl(raw: string): Parsed<HttpUrl> {
-  const what = `URL ${quote(raw)}`;
+export function parseHttpUrl(raw: string): Result<HttpUrl> {
+  const subject = `URL ${quote(raw)}`;
   const [whole, rawScheme = '', rawAuthority = '', rest = ''] = URL_PARTS.exec(raw) ?? [];
   const scheme = rawScheme.toLowerCase();
   if (whole === undefined || (scheme !== 'http' && scheme !== 'https')) {
-    return refuse(what, 'it does not begin with "http://" or "https://"', 'an absolute URL');
+    return reject({
+      subject,
+      is: 'it does not begin with "http://" or "https://"',
+      expected: 'an absolute URL',
+    });
   }
   const authority = parseAuthority(rawAuthority);
   if (!authority.ok) return authority;
   // Boundary: a backslash is a slash to some parsers and a part of the name to others; a fragment is never sent.
   if (/[^!-~]|[\\#]/.test(rest)) {
-    return refuse(
-      what,
-      'its path has a "#", a backslash or what is not printable ASCII',
-      'them encoded or left out',
-    );
+    return reject({
+      subject,
+      is: 'its path has a "#", a backslash or a character outside printable ASCII',
+      expected: 'it percent-encoded or left out',
+    });
   }
   const { host, port } = authority.value;
   return accept({

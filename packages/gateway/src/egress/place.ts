@@ -1,9 +1,9 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { formatAddress } from './address.ts';
 import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
 import { type HostName, parseHost } from './authority.ts';
 import { LEAST_PREFIX_BITS } from './limits.ts';
-import { accept, type Parsed, refuse } from './parsed.ts';
 
 /** Which hosts an entry means. `below` means the names beneath the one it has, and not that one. */
 export type Place =
@@ -12,7 +12,7 @@ export type Place =
   | { readonly kind: 'range'; readonly range: AddressRange };
 
 /** Reads the host of an entry: a name, a wildcard, an address in its plain spelling, or a range. */
-export function parsePlace(rawHost: string, rawBits: string | null): Parsed<Place> {
+export function parsePlace(rawHost: string, rawBits: string | null): Result<Place> {
   if (rawBits !== null) return parseRangePlace(rawHost, rawBits);
   if (rawHost === '*') return refuseHost(rawHost, 'it would mean every host', 'those that are meant');
   const isBelow = rawHost.startsWith('*.');
@@ -31,7 +31,7 @@ export function parsePlace(rawHost: string, rawBits: string | null): Parsed<Plac
   return accept({ kind: 'range', range: rangeOf(address) });
 }
 
-function parseRangePlace(rawHost: string, rawBits: string): Parsed<Place> {
+function parseRangePlace(rawHost: string, rawBits: string): Result<Place> {
   // Boundary: as for an address, only the plain spelling; a leading zero would make a part octal.
   if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])$/.test(rawHost) || /(?:^|\.)0\d/.test(rawHost)) {
     return refuseHost(
@@ -55,5 +55,5 @@ export function widthProblem(place: Place): string | null {
 }
 
 function refuseHost(raw: string, is: string, expected: string) {
-  return refuse(`host ${quote(raw)}`, is, expected);
+  return reject({ subject: `host ${quote(raw)}`, is, expected });
 }

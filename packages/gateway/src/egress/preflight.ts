@@ -1,4 +1,5 @@
 import { quote } from '../core/hostile-text.ts';
+import { sentenceOf } from '../core/result.ts';
 import { type AllowList, rulesFor } from './allowlist.ts';
 import { parseHost } from './authority.ts';
 import { decide } from './decide.ts';
@@ -13,7 +14,7 @@ import type { Rule } from './rule.ts';
 export function denyHost(list: AllowList, raw: string): string | null {
   const host = parseHost(raw);
   // Boundary: what cannot be read here may be read by the program as anything.
-  if (!host.ok) return host.why;
+  if (!host.ok) return sentenceOf(host.problem);
   const allowing = rulesFor(list, host.value).filter(({ denies }) => !denies);
   const tried = allowing.flatMap((rule) =>
     portsOf(rule).map((port) => decide(list, { ...askedBy(rule), host: host.value, port })),

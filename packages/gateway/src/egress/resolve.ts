@@ -1,10 +1,10 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Problem, type Result, reject } from '../core/result.ts';
 import { type Address, isSameAddress, parseAddress } from './address.ts';
 import type { AllowList } from './allowlist.ts';
 import { formatAuthority } from './authority.ts';
 import { type Denial, decide, denyAddress, type EgressRequest } from './decide.ts';
 import { type Lookup, lookUp } from './look-up.ts';
-import { accept, type Parsed } from './parsed.ts';
 import { carriedBy, specialRange } from './special.ts';
 
 /*
@@ -46,9 +46,10 @@ export async function resolveTarget(
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
-  if (!found.ok) return refuse(request, 'lookup', found.why);
+  if (!found.ok) return refuse(request, 'lookup', found.problem);
   const [first, ...others] = found.value;
-  if (first === undefined) return refuse(request, 'lookup', 'its name has no address');
+  if (first === undefined)
+    return refuse(request, 'lookup', { is: 'its name has no address', expected: 'at least one' });
   // Boundary: every answer is checked before the first is used.
   for (const address of found.value) {
     const refused = refuseAddress(list, request, address, options.own);
@@ -57,7 +58,7 @@ export async function resolveTarget(
   return { verdict: 'allow', rule: decision.rule, addresses: [first, ...others] };
 }
 
-async function addressesOf({ host }: EgressRequest, options: ResolveOptions): Promise<Parsed<Address[]>> {
+async function addressesOf({ host }: EgressRequest, options: ResolveOptions): Promise<Result<Address[]>> {
   if (host.kind === 'address') return accept([host.address]);
   const answers = await lookUp(host.name, options);
   if (!answers.ok) return answers;
@@ -65,7 +66,12 @@ async function addressesOf({ host }: EgressRequest, options: ResolveOptions): Pr
   for (const answer of answers.value) {
     const address = parseAddress(answer);
     // Boundary: what cannot be checked is not dialled; a zone, say, points at an interface of this machine.
-    if (address === null) return { ok: false, why: `its name has ${quote(answer)}, expected an address` };
+    if (address === null)
+      return reject({
+        subject: `host ${quote(host.name)}`,
+        is: `its name resolves to ${quote(answer)}`,
+        expected: 'an IP address',
+      });
     if (!addresses.some((each) => isSameAddress(each, address))) addresses.push(address);
   }
   return accept(addresses);
@@ -79,7 +85,7 @@ function refuseAddress(
 ): Undialable | null {
   // Boundary: no entry opens the gateway's own doors to what it runs.
   if (own.ports.has(request.port) && leadsHome(address, own)) {
-    return refuse(request, 'address', 'it is the gateway itself');
+    return refuse(request, 'address', { is: 'it is the gateway itself', expected: 'another host' });
   }
   const denial = denyAddress(list, request, address, own.addresses);
   return denial === null ? null : { ...denial, at: 'address' };
@@ -89,7 +95,11 @@ function leadsHome(address: Address, { addresses }: Own): boolean {
   return [address, ...carriedBy(address)].some((each) => HOME.has(specialRange(each, addresses)?.name ?? ''));
 }
 
-function refuse({ host, port }: EgressRequest, at: Undialable['at'], is: string): Undialable {
+function refuse(
+  { host, port }: EgressRequest,
+  at: Undialable['at'],
+  { is, expected }: Pick<Problem, 'is' | 'expected'>,
+): Undialable {
   const target = quote(formatAuthority(host, port));
-  return { verdict: 'deny', at, rule: null, why: `Cannot reach ${target}: ${is}` };
+  return { verdict: 'deny', at, rule: null, why: `Cannot reach ${target}: ${is}, expected ${expected}` };
 }

@@ -1,8 +1,8 @@
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { parsePort } from './authority.ts';
 import { DEFAULT_PORTS, type Scheme } from './http-url.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { accept, type Parsed, refuse } from './parsed.ts';
 import { normalizePath, widenPath } from './path.ts';
 import { type Place, parsePlace, widthProblem } from './place.ts';
 
@@ -41,7 +41,7 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads one entry; the problem of a malformed one says what is wrong with it. */
-export function parseRule(entry: string): Parsed<Rule> {
+export function parseRule(entry: string): Result<Rule> {
   if (entry.length > EGRESS_LIMITS.entryChars) {
     return refuseEntry(entry, `it has ${entry.length} characters`, `at most ${EGRESS_LIMITS.entryChars}`);
   }
@@ -50,7 +50,8 @@ export function parseRule(entry: string): Parsed<Rule> {
   const denies = bang !== undefined;
   const methods = rawMethods?.split(',') ?? null;
   const unknown = methods?.find((method) => !METHODS.has(method));
-  if (unknown !== undefined) return refuseEntry(entry, `${quote(unknown)} is no method`, '"GET,HEAD …"');
+  if (unknown !== undefined)
+    return refuseEntry(entry, `${quote(unknown)} is not a known method`, '"GET,HEAD …"');
   const target = parseTarget(rawTarget);
   if (!target.ok) return target;
   const tooWide = denies ? null : widthProblem(target.value.place);
@@ -72,7 +73,7 @@ function unnamedPorts(denies: boolean, scheme: Scheme | null): readonly number[]
   return scheme === null ? Object.values(DEFAULT_PORTS) : [DEFAULT_PORTS[scheme]];
 }
 
-function parseTarget(raw: string): Parsed<Target> {
+function parseTarget(raw: string): Result<Target> {
   const [url, rawScheme = '', rawAuthority = '', rawPath = '/'] = URL_PARTS.exec(raw) ?? [];
   if (url === undefined) {
     const [range, rawHost = '', rawBits = '', rest = ''] = RANGE_PARTS.exec(raw) ?? [];
@@ -93,7 +94,7 @@ function parseTarget(raw: string): Parsed<Target> {
   return accept({ ...target.value, scheme, path: path === '/' ? null : path });
 }
 
-function parseHostAndPort(raw: string, rawBits: string | null): Parsed<Target> {
+function parseHostAndPort(raw: string, rawBits: string | null): Result<Target> {
   const [whole, rawHost = '', rawPort] = HOST_AND_PORT.exec(raw) ?? [];
   if (whole === undefined) {
     return refuseEntry(raw, 'it has more than one ":"', '"host:port", with an IPv6 address in brackets');
@@ -105,5 +106,5 @@ function parseHostAndPort(raw: string, rawBits: string | null): Parsed<Target> {
 }
 
 function refuseEntry(entry: string, is: string, expected: string) {
-  return refuse(`entry ${quote(entry)}`, is, expected);
+  return reject({ subject: `entry ${quote(entry)}`, is, expected });
 }

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../core/result.ts';
 import { type Address, isSameAddress } from './address.ts';
 import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
@@ -75,6 +76,6 @@ function formsOf(address: Address): readonly Carrier[] {
 function readRange(text: string): AddressRange {
   const [address = '', bits = ''] = text.split('/');
   const range = parseRange(address, bits);
-  if (!range.ok) throw new TypeError(range.why);
+  if (!range.ok) throw new TypeError(sentenceOf(range.problem));
   return range.value;
 }

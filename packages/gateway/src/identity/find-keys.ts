@@ -1,14 +1,14 @@
 import type { Json } from '../core/json.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { formatHost } from '../egress/authority.ts';
-import { accept, type Parsed } from '../egress/parsed.ts';
 import type { FetchDocument } from './issuer-documents.ts';
 import { type Issuer, type KeyUrl, readKeyUrl } from './issuer-url.ts';
 
 /** Gives the key document of an issuer: where the operator says that it is, else where the metadata of the issuer says. */
-export async function findKeys(issuer: Issuer, fetch: FetchDocument): Promise<Parsed<Json>> {
+export async function findKeys(issuer: Issuer, fetch: FetchDocument): Promise<Result<Json, string>> {
   const { jwksUrl } = issuer;
   if (jwksUrl !== null) return fetch(jwksUrl, true);
-  let last: Parsed<Json> = refuse('it has no address of its metadata');
+  let last: Result<Json, string> = refuse('it has no address of its metadata');
   for (const text of metadataUrls(issuer.issuer)) {
     const at = readKeyUrl(text);
     if (at === null) continue;
@@ -32,7 +32,7 @@ export function metadataUrls(issuer: string): readonly string[] {
   return [...new Set(urls)];
 }
 
-function readMetadata(document: Json, { issuer }: Issuer): Parsed<KeyUrl> {
+function readMetadata(document: Json, { issuer }: Issuer): Result<KeyUrl, string> {
   const { issuer: named, jwks_uri: text } = recordOf(document);
   // Boundary: metadata of another issuer, which a shared host may serve, says nothing about this one.
   if (named !== issuer) return refuse('its metadata is that of another issuer');
@@ -46,6 +46,6 @@ export function recordOf(value: Json | undefined): Readonly<Record<string, Json>
   return isRecord ? (value as Readonly<Record<string, Json>>) : {};
 }
 
-function refuse(is: string): { readonly ok: false; readonly why: string } {
-  return { ok: false, why: `Cannot find the keys of the issuer: ${is}` };
+function refuse(is: string) {
+  return reject(`Cannot find the keys of the issuer: ${is}`);
 }

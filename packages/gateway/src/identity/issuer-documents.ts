@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
+import { accept, type Result, reject, sentenceOf } from '../core/result.ts';
 import { parseStrict } from '../core/strict-json.ts';
 import { type Address, parseAddress } from '../egress/address.ts';
 import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
@@ -7,7 +8,6 @@ import { formatAuthority } from '../egress/authority.ts';
 import { fetchFor } from '../egress/fetch/fetch.ts';
 import type { FetchTerms } from '../egress/fetch/fetch-terms.ts';
 import { type Lookup, lookUp } from '../egress/look-up.ts';
-import { accept, type Parsed } from '../egress/parsed.ts';
 import { specialRange } from '../egress/special.ts';
 import { ownOf, systemLookup } from '../egress/system.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
@@ -27,7 +27,7 @@ export type Network = {
 };
 
 /** Gives a JSON document; what went wrong is for the log of the operator. */
-export type FetchDocument = (at: KeyUrl, isNamed: boolean) => Promise<Parsed<Json>>;
+export type FetchDocument = (at: KeyUrl, isNamed: boolean) => Promise<Result<Json, string>>;
 
 const LIMITS = {
   ...{ redirects: 0, responseBytes: 262_144, wireBytes: 524_288, expansion: 100 },
@@ -42,10 +42,10 @@ const WITHIN_REACH: ReadonlySet<string> = new Set(['private', 'unique-local', 's
 export function documentFetcher({ clock, lookup = systemLookup, trust }: Network): FetchDocument {
   return async (at, isNamed) => {
     const answers = await addressesOf(at, lookup);
-    if (!answers.ok) return refuse(at, answers.why);
+    if (!answers.ok) return refuse(at, answers.problem.is);
     const own = ownOf(undefined, []);
     const list = listFor(at, answers.value, { isNamed, own: own.addresses });
-    if (!list.ok) return refuse(at, list.why);
+    if (!list.ok) return refuse(at, list.problem);
     // Boundary: what was looked up here, and nothing that a second question would give, is judged and dialled.
     const resolve = { lookup: async () => answers.value, own, lookupMs: LOOKUP_MS };
     const headers = [['accept', 'application/json']] as const;
@@ -60,7 +60,7 @@ export function documentFetcher({ clock, lookup = systemLookup, trust }: Network
   };
 }
 
-async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Parsed<readonly string[]>> {
+async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Result<readonly string[]>> {
   const fixed = fixedAddresses(url.host);
   if (fixed !== null || url.host.kind === 'address') return accept(fixed ?? []);
   return lookUp(url.host.name, { lookup, lookupMs: LOOKUP_MS, signal: new AbortController().signal });
@@ -69,7 +69,11 @@ async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Parsed<read
 type Reach = { readonly isNamed: boolean; readonly own: readonly Address[] };
 
 /** The list that allows this one host, with those special addresses of it that may be meant; one that may not refuses all. */
-function listFor({ url }: KeyUrl, answers: readonly string[], { isNamed, own }: Reach): Parsed<AllowList> {
+function listFor(
+  { url }: KeyUrl,
+  answers: readonly string[],
+  { isNamed, own }: Reach,
+): Result<AllowList, string> {
   const opened: string[] = [];
   for (const answer of answers) {
     const address = parseAddress(answer);
@@ -77,16 +81,13 @@ function listFor({ url }: KeyUrl, answers: readonly string[], { isNamed, own }: 
     if (address === null || special === null) continue;
     // Boundary: also a host that is written as an address is judged, before an entry of the list names it.
     if (!isNamed || !WITHIN_REACH.has(special.name))
-      return {
-        ok: false,
-        why: `"${answer}" is ${special.sentence}, expected a place that tokens may come from`,
-      };
+      return reject(`"${answer}" is ${special.sentence}, expected a place that tokens may come from`);
     opened.push(formatAuthority({ kind: 'address', address }, url.port));
   }
   const parsed = parseAllowList([formatAuthority(url.host, url.port), ...opened]);
-  return parsed.ok ? accept(parsed.list) : { ok: false, why: parsed.problems[0]?.why ?? 'its host is odd' };
+  return parsed.ok ? parsed : reject(sentenceOf(parsed.problem[0]));
 }
 
-function refuse({ text }: KeyUrl, why: string): Parsed<never> {
-  return { ok: false, why: `Cannot read "${text}": ${why}` };
+function refuse({ text }: KeyUrl, why: string) {
+  return reject(`Cannot read "${text}": ${why}`);
 }

@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWSHeaderParameters, type L
 import type { Clock } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
-import type { Parsed } from '../egress/parsed.ts';
+import { type Result, reject } from '../core/result.ts';
 import { recordOf } from './find-keys.ts';
 
 /** How long keys are used without a look at whether they are still the issuer's. */
@@ -20,7 +20,7 @@ type Held = { readonly find: LocalJWKSet; readonly ids: ReadonlySet<string>; rea
 
 export type IssuerKeysOptions = {
   /** Asks the issuer. */
-  readonly load: () => Promise<Parsed<Json>>;
+  readonly load: () => Promise<Result<Json, string>>;
   readonly clock: Clock;
   readonly log: Log;
 };
@@ -67,11 +67,11 @@ export class IssuerKeys {
 
   async #load(): Promise<void> {
     const { load, clock, log } = this.#options;
-    const loaded = await load().catch(() => ({ ok: false, why: 'Cannot ask the issuer' }) as const);
+    const loaded = await load().catch(() => reject('Cannot ask the issuer'));
     const keys = loaded.ok ? keysOf(loaded.value) : [];
     if (!loaded.ok || keys.length === 0) {
       log('warn', 'issuer-keys-unread', {
-        why: loaded.ok ? 'the document has no key to verify with' : loaded.why,
+        why: loaded.ok ? 'the document has no key to verify with' : loaded.problem,
       });
       return;
     }

@@ -55,8 +55,8 @@ function prepareWith(settings: () => RunnerSettings, deps: () => RunnerDeps): Pr
     const read = readInput(input);
     if ('status' in read) return read;
     const drawn = termsOf(read, settings(), deps());
-    if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
-    const { terms, facts } = drawn;
+    if (!drawn.ok) return drawn.problem;
+    const { terms, facts } = drawn.value;
     const { kind, tier, paths, hosts } = facts;
     return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
   };

@@ -40,8 +40,8 @@ export function serverTool(rule: UpstreamRule): Tool {
 export function startedServer(rule: UpstreamRule, settings: RunnerSettings, deps: RunnerDeps): Tool {
   const prepare: PrepareProcess = async () => {
     const drawn = termsOf(inputOf(rule), settingsFor(rule, settings), deps);
-    if (!drawn.ok) return refuse(drawn.code, drawn.message, drawn.remedy);
-    const { terms, facts } = drawn;
+    if (!drawn.ok) return drawn.problem;
+    const { terms, facts } = drawn.value;
     const { kind, tier, paths, hosts } = facts;
     return { terms, facts: { kind, tier, paths, hosts }, stillHolds: () => findChange(facts) };
   };

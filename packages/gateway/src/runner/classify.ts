@@ -1,8 +1,8 @@
 import { basename, isAbsolute } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
 import type { FileDigests } from './file-digests.ts';
 import { KINDS_BY_POWER, LAUNCHING_OPTIONS, MULTI_CALL, type ProgramKind } from './interpreters.table.ts';
 import { baseName, type KnownPrograms, kindOfName } from './known-programs.ts';
-import { RunnerProblem } from './problem.ts';
 import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 
 /*
@@ -88,7 +88,7 @@ function find(program: string, scope: ExecutableScope, { digests }: ClassifyDeps
     return resolveExecutable(program, { ...scope, allowedExecutables: 'any' }, digests);
   } catch (error) {
     // A script whose interpreter is not there does not start; what it is stays an interpreter.
-    if (error instanceof RunnerProblem) return null;
+    if (error instanceof CodedError) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { matchesPattern } from '../config/grammar.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
-import { RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -44,6 +44,6 @@ function demandAllowed(name: string, value: string, envAllow: readonly string[])
   }
 }
 
-function refusal(name: string, what: string): RunnerProblem {
-  return new RunnerProblem('runner/environment', `Cannot set ${quote(name)}: ${what}`);
+function refusal(name: string, what: string): CodedError {
+  return new CodedError('runner/environment', `Cannot set ${quote(name)}: ${what}`);
 }

@@ -1,5 +1,6 @@
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject, sentenceOf } from '../core/result.ts';
 import { type AllowList, parseAllowList, rulesFor } from '../egress/allowlist.ts';
 import type { Host } from '../egress/authority.ts';
 import { type HostSet, newHostSet } from '../egress/host-set.ts';
@@ -8,26 +9,28 @@ import { parseRule, type Rule } from '../egress/rule.ts';
 
 /** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
 export function allowListOf(entries: readonly string[], key = 'process.egress_hosts'): AllowList {
-  const parsed = parseAllowList(entries);
-  if (parsed.ok) return parsed.list;
-  const [first] = parsed.problems;
-  throw invalid(key, first?.why ?? 'it cannot be read');
+  return demand(key, readList(entries));
 }
 
 /** The hosts whose TLS is opened, on every port. They have names; an address is never opened. */
 export function interceptedBy(entries: readonly string[]): HostSet {
-  const key = 'process.egress_intercept';
-  allowListOf(entries, key);
-  const isName = (rule: Rule) => isPlace(rule) && !namesPort(rule) && rule.place.kind !== 'range';
-  demandEach(entries, key, isName, 'the name of a host alone');
+  const isName = (rule: Rule) => isHostAlone(rule) && !namesPort(rule) && rule.place.kind !== 'range';
+  demand('process.egress_intercept', readList(entries, isName, 'the name of a host alone'));
   return newHostSet(entries);
 }
 
-/** The hosts and ports that a secret is for. */
-export function boundTo(entries: readonly string[], key: string): (host: Host, port: number) => boolean {
-  const list = allowListOf(entries, key);
-  demandEach(entries, key, isPlace, 'a host, with or without a port');
-  return (host, port) => rulesFor(list, host).some((rule) => isOn(rule, port));
+/** Tells whether a secret may go to a port of a host. */
+export type SecretHosts = (host: Host, port: number) => boolean;
+
+/** The hosts and ports that a secret is for; throws a CodedError that names the key for entries that cannot be read. */
+export function boundTo(entries: readonly string[], key: string): SecretHosts {
+  return demand(key, parseSecretHosts(entries));
+}
+
+export function parseSecretHosts(entries: readonly string[]): Result<SecretHosts> {
+  const list = readList(entries, isHostAlone, 'a host, with or without a port');
+  if (!list.ok) return list;
+  return accept((host, port) => rulesFor(list.value, host).some((rule) => isOn(rule, port)));
 }
 
 /** Boundary: an entry without a port is that of TLS alone: on its way to port 80 the value would be anybody's to read. */
@@ -35,21 +38,23 @@ function isOn(rule: Rule, port: number): boolean {
   return namesPort(rule) ? rule.ports?.includes(port) === true : port === DEFAULT_PORTS.https;
 }
 
-function demandEach(
+/** Reads a list whose every entry has to be of one kind. */
+function readList(
   entries: readonly string[],
-  key: string,
-  isFit: (rule: Rule) => boolean,
-  expected: string,
-): void {
-  const odd = entries.find((entry) => {
+  isFit: (rule: Rule) => boolean = () => true,
+  expected = '',
+): Result<AllowList> {
+  const list = parseAllowList(entries);
+  if (!list.ok) return reject(list.problem[0]);
+  const unfit = entries.find((entry) => {
     const rule = parseRule(entry);
     return !rule.ok || !isFit(rule.value);
   });
-  if (odd === undefined) return;
-  throw invalid(key, `Cannot use entry ${quote(odd)}: it says something else, expected ${expected}`);
+  if (unfit === undefined) return list;
+  return reject({ subject: `entry ${quote(unfit)}`, is: 'it says more than that', expected });
 }
 
-function isPlace({ denies, scheme, methods, path }: Rule): boolean {
+function isHostAlone({ denies, scheme, methods, path }: Rule): boolean {
   return !denies && scheme === null && methods === null && path === null;
 }
 
@@ -58,6 +63,7 @@ function namesPort({ ports }: Rule): boolean {
   return ports?.length === 1;
 }
 
-function invalid(key: string, why: string): CodedError {
-  return new CodedError('config/invalid', `${key}: ${why}`);
+function demand<T>(key: string, result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new CodedError('config/invalid', `${key}: ${sentenceOf(result.problem)}`);
 }

@@ -2,6 +2,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import { sentenceOf } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { parseRule } from '../egress/rule.ts';
@@ -186,7 +187,7 @@ function entriesOf(raw: Json): readonly string[] {
 function entryOf(raw: Json, name: string): string {
   const entry = wordOf(raw, name, entryBytes);
   const rule = parseRule(entry);
-  if (!rule.ok) throw invalid(`${name} is no entry of an allow-list. ${rule.why}`);
+  if (!rule.ok) throw invalid(`${name} is not a valid allow-list entry. ${sentenceOf(rule.problem)}`);
   // Boundary: a caller says what it needs; policies that compare entries never meet one that means its opposite.
   if (rule.value.denies) throw invalid(`${name} denies, expected an entry without "!"`);
   return entry;

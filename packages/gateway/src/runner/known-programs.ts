@@ -1,5 +1,6 @@
 import { opendirSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
 import type { FileDigests } from './file-digests.ts';
 import {
   LINKER_DIRECTORIES,
@@ -9,7 +10,6 @@ import {
   type ProgramKind,
 } from './interpreters.table.ts';
 import { type OpenedExecutable, openExecutable } from './open-executable.ts';
-import { RunnerProblem } from './problem.ts';
 
 type Known = {
   readonly path: string;
@@ -68,7 +68,7 @@ export class KnownPrograms {
       return openExecutable(path, this.#digests).sha256;
     } catch (error) {
       // Gone or unreadable since it was listed; then nobody has a copy from now on.
-      if (error instanceof RunnerProblem) return null;
+      if (error instanceof CodedError) return null;
       throw error;
     }
   }

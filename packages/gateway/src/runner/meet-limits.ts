@@ -1,5 +1,5 @@
+import { CodedError } from '../core/coded-error.ts';
 import type { ProcessLimits } from '../core/process.ts';
-import { RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
 /** The asked limits, else the default ones, each lowered to its ceiling. Never gives anything but whole numbers above 0. */
@@ -23,8 +23,8 @@ function checked(term: string, value: number): number {
   throw badLimit(term, `it is ${value}`);
 }
 
-function badLimit(term: string, is: string): RunnerProblem {
-  return new RunnerProblem(
+function badLimit(term: string, is: string): CodedError {
+  return new CodedError(
     'runner/invalid-limits',
     `Cannot use the limit ${term}: ${is}, expected a whole number of at least 1`,
   );

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { FileDigests } from './file-digests.ts';
 import { type FileFacts, factsFrom } from './file-facts.ts';
-import { RunnerProblem } from './problem.ts';
 
 /** A program file that was opened once, and what was seen through that one descriptor. */
 export type OpenedExecutable = {
@@ -45,6 +45,6 @@ export function openExecutable(path: string, digests: FileDigests): OpenedExecut
   }
 }
 
-function notFound(path: string, what: string): RunnerProblem {
-  return new RunnerProblem('runner/not-found', `Cannot run ${quote(path)}: ${what}`);
+function notFound(path: string, what: string): CodedError {
+  return new CodedError('runner/not-found', `Cannot run ${quote(path)}: ${what}`);
 }

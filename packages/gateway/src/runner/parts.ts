@@ -1,4 +1,4 @@
-import { RunnerProblem } from './problem.ts';
+import { CodedError } from '../core/coded-error.ts';
 
 /*
  * What in an argument could be a path. Programs write options in many ways (`--out=/p`, `-I/p`, `if=/p`, `@/p`, `a:/p`,
@@ -99,7 +99,7 @@ function decodePercent(text: string): string {
 /** Boundary: each of these begins a part, and each part costs a look at the file system. */
 function demandFew(count: number, most: number, what: string): void {
   if (count <= most) return;
-  throw new RunnerProblem(
+  throw new CodedError(
     'runner/outside-workspace',
     `Cannot check the arguments: one has ${count} ${what}, expected at most ${most}`,
   );

@@ -1,11 +1,11 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
 import type { FileDigests } from './file-digests.ts';
 import { type OpenedExecutable, openExecutable } from './open-executable.ts';
 import { type Place, placeOf } from './place.ts';
-import { RunnerProblem } from './problem.ts';
 import type { RunnerSettings } from './settings.ts';
 
 /** The program of a command: which file runs, and under which name. */
@@ -33,7 +33,7 @@ export function resolveExecutable(command: string, scope: ExecutableScope, diges
   const place = placeOf(path, scope);
   // Boundary: a name never finds what the workspace holds, not even through a link on the search path.
   if (!isPath && place === 'workspace') {
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/not-allowed',
       `Cannot run ${quote(command)}: on the search path it leads into the workspace, expected a path to run such a file`,
     );
@@ -67,10 +67,10 @@ function demandAllowed(
   const { allowedExecutables } = scope;
   if (allowedExecutables === 'any') {
     if (found.place !== 'outside') return;
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/outside-workspace',
       `Cannot run ${quote(command)}: ${quote(found.path)} is outside, expected a program of the workspace or the system`,
-      'Have the operator list the program by its absolute path, or its directory as read-only.',
+      { remedy: 'Have the operator list the program by its absolute path, or its directory as read-only.' },
     );
   }
   // Boundary: files are compared and not names, or any file in the workspace could be called like an allowed one.
@@ -79,10 +79,10 @@ function demandAllowed(
     return at !== null && (at === found.foundAt || at === found.path);
   });
   if (isAllowed) return;
-  throw new RunnerProblem(
+  throw new CodedError(
     'runner/not-allowed',
     `Cannot run ${quote(command)}: ${quote(found.path)} is not among the allowed programs, expected one that is`,
-    'Have the operator add the program to the allowed ones.',
+    { remedy: 'Have the operator add the program to the allowed ones.' },
   );
 }
 
@@ -110,7 +110,7 @@ function realPathOf(path: string): string | null {
   }
 }
 
-function notFound(command: string, isPath: boolean, { searchPath }: ExecutableScope): RunnerProblem {
+function notFound(command: string, isPath: boolean, { searchPath }: ExecutableScope): CodedError {
   const where = isPath ? 'there is no such file' : `it is in none of ${searchPath.join(', ')}`;
-  return new RunnerProblem('runner/not-found', `Cannot run ${quote(command)}: ${where}, expected a program`);
+  return new CodedError('runner/not-found', `Cannot run ${quote(command)}: ${where}, expected a program`);
 }

@@ -1,6 +1,6 @@
 import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { normalize } from 'node:path';
-import { RunnerProblem } from './problem.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { DEVICES } from './system.table.ts';
 
 /*
@@ -73,7 +73,7 @@ export class Lookups {
     this.#left -= lookups;
     // Boundary: the work that one call can cause before anybody has allowed it is bounded.
     if (this.#left >= 0) return;
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/outside-workspace',
       `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} places, expected fewer`,
     );

@@ -1,10 +1,10 @@
 import { normalize } from 'node:path';
 import type { SecretRule } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { BoundSecret } from '../egress/secrets.ts';
 import { boundTo } from './host-lists.ts';
 import { type Grounds, placeOf } from './place.ts';
-import { RunnerProblem } from './problem.ts';
 import { resolvePath } from './resolve-path.ts';
 import { readSecretFile } from './secret-file.ts';
 
@@ -59,24 +59,29 @@ export function demandGranted(
 export function demandHidden(granted: GrantedSecrets, grounds: Grounds): void {
   for (const { name, paths } of granted.values()) {
     if (paths.every((path) => placeOf(path, grounds) === 'outside')) continue;
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/invalid-workspace',
       `Cannot use the workspace: the command could read the file of the secret ${quote(name)}, expected it elsewhere`,
-      'Have the operator move the file out of the workspaces, the read-only paths and the system.',
+      {
+        remedy: 'Have the operator move the file out of the workspaces, the read-only paths and the system.',
+      },
     );
   }
 }
 
-function unknownSecret(name: string): RunnerProblem {
-  return new RunnerProblem(
+function unknownSecret(name: string): CodedError {
+  return new CodedError(
     'runner/egress-denied',
     `Cannot run the command: there is no secret ${quote(name)}, expected one that the operator grants`,
-    'Name a [[secret]] of palisade.toml, or have the operator add it; `palisade config show` lists them.',
+    {
+      remedy:
+        'Name a [[secret]] of palisade.toml, or have the operator add it; `palisade config show` lists them.',
+    },
   );
 }
 
-function sharedVariable(variable: string, what: string): RunnerProblem {
-  return new RunnerProblem(
+function sharedVariable(variable: string, what: string): CodedError {
+  return new CodedError(
     'runner/environment',
     `Cannot set ${quote(variable)}: ${what}, expected a variable for each`,
   );

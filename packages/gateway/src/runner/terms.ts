@@ -1,6 +1,10 @@
+import type { Code } from '@palisade/sdk';
+import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
+import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
 import type { EgressMode, ProcessTerms } from '../core/process.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/preflight.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
@@ -12,7 +16,6 @@ import type { ProcessInput } from './input.ts';
 import type { ProgramKind } from './interpreters.table.ts';
 import { meetLimits } from './meet-limits.ts';
 import type { Place } from './place.ts';
-import { type RunnerCode, RunnerProblem } from './problem.ts';
 import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
@@ -66,26 +69,28 @@ export type Seen = {
   readonly scope: ArgumentScope;
 };
 
-export type TermsResult =
-  | { readonly ok: true; readonly terms: ProcessTerms; readonly facts: ProcessFacts }
-  | { readonly ok: false; readonly code: RunnerCode; readonly message: string; readonly remedy?: string };
+/** What would run, and what the policies are told about it. */
+export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+
+export type TermsResult = Result<CheckedTerms, Refused>;
 
 const EGRESS_BY_LOOSENESS: readonly EgressMode[] = ['strict', 'preflight', 'none'];
 
 /** The terms of a command and the facts about it, or why it is refused. */
 export function termsOf(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): TermsResult {
   try {
-    return { ok: true, ...draw(input, settings, deps) };
+    return accept(draw(input, settings, deps));
   } catch (error) {
-    if (!(error instanceof RunnerProblem)) throw error;
-    const { code, message, remedy } = error;
-    return { ok: false, code, message, ...(remedy === undefined ? {} : { remedy }) };
+    if (!(error instanceof CodedError) || !isRunnerCode(error.code)) throw error;
+    return reject(refuse(error.code, error.message, error.remedy));
   }
 }
 
-type Drawn = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string}`> {
+  return code.startsWith('runner/');
+}
 
-function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): Drawn {
+function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
   const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
@@ -154,10 +159,10 @@ function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'
   if (outside === undefined) return;
   const { argument, meaning, resolved } = outside;
   const how = meaning === argument ? '' : `, read as ${quote(meaning)},`;
-  throw new RunnerProblem(
+  throw new CodedError(
     'runner/outside-workspace',
     `Cannot run the command: the ${what} ${quote(argument)}${how} leads to ${quote(resolved)}, expected a path in the workspace or the system`,
-    'Name a path inside the workspace, or have the operator list the path as read-only.',
+    { remedy: 'Name a path inside the workspace, or have the operator list the path as read-only.' },
   );
 }
 
@@ -165,10 +170,10 @@ function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'
 function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode {
   const egress = asked ?? 'strict';
   if (EGRESS_BY_LOOSENESS.indexOf(egress) <= EGRESS_BY_LOOSENESS.indexOf(loosest)) return egress;
-  throw new RunnerProblem(
+  throw new CodedError(
     'runner/egress-denied',
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
-    'Ask for a tighter mode, or have the operator loosen it.',
+    { remedy: 'Ask for a tighter mode, or have the operator loosen it.' },
   );
 }
 
@@ -183,10 +188,10 @@ function networkOf(
   // What the caller names narrows and no more: a request has to be allowed by the operator's list as well.
   const entries = egressHosts ?? settings.egressHosts.entries;
   if (secrets.length > 0 && entries.every((entry) => entry.startsWith('!'))) {
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/egress-denied',
       'Cannot run the command: it asks for secrets and can reach no host, expected hosts to use them with',
-      'Leave the secrets out, or have the operator add their hosts to `process.egress_hosts`.',
+      { remedy: 'Leave the secrets out, or have the operator add their hosts to `process.egress_hosts`.' },
     );
   }
   return { egressHosts: entries, secrets };
@@ -196,10 +201,13 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
   for (const host of hosts) {
     const why = denyHost(egressHosts, host);
     if (why === null) continue;
-    throw new RunnerProblem(
+    throw new CodedError(
       'runner/egress-denied',
       `Cannot run the command: its arguments name the host ${quote(host)}. ${why}`,
-      'Have the operator add the host to `process.egress_hosts`; `palisade egress explain HOST` shows the decision.',
+      {
+        remedy:
+          'Have the operator add the host to `process.egress_hosts`; `palisade egress explain HOST` shows the decision.',
+      },
     );
   }
 }
@@ -225,7 +233,7 @@ function readAgain(
   try {
     return pathsIn(args, scope);
   } catch (error) {
-    if (!(error instanceof RunnerProblem)) throw error;
+    if (!(error instanceof CodedError)) throw error;
     return [{ argument: args.join(' '), resolved: 'too many places' }];
   }
 }

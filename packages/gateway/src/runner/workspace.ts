@@ -1,9 +1,9 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
+import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
 import { type FileFacts, factsFrom } from './file-facts.ts';
-import { type RunnerCode, RunnerProblem } from './problem.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
 import { NEVER_BELOW, NEVER_WORKSPACES } from './system.table.ts';
@@ -15,6 +15,8 @@ export type Keepsakes = {
   /** The home of the gateway's user, which has keys and configuration; null where there is none. */
   readonly home: string | null;
 };
+
+type WorkspaceCode = 'runner/invalid-workspace' | 'runner/outside-workspace';
 
 const REMEDY = 'Name a directory below one of the workspace roots, or have the operator add a root.';
 
@@ -46,7 +48,7 @@ export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
   const cwd = directoryAt(raw, 'runner/outside-workspace', 'working directory');
   // Boundary: judged after links are resolved.
   if (isWithin(cwd.path, workspace.path)) return cwd;
-  throw new RunnerProblem(
+  throw new CodedError(
     'runner/outside-workspace',
     `Cannot use the working directory: ${quote(asked)} leads to ${quote(cwd.path)}, expected a path inside the workspace`,
   );
@@ -64,7 +66,7 @@ function reasonAgainst(path: string, { stateDir, home }: Keepsakes): string | nu
   return null;
 }
 
-function directoryAt(raw: string, code: RunnerCode, what: string): FileFacts {
+function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts {
   try {
     const path = realpathSync.native(raw);
     const stats = lstatSync(path, { bigint: true });
@@ -72,11 +74,11 @@ function directoryAt(raw: string, code: RunnerCode, what: string): FileFacts {
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
     const message = `Cannot use the ${what}: ${quote(raw)} gives ${error.code}, expected a directory`;
-    throw new RunnerProblem(code, message);
+    throw new CodedError(code, message);
   }
-  throw new RunnerProblem(code, `Cannot use the ${what}: ${quote(raw)} is a file, expected a directory`);
+  throw new CodedError(code, `Cannot use the ${what}: ${quote(raw)} is a file, expected a directory`);
 }
 
-function badWorkspace(what: string): RunnerProblem {
-  return new RunnerProblem('runner/invalid-workspace', `Cannot use the workspace: ${what}`, REMEDY);
+function badWorkspace(what: string): CodedError {
+  return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, { remedy: REMEDY });
 }

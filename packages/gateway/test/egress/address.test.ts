@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { formatAddress, parseAddress } from '../../src/egress/address.ts';
 import { parseRange } from '../../src/egress/address-range.ts';
 
@@ -209,6 +210,8 @@ describe('parseRange()', () => {
     ['', '8'],
   ])('refuses %s/%s', (address, bits) => {
     const range = parseRange(address, bits);
-    expect(range.ok ? range.value : range.why).toMatch(/^Cannot use range ".*": .*, expected /);
+    expect(range.ok ? range.value : sentenceOf(range.problem)).toMatch(
+      /^Cannot use range ".*": .*, expected /,
+    );
   });
 });

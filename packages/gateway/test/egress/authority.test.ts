@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { formatAuthority, formatHost, parseAuthority, parseHost } from '../../src/egress/authority.ts';
 import { parseHttpUrl } from '../../src/egress/http-url.ts';
 import { hostOf } from './sample.ts';
@@ -67,17 +68,17 @@ describe('parseHost()', () => {
     ['exam\u00adple.com', 'an invisible character'],
     ['exam\u200bple.com', 'an invisible character'],
     ['\u202eelpmaxe.com', 'an invisible character'],
-    ['evil.com:443.example.com', 'no IPv6 address'],
-    ['[::1', 'no IPv6 address'],
-    ['[127.0.0.1]', 'no IPv6 address'],
-    ['[example.com]', 'no IPv6 address'],
-    ['[v1.a:b]', 'no IPv6 address'],
+    ['evil.com:443.example.com', 'not a valid IPv6 address'],
+    ['[::1', 'not a valid IPv6 address'],
+    ['[127.0.0.1]', 'not a valid IPv6 address'],
+    ['[example.com]', 'not a valid IPv6 address'],
+    ['[v1.a:b]', 'not a valid IPv6 address'],
     ['fe80::1%eth0', 'percent-encoding'],
-    ['1.2.3.4.5', 'no address'],
-    ['256.1.1.1', 'no address'],
-    ['1.2.3.08', 'no address'],
-    ['example.0x7f', 'no address'],
-    ['example.1', 'no address'],
+    ['1.2.3.4.5', 'not a valid address'],
+    ['256.1.1.1', 'not a valid address'],
+    ['1.2.3.08', 'not a valid address'],
+    ['example.0x7f', 'not a valid address'],
+    ['example.1', 'not a valid address'],
     ['-a.com', 'the label "-a"'],
     ['a-.com', 'the label "a-"'],
     ['*.example.com', 'the label "*"'],
@@ -91,13 +92,13 @@ describe('parseHost()', () => {
     ['a'.repeat(2_000), 'it has 2000 characters'],
   ])('refuses %j because of %s', (raw, what) => {
     const host = parseHost(raw);
-    expect(host.ok ? host.value : host.why).toContain(what);
-    expect(host.ok ? '' : host.why).toMatch(/^Cannot use host ".*": .*, expected /);
+    expect(host.ok ? host.value : sentenceOf(host.problem)).toContain(what);
+    expect(host.ok ? '' : sentenceOf(host.problem)).toMatch(/^Cannot use host ".*": .*, expected /);
   });
 
   it('shows no hostile text as it is', () => {
     const host = parseHost(`\x1b[2J\u202e${'x'.repeat(5_000)}`);
-    const why = host.ok ? '' : host.why;
+    const why = host.ok ? '' : sentenceOf(host.problem);
     expect(why.length).toBeLessThan(300);
     expect(why).toMatch(/^[ -~…]+$/);
   });
@@ -158,7 +159,9 @@ describe('parseAuthority()', () => {
     ],
   ])('refuses %j', (raw) => {
     const parsed = parseAuthority(raw);
-    expect(parsed.ok ? parsed.value : parsed.why).toMatch(/^Cannot use (host|address|port) "/);
+    expect(parsed.ok ? parsed.value : sentenceOf(parsed.problem)).toMatch(
+      /^Cannot use (host|address|port) "/,
+    );
   });
 
   it('reads back what it writes', () => {

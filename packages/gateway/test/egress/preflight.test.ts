@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { parseAllowList } from '../../src/egress/allowlist.ts';
 import { denyHost } from '../../src/egress/preflight.ts';
 
 function isReached(host: string, entries: readonly string[]): boolean {
   const parsed = parseAllowList(entries);
-  if (!parsed.ok) throw new Error(parsed.problems[0]?.why);
-  return denyHost(parsed.list, host) === null;
+  if (!parsed.ok) throw new Error(sentenceOf(parsed.problem[0]));
+  return denyHost(parsed.value, host) === null;
 }
 
 describe('denyHost()', () => {
@@ -38,8 +39,8 @@ describe('denyHost()', () => {
   it('says why', () => {
     const parsed = parseAllowList(['*.example.com', '!bad.example.com']);
     if (!parsed.ok) throw new Error();
-    expect(denyHost(parsed.list, 'bad.example.com')).toContain('the entry "!bad.example.com" denies it');
-    expect(denyHost(parsed.list, 'other.org')).toContain('no entry of the allow-list has this host');
-    expect(denyHost(parsed.list, 'a..b')).toContain('expected');
+    expect(denyHost(parsed.value, 'bad.example.com')).toContain('the entry "!bad.example.com" denies it');
+    expect(denyHost(parsed.value, 'other.org')).toContain('no entry of the allow-list has this host');
+    expect(denyHost(parsed.value, 'a..b')).toContain('expected');
   });
 });

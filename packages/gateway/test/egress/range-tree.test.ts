@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { type AddressRange, parseRange } from '../../src/egress/address-range.ts';
 import { plantRanges, ringAround } from '../../src/egress/range-tree.ts';
 import { addressOf } from './sample.ts';
@@ -7,7 +8,7 @@ import { addressOf } from './sample.ts';
 function rangeOf(text: string): AddressRange {
   const [address = '', bits = ''] = text.split('/');
   const range = parseRange(address, bits);
-  if (!range.ok) throw new Error(range.why);
+  if (!range.ok) throw new Error(sentenceOf(range.problem));
   return range.value;
 }
 

@@ -68,7 +68,7 @@ describe('resolveTarget()', () => {
     ['the address of the machine', '203.0.112.9'],
     ['a short spelling', '127.1'],
     ['a zone', 'fe80::1%eth0'],
-    ['no address', 'example.org'],
+    ['not a valid address', 'example.org'],
     ['nothing', ''],
   ])('refuses all answers when one is %s', async (_what, bad) => {
     const own = { addresses: [addressOf('203.0.112.9')], ports: new Set<number>() };
@@ -189,7 +189,11 @@ describe('resolveTarget() and a name server that misbehaves', () => {
       },
       '(failed)',
     ],
-    ['never answers', { lookup: () => new Promise<never>(() => {}), lookupMs: 20 }, 'not found within 20 ms'],
+    [
+      'never answers',
+      { lookup: () => new Promise<never>(() => {}), lookupMs: 20 },
+      'expected an answer within 20 ms',
+    ],
   ])('refuses when it %s', async (_what, world: World, why) => {
     const { result, at } = await resolve(entries, 'example.com:443', world);
     expect(at).toBe('lookup');
@@ -213,7 +217,9 @@ describe('resolveTarget() and a name server that misbehaves', () => {
         setImmediate(() => call.abort());
       });
     const ended = await resolve(entries, 'example.com:443', { lookup, signal: call.signal });
-    expect(ended.result).toMatchObject({ why: 'Cannot reach "example.com:443": the call has ended' });
+    expect(ended.result).toMatchObject({
+      why: 'Cannot reach "example.com:443": the call has ended, expected one that still runs',
+    });
     expect(told).toEqual([true]);
     expect(getEventListeners(call.signal, 'abort')).toEqual([]);
     const { asked, at } = await resolve(entries, 'example.com:443', { signal: call.signal });

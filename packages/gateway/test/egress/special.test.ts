@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { formatAddress } from '../../src/egress/address.ts';
 import { isInside, parseRange } from '../../src/egress/address-range.ts';
 import { CARRIERS, SPECIAL_RANGES } from '../../src/egress/address-ranges.table.ts';
@@ -147,7 +148,7 @@ describe('the tables', () => {
   const ranges = SPECIAL_RANGES.map(({ range }) => {
     const [address = '', bits = ''] = range.split('/');
     const parsed = parseRange(address, bits);
-    if (!parsed.ok) throw new Error(parsed.why);
+    if (!parsed.ok) throw new Error(sentenceOf(parsed.problem));
     return { text: range, ...parsed.value };
   });
 

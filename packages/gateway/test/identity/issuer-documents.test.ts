@@ -110,7 +110,7 @@ describe('findKeys()', () => {
     const fetch: FetchDocument = async ({ text }, isNamed) => {
       asked.push({ url: text, isNamed });
       const document = documents[text];
-      if (document === undefined) return { ok: false, why: `Cannot read "${text}"` };
+      if (document === undefined) return { ok: false, problem: `Cannot read "${text}"` };
       return { ok: true, value: JSON.parse(JSON.stringify(document)) };
     };
     return { fetch, asked };
@@ -176,7 +176,7 @@ describe('documentFetcher()', () => {
     const { result } = await fetchAt(`${origin}/jwks`, false);
     expect(result).toMatchObject({
       ok: false,
-      why: expect.stringContaining('expected a place that tokens may come from'),
+      problem: expect.stringContaining('expected a place that tokens may come from'),
     });
     expect(asked).toEqual([]);
   });
@@ -196,7 +196,7 @@ describe('documentFetcher()', () => {
       const { result, asked } = await fetchAt('https://id.example.com/jwks', true, [address]);
       expect(result).toMatchObject({
         ok: false,
-        why: expect.stringContaining('expected a place that tokens may come from'),
+        problem: expect.stringContaining('expected a place that tokens may come from'),
       });
       expect(asked).toEqual(['id.example.com']);
     },
@@ -206,17 +206,17 @@ describe('documentFetcher()', () => {
     'does not go to %s, even where the operator named it',
     async (url) => {
       const { result } = await fetchAt(url, true);
-      expect(result).toMatchObject({ ok: false, why: expect.stringContaining('expected a place') });
+      expect(result).toMatchObject({ ok: false, problem: expect.stringContaining('expected a place') });
     },
   );
 
   test('tries a private address of a named host, and refuses the same of another', async () => {
     const named = await fetchAt('https://id.example.com:1/jwks', true, ['127.0.0.1']);
-    expect(named.result).toMatchObject({ ok: false, why: expect.stringContaining('ECONNREFUSED') });
+    expect(named.result).toMatchObject({ ok: false, problem: expect.stringContaining('ECONNREFUSED') });
     const other = await fetchAt('https://id.example.com:1/jwks', false, ['127.0.0.1']);
     expect(other.result).toMatchObject({
       ok: false,
-      why: expect.stringContaining('expected a place that tokens may come from'),
+      problem: expect.stringContaining('expected a place that tokens may come from'),
     });
   });
 
@@ -236,7 +236,7 @@ describe('documentFetcher()', () => {
     async (_, page, why) => {
       const { origin, asked } = await startPages(new Map([page, ['/there', '{"keys":[]}']]));
       const { result } = await fetchAt(`${origin}/jwks`, true);
-      expect(result).toMatchObject({ ok: false, why: expect.stringContaining(why) });
+      expect(result).toMatchObject({ ok: false, problem: expect.stringContaining(why) });
       expect(asked).toEqual(['/jwks']);
     },
   );

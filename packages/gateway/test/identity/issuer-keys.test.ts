@@ -13,7 +13,7 @@ function openKeys(first: Json) {
     load: async () => {
       state.asked += 1;
       await Promise.resolve();
-      return state.answer === null ? { ok: false, why: 'gone' } : { ok: true, value: state.answer };
+      return state.answer === null ? { ok: false, problem: 'gone' } : { ok: true, value: state.answer };
     },
     clock: { nowMs: () => 0, monotonicMs: () => state.nowMs },
     log: (level, event) => told.push(`${level} ${event}`),

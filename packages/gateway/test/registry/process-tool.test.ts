@@ -15,7 +15,7 @@ const SECRET = { name: 'github', variable: 'TOKEN', hosts: ['a.example'], file: 
 async function check(input: Json) {
   const list = parseAllowList(['a.example', 'b.example']);
   if (!list.ok) throw new Error('the list cannot be read');
-  const { settings, deps } = makeHost({ egressHosts: list.list, secrets: grantSecrets([SECRET]) });
+  const { settings, deps } = makeHost({ egressHosts: list.value, secrets: grantSecrets([SECRET]) });
   const registry = new Registry({
     tools: [
       processTool(

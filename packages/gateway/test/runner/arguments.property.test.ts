@@ -2,10 +2,10 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CodedError } from '../../src/core/coded-error.ts';
 import { isWithin } from '../../src/core/within.ts';
 import { pathsIn } from '../../src/runner/arguments.ts';
 import { partsOf } from '../../src/runner/parts.ts';
-import { RunnerProblem } from '../../src/runner/problem.ts';
 import { resolvePath } from '../../src/runner/resolve-path.ts';
 import { makeHost } from './sample.ts';
 
@@ -122,7 +122,7 @@ describe('pathsIn()', () => {
         try {
           expect(Array.isArray(pathsIn([text], scope))).toBe(true);
         } catch (error) {
-          expect(error).toBeInstanceOf(RunnerProblem);
+          expect(error).toBeInstanceOf(CodedError);
         }
       }),
       { numRuns: 50 },

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../src/core/result.ts';
 import { type AllowList, parseAllowList } from '../../src/egress/allowlist.ts';
 import { hostsIn } from '../../src/runner/hosts.ts';
 import { accept, ask, makeHost, verdict } from './sample.ts';
@@ -46,8 +47,8 @@ describe('hostsIn()', () => {
 
 function listOf(...entries: string[]): AllowList {
   const parsed = parseAllowList(entries);
-  if (!parsed.ok) throw new Error(parsed.problems[0]?.why);
-  return parsed.list;
+  if (!parsed.ok) throw new Error(sentenceOf(parsed.problem[0]));
+  return parsed.value;
 }
 
 describe('termsOf() and the network', () => {
@@ -70,6 +71,9 @@ describe('termsOf() and the network', () => {
       ok: true,
       facts: { hosts: ['git.example.com'] },
     });
-    expect(clone('https://git.example.org/x')).toMatchObject({ ok: false, code: 'runner/egress-denied' });
+    expect(clone('https://git.example.org/x')).toMatchObject({
+      ok: false,
+      code: 'runner/egress-denied',
+    });
   });
 });

@@ -180,14 +180,16 @@ describe('parseInput()', () => {
     ['a line break', 'a.example\nb.example', /it is not one target/],
     ['a tab', 'a.example\tb.example', /it is not one target/],
     ['another scheme', 'ftp://a.example', /the scheme is "ftp"/],
-    ['an unknown method', 'STEAL https://a.example/', /"STEAL" is no method/],
+    ['an unknown method', 'STEAL https://a.example/', /"STEAL" is not a known method/],
     ['a way up', 'https://a.example/v1/../admin', /its path is not plain/],
     ['two ports', 'a.example:80:443', /more than one ":"/],
-    ['a port that is none', 'a.example:0', /no number of a port/],
+    ['a port that is none', 'a.example:0', /not a port number/],
   ])('refuses an entry for %s and says which one it is', (_, entry, why) => {
     const input = { command: 'x', egress_hosts: ['a.example', entry] };
     expect(fits(input)).toBeNull();
-    expect(() => parseInput(input)).toThrow(/^Cannot read the command: egress_hosts\[1\] is no entry/);
+    expect(() => parseInput(input)).toThrow(
+      /^Cannot read the command: egress_hosts\[1\] is not a valid allow-list entry/,
+    );
     expect(() => parseInput(input)).toThrow(why);
   });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SecretRule } from '../../src/config/config.ts';
 import { GRAMMARS } from '../../src/config/grammar.ts';
+import { sentenceOf } from '../../src/core/result.ts';
 import { type AllowList, narrowList, parseAllowList } from '../../src/egress/allowlist.ts';
 import { parseHost } from '../../src/egress/authority.ts';
 import { decide } from '../../src/egress/decide.ts';
@@ -14,8 +15,8 @@ import { accept, ask, type Host, makeHost } from './sample.ts';
 
 function listOf(...entries: string[]): AllowList {
   const parsed = parseAllowList(entries);
-  if (!parsed.ok) throw new Error(parsed.problems[0]?.why);
-  return parsed.list;
+  if (!parsed.ok) throw new Error(sentenceOf(parsed.problem[0]));
+  return parsed.value;
 }
 
 function secret(wishes: Partial<SecretRule> = {}): SecretRule {
@@ -63,7 +64,7 @@ describe('termsOf() and what a strict run may reach', () => {
         fc.constantFrom(22, 80, 443),
         (egressHosts, raw, port) => {
           const parsed = parseHost(raw.replace('*', 'x'));
-          if (!parsed.ok) throw new Error(parsed.why);
+          if (!parsed.ok) throw new Error(sentenceOf(parsed.problem));
           const { terms } = accept(host, { egressHosts });
           const request = { host: parsed.value, port };
           const verdict = decide(narrowList(listOf(...terms.egressHosts), operator), request).verdict;
@@ -193,7 +194,7 @@ describe('the file of a secret', () => {
 describe('grantSecrets()', () => {
   function isFor(hosts: readonly string[], host: string, port: number): boolean | undefined {
     const parsed = parseHost(host);
-    if (!parsed.ok) throw new Error(parsed.why);
+    if (!parsed.ok) throw new Error(sentenceOf(parsed.problem));
     return grantSecrets([secret({ hosts })])
       .get('github')
       ?.isFor(parsed.value, port);
@@ -225,13 +226,13 @@ describe('grantSecrets()', () => {
   it.each([
     ['*.com', 'every name of a top-level domain'],
     ['a..example', 'it has an empty label'],
-    ['a.example:0', 'it is no number of a port'],
-    ['a.example:70000', 'it is no number of a port'],
+    ['a.example:0', 'it is not a port number'],
+    ['a.example:70000', 'it is not a port number'],
     ['010.0.0.1', 'it is not plain'],
     ['0.0.0.0/1', 'its prefix has 1 bits'],
-    ['!a.example', 'it says something else, expected a host'],
-    ['https://a.example', 'it says something else, expected a host'],
-    ['GET a.example', 'it says something else, expected a host'],
+    ['!a.example', 'it says more than that, expected a host'],
+    ['https://a.example', 'it says more than that, expected a host'],
+    ['GET a.example', 'it says more than that, expected a host'],
   ])('refuses the host %s and says whose it is', (entry, why) => {
     const grant = () => grantSecrets([secret({ name: 'first' }), secret({ hosts: ['a.example', entry] })]);
     expect(grant).toThrow(expect.objectContaining({ code: 'config/invalid' }));

@@ -1,11 +1,11 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProcessTerms } from '../../src/core/process.ts';
+import type { Refused } from '../../src/core/outcome.ts';
 import { FileDigests } from '../../src/runner/file-digests.ts';
 import type { ProcessInput } from '../../src/runner/input.ts';
 import { KnownPrograms } from '../../src/runner/known-programs.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from '../../src/runner/settings.ts';
-import { type ProcessFacts, type RunnerDeps, type TermsResult, termsOf } from '../../src/runner/terms.ts';
+import { type CheckedTerms, type RunnerDeps, termsOf } from '../../src/runner/terms.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 export const CANARY = 'the canary sings';
@@ -56,21 +56,22 @@ export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {
   limits: {},
 };
 
-export function ask(host: Host, input: Partial<ProcessInput>, settings = host.settings): TermsResult {
-  return termsOf({ command: 'cat', ...ASKS_NOTHING, ...input }, settings, host.deps);
+/** The answer to a command, with the refusal or the terms spread out so that tests can match either. */
+export type Answer = ({ readonly ok: true } & CheckedTerms) | ({ readonly ok: false } & Refused);
+
+export function ask(host: Host, input: Partial<ProcessInput>, settings = host.settings): Answer {
+  const result = termsOf({ command: 'cat', ...ASKS_NOTHING, ...input }, settings, host.deps);
+  return result.ok ? { ok: true, ...result.value } : { ok: false, ...result.problem };
 }
 
 /** The terms and facts of a command that must be accepted. */
-export function accept(
-  host: Host,
-  input: Partial<ProcessInput>,
-): { readonly terms: ProcessTerms; readonly facts: ProcessFacts } {
+export function accept(host: Host, input: Partial<ProcessInput>): CheckedTerms {
   const result = ask(host, input);
   if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
   return result;
 }
 
 /** `ok`, or the code of the refusal. */
-export function verdict(result: TermsResult): string {
+export function verdict(result: Answer): string {
   return result.ok ? 'ok' : result.code;
 }

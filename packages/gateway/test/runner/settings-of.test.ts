@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
+import { sentenceOf } from '../../src/core/result.ts';
 import { parseHost } from '../../src/egress/authority.ts';
 import type { RunnerSettings } from '../../src/runner/settings.ts';
 import { settingsOf } from '../../src/runner/settings-of.ts';
@@ -10,7 +11,7 @@ import { makeHost } from './sample.ts';
 
 function hostOf(raw: string) {
   const host = parseHost(raw);
-  if (!host.ok) throw new Error(host.why);
+  if (!host.ok) throw new Error(sentenceOf(host.problem));
   return host.value;
 }
 
@@ -53,7 +54,7 @@ describe('settingsOf()', () => {
     const { process, ...config } = await loadConfig({ stateDir: tempDir() });
     const egressIntercept = ['a.example', entry];
     expect(() => settingsOf({ ...config, process: { ...process, egressIntercept } }, null)).toThrow(
-      `process.egress_intercept: Cannot use entry "${entry}": it says something else, expected the name of a host alone`,
+      `process.egress_intercept: Cannot use entry "${entry}": it says more than that, expected the name of a host alone`,
     );
   });
 

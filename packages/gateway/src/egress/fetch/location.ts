@@ -1,4 +1,5 @@
 import { quote } from '../../core/hostile-text.ts';
+import { sentenceOf } from '../../core/result.ts';
 import type { HttpUrl } from '../http-url.ts';
 import { fail, give, type Result } from './outcome.ts';
 import { formatOrigin, readUrl } from './url.ts';
@@ -26,7 +27,7 @@ export function resolveLocation(base: HttpUrl, raw: string): Result<HttpUrl> {
     return fail('denied', `Cannot follow redirect: its scheme is ${quote(scheme)}, ${expected}`);
   }
   const url = readUrl(absolute(base, reference));
-  if (!url.ok) return fail('malformed', url.why);
+  if (!url.ok) return fail('malformed', sentenceOf(url.problem));
   return give({ ...url.value, path: withoutDots(url.value.path) });
 }
 

@@ -1,4 +1,5 @@
 import { quote } from '../../core/hostile-text.ts';
+import { sentenceOf } from '../../core/result.ts';
 import type { HttpUrl } from '../http-url.ts';
 import { endToEnd, type Field, parseFields, valuesOf } from '../proxy/fields.ts';
 import { PROXY_BOUNDS } from '../proxy/proxy-limits.ts';
@@ -40,7 +41,7 @@ export function readRequest(raw: FetchRequest, limits: FetchLimits): Result<Erra
   const tooLarge = refuseSize(raw, limits);
   if (tooLarge !== null) return tooLarge;
   const url = readUrl(raw.url);
-  if (!url.ok) return fail('invalid', url.why);
+  if (!url.ok) return fail('invalid', sentenceOf(url.problem));
   const line = parseRequestLine(`${raw.method} ${formatUrl(url.value)} HTTP/1.1`);
   if (!line.ok) return fail('invalid', line.why);
   const { method } = line.value;

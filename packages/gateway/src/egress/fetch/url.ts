@@ -1,12 +1,15 @@
+import { type Result, reject } from '../../core/result.ts';
 import { formatSite, type HttpUrl, parseHttpUrl } from '../http-url.ts';
-import type { Parsed } from '../parsed.ts';
 
 /** Reads a URL that a fetch goes to. What may hold a password is not repeated in the refusal. */
-export function readUrl(raw: string): Parsed<HttpUrl> {
+export function readUrl(raw: string): Result<HttpUrl> {
   const url = parseHttpUrl(raw);
   if (url.ok || !raw.includes('@')) return url;
-  const why = 'Cannot use URL: it has a user name or is malformed, expected "https://host/path"';
-  return { ok: false, why };
+  return reject({
+    subject: 'URL',
+    is: 'it has a user name or is malformed',
+    expected: '"https://host/path"',
+  });
 }
 
 export function formatOrigin(url: HttpUrl): string {

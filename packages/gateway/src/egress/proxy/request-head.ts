@@ -1,8 +1,8 @@
 import { quote } from '../../core/hostile-text.ts';
+import { type Result, sentenceOf } from '../../core/result.ts';
 import { formatAuthority, parseAuthority } from '../authority.ts';
 import type { EgressRequest } from '../decide.ts';
 import { DEFAULT_PORTS, type HttpUrl, parseHttpUrl, type Scheme, type Site } from '../http-url.ts';
-import type { Parsed } from '../parsed.ts';
 import { endToEnd, type Field, parseFields, valuesOf } from './fields.ts';
 import { type Framing, framingOf } from './framing.ts';
 import type { Head } from './head-reader.ts';
@@ -111,7 +111,7 @@ function readAt({ scheme, host, port }: Site, { method, rawTarget }: RequestLine
   if (method === 'CONNECT') return refuse();
   const raw = rawTarget.startsWith('/') ? `${scheme}://${here}${rawTarget}` : rawTarget;
   const url = parseHttpUrl(raw);
-  if (!url.ok) return rawTarget.startsWith('/') ? turnDown(400, url.why) : refuse();
+  if (!url.ok) return rawTarget.startsWith('/') ? turnDown(400, sentenceOf(url.problem)) : refuse();
   // Boundary: whoever may speak to one site may not speak to another over the same connection.
   const isHere = url.value.scheme === scheme && formatAuthority(url.value.host, url.value.port) === here;
   return isHere ? url : refuse();
@@ -148,8 +148,8 @@ function problemWithHost(fields: readonly Field[], asked: EgressRequest, terms: 
   return isSame ? null : `its Host header is ${quote(raw)}`;
 }
 
-function ofClient<T>(parsed: Parsed<T>): Read<T> {
-  return parsed.ok ? parsed : turnDown(400, parsed.why);
+function ofClient<T>(parsed: Result<T>): Read<T> {
+  return parsed.ok ? parsed : turnDown(400, sentenceOf(parsed.problem));
 }
 
 function refuseTarget(rawTarget: string, is: string, expected: string) {

@@ -1,5 +1,6 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/capability-name.ts';
-import { ACTIVE, quote } from '../../core/hostile-text.ts';
+import { ACTIVE, inert, quote } from '../../core/hostile-text.ts';
+import type { Problem } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
 import { parseHttpUrl } from '../../egress/http-url.ts';
@@ -105,7 +106,7 @@ export const TEXTS = {
     chars: [1, 2048],
     oddity(text) {
       const rule = parseRule(text);
-      if (!rule.ok) return misfitOf(rule.why, text);
+      if (!rule.ok) return oddityOf(rule.problem);
       // Boundary: a manifest asks; what is kept from it is for the operator to say.
       return rule.value.denies
         ? { is: `${quote(text)} denies`, expected: 'only what is asked for, without "!"' }
@@ -117,7 +118,7 @@ export const TEXTS = {
     chars: [1, 2048],
     oddity(text) {
       const rule = parseRule(text);
-      if (!rule.ok) return misfitOf(rule.why, text);
+      if (!rule.ok) return oddityOf(rule.problem);
       return isPlaceAlone(rule.value) ? null : plain(text);
     },
   },
@@ -226,6 +227,10 @@ function pathTo(ending: string, expected: string): TextRule {
       return text.endsWith(ending) && text !== ending ? null : plain(text);
     },
   };
+}
+
+function oddityOf({ subject, is, expected }: Problem): Oddity {
+  return { is: inert(`${is} (${subject})`), expected: inert(expected) };
 }
 
 function plain(text: string, isFit: (text: string) => boolean = () => false): Oddity {

@@ -129,7 +129,7 @@ function isSendable(value: string): boolean {
 /** Boundary: an entry that cannot be read lets nothing through. */
 function listOf(entry: string): AllowList {
   const parsed = parseAllowList([entry]);
-  return parsed.ok ? parsed.list : NOWHERE;
+  return parsed.ok ? parsed.value : NOWHERE;
 }
 
 /** Boundary: on its way to port 80 the value would be anybody's to read, unless the entry names that port. */

@@ -196,7 +196,7 @@ class Watch {
 /** Boundary: terms are checked before they come here; a list that cannot be read lets nothing through. */
 function listOf({ egressHosts }: ProcessTerms): AllowList {
   const parsed = parseAllowList(egressHosts);
-  return parsed.ok ? parsed.list : NOWHERE;
+  return parsed.ok ? parsed.value : NOWHERE;
 }
 
 async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name: string, runner: Runner) {

@@ -110,7 +110,7 @@ describe('readGrants()', () => {
     ['secret=github', 'it names no host, expected secret=github@HOST, or secret=github:reveal'],
     ['secret=github@', 'entry ""'],
     ['secret=github@a.test,', 'entry ""'],
-    ['secret=github@https://a.test/', 'it says something else, expected a host, with or without a port'],
+    ['secret=github@https://a.test/', 'it says more than that, expected a host, with or without a port'],
     ['secret=github@!a.test', 'it says something else'],
     ['secret=github@a.test:reveal', 'port "reveal"'],
     ['config:region', 'it has no "=", expected config:KEY=VALUE'],

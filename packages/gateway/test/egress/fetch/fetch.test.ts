@@ -169,7 +169,9 @@ describe('fetchFor()', () => {
       'unreachable: Cannot connect to target: 127.0.0.1 does not take it (ECONNREFUSED), expected an answer',
     );
     const unknown = await get('http://gone.test/');
-    expect(textOf(unknown)).toBe('unreachable: Cannot reach "gone.test:80": its name has no address');
+    expect(textOf(unknown)).toBe(
+      'unreachable: Cannot reach "gone.test:80": its name has no address, expected at least one',
+    );
     expect(unknown.hops).toMatchObject([{ verdict: 'deny', address: null, status: null }]);
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../../../src/core/result.ts';
 import { resolveLocation } from '../../../src/egress/fetch/location.ts';
 import { formatUrl } from '../../../src/egress/fetch/url.ts';
 import { type HttpUrl, parseHttpUrl } from '../../../src/egress/http-url.ts';
@@ -8,7 +9,7 @@ const BASE = 'https://a.test/b/c/d?q';
 
 function urlOf(text: string): HttpUrl {
   const url = parseHttpUrl(text);
-  if (!url.ok) throw new Error(url.why);
+  if (!url.ok) throw new Error(sentenceOf(url.problem));
   return url.value;
 }
 

@@ -51,7 +51,7 @@ describe('the fuzzer notices', () => {
 
 const decideWithoutDenials: Subject['decide'] = ({ entries }, request) => {
   const parsed = parseAllowList(entries.filter((entry) => !entry.startsWith('!')));
-  return decide(parsed.ok ? parsed.list : fail('the entries that are left are a list'), request);
+  return decide(parsed.ok ? parsed.value : fail('the entries that are left are a list'), request);
 };
 
 function fail(what: string): never {

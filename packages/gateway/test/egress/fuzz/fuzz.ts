@@ -1,5 +1,6 @@
 /** Tries random spellings, hosts and lists, and compares what the room says with the URL parser of Node and the oracle. */
 import { isIPv4 } from 'node:net';
+import { sentenceOf } from '../../../src/core/result.ts';
 import { type Address, formatAddress, parseAddress } from '../../../src/egress/address.ts';
 import { type AllowList, parseAllowList } from '../../../src/egress/allowlist.ts';
 import { formatHost, type Host, parseHost } from '../../../src/egress/authority.ts';
@@ -53,7 +54,7 @@ function trySpelling(random: Random, report: Report, subject: Subject): void {
   const plain = makeAddress(random, random.chance(2) ? 4 : 6);
   const spelling = respell(random, plain);
   const address = subject.parseAddress(spelling);
-  const text = address === null ? 'no address' : formatAddress(address);
+  const text = address === null ? 'not a valid address' : formatAddress(address);
   const expected = textOfBinary(binaryOf(plain));
   if (text !== expected) report.findings.push(`${spelling} is ${text}, expected ${expected}`);
   if (address === null) return;
@@ -87,13 +88,13 @@ function tryList(random: Random, report: Report, subject: Subject): void {
   const parsed = parseAllowList(texts);
   if (!parsed.ok) {
     report.cases += 1;
-    report.findings.push(...parsed.problems.map(({ why }) => why));
+    report.findings.push(...parsed.problem.map(sentenceOf));
     return;
   }
   for (let left = REQUESTS; left > 0; left -= 1) {
     report.cases += 1;
     const asked = makeRequest(random, entries);
-    const { verdict } = subject.decide(parsed.list, { ...asked, host: hostOf(random, asked.host) });
+    const { verdict } = subject.decide(parsed.value, { ...asked, host: hostOf(random, asked.host) });
     if (verdict === 'allow') report.allowed += 1;
     else report.denied += 1;
     const expected = judge(entries, asked);
@@ -109,7 +110,7 @@ function hostOf(random: Random, text: string): Host {
   const host = parseHost(
     isAddress ? respell(random, text) : random.pick([text, text.toUpperCase(), `${text}.`]),
   );
-  if (!host.ok) throw new Error(host.why);
+  if (!host.ok) throw new Error(sentenceOf(host.problem));
   return host.value;
 }
 

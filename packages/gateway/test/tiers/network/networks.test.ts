@@ -17,7 +17,7 @@ function options(more: Partial<NetworkOptions> = {}): NetworkOptions {
     random: { bytes: (count) => randomBytes(count) },
     newLookup: () => async () => [],
     own: () => ({ addresses: [], ports: new Set() }),
-    hosts: () => parsed.list,
+    hosts: () => parsed.value,
     refresh: async () => undefined,
     isIntercepted: () => false,
     systemCertificates: () => '',

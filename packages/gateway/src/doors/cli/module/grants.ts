@@ -1,10 +1,10 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../../core/capability-name.ts';
-import { CodedError } from '../../../core/coded-error.ts';
+import type { Problem as EntryProblem } from '../../../core/result.ts';
 import { parsePrefix } from '../../../core/storage-key.ts';
 import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
 import { parseRule } from '../../../egress/rule.ts';
 import type { GrantKind } from '../../../registry/granted.ts';
-import { boundTo } from '../../../runner/host-lists.ts';
+import { parseSecretHosts } from '../../../runner/host-lists.ts';
 import { wrongUsage } from '../input.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 
@@ -59,7 +59,7 @@ const READERS = {
 
 function readHttp(entry: string): Read | Problem {
   const rule = parseRule(entry);
-  if (!rule.ok) return problemOf(rule.why);
+  if (!rule.ok) return entryProblem(rule.problem);
   if (rule.value.denies) return { is: 'its entry denies', expected: 'one without "!"' };
   return { what: `http=${entry}`, join: (grants) => ({ ...grants, http: [...grants.http, entry] }) };
 }
@@ -83,13 +83,8 @@ function readSecret(value: string): Read | Problem {
 }
 
 function problemWithHosts(hosts: readonly string[]): Problem | null {
-  try {
-    boundTo(hosts, 'hosts');
-    return null;
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return problemOf(error.message.replace(/^hosts: /, ''));
-  }
+  const parsed = parseSecretHosts(hosts);
+  return parsed.ok ? null : entryProblem(parsed.problem);
 }
 
 function readStorage(value: string): Read | Problem {
@@ -138,6 +133,10 @@ function nameAndMode(value: string, modes: readonly string[]): Named | Problem {
 }
 
 /** The sentence of another room, `Cannot use X: it is Y, expected Z`, as part of ours. */
+function entryProblem({ subject, is, expected }: EntryProblem): Problem {
+  return { is: `${subject}: ${is}`, expected };
+}
+
 function problemOf(sentence: string): Problem {
   const [, is = sentence, expected = 'another'] = /^Cannot use (.*), expected (.*?)$/s.exec(sentence) ?? [];
   return { is, expected };

@@ -1,5 +1,6 @@
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
+import { sentenceOf } from '../../../core/result.ts';
 import { formatAuthority, parseAuthority } from '../../../egress/authority.ts';
 import { type Decision, decide, type EgressRequest } from '../../../egress/decide.ts';
 import { DEFAULT_PORTS, parseHttpUrl } from '../../../egress/http-url.ts';
@@ -43,10 +44,10 @@ function requestOf(target: string, method: string): EgressRequest {
   if (target.includes('://')) {
     const url = parseHttpUrl(target);
     if (url.ok) return { ...url.value, method };
-    throw new CodedError('door/wrong-usage', url.why);
+    throw new CodedError('door/wrong-usage', sentenceOf(url.problem));
   }
   const authority = parseAuthority(target);
-  if (!authority.ok) throw new CodedError('door/wrong-usage', authority.why);
+  if (!authority.ok) throw new CodedError('door/wrong-usage', sentenceOf(authority.problem));
   return { host: authority.value.host, port: authority.value.port ?? DEFAULT_PORTS.https };
 }
 
