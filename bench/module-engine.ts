@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { DEFAULT_SETTINGS } from '../packages/gateway/src/runner/settings.ts';
-import { Channel } from '../packages/gateway/src/tiers/a-wasm/engine/channel.ts';
-import { GuestHouse } from '../packages/gateway/src/tiers/a-wasm/engine/guest-house.ts';
+import { GuestHouse } from '../packages/gateway/src/tiers/a-wasm/engine/guest-pool.ts';
+import { Channel } from '../packages/gateway/src/tiers/a-wasm/engine/pipe.ts';
+import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine/protocol.ts';
 import { EngineProcess } from '../packages/gateway/src/tiers/a-wasm/engine-process.ts';
-import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/engine-terms.ts';
-import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine-words.ts';
-import type { Form } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
-import { startEngine } from '../packages/gateway/src/tiers/a-wasm/start-engine.ts';
+import type { Form } from '../packages/gateway/src/tiers/a-wasm/modules.ts';
+import { startEngine } from '../packages/gateway/src/tiers/a-wasm/open.ts';
+import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/plan.ts';
 import { openCommands } from '../packages/gateway/src/tiers/process/open.ts';
 import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';
 import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';

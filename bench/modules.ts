@@ -1,9 +1,9 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileShelf } from '../packages/gateway/src/store/file-shelf.ts';
-import { newCallContext } from '../packages/gateway/src/tiers/a-wasm/engine/call-context.ts';
-import { runComponent } from '../packages/gateway/src/tiers/a-wasm/engine/component-guest.ts';
-import { Forms } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
+import { runComponent } from '../packages/gateway/src/tiers/a-wasm/engine/guest-pool.ts';
+import { newCallContext } from '../packages/gateway/src/tiers/a-wasm/engine/handlers.ts';
+import { Forms } from '../packages/gateway/src/tiers/a-wasm/modules.ts';
 import { createEngine } from '../packages/wasm/src/instance/engine.ts';
 import { BROTLI } from '../tests/fixtures/modules/programs/codecs.ts';
 import { resvgGuest } from '../tests/fixtures/modules/programs/resvg.ts';

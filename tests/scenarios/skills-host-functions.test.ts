@@ -5,8 +5,8 @@ import {
   ABI_ERRORS,
   ABI_FUNCTIONS,
   CAPABILITY_KINDS,
-} from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
-import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+} from '../../packages/gateway/src/tiers/a-wasm/engine/abi.table.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
 import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
 import { type Built, ROOT, skillBuilder } from '../fixtures/skills/build.ts';

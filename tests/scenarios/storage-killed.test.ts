@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { parsePrefix } from '../../packages/gateway/src/core/storage-key.ts';
-import { usageOf } from '../../packages/gateway/src/storage/account.ts';
+import { usageOf } from '../../packages/gateway/src/storage/values.ts';
 import { Space } from '../../packages/gateway/src/storage/space.ts';
 import { storageMigrations } from '../../packages/gateway/src/storage/tables.ts';
 import { Store } from '../../packages/gateway/src/store/store.ts';

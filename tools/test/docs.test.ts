@@ -118,7 +118,7 @@ const sound: Tree = {
       'memory.grow': { base: 512, shift: 7 },
       'table.grow': { base: 512, shift: 3 },
     };`,
-  'packages/gateway/src/tiers/a-wasm/abi.table.ts': `export const ABI_FUNCTIONS = [
+  'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts': `export const ABI_FUNCTIONS = [
       { name: 'now', params: [], result: 'f64', needs: 'clock', fuel: 20, sentence: 'The time.' },
       { name: 'say', params: [['text', 'i32'], ['textLength', 'i32']], result: null, needs: null, fuel: 2_000, sentence: 'Says it.' },
     ];

@@ -1,5 +1,4 @@
-import { CHANNEL_LIMITS } from './limits.ts';
-import type { Message, Sender } from './message.ts';
+import { CHANNEL_LIMITS, type Message, type Sender } from './channels.ts';
 
 /** What all queues of a tenant hold together. */
 export type Purse = { bytes: number };

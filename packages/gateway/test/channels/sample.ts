@@ -1,7 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { Channels, type SeatTerms } from '../../src/channels/channels.ts';
-import type { Message } from '../../src/channels/message.ts';
-import type { Seat } from '../../src/channels/seat.ts';
+import { Channels, type Message, type Seat, type SeatTerms } from '../../src/channels/channels.ts';
 
 export const ADA = { principal: { kind: 'agent', name: 'ada' }, skill: 'notebook' } as const;
 export const BOB = { principal: { kind: 'agent', name: 'bob' }, skill: null } as const;

@@ -1,19 +1,21 @@
 import type { Duplex } from 'node:stream';
-import { ABI_FUNCTIONS } from './abi.table.ts';
-import { readDoneHead, readPrepared } from './done-head.ts';
+import { readDoneHead, readPrepared } from './ending.ts';
+import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
   type AskHead,
   type CallHead,
   type DoneHead,
+  type Frame,
+  FrameReader,
+  frameOf,
   LOG_LINE_BYTES,
   type LogHead,
   MOST_ASK_BYTES,
   mostFormBytes,
   type PrepareHead,
   type Refused,
-} from './engine-words.ts';
-import type { Form } from './forms.ts';
-import { type Frame, FrameReader, frameOf } from './frames.ts';
+} from './engine/protocol.ts';
+import type { Form } from './modules.ts';
 
 /** An engine that was started: the two ways to it, and how it is ended. */
 export type EngineEnds = {

@@ -1,4 +1,4 @@
-import { ABI_ERRORS, type AbiError } from './abi.table.ts';
+import { ABI_ERRORS, type AbiError } from './engine/abi.table.ts';
 import type { Reply } from './engine-process.ts';
 
 const LENGTH_BYTES = 4;

@@ -1,6 +1,5 @@
-import type { StorageRefusal } from '../../storage/refusal.ts';
-import type { Space } from '../../storage/space.ts';
-import type { AbiError } from './abi.table.ts';
+import type { Space, StorageRefusal } from '../../storage/space.ts';
+import type { AbiError } from './engine/abi.table.ts';
 import type { Reply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith } from './host-answer.ts';
 

@@ -20,21 +20,17 @@ import { type Written, writeDown } from '../../recordings/recordings.ts';
 import type { Space } from '../../storage/space.ts';
 import type { RunEnding, RunResult, RunTies, Tier } from '../tier.ts';
 import { TierFault } from '../tier-fault.ts';
-import { headOf, LOG_BYTES, type WasmJob } from './call-head.ts';
 import { CallNetwork } from './call-network.ts';
-import { openRooms } from './call-rooms.ts';
 import { endingOf, failed, refusedEnding } from './ending.ts';
+import type { CallHead } from './engine/protocol.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { EngineCall, EngineEnd, EngineProcess } from './engine-process.ts';
-import type { CallHead } from './engine-words.ts';
-import type { Form } from './forms.ts';
-import { type GuestLog, newGuestLog } from './guest-log.ts';
-import type { OperatorSecrets } from './host-secrets.ts';
-import { ModuleShelf } from './module-shelf.ts';
-import { type Interrupted, OpenQuestion } from './open-question.ts';
-import { orAborted } from './or-aborted.ts';
-import type { ReadyModules } from './ready-modules.ts';
-import { Recorder } from './recorder.ts';
+import { openRooms } from './host-functions.ts';
+import type { OperatorSecrets } from './host-http.ts';
+import { type Form, ModuleShelf, orAborted, type ReadyModules } from './modules.ts';
+import { headOf, LOG_BYTES, type WasmJob } from './plan.ts';
+import { type Interrupted, OpenQuestion, Recorder } from './recorder.ts';
+import { type GuestLog, newGuestLog } from './run.ts';
 
 export type WasmTierOptions = {
   readonly pool: EnginePool;

@@ -14,8 +14,8 @@ import {
   ABI_FUNCTIONS,
   ABI_MODULE,
   type AbiFunction,
-} from '../../../src/tiers/a-wasm/abi.table.ts';
-import { linkToWorld, needOf, worldRow } from '../../../src/tiers/a-wasm/world/world.ts';
+} from '../../../src/tiers/a-wasm/engine/abi.table.ts';
+import { linkToWorld, needOf, worldRow } from '../../../src/tiers/a-wasm/engine/world.ts';
 import { wat } from '../../fixture/wat.ts';
 
 const schemas = new Schemas();

@@ -7,9 +7,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { threadStackBytes } from '@palisade/wasm';
-import type { CallHead, ModuleHead, PrepareHead } from '../engine-words.ts';
-import { Channel } from './channel.ts';
-import { GuestHouse } from './guest-house.ts';
+import { GuestHouse } from './guest-pool.ts';
+import { Channel } from './pipe.ts';
+import type { CallHead, ModuleHead, PrepareHead } from './protocol.ts';
 
 const MIB = 1024 * 1024;
 const [input = 3, output = 4, memoryBytes = 64 * MIB] = process.argv.slice(2).map(Number);
