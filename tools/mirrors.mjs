@@ -76,6 +76,7 @@ export const MIRRORS = [
   },
   {
     ...ABI,
+    table: 'packages/gateway/src/core/wasm.ts',
     mark: 'kinds',
     names: ['CAPABILITY_KINDS'],
     head: ['Kind', 'Number', 'First handle', 'What it is'],

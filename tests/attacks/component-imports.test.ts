@@ -3,8 +3,12 @@ import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
-import { RUN_TYPE } from '../../packages/gateway/src/tiers/a-wasm/engine/world.table.ts';
-import { moduleOf, needOf, WORLD_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/engine/world.ts';
+import {
+  moduleOf,
+  needOf,
+  RUN_TYPE,
+  WORLD_FUNCTIONS,
+} from '../../packages/gateway/src/tiers/a-wasm/engine/world.ts';
 import { type Ran, runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import type { WitFunction } from '../../packages/wasm/src/component/types.ts';
 import { scratch } from '../fixtures/cli.ts';

@@ -1,7 +1,7 @@
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/capability-name.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { formatPrincipal, isName, isToolName, type Principal, parsePrincipal } from '../core/principal.ts';
+import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
 import type { Binding } from './keys.ts';
 
 /** Whose calls a secret is for; `subject` is empty for all of them. */

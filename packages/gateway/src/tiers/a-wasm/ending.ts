@@ -3,8 +3,8 @@ import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
-import type { DoneHead, GuestLimits, Refused } from './engine/protocol.ts';
-import { type Form, isSealed, readFormHead } from './modules.ts';
+import { type DoneHead, type GuestLimits, type Refused, readFormHead } from './engine/protocol.ts';
+import { type Form, isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
 const FORM = /^[a-z]{1,16}$/;

@@ -66,9 +66,9 @@ export type PrepareEnd =
 const MOST_HEAD_BYTES = 64 * 1024;
 /** What a frame may be long beside its bytes. */
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
-/** What the gateway is asked, with its fuel; the rest an engine does by itself. */
-const ASKED: ReadonlyMap<unknown, number> = new Map(
-  ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name, fuel }) => [name, fuel]),
+/** The fuel of what the gateway handles; the rest an engine does by itself. */
+const GATEWAY_FUEL: ReadonlyMap<unknown, number> = new Map(
+  ABI_FUNCTIONS.filter(({ handledBy }) => handledBy === 'gateway').map(({ name, fuel }) => [name, fuel]),
 );
 const NO_TURNS: AskTurns = { onAsk: () => undefined, onAnswer: () => undefined };
 
@@ -239,7 +239,7 @@ export class EngineProcess {
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
-    const fuel = ASKED.get((head as Partial<AskHead> | null)?.name);
+    const fuel = GATEWAY_FUEL.get((head as Partial<AskHead> | null)?.name);
     // Boundary: the name is written down before it is looked up.
     if (fuel === undefined) {
       this.end('it said what makes no sense');

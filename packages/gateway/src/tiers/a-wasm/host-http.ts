@@ -26,7 +26,6 @@ export type HttpSecret = {
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
-  readonly mostBytes: number;
   /** The secret of a handle; null where the call has none such. */
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
@@ -91,7 +90,7 @@ export async function requestFor(
   if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
   const { status, headers, url: last } = outcome;
   const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
-  return answerWith(withHead({ status, headers, url: last }, answered), terms.mostBytes);
+  return answerWith(withHead({ status, headers, url: last }, answered));
 }
 
 /**

@@ -1,7 +1,14 @@
+/**
+ * Modules on their way to an engine: their bytes, checked against the digest that was approved; their forms, metered and
+ * sealed once for all calls and kept on disk; and the preparation of a form, by an engine that has run nothing, since its
+ * result is used by all of them.
+ */
 import { createHash } from 'node:crypto';
 import { type Digest, digestBytes } from '../../core/digest.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
 import type { FileShelf } from '../../store/file-shelf.ts';
+import { type FormHead, readFormHead } from './engine/protocol.ts';
+import { ENDS } from './engine-counts.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { PrepareEnd } from './engine-process.ts';
 
@@ -9,7 +16,7 @@ import type { PrepareEnd } from './engine-process.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** The bytes of modules that were found to be what their digest says; the one that was used longest ago goes first. */
-export class ModuleShelf {
+export class ModuleCache {
   readonly #mostBytes: number;
   readonly #modules = new Map<Digest, Uint8Array>();
   #bytes = 0;
@@ -26,7 +33,7 @@ export class ModuleShelf {
       this.#modules.set(sha256, kept);
       return kept;
     }
-    // Boundary: a copy, so that nobody changes what was looked at.
+    // Boundary: a copy, so that what was checked cannot be changed.
     const bytes = new Uint8Array(await read());
     if (digestBytes(bytes) !== sha256) return null;
     this.#keep(sha256, bytes);
@@ -45,18 +52,8 @@ export class ModuleShelf {
   }
 }
 
-/** Modules in the form in which engines take them: metered, sealed, and made once for all calls. */
-
+/** A module as engines take it: metered and sealed. */
 export type Form = FormHead & { readonly bytes: Uint8Array };
-
-export type FormHead = {
-  /** What the form follows from, by the word of the engine that made it. */
-  readonly digest: string;
-  /** SHA-256 of the form. */
-  readonly seal: string;
-  /** It was linked from a component. */
-  readonly isComponent: boolean;
-};
 
 /** What is kept at hand beside the files. */
 const MOST_BYTES_AT_HAND = 128 * 1024 * 1024;
@@ -64,7 +61,7 @@ const SEAL_BYTES = 32;
 const SUM_CHARS = 64;
 const LINE_END = 0x0a;
 
-/** Forms by what their module is known by, at hand and on disk. What does not read as it was written is as good as absent. */
+/** Forms by what their module is known by, at hand and on disk. What does not read as it was written counts as absent. */
 export class Forms {
   readonly #shelf: FileShelf | null;
   readonly #terms: string;
@@ -150,25 +147,14 @@ function parseHead(text: string): FormHead | null {
   }
 }
 
-const HEXADECIMAL = /^[0-9a-f]{64}$/;
-
-/** What an engine, or a file, says of a form; null where it makes no sense. */
-export function readFormHead(raw: unknown): FormHead | null {
-  const { digest, seal, isComponent } = (raw ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof digest !== 'string' || typeof seal !== 'string' || typeof isComponent !== 'boolean') return null;
-  return HEXADECIMAL.test(digest) && HEXADECIMAL.test(seal) ? { digest, seal, isComponent } : null;
-}
-
-/** Makes modules ready for engines, each once: by an engine that has run nothing, since its word is taken for all of them. */
-
-/** No tenant is called so; an engine is nobody's again when it is given back without having run a call. */
+/** No tenant has such a name; an engine that is given back without having run a call has no owner again. */
 const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
-/** Refusals that are remembered, so that a module that is none costs one look. */
+/** Refusals that are remembered, so that a file that is not a module is checked once. */
 const MOST_REFUSALS = 256;
 
-/** A module whose bytes are those of its digest, for calls that may use so much memory. */
+/** A module whose bytes are those of its digest, for calls that may use this much memory. */
 export type Wanted = {
-  /** Who wants it: tenants take turns, so that the many slow modules of one are not in the way of the others'. */
+  /** Tenants take turns, so that the many slow modules of one are not in the way of the others'. */
   readonly tenant: string;
   readonly sha256: Digest;
   readonly memoryBytes: number;
@@ -191,7 +177,7 @@ export class ReadyModules {
     this.#forms = forms;
   }
 
-  /** The form of a module. Who is aborted has none, and its engine is ended. */
+  /** The form of a module. When the signal comes first there is none, and its engine is ended. */
   async take(wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const key = moduleKey(wanted);
     for (;;) {
@@ -199,27 +185,27 @@ export class ReadyModules {
       if (form !== null) return { kind: 'prepared', form };
       const refusal = this.#refusals.get(key);
       if (refusal !== undefined) return refusal;
-      if (signal.aborted) return { kind: 'gone', why: 'nobody waits for it' };
+      if (signal.aborted) return { kind: 'gone', why: 'the call was ended' };
       const other = this.#underWay.get(key);
       if (other === undefined) return this.#prepare(key, wanted, signal);
-      // Whoever makes it may be stopped before it is done: then the next one does.
-      const end = await orAborted(other, signal, () => undefined);
+      // The call that prepares it may be stopped before it is done: then the next one prepares it.
+      const end = await abortable(other, signal);
       if (end !== null && end.kind !== 'gone') return end;
     }
   }
 
   #prepare(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const preparing = this.#prepareIn(key, wanted, signal).finally(() => this.#underWay.delete(key));
-    // Who waits for it as well is told in the same way.
-    const told = preparing.catch((): PrepareEnd => ({ kind: 'gone', why: 'it was not begun' }));
-    this.#underWay.set(key, told);
+    // Calls that wait for it as well get the same result.
+    const shared = preparing.catch((): PrepareEnd => ({ kind: 'gone', why: 'it was not begun' }));
+    this.#underWay.set(key, shared);
     return preparing;
   }
 
   async #prepareIn(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const { bytes, memoryBytes, tenant } = wanted;
     const engine = await this.#pool.take(ownerFor(tenant), signal);
-    const onAbort = () => engine.end('the call was ended');
+    const onAbort = () => engine.end(ENDS.stopped);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
@@ -241,20 +227,13 @@ export class ReadyModules {
   }
 }
 
-/** What a promise gives, or null when the signal comes first; what comes too late is handed on. */
-export function orAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-  late: (value: T) => void,
-): Promise<T | null> {
+/** What a promise gives, or null when the signal comes first. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(null);
     signal.addEventListener('abort', onAbort, { once: true });
     const settled = promise.finally(() => signal.removeEventListener('abort', onAbort));
-    settled.then((value) => {
-      if (signal.aborted) late(value);
-      resolve(signal.aborted ? null : value);
-    }, reject);
+    settled.then((value) => resolve(signal.aborted ? null : value), reject);
     if (signal.aborted) onAbort();
   });
 }

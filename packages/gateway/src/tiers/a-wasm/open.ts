@@ -105,7 +105,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
 /** Everything but the module that its form follows from; the engines run in the same Node as this. */
 function formTerms(): string {
   const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
-  const world = WORLD_FUNCTIONS.map(({ interface: from, name, does }) => [from, name, does]);
+  const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
   return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { digestBytes } from '../../../src/core/digest.ts';
 import type { Tool } from '../../../src/core/tool.ts';
-import { ModuleShelf } from '../../../src/tiers/a-wasm/modules.ts';
+import { ModuleCache } from '../../../src/tiers/a-wasm/modules.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, wasmTool } from './guests.ts';
 
@@ -18,7 +18,7 @@ function program(byte: number, length = 100) {
 
 describe('a shelf of modules', () => {
   it('reads a module once, and gives the bytes of its digest whatever becomes of them elsewhere', async () => {
-    const shelf = new ModuleShelf();
+    const shelf = new ModuleCache();
     const module = program(1);
     const first = await shelf.take(module);
     module.bytes.fill(9);
@@ -27,7 +27,7 @@ describe('a shelf of modules', () => {
   });
 
   it('gives nothing for bytes that are not those of the digest, and looks again at the next call', async () => {
-    const shelf = new ModuleShelf();
+    const shelf = new ModuleCache();
     const { sha256, read, reads } = program(1);
     expect(await shelf.take({ sha256: program(2).sha256, read })).toBeNull();
     expect(await shelf.take({ sha256, read })).not.toBeNull();
@@ -35,7 +35,7 @@ describe('a shelf of modules', () => {
   });
 
   it('keeps so many bytes, and lets go of what was used longest ago', async () => {
-    const shelf = new ModuleShelf(250);
+    const shelf = new ModuleCache(250);
     const [first, second, third, large] = [program(1), program(2), program(3), program(4, 251)];
     for (const each of [first, second, first, third, first, second, large, large]) await shelf.take(each);
     expect([first, second, third, large].map(({ reads }) => reads.count)).toEqual([1, 2, 1, 2]);
@@ -43,7 +43,7 @@ describe('a shelf of modules', () => {
 
   it('tells who asks that the bytes cannot be read', async () => {
     const read = () => Promise.reject(new Error('the disk is gone'));
-    await expect(new ModuleShelf().take({ sha256: program(1).sha256, read })).rejects.toThrow('disk');
+    await expect(new ModuleCache().take({ sha256: program(1).sha256, read })).rejects.toThrow('disk');
   });
 });
 

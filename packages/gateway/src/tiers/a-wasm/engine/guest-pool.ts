@@ -17,7 +17,7 @@ import type { EngineFacts } from '../../../core/recording.ts';
 import { ABI_ALLOC, ABI_FUNCTIONS, type AbiName } from './abi.table.ts';
 import { worldHosts } from './component-handlers.ts';
 import { type CallContext, hostTableOf, newCallContext } from './handlers.ts';
-import type { Channel } from './pipe.ts';
+import type { GatewayPipe } from './pipe.ts';
 import {
   type CallHead,
   type DoneHead,
@@ -28,15 +28,14 @@ import {
   type Refused,
 } from './protocol.ts';
 import { type Failure, GuestExit } from './wasi-handlers.ts';
-import { RUN_NAME, RUN_TYPE } from './world.table.ts';
-import { linkToWorld, requireGranted } from './world.ts';
+import { linkToWorld, RUN_NAME, RUN_TYPE, requireGranted } from './world.ts';
 
-/** Owners whose guests have a place of their own at once; the one that was used longest ago goes first. */
+/** Pools that are kept at once, each of one owner and module; the one that was used longest ago goes first. */
 const MOST_POOLS = 64;
-/** What places that nobody sits on may be promised, beside the guest that runs; the sandbox leaves twice as much. */
+/** What pools without a guest may keep, beside the guest that runs; the sandbox leaves twice as much. */
 const KEPT_BYTES = 256 * 1024 * 1024;
 
-/** A module that comes from nobody knows where is looked at whole; a form was, by the engine that made it. */
+/** A module of unknown origin is validated whole; a form was, by the engine that made it. */
 const WHOLE_VALIDATION = '--no-wasm-lazy-validation';
 const LAZY_VALIDATION = '--wasm-lazy-validation';
 
@@ -51,41 +50,43 @@ const FACTS: EngineFacts = { meter: METER_VERSION, form: FORM, isDeterministic: 
 const ALL_FUNCTIONS = ABI_FUNCTIONS.map(({ name }) => name);
 const NO_BYTES = new Uint8Array(0);
 const NO_USAGE: Usage = { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
-/** Names of a module stand in messages, and may be as long as it likes. */
+/** Names of a module are part of messages, and may be of any length. */
 const MOST_MESSAGE_CHARS = 2_000;
 
-/** Modules and the places of their guests. Each call has a guest of its own, on a place that only its owner uses. */
-export class GuestHouse {
+/** Modules and the pools of their guests. Each call has a guest of its own, in a pool that only its owner uses. */
+export class GuestPool {
   readonly #engine: Engine;
-  readonly #channel: Channel;
+  readonly #pipe: GatewayPipe;
   readonly #modules = new Map<string, Module>();
   readonly #pools = new Map<string, Pool>();
 
-  constructor(channel: Channel, memoryBytes: number) {
-    this.#channel = channel;
+  constructor(pipe: GatewayPipe, memoryBytes: number) {
+    this.#pipe = pipe;
     // What a call may use is said with each call.
     const limits = { memoryBytes, fuel: CEILINGS.fuel };
     this.#engine = createEngine({
-      ...{ form: FORM, deterministic: FACTS.isDeterministic, limits },
+      form: FORM,
+      deterministic: FACTS.isDeterministic,
+      limits,
       totalMemoryBytes: memoryBytes + KEPT_BYTES,
     });
   }
 
-  /** Makes the form of a module that nobody has looked at yet. Its prices are those of all functions there are. */
+  /** Makes the form of a module that was not checked before. Its prices are those of all functions of the ABI. */
   async prepare({ memoryBytes }: PrepareHead, module: Uint8Array): Promise<Prepared> {
     try {
-      this.#requireRoom(memoryBytes);
+      this.#requireMemory(memoryBytes);
       const isLinked = isComponent(module);
       const bytes = isLinked ? linkToWorld(module).bytes : module;
       setFlagsFromString(WHOLE_VALIDATION);
-      const hosts = this.#hosts(isLinked, ALL_FUNCTIONS);
+      const hosts = hostsOf(isLinked, ALL_FUNCTIONS);
       const compiled = await this.#engine.compile(bytes, { hosts, limits: { memoryBytes } });
       const { digest, seal } = compiled;
       const form = compiled.serialise();
       requireShort(form.length, mostFormBytes(module.length));
       return { head: { digest, seal, isComponent: isLinked }, bytes: form };
     } catch (error) {
-      return { head: { refused: toldOf(error) }, bytes: NO_BYTES };
+      return { head: { refused: refusalOf(error) }, bytes: NO_BYTES };
     }
   }
 
@@ -93,13 +94,13 @@ export class GuestHouse {
   keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
     setFlagsFromString(LAZY_VALIDATION);
     const compiled = this.#engine.revive(bytes, { digest, seal });
-    // Who asks for it is told.
+    // The call that needs it reports the error.
     compiled.catch(() => undefined);
     this.#modules.set(key, { compiled, isLinked });
   }
 
   async run(head: CallHead, input: Uint8Array): Promise<Done> {
-    const context = newCallContext(head);
+    const context = newCallContext(head, this.#pipe);
     try {
       const pool = await this.#poolOf(head);
       const isLinked = this.#modules.get(head.key)?.isLinked === true;
@@ -108,10 +109,10 @@ export class GuestHouse {
         : exchange(pool, context, input);
       return { head: { ...ended, engine: FACTS }, bytes };
     } catch (error) {
-      const told = toldOf(error);
+      const refused = refusalOf(error);
       const { usage = NO_USAGE } = error as WasmError;
       const { isLogCut } = context;
-      return { head: { ending: 'trapped', ...told, ...usage, isLogCut, engine: FACTS }, bytes: NO_BYTES };
+      return { head: { ending: 'trapped', ...refused, ...usage, isLogCut, engine: FACTS }, bytes: NO_BYTES };
     }
   }
 
@@ -127,29 +128,25 @@ export class GuestHouse {
 
   async #open({ key, functions }: CallHead): Promise<Pool> {
     const module = this.#modules.get(key);
-    if (module === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" never came`);
+    if (module === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" was never sent`);
     const { isLinked } = module;
     const compiled = await module.compiled;
     if (isLinked) requireGranted(compiled.imports, functions);
-    const hosts = this.#hosts(isLinked, functions);
+    const hosts = hostsOf(isLinked, functions);
     if (this.#pools.size >= MOST_POOLS) this.#closeOldest();
     for (;;) {
       try {
         return this.#engine.pool(compiled, { size: 1, hosts });
       } catch (error) {
-        // Boundary: places that are only kept never turn away a guest that wants to run.
+        // Boundary: pools that are only kept never turn away a guest that is to run.
         const isFull = error instanceof WasmError && error.code === 'memory';
         if (!isFull || !this.#closeOldest()) throw error;
       }
     }
   }
 
-  #hosts(isLinked: boolean, functions: readonly AbiName[]): HostTable {
-    return isLinked ? worldHosts(functions, this.#channel) : hostTableOf(functions, this.#channel);
-  }
-
   /** A call of another gateway, which is run again here, may have had more. */
-  #requireRoom(memoryBytes: number): void {
+  #requireMemory(memoryBytes: number): void {
     const most = this.#engine.limits.memoryBytes;
     if (memoryBytes <= most) return;
     const message = `Cannot run module: its call may use ${memoryBytes} bytes of memory, expected at most ${most} here`;
@@ -166,10 +163,14 @@ export class GuestHouse {
   }
 }
 
+function hostsOf(isLinked: boolean, functions: readonly AbiName[]): HostTable {
+  return isLinked ? worldHosts(functions) : hostTableOf(functions);
+}
+
 /** Boundary: a small file that becomes a large form, as one module that is linked in again and again, is refused for that. */
 function requireShort(bytes: number, most: number): void {
   if (bytes <= most) return;
-  const message = `Cannot make module ready: it has ${bytes} bytes then, expected at most ${most}`;
+  const message = `Cannot prepare module: its form has ${bytes} bytes, expected at most ${most}`;
   throw new WasmError('limit', message, { detail: 'formBytes' });
 }
 
@@ -177,15 +178,17 @@ function requireShort(bytes: number, most: number): void {
 function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { tool, limits } = context.head;
   const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {
-    ...{ fuel: limits.fuel, mostBytes: limits.outputBytes, context },
+    fuel: limits.fuel,
+    mostBytes: limits.outputBytes,
+    context,
   });
   const { failure, isLogCut } = context;
   const ending = failure === null ? 'returned' : 'failed';
   return { head: { ending, ...usage, isLogCut }, bytes: failure ?? bytes };
 }
 
-/** What the engine says of a module or a call; a fault of ours is none of the guest's, and ends the process. */
-function toldOf(error: unknown): Refused {
+/** Why the engine refuses a module or ended a call; a fault of ours is not the guest's, and ends the process. */
+function refusalOf(error: unknown): Refused {
   if (!(error instanceof WasmError)) throw error;
   const { code, message, detail } = error;
   return { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
@@ -195,16 +198,12 @@ function cut(text: string): string {
   return text.slice(0, MOST_MESSAGE_CHARS);
 }
 
-/** One call of a linked component: text in, text or a failure out, as a guest of the ABI would have ended. */
-
-export type ComponentDone = { readonly head: DoneHead; readonly bytes: Uint8Array };
-
 type Returned =
   | { readonly tag: 'ok'; readonly value: string }
   | { readonly tag: 'error'; readonly value: Failure };
 
 /** Runs the tool of the call in a new guest; what ends it otherwise is thrown as the engine throws it. */
-export function runComponent(pool: Pool, context: CallContext, input: Uint8Array): ComponentDone {
+export function runComponent(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { value: returned, ...usage } = visit(pool, context, Buffer.from(input).toString('utf8'));
   const { outputBytes } = context.head.limits;
   const used = { ...usage, isLogCut: context.isLogCut };
@@ -219,7 +218,7 @@ export function runComponent(pool: Pool, context: CallContext, input: Uint8Array
 
 function visit(pool: Pool, context: CallContext, text: string): Usage & { readonly value: Returned } {
   const { tool, limits } = context.head;
-  // Boundary: an output is as long as it may be, and not looked at where a component says that it is longer.
+  // Boundary: an output is as long as it may be, and not read where a component says that it is longer.
   const run = { name: RUN_NAME, type: RUN_TYPE, mostBytes: limits.outputBytes };
   try {
     return pool.visit(

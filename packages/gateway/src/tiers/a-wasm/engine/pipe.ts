@@ -4,10 +4,10 @@ import { type Frame, type FrameKind, frameLength, frameOf, parseFrame } from './
 const LENGTH_BYTES = 4;
 
 /**
- * The way to the gateway and back, as a guest needs it: who asks waits, and nothing else happens meanwhile. Both
- * descriptors are pipes.
+ * The two pipes to the gateway and back. Reading blocks: a guest that sent a request waits for its answer, and nothing else
+ * happens meanwhile.
  */
-export class Channel {
+export class GatewayPipe {
   readonly #input: number;
   readonly #output: number;
 
@@ -16,7 +16,7 @@ export class Channel {
     this.#output = output;
   }
 
-  say(kind: FrameKind, head: unknown, bytes?: Uint8Array): void {
+  send(kind: FrameKind, head: unknown, bytes?: Uint8Array): void {
     const frame = frameOf(kind, head, bytes);
     let written = 0;
     while (written < frame.length) written += writeSync(this.#output, frame, written);

@@ -1,6 +1,6 @@
 import type { EngineFacts } from '../../../core/recording.ts';
-import type { FormHead } from '../modules.ts';
-import type { AbiName, CapabilityKind } from './abi.table.ts';
+import type { CapabilityKind } from '../../../core/wasm.ts';
+import type { AbiName } from './abi.table.ts';
 
 /**
  * What the gateway and an engine process say to each other, as bytes: four with the length of what follows, one with the
@@ -131,6 +131,16 @@ export type GuestLimits = {
   readonly logBytes: number;
 };
 
+/** What is known of the form of a module: what engines take in its place. */
+export type FormHead = {
+  /** What the form follows from, by the word of the engine that made it. */
+  readonly digest: string;
+  /** SHA-256 of the form. */
+  readonly seal: string;
+  /** It was linked from a component. */
+  readonly isComponent: boolean;
+};
+
 /** A module in the form that an engine made of it, which calls will name by its key. */
 export type ModuleHead = FormHead & { readonly key: string };
 
@@ -200,3 +210,12 @@ export type DoneHead = {
   /** What its count depends on; left out by one that does not say. */
   readonly engine?: EngineFacts;
 };
+
+const HEXADECIMAL = /^[0-9a-f]{64}$/;
+
+/** What an engine, or a file, says of a form; null where it makes no sense. */
+export function readFormHead(raw: unknown): FormHead | null {
+  const { digest, seal, isComponent } = (raw ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof digest !== 'string' || typeof seal !== 'string' || typeof isComponent !== 'boolean') return null;
+  return HEXADECIMAL.test(digest) && HEXADECIMAL.test(seal) ? { digest, seal, isComponent } : null;
+}

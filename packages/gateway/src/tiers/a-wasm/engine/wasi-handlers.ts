@@ -1,8 +1,17 @@
-import { type Act, type Crossing, ok, randomBytes } from './component-handlers.ts';
-import { addLine, type CallContext } from './handlers.ts';
-import type { Channel } from './pipe.ts';
+/**
+ * What the functions of WASI do. A stream is a number that is the same in every call, since a call has one of each; a number
+ * that is not a stream ends the call. All pollables are one that is ready: nothing here is worth waiting for.
+ */
+import { LOG_LEVELS } from './abi.table.ts';
+import {
+  addLine,
+  type CallContext,
+  type ComponentHandler,
+  type Crossing,
+  ok,
+  randomBytes,
+} from './handlers.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES } from './wasi.table.ts';
-import { LEVEL_NAMES } from './world.table.ts';
 
 /** A line that goes on longer is passed on in pieces. */
 const MOST_LINE_BYTES = 8 * 1024;
@@ -10,15 +19,13 @@ const NEW_LINE = 0x0a;
 const NO_BYTES = new Uint8Array(0);
 
 /** What a guest prints to one stream: whole lines go to the log of the call, the rest waits for its end. */
-export class Printed {
+export class PrintedLines {
   readonly #context: CallContext;
-  readonly #channel: Channel;
   readonly #level: number;
   #rest: Uint8Array = NO_BYTES;
 
-  constructor(context: CallContext, channel: Channel, level: number) {
+  constructor(context: CallContext, level: number) {
     this.#context = context;
-    this.#channel = channel;
     this.#level = level;
   }
 
@@ -30,12 +37,12 @@ export class Printed {
       const newLine = text.indexOf(NEW_LINE, from);
       const end = newLine === -1 ? text.length : newLine;
       if (end - from > MOST_LINE_BYTES) {
-        this.#say(text.subarray(from, from + MOST_LINE_BYTES));
+        this.#add(text.subarray(from, from + MOST_LINE_BYTES));
         from += MOST_LINE_BYTES;
         continue;
       }
       if (newLine === -1) break;
-      this.#say(text.subarray(from, end));
+      this.#add(text.subarray(from, end));
       from = end + 1;
     }
     this.#rest = this.#context.isLogCut ? NO_BYTES : text.slice(from);
@@ -43,19 +50,14 @@ export class Printed {
 
   /** Passes on what no new line came after. */
   end(): void {
-    if (this.#rest.length > 0) this.#say(this.#rest);
+    if (this.#rest.length > 0) this.#add(this.#rest);
     this.#rest = NO_BYTES;
   }
 
-  #say(line: Uint8Array): void {
-    addLine(this.#context, this.#channel, this.#level, line);
+  #add(line: Uint8Array): void {
+    addLine(this.#context, this.#level, line);
   }
 }
-
-/**
- * What the functions of WASI do. A stream is a number that is the same in every call, since a call has one of each; a number
- * that is none ends the call. All pollables are one that is ready: nothing here is worth waiting for.
- */
 
 const [STDIN, STDOUT, STDERR, READY] = [1, 2, 3, 4];
 /** What an output takes at once. */
@@ -66,10 +68,10 @@ const U64_BYTES = 8;
 
 const CLOSED = { tag: 'error', value: { tag: 'closed', value: null } } as const;
 
-/** How a tool says that it failed. */
+/** How a tool reports that it failed. */
 export type Failure = { readonly code: string; readonly message: string };
 
-/** Thrown for a guest that wants to end at once; the call has failed then, since there is no output. */
+/** Thrown for a guest that exits at once; the call has failed then, since there is no output. */
 export class GuestExit extends Error {
   override readonly name = 'GuestExit';
   readonly failure: Failure;
@@ -82,24 +84,24 @@ export class GuestExit extends Error {
 
 function inputOf(handle: number): void {
   // Boundary: a handle is a number, and a guest can make one up.
-  if (handle !== STDIN) throw new Error(`Cannot read: ${handle} is no input-stream`);
+  if (handle !== STDIN) throw new Error(`Cannot read: ${handle} is not an input-stream`);
 }
 
 /** What is printed to a stream goes to the log. */
-function printedOf({ context, channel }: Crossing, handle: number): Printed {
-  // Boundary: who forges the handle of a stream has no more than who asks for it, which takes the grant.
+function printedOf({ context }: Crossing, handle: number): PrintedLines {
+  // Boundary: a forged handle of a stream gives no more than one that was asked for, which takes the grant.
   const isGranted = context.head.functions.includes('log');
   if (!isGranted || (handle !== STDOUT && handle !== STDERR))
-    throw new Error(`Cannot write: ${handle} is no output-stream`);
+    throw new Error(`Cannot write: ${handle} is not an output-stream`);
   const name = handle === STDOUT ? 'stdout' : 'stderr';
-  const level = LEVEL_NAMES.indexOf(handle === STDOUT ? 'info' : 'warning');
-  context.printed[name] ??= new Printed(context, channel, level);
+  const level = LOG_LEVELS.indexOf(handle === STDOUT ? 'info' : 'warning');
+  context.printed[name] ??= new PrintedLines(context, level);
   return context.printed[name];
 }
 
 function pollableOf(handle: number): void {
   // Boundary: as for streams.
-  if (handle !== READY) throw new Error(`Cannot wait: ${handle} is no pollable`);
+  if (handle !== READY) throw new Error(`Cannot wait: ${handle} is not a pollable`);
 }
 
 function print(crossing: Crossing, handle: number, bytes: Uint8Array) {
@@ -114,38 +116,38 @@ function printZeroes(crossing: Crossing, handle: number, length: bigint) {
   return print(crossing, handle, new Uint8Array(Number(length)));
 }
 
-const readNothing: Act = (_crossing, handle: number) => {
+const readNothing: ComponentHandler = (_crossing, handle: number) => {
   inputOf(handle);
   return CLOSED;
 };
 
-const flush: Act = (crossing, handle: number) => {
+const flush: ComponentHandler = (crossing, handle: number) => {
   printedOf(crossing, handle);
   return ok();
 };
 
-const subscribeInput: Act = (_crossing, handle: number) => {
+const subscribeInput: ComponentHandler = (_crossing, handle: number) => {
   inputOf(handle);
   return READY;
 };
 
-const subscribeOutput: Act = (crossing, handle: number) => {
+const subscribeOutput: ComponentHandler = (crossing, handle: number) => {
   printedOf(crossing, handle);
   return READY;
 };
 
-const splice: Act = (crossing, handle: number, source: number) => {
+const splice: ComponentHandler = (crossing, handle: number, source: number) => {
   printedOf(crossing, handle);
   inputOf(source);
   return CLOSED;
 };
 
-/** Every guest drops what it has; there is nothing behind it to be let go. */
-const drop: Act = () => undefined;
+/** Every guest drops what it has; nothing behind it needs to be released. */
+const drop: ComponentHandler = () => undefined;
 
-const nowNs: Act = ({ context }) => BigInt(Math.trunc(context.head.startedMs)) * NS_PER_MS;
+const nowNs: ComponentHandler = ({ context }) => BigInt(Math.trunc(context.head.startedMs)) * NS_PER_MS;
 
-const wallClock: Act = ({ context }) => {
+const wallClock: ComponentHandler = ({ context }) => {
   const ms = Math.trunc(context.head.startedMs);
   return { seconds: BigInt(Math.floor(ms / MS_PER_S)), nanoseconds: (ms % MS_PER_S) * Number(NS_PER_MS) };
 };
@@ -154,20 +156,20 @@ function randomU64(crossing: Crossing): bigint {
   return Buffer.from(randomBytes(crossing, U64_BYTES)).readBigUInt64LE(0);
 }
 
-const manyRandom: Act = (crossing, length: bigint) => randomBytes(crossing, length);
+const manyRandom: ComponentHandler = (crossing, length: bigint) => randomBytes(crossing, length);
 
 function exit(status: string): never {
   throw new GuestExit(status);
 }
 
-const nothing: Act = () => null;
+const nothing: ComponentHandler = () => null;
 
-const noFile: Act = () => {
+const noFile: ComponentHandler = () => {
   // Boundary: no handle of a file was ever given out.
-  throw new Error('Cannot use file: there is no such handle');
+  throw new Error('Cannot use file: the handle does not exist');
 };
 
-const STREAMS: Readonly<Record<string, Act>> = {
+const STREAMS: Readonly<Record<string, ComponentHandler>> = {
   '[method]input-stream.read': readNothing,
   '[method]input-stream.blocking-read': readNothing,
   '[method]input-stream.skip': readNothing,
@@ -190,7 +192,7 @@ const STREAMS: Readonly<Record<string, Act>> = {
   '[resource-drop]output-stream': drop,
 };
 
-const POLL: Readonly<Record<string, Act>> = {
+const POLL: Readonly<Record<string, ComponentHandler>> = {
   '[method]pollable.ready': (_crossing, handle: number) => {
     pollableOf(handle);
     return true;
@@ -198,13 +200,13 @@ const POLL: Readonly<Record<string, Act>> = {
   '[method]pollable.block': (_crossing, handle: number) => pollableOf(handle),
   '[resource-drop]pollable': drop,
   poll: (_crossing, handles: readonly number[]) => {
-    if (handles.length === 0) throw new Error('Cannot wait: there is no pollable, expected one or more');
+    if (handles.length === 0) throw new Error('Cannot wait: there is not a pollable, expected one or more');
     for (const handle of handles) pollableOf(handle);
     return handles.map((_, index) => index);
   },
 };
 
-const BY_INTERFACE: Readonly<Record<string, Readonly<Record<string, Act>>>> = {
+const BY_INTERFACE: Readonly<Record<string, Readonly<Record<string, ComponentHandler>>>> = {
   'wasi:clocks/monotonic-clock': {
     now: nowNs,
     resolution: () => NS_PER_MS,
@@ -241,7 +243,7 @@ const BY_INTERFACE: Readonly<Record<string, Readonly<Record<string, Act>>>> = {
   'wasi:io/error': {
     '[method]error.to-debug-string': () => {
       // Boundary: no stream here fails in a way that gives out an error.
-      throw new Error('Cannot describe error: there is no such handle');
+      throw new Error('Cannot describe error: the handle does not exist');
     },
     '[resource-drop]error': drop,
   },
@@ -250,9 +252,9 @@ const BY_INTERFACE: Readonly<Record<string, Readonly<Record<string, Act>>>> = {
 };
 
 /** By `interface.name`. */
-export const WASI_ACTS: Readonly<Record<string, Act>> = Object.fromEntries([
-  ...Object.entries(BY_INTERFACE).flatMap(([place, acts]) =>
-    Object.entries(acts).map(([name, act]) => [`${place}.${name}`, act] as const),
+export const WASI_HANDLERS: Readonly<Record<string, ComponentHandler>> = Object.fromEntries([
+  ...Object.entries(BY_INTERFACE).flatMap(([place, handlers]) =>
+    Object.entries(handlers).map(([name, handle]) => [`${place}.${name}`, handle] as const),
   ),
   ...FILE_FUNCTIONS.map((row) => [`${row.interface}.${row.name}`, noFile] as const),
   [`${NO_DIRECTORIES.interface}.${NO_DIRECTORIES.name}`, () => []],

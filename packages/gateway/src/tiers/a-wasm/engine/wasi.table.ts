@@ -4,8 +4,20 @@
  */
 import type { WitFunction, WitType } from '@palisade/wasm';
 import type { AbiName } from './abi.table.ts';
-import { borrow, enumOf, flags, func, list, option, own, record, result, tuple, variant } from './wit.ts';
-import type { WorldRow } from './world.table.ts';
+import {
+  borrow,
+  enumOf,
+  flags,
+  func,
+  list,
+  option,
+  own,
+  record,
+  result,
+  tuple,
+  variant,
+  type WorldRow,
+} from './wit.ts';
 
 /** Resources, by the interface that has them; all versions 0.2.x are the same to us. */
 const RESOURCES = {
@@ -26,10 +38,10 @@ const DATETIME = record({ seconds: 'u64', nanoseconds: 'u32' });
 
 const rows = (
   place: string,
-  does: AbiName | null,
+  abi: AbiName | null,
   functions: Readonly<Record<string, WitFunction>>,
 ): readonly WorldRow[] =>
-  Object.entries(functions).map(([name, type]) => ({ interface: `wasi:${place}`, name, type, does }));
+  Object.entries(functions).map(([name, type]) => ({ interface: `wasi:${place}`, name, type, abi }));
 
 /** The methods of a resource, each of which takes it first. */
 const methods = (
@@ -165,11 +177,11 @@ export const NO_DIRECTORIES: WorldRow = {
   interface: 'wasi:filesystem/preopens',
   name: 'get-directories',
   type: func({}, list(tuple(own(descriptor), 'string'))),
-  does: null,
+  abi: null,
 };
 
 /**
- * Functions that programs import whether they have files or not. None of them opens anything, so whoever calls one has
+ * Functions that programs import whether they have files or not. None of them opens anything, so a guest that calls one has
  * forged a handle; what opens, reads, changes or lists a file is not here, and is refused by its name.
  */
 export const FILE_FUNCTIONS: readonly WorldRow[] = rows('filesystem/types', null, {

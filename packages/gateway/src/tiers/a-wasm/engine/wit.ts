@@ -1,5 +1,16 @@
 /** Types of the component model, written the way WIT has them. */
 import type { WitFunction, WitType } from '@palisade/wasm';
+import type { AbiName } from './abi.table.ts';
+
+/** A function that a component can import. */
+export type WorldRow = {
+  /** Without its version. */
+  readonly interface: string;
+  readonly name: string;
+  readonly type: WitFunction;
+  /** The function of the ABI whose grant it needs and whose fuel it costs; null: it needs none. */
+  readonly abi: AbiName | null;
+};
 
 type Pairs<T> = Readonly<Record<string, T>>;
 

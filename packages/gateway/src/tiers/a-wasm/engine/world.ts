@@ -10,17 +10,32 @@ import {
   type World,
   type WorldImport,
 } from '@palisade/wasm';
-import { ABI_FUNCTIONS, type AbiName, CAPABILITY_KINDS, type Need } from './abi.table.ts';
+import { isCapabilityKind } from '../../../core/wasm.ts';
+import { ABI_FUNCTIONS, type AbiFunction, type AbiName, type Need } from './abi.table.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES, REMEDIES, WASI_FUNCTIONS } from './wasi.table.ts';
-import {
-  RUN_NAME,
-  RUN_TYPE,
-  SKILL_FUNCTIONS,
-  SKILL_PACKAGE,
-  SKILL_VERSION,
-  TYPE_INTERFACES,
-  type WorldRow,
-} from './world.table.ts';
+import { func, record, result, type WorldRow } from './wit.ts';
+
+const SKILL_PACKAGE = 'palisade:skill';
+const SKILL_VERSION = '1.0.0';
+
+/** What a component exports: JSON in, JSON out. */
+export const RUN_NAME = 'run';
+export const RUN_TYPE = func(
+  { tool: 'string', input: 'string' },
+  result('string', record({ code: 'string', message: 'string' })),
+);
+
+/** Interfaces of the package that only have types. */
+export const TYPE_INTERFACES: readonly string[] = [`${SKILL_PACKAGE}/types`];
+
+/** The interfaces of the world `skill`, function for function as packages/guest/wit has them. */
+export const SKILL_FUNCTIONS: readonly WorldRow[] = ABI_FUNCTIONS.flatMap(
+  ({ name: abi, component }: AbiFunction & { readonly name: AbiName }) => {
+    if (component === null) return [];
+    const [part = '', name = ''] = component.name.split('.');
+    return [{ interface: `${SKILL_PACKAGE}/${part}`, name, type: component.type, abi }];
+  },
+);
 
 /** Every function that a component can import. */
 export const WORLD_FUNCTIONS: readonly WorldRow[] = [
@@ -64,24 +79,24 @@ export function linkToWorld(bytes: Uint8Array): LinkedComponent {
   }
 }
 
-/** The row behind an import of a linked module; undefined where it is none of this world. */
-export function worldRow({ module, name }: Place): WorldRow | undefined {
+/** The row behind an import of a linked module; undefined where it is not one of this world. */
+export function worldRow({ module, name }: ImportName): WorldRow | undefined {
   return ROWS.get(keyOf(module.replace(/@[^@]*$/, ''), name));
 }
 
 /** The grant that a function needs; null where it is always there. */
-export function needOf({ does }: WorldRow): Need {
-  return ABI_FUNCTIONS.find(({ name }) => name === does)?.needs ?? null;
+export function needOf({ abi }: WorldRow): Need {
+  return ABI_FUNCTIONS.find(({ name }) => name === abi)?.needs ?? null;
 }
 
 /** Refuses a linked module that imports what was not granted, and says which grants it lacks. */
-export function requireGranted(imports: readonly Place[], functions: readonly AbiName[]): void {
+export function requireGranted(imports: readonly ImportName[], functions: readonly AbiName[]): void {
   const missing = imports.flatMap((each) => {
     const row = worldRow(each);
-    return row === undefined || row.does === null || functions.includes(row.does) ? [] : [{ ...each, row }];
+    return row === undefined || row.abi === null || functions.includes(row.abi) ? [] : [{ ...each, row }];
   });
   const [first] = missing;
-  // Boundary: what was not granted is not there, and nothing stands in for it.
+  // Boundary: what was not granted does not exist, and nothing stands in for it.
   if (first === undefined) return;
   const what = `${first.module}.${first.name}`;
   const words = new Set(missing.map(({ row }) => `--grant ${wordOf(needOf(row))}`));
@@ -89,11 +104,16 @@ export function requireGranted(imports: readonly Place[], functions: readonly Ab
   throw new WasmError('link', message, { detail: what });
 }
 
-type Place = Pick<WorldImport, 'module' | 'name'>;
+type ImportName = Pick<WorldImport, 'module' | 'name'>;
+
+/** Whether a function is one of the ABI in types; the others are those of WASI. */
+export function isSkillRow({ interface: name }: Pick<WorldRow, 'interface'>): boolean {
+  return name.startsWith(`${SKILL_PACKAGE}/`);
+}
 
 /** The module that a linked component imports a row from. */
-export function moduleOf({ interface: name }: Pick<WorldRow, 'interface'>): string {
-  return name.startsWith('wasi:') ? `${name}@0.2` : `${name}@${SKILL_VERSION}`;
+export function moduleOf(row: Pick<WorldRow, 'interface'>): string {
+  return `${row.interface}@${isSkillRow(row) ? SKILL_VERSION : '0.2'}`;
 }
 
 /** The interface without its version, where it is one of this world. */
@@ -101,7 +121,7 @@ function asked(interfaceName: string): string | null {
   const [, pack = '', part = '', version = ''] = ASKED.exec(interfaceName) ?? [];
   const isVersion = pack === SKILL_PACKAGE ? version === SKILL_VERSION : WASI_VERSION.test(version);
   const name = `${pack}/${part}`;
-  // Boundary: what the tables do not have, nobody can import.
+  // Boundary: what the tables do not have cannot be imported.
   return isVersion && INTERFACES.has(name) ? name : null;
 }
 
@@ -110,7 +130,7 @@ function keyOf(interfaceName: string, functionName: string): string {
 }
 
 function wordOf(need: Need): string {
-  const hasValue = need === 'config' || (need !== null && need in CAPABILITY_KINDS);
+  const hasValue = need === 'config' || (need !== null && isCapabilityKind(need));
   return hasValue ? `${need}${need === 'config' ? ':KEY=VALUE' : '=…'}` : String(need);
 }
 

@@ -5,28 +5,28 @@ import { ABI_FUNCTIONS, type AbiName } from '../../../../src/tiers/a-wasm/engine
 import { worldHosts } from '../../../../src/tiers/a-wasm/engine/component-handlers.ts';
 import { runComponent } from '../../../../src/tiers/a-wasm/engine/guest-pool.ts';
 import { newCallContext } from '../../../../src/tiers/a-wasm/engine/handlers.ts';
-import type { Channel } from '../../../../src/tiers/a-wasm/engine/pipe.ts';
+import type { GatewayPipe } from '../../../../src/tiers/a-wasm/engine/pipe.ts';
 import type { AskHead, CallHead } from '../../../../src/tiers/a-wasm/engine/protocol.ts';
 import { linkToWorld, requireGranted } from '../../../../src/tiers/a-wasm/engine/world.ts';
 import { sampleHead } from '../sample-engine.ts';
 
 export const ALL_FUNCTIONS: readonly AbiName[] = ABI_FUNCTIONS.map(({ name }) => name);
 
-type Said = { readonly result: number; readonly bytes?: Uint8Array };
+type GatewayAnswer = { readonly result: number; readonly bytes?: Uint8Array };
 
 /** A gateway in the same thread: what it is asked and told, and what it answers. */
 export class Gateway {
   readonly asked: (AskHead & { readonly texts: readonly string[] })[] = [];
   readonly lines: (readonly [level: number, text: string])[] = [];
-  readonly #answers: Said[];
+  readonly #answers: GatewayAnswer[];
 
-  constructor(...answers: readonly Said[]) {
+  constructor(...answers: readonly GatewayAnswer[]) {
     this.#answers = [...answers];
   }
 
-  get channel(): Channel {
-    const channel: Pick<Channel, 'say' | 'next'> = {
-      say: (kind, head, bytes = new Uint8Array(0)) => {
+  get pipe(): GatewayPipe {
+    const pipe: Pick<GatewayPipe, 'send' | 'next'> = {
+      send: (kind, head, bytes = new Uint8Array(0)) => {
         const text = Buffer.from(bytes);
         if (kind === 'log') this.lines.push([(head as { level: number }).level, text.toString()]);
         else this.asked.push({ ...(head as AskHead), texts: cut(text, (head as AskHead).lengths) });
@@ -36,7 +36,7 @@ export class Gateway {
         return { kind: 'answer', head: { result }, bytes: Buffer.from(bytes) };
       },
     };
-    return channel as Channel;
+    return pipe as GatewayPipe;
   }
 }
 
@@ -63,10 +63,10 @@ export async function callComponent(
   const linked = linkToWorld(guestBytes(name));
   requireGranted(linked.imports, head.functions);
   const engine = createEngine({ deterministic: true });
-  const hosts = worldHosts(head.functions, gateway.channel);
+  const hosts = worldHosts(head.functions);
   const compiled = await engine.compile(linked.bytes, { hosts });
   const pool = engine.pool(compiled, { size: 1, hosts });
-  const context = newCallContext(head);
+  const context = newCallContext(head, gateway.pipe);
   const input = Buffer.from(JSON.stringify({ a: args }));
   try {
     const { head: done, bytes } = runComponent(pool, context, input);

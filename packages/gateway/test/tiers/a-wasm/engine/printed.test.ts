@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newCallContext } from '../../../../src/tiers/a-wasm/engine/handlers.ts';
-import { Printed } from '../../../../src/tiers/a-wasm/engine/wasi-handlers.ts';
+import { PrintedLines } from '../../../../src/tiers/a-wasm/engine/wasi-handlers.ts';
 import { sampleHead } from '../sample-engine.ts';
 import { Gateway } from './component-call.ts';
 
@@ -9,13 +9,13 @@ import { Gateway } from './component-call.ts';
 function linesOf(pieces: readonly string[]): readonly string[] {
   const gateway = new Gateway();
   const limits = { fuel: 1, memoryBytes: 1, outputBytes: 1, logBytes: 1_000_000 };
-  const printed = new Printed(newCallContext(sampleHead({ limits })), gateway.channel, 1);
+  const printed = new PrintedLines(newCallContext(sampleHead({ limits }), gateway.pipe), 1);
   for (const piece of pieces) printed.add(Buffer.from(piece));
   printed.end();
   return gateway.lines.map(([, text]) => text);
 }
 
-describe('Printed', () => {
+describe('PrintedLines', () => {
   it('gives the same lines however what is printed was cut to pieces', () => {
     const piece = fc
       .array(fc.constantFrom('a', 'b', '\n', 'long '.repeat(400)))

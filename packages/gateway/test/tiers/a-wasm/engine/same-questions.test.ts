@@ -10,8 +10,8 @@ const CONFIG = { city: 'Oslo' };
 
 /** Runs the body of a core module against the same kind of gateway. */
 async function callModule(body: string, texts: readonly string[], gateway: Gateway) {
-  const context = newCallContext(sampleHead({ functions: ALL_FUNCTIONS, config: CONFIG }));
-  const hosts = hostTableOf(ALL_FUNCTIONS, gateway.channel);
+  const context = newCallContext(sampleHead({ functions: ALL_FUNCTIONS, config: CONFIG }), gateway.pipe);
+  const hosts = hostTableOf(ALL_FUNCTIONS);
   const engine = createEngine({ deterministic: true });
   const compiled = await engine.compile(guest(body, texts), { hosts });
   const pool = engine.pool(compiled, { size: 1, hosts });

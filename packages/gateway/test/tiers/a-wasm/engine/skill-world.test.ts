@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { answerWith, withHead } from '../../../../src/tiers/a-wasm/host-answer.ts';
 import { callComponent, Gateway } from './component-call.ts';
 
-const MOST = 1_000_000;
 const answered = (bytes: Uint8Array) => {
-  const { result, bytes: told = new Uint8Array(0) } = answerWith(bytes, MOST);
+  const { result, bytes: told = new Uint8Array(0) } = answerWith(bytes);
   return { result, bytes: told };
 };
 const DONE = { result: 0 };

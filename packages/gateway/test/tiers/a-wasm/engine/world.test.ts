@@ -1,20 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  ABI_ERRORS,
-  ABI_FUNCTIONS,
-  CAPABILITY_KINDS,
-} from '../../../../src/tiers/a-wasm/engine/abi.table.ts';
-import {
-  ERROR_NAMES,
-  RUN_TYPE,
-  SKILL_FUNCTIONS,
-  TYPE_INTERFACES,
-} from '../../../../src/tiers/a-wasm/engine/world.table.ts';
+import { CAPABILITY_KINDS } from '../../../../src/core/wasm.ts';
+import { ABI_ERRORS, ABI_FUNCTIONS, ERROR_NAMES } from '../../../../src/tiers/a-wasm/engine/abi.table.ts';
 import {
   needOf,
+  RUN_TYPE,
   requireGranted,
+  SKILL_FUNCTIONS,
+  TYPE_INTERFACES,
   WORLD_FUNCTIONS,
   worldOf,
   worldRow,
@@ -54,7 +48,7 @@ describe('the table of the world', () => {
   });
 
   it('covers what the ABI can do, but for what only numbers need', () => {
-    const done = new Set(SKILL_FUNCTIONS.map(({ does }) => does));
+    const done = new Set(SKILL_FUNCTIONS.map(({ abi }) => abi));
     const left = ABI_FUNCTIONS.filter(({ name }) => !done.has(name)).map(({ name }) => name);
     expect(left).toEqual(['result_read', 'fail']);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isCapabilityName } from '../../src/core/capability-name.ts';
+import { isCapabilityName } from '../../src/core/wasm.ts';
 
 const INNER = 'abcdefghijklmnopqrstuvwxyz0123456789._-';
 const OUTER = INNER.slice(0, 36);
