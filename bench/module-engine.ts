@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { DEFAULT_SETTINGS } from '../packages/gateway/src/runner/settings.ts';
-import { Channel } from '../packages/gateway/src/tiers/a-wasm/engine/channel.ts';
-import { GuestHouse } from '../packages/gateway/src/tiers/a-wasm/engine/guest-house.ts';
+import { GuestPool } from '../packages/gateway/src/tiers/a-wasm/engine/guest-pool.ts';
+import { GatewayPipe } from '../packages/gateway/src/tiers/a-wasm/engine/pipe.ts';
+import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine/protocol.ts';
 import { EngineProcess } from '../packages/gateway/src/tiers/a-wasm/engine-process.ts';
-import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/engine-terms.ts';
-import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine-words.ts';
-import type { Form } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
-import { startEngine } from '../packages/gateway/src/tiers/a-wasm/start-engine.ts';
+import type { Form } from '../packages/gateway/src/tiers/a-wasm/modules.ts';
+import { startEngine } from '../packages/gateway/src/tiers/a-wasm/open.ts';
+import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/plan.ts';
 import { openCommands } from '../packages/gateway/src/tiers/process/open.ts';
 import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';
 import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
@@ -62,8 +62,8 @@ export async function openEngine(house: string): Promise<BenchEngine> {
 
 /** A module in the form in which engines take it. */
 export async function formOf(module: Uint8Array): Promise<Form> {
-  const house = new GuestHouse(new Channel(-1, -1), 64 * MIB);
-  const { head, bytes } = await house.prepare({ memoryBytes: HEAD.limits.memoryBytes }, module);
+  const guests = new GuestPool(new GatewayPipe(-1, -1), 64 * MIB);
+  const { head, bytes } = await guests.prepare({ memoryBytes: HEAD.limits.memoryBytes }, module);
   if ('refused' in head) throw new Error(`Cannot measure: ${head.refused.message}`);
   return { ...head, bytes };
 }

@@ -1,9 +1,10 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileShelf } from '../packages/gateway/src/store/file-shelf.ts';
-import { newCallContext } from '../packages/gateway/src/tiers/a-wasm/engine/call-context.ts';
-import { runComponent } from '../packages/gateway/src/tiers/a-wasm/engine/component-guest.ts';
-import { Forms } from '../packages/gateway/src/tiers/a-wasm/forms.ts';
+import { runComponent } from '../packages/gateway/src/tiers/a-wasm/engine/guest-pool.ts';
+import { newCallContext } from '../packages/gateway/src/tiers/a-wasm/engine/handlers.ts';
+import { GatewayPipe } from '../packages/gateway/src/tiers/a-wasm/engine/pipe.ts';
+import { Forms } from '../packages/gateway/src/tiers/a-wasm/modules.ts';
 import { createEngine } from '../packages/wasm/src/instance/engine.ts';
 import { BROTLI } from '../tests/fixtures/modules/programs/codecs.ts';
 import { resvgGuest } from '../tests/fixtures/modules/programs/resvg.ts';
@@ -26,6 +27,8 @@ const SAME = 'same';
 const [WARM_UP, BATCH] = [3, 5];
 const LATER_CALLS = 5;
 const NO_MODULE = new Uint8Array(0);
+/** Nothing is requested of a gateway here. */
+const PIPE = new GatewayPipe(-1, -1);
 const NAMES = { room: 'palisade_alloc', work: 'tool' };
 
 export async function run({ quick, scratch }: BenchOptions): Promise<Figure[]> {
@@ -62,7 +65,7 @@ async function inThisProcess(): Promise<() => void> {
   const engine = createEngine({ deterministic: true });
   const pool = engine.pool(await engine.compile(echoOfOurs()), { size: 1 });
   return () => {
-    const { bytes } = pool.exchange(NAMES, INPUT, { fuel: 1_000_000, context: newCallContext(HEAD) });
+    const { bytes } = pool.exchange(NAMES, INPUT, { fuel: 1_000_000, context: newCallContext(HEAD, PIPE) });
     if (bytes.length !== INPUT.length) throw new Error('Cannot measure modules: the echo is another');
   };
 }
@@ -72,7 +75,7 @@ async function ofComponent(): Promise<() => void> {
   const engine = createEngine({ deterministic: true });
   const pool = engine.pool(await engine.compile(echoOfComponent()), { size: 1 });
   return () => {
-    const { bytes } = runComponent(pool, newCallContext(HEAD), INPUT);
+    const { bytes } = runComponent(pool, newCallContext(HEAD, PIPE), INPUT);
     if (bytes.length !== INPUT.length) throw new Error('Cannot measure components: the echo is another');
   };
 }

@@ -14,7 +14,8 @@ const gatewaySource = 'packages/gateway/src/';
 /** The rooms of the gateway from the ground up. A path with more segments wins over the room that contains it. */
 export const LEVELS = [
   ['core', 'version.ts'],
-  ['store', 'config', 'telemetry'],
+  // What runs beside guests in an engine process, and the tables that both sides share: nothing of the gateway is in its bundle.
+  ['store', 'config', 'telemetry', 'tiers/a-wasm/engine'],
   ['policy', 'egress', 'attest'],
   [
     'approval',

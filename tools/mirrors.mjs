@@ -1,4 +1,4 @@
-const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/abi.table.ts' };
+const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts' };
 
 /** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
 export const MIRRORS = [
@@ -76,6 +76,7 @@ export const MIRRORS = [
   },
   {
     ...ABI,
+    table: 'packages/gateway/src/core/wasm.ts',
     mark: 'kinds',
     names: ['CAPABILITY_KINDS'],
     head: ['Kind', 'Number', 'First handle', 'What it is'],

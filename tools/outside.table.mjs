@@ -96,7 +96,7 @@ export const OUTSIDE = [
       runner:
         'It looks at the program, the workspace and the paths that a command names, and writes nothing.',
       'tiers/cgroup': 'The control groups of the kernel are files.',
-      'tiers/a-wasm/engine/channel.ts':
+      'tiers/a-wasm/engine/pipe.ts':
         'In an engine process it reads and writes the two pipes that it was started with, and opens nothing.',
       'tiers/child/starter.ts': 'It opens the pipes of a run where the starter has them.',
       'tiers/child/child.ts': 'It writes to such a pipe, and closes it.',

@@ -3,8 +3,12 @@ import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
-import { RUN_TYPE } from '../../packages/gateway/src/tiers/a-wasm/world/world.table.ts';
-import { moduleOf, needOf, WORLD_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/world/world.ts';
+import {
+  moduleOf,
+  needOf,
+  RUN_TYPE,
+  WORLD_FUNCTIONS,
+} from '../../packages/gateway/src/tiers/a-wasm/engine/world.ts';
 import { type Ran, runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import type { WitFunction } from '../../packages/wasm/src/component/types.ts';
 import { scratch } from '../fixtures/cli.ts';
@@ -15,7 +19,7 @@ import { moduleTool } from '../fixtures/modules/tool.ts';
 
 /* A component asks for what its world does not have, or for what nobody gave it: it is refused before a byte of it runs. */
 
-const GUESTS = resolve(import.meta.dirname, '../../packages/gateway/test/tiers/a-wasm/world/guests');
+const GUESTS = resolve(import.meta.dirname, '../../packages/gateway/test/tiers/a-wasm/engine/guests');
 const NOTHING: WitFunction = { params: [], result: null };
 const NO_FILES = 'use palisade:skill/storage: there are no files';
 const NO_SOCKETS = 'use palisade:skill/http: there are no sockets';

@@ -15,7 +15,7 @@ import { skillTool } from '../fixtures/skills/tool.ts';
 
 /* A component takes more than its call may have, or looks for what is another's: it is bounded and apart as a module is. */
 
-const GUESTS = resolve(import.meta.dirname, '../../packages/gateway/test/tiers/a-wasm/world/guests');
+const GUESTS = resolve(import.meta.dirname, '../../packages/gateway/test/tiers/a-wasm/engine/guests');
 const built = (name: string) => readFileSync(resolve(GUESTS, `${name}.component.wasm`));
 const MIB = 1024 * 1024;
 const [FUEL, MUCH_FUEL] = [3_000_000, 500_000_000];

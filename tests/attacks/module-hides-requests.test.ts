@@ -1,7 +1,7 @@
 import { canonicalize } from '@palisade/sdk';
 import { describe, expect, test } from 'vitest';
 import { digestBytes } from '../../packages/gateway/src/core/digest.ts';
-import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { startSecureServer } from '../fixtures/egress/index.ts';
 import { guest, listOf, type Words } from '../fixtures/modules/guest.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_GRANTS, type WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
 import { requireAbi } from '../../packages/gateway/src/doors/cli/module/abi.ts';
-import { ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
+import { ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/engine/abi.table.ts';
 import { inspect } from '../../packages/wasm/src/index.ts';
 import { moduleOf, section } from '../../packages/wasm/test/fixture/builder.ts';
 import { assemble } from '../fixtures/modules/assemble.ts';

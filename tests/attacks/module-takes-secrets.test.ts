@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { guest, listOf, type Words } from '../fixtures/modules/guest.ts';
 import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
 import { type Standing, standingServers } from '../fixtures/modules/servers.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import { openRecords } from '../../packages/gateway/src/daemon.ts';
-import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 
 const VALUE = 'tok-9b21-of-the-vault';

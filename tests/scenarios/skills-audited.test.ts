@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Asks, ManifestTool } from '../../packages/gateway/src/skills/manifest/manifest.ts';
+import type { Asks } from '../../packages/gateway/src/core/wasm.ts';
+import type { ManifestTool } from '../../packages/gateway/src/skills/manifest/manifest.ts';
 import {
   audit,
   type Change,

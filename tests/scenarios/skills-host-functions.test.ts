@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  ABI_ERRORS,
-  ABI_FUNCTIONS,
-  CAPABILITY_KINDS,
-} from '../../packages/gateway/src/tiers/a-wasm/abi.table.ts';
-import { GLOBAL } from '../../packages/gateway/src/vault/scope.ts';
+import { CAPABILITY_KINDS } from '../../packages/gateway/src/core/wasm.ts';
+import { ABI_ERRORS, ABI_FUNCTIONS } from '../../packages/gateway/src/tiers/a-wasm/engine/abi.table.ts';
+import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { type ModuleEnd, standingModules } from '../fixtures/modules/index.ts';
 import { type Standing, standingServers } from '../fixtures/modules/servers.ts';
 import { type Built, ROOT, skillBuilder } from '../fixtures/skills/build.ts';

@@ -40,8 +40,9 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/cli.md': '<!-- grants:begin -->\n<!-- grants:end -->\n',
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
       'packages/gateway/src/skills/audit/checks.table.ts': 'export const CHECKS = [];\n',
-      'packages/gateway/src/tiers/a-wasm/abi.table.ts':
-        'export const ABI_FUNCTIONS = [], CAPABILITY_KINDS = {}, ABI_ERRORS = {};\n',
+      'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':
+        'export const ABI_FUNCTIONS = [], ABI_ERRORS = {};\n',
+      'packages/gateway/src/core/wasm.ts': 'export const CAPABILITY_KINDS = {};\n',
       'packages/gateway/src/doors/cli/module/grants.table.ts': 'export const GRANT_FORMS = {};\n',
       'packages/wasm/src/features.table.ts': 'export const FEATURES = [];\n',
       'packages/wasm/src/limits.ts': 'export const DEFAULT_LIMITS = {}, CEILINGS = {};\n',

@@ -118,12 +118,13 @@ const sound: Tree = {
       'memory.grow': { base: 512, shift: 7 },
       'table.grow': { base: 512, shift: 3 },
     };`,
-  'packages/gateway/src/tiers/a-wasm/abi.table.ts': `export const ABI_FUNCTIONS = [
+  'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts': `export const ABI_FUNCTIONS = [
       { name: 'now', params: [], result: 'f64', needs: 'clock', fuel: 20, sentence: 'The time.' },
       { name: 'say', params: [['text', 'i32'], ['textLength', 'i32']], result: null, needs: null, fuel: 2_000, sentence: 'Says it.' },
     ];
-    export const CAPABILITY_KINDS = { http: { number: 1, firstHandle: 10_000, sentence: 'One host.' } };
     export const ABI_ERRORS = { denied: { code: -1, sentence: 'No.' } };`,
+  'packages/gateway/src/core/wasm.ts':
+    "export const CAPABILITY_KINDS = { http: { number: 1, firstHandle: 10_000, sentence: 'One host.' } };",
   'packages/gateway/src/doors/cli/module/grants.table.ts': `export const GRANT_FORMS = {
     log: { form: 'log', sentence: 'Lines.' },
     channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },

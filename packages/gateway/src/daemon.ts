@@ -39,7 +39,7 @@ import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
 import { Store } from './store/store.ts';
 import { openTiers } from './tiers/open.ts';
-import { keyFileIn } from './vault/key-file.ts';
+import { keyFileIn } from './vault/keys.ts';
 import { Vault } from './vault/vault.ts';
 
 /* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */

@@ -1,22 +1,24 @@
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/capability-name.ts';
-import { House } from './house.ts';
-import { CHANNEL_LIMITS } from './limits.ts';
-import type { Published, Sender } from './message.ts';
-import { Seat } from './seat.ts';
-
 /*
- * How running calls of one tenant talk to each other: named channels inside this process. A call takes a seat with the
- * channels that were granted to it; from then on it has a queue on each channel it may receive from, until the seat is
- * closed. A message goes to everybody who has a queue on the channel at that moment, the sender included, in the order of
- * publishing.
+ * How running calls of one tenant send messages to each other: named channels inside this process. A call joins the channels
+ * that were granted to it; from then on it has a queue on each channel it may receive from, until it leaves. A message goes
+ * to every queue on the channel at that moment, that of the sender included, in the order of publishing.
  *
- * Tenants, grants and senders come from the gateway and are trusted; the message is bytes of a guest that nobody here
- * reads. Tenants share nothing: each has a house of its own. A subscriber who does not receive misses messages and is told
- * how many; it never holds up the others, and the memory it can take is bounded. Nothing here is durable, and this room has
- * no timer but that of a wait, no file and no socket.
+ * Tenants, grants and senders come from the gateway and are trusted; the message is bytes of a guest that are not read here.
+ * Tenants share nothing. A subscriber that does not receive misses messages and is told how many; it never holds up the
+ * others, and the memory it can take is bounded. Nothing here is durable, and this module has no timer but that of a wait,
+ * no file and no socket.
  */
+import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
+import {
+  type ByteBudget,
+  CHANNEL_LIMITS,
+  type Message,
+  type Published,
+  Queue,
+  type Sender,
+} from './queue.ts';
 
-export type SeatTerms = {
+export type ChannelTerms = {
   readonly tenant: string;
   readonly sender: Sender;
   /** The names of the channels that the call may publish to. */
@@ -26,46 +28,46 @@ export type SeatTerms = {
 };
 
 export class Channels {
-  readonly #houses = new Map<string, House>();
-  readonly #seats = new Set<Seat>();
+  readonly #tenants = new Map<string, TenantChannels>();
+  readonly #joined = new Set<CallChannels>();
 
-  /** A seat for one call; null, and nothing is taken, when the tenant has too many channels or subscribers. */
-  join({ tenant, sender, publish, receive }: SeatTerms): Seat | null {
+  /** The channels of one call; null, and nothing is kept, when the tenant has too many channels or subscribers. */
+  join({ tenant, sender, publish, receive }: ChannelTerms): CallChannels | null {
     for (const name of [...publish, ...receive]) checkName(name);
-    const house = this.#houses.get(tenant) ?? new House();
-    const queues = house.subscribe(new Set(receive));
+    const channels = this.#tenants.get(tenant) ?? new TenantChannels();
+    const queues = channels.subscribe(new Set(receive));
     if (queues === null) return null;
-    if (queues.size > 0) this.#houses.set(tenant, house);
-    const seat: Seat = new Seat({
+    if (queues.size > 0) this.#tenants.set(tenant, channels);
+    const joined: CallChannels = new CallChannels({
       publish: new Set(publish),
       queues,
       send: (channel, message) => this.publish(tenant, channel, message, sender),
       leave: () => {
-        house.unsubscribe(queues);
+        channels.unsubscribe(queues);
         this.#forgetIfEmpty(tenant);
-        this.#seats.delete(seat);
+        this.#joined.delete(joined);
       },
     });
-    this.#seats.add(seat);
-    return seat;
+    this.#joined.add(joined);
+    return joined;
   }
 
-  /** Hands a message to all who listen now; for the gateway itself, a call publishes by its seat. */
+  /** Hands a message to all who listen now; for the gateway itself, a call publishes by its own channels. */
   publish(tenant: string, channel: string, message: Uint8Array, sender: Sender): Published {
     // Boundary: one message must not fill a queue.
     if (message.byteLength > CHANNEL_LIMITS.messageBytes) return 'too-large';
     // Boundary: a copy, taken now: the memory of a guest changes under the reader.
-    return this.#houses.get(tenant)?.deliver(channel, new Uint8Array(message), sender) ?? 'ok';
+    return this.#tenants.get(tenant)?.deliver(channel, new Uint8Array(message), sender) ?? 'ok';
   }
 
-  /** Closes every seat, at the end of the gateway. */
+  /** Closes the channels of every call, at the end of the gateway. */
   close(): void {
-    for (const seat of [...this.#seats]) seat.close();
+    for (const joined of [...this.#joined]) joined.close();
   }
 
   #forgetIfEmpty(tenant: string): void {
-    // The house of today: the one that a seat without queues was given may be gone, and another built since.
-    if (this.#houses.get(tenant)?.isEmpty()) this.#houses.delete(tenant);
+    // Those of today: the ones that a call without queues was given may be gone, and others made since.
+    if (this.#tenants.get(tenant)?.isEmpty()) this.#tenants.delete(tenant);
   }
 }
 
@@ -74,4 +76,98 @@ function checkName(name: string): void {
   throw new TypeError(
     `Cannot join a channel: its name is ${JSON.stringify(name)}, expected ${CAPABILITY_NAME_SHAPE}`,
   );
+}
+
+/** The channels of one tenant. A channel exists as long as it has a queue. */
+class TenantChannels {
+  readonly #channels = new Map<string, Set<Queue>>();
+  readonly #byteBudget: ByteBudget = { bytes: 0 };
+  #subscribers = 0;
+
+  /** A queue on each of these channels, or null and nothing when there would be too many. */
+  subscribe(names: ReadonlySet<string>): ReadonlyMap<string, Queue> | null {
+    const fresh = [...names].filter((name) => !this.#channels.has(name)).length;
+    // Boundary: a call that opens more and more is refused before anything is made.
+    if (this.#channels.size + fresh > CHANNEL_LIMITS.channelsPerTenant) return null;
+    if (this.#subscribers + names.size > CHANNEL_LIMITS.subscribersPerTenant) return null;
+    const queues = new Map<string, Queue>();
+    for (const name of names) {
+      const queue = new Queue(this.#byteBudget);
+      const others = this.#channels.get(name);
+      if (others === undefined) this.#channels.set(name, new Set([queue]));
+      else others.add(queue);
+      queues.set(name, queue);
+    }
+    this.#subscribers += queues.size;
+    return queues;
+  }
+
+  /** Closes the queues that `subscribe` gave, once; a channel without a queue is gone. */
+  unsubscribe(queues: ReadonlyMap<string, Queue>): void {
+    for (const [name, queue] of queues) {
+      queue.close();
+      const others = this.#channels.get(name);
+      others?.delete(queue);
+      if (others?.size === 0) this.#channels.delete(name);
+    }
+    this.#subscribers -= queues.size;
+  }
+
+  /** Hands the message to every queue on the channel; a full one misses it and holds up no other. */
+  deliver(channel: string, bytes: Uint8Array, sender: Sender): Published {
+    const queues = [...(this.#channels.get(channel) ?? [])];
+    const taken = queues.filter((queue) => queue.push(bytes, sender)).length;
+    return taken > 0 || queues.length === 0 ? 'ok' : 'full';
+  }
+
+  isEmpty(): boolean {
+    return this.#subscribers === 0;
+  }
+}
+
+type CallChannelsOptions = {
+  readonly publish: ReadonlySet<string>;
+  readonly queues: ReadonlyMap<string, Queue>;
+  readonly send: (channel: string, message: Uint8Array) => Published;
+  readonly leave: () => void;
+};
+
+/** What a running call holds of the channels: those that were granted to it, until they are closed. */
+export class CallChannels {
+  readonly #options: CallChannelsOptions;
+  #isClosed = false;
+
+  constructor(options: CallChannelsOptions) {
+    this.#options = options;
+  }
+
+  /** Hands a copy of the message to all who have a queue on the channel now. */
+  publish(channel: string, message: Uint8Array): Published | 'denied' {
+    // Boundary: a guest names the channel; only the granted names lead anywhere.
+    if (this.#isClosed || !this.#options.publish.has(channel)) return 'denied';
+    return this.#options.send(channel, message);
+  }
+
+  /** The oldest message that waits, or null. */
+  receive(channel: string): Message | null | 'denied' {
+    const queue = this.#queueOf(channel);
+    return queue === null ? 'denied' : queue.take();
+  }
+
+  /** The next message; null when the time is over, the signal fires or the channels are closed. */
+  async wait(channel: string, signal: AbortSignal, ms: number): Promise<Message | null | 'denied'> {
+    const queue = this.#queueOf(channel);
+    return queue === null ? 'denied' : queue.wait(signal, ms);
+  }
+
+  /** Gives the queues back, with all that waits in them. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#options.leave();
+  }
+
+  #queueOf(channel: string): Queue | null {
+    return this.#isClosed ? null : (this.#options.queues.get(channel) ?? null);
+  }
 }

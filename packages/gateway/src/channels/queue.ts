@@ -1,27 +1,53 @@
-import { CHANNEL_LIMITS } from './limits.ts';
-import type { Message, Sender } from './message.ts';
+import type { Principal } from '../core/principal.ts';
+
+/** What channels keep in memory at most. */
+export const CHANNEL_LIMITS = {
+  messageBytes: 65_536,
+  /** Of one subscriber that does not receive. */
+  queueMessages: 256,
+  queueBytes: 1_048_576,
+  /** Of all queues of a tenant: subscribers that do not receive must not fill the memory of the gateway. */
+  tenantBytes: 67_108_864,
+  channelsPerTenant: 1_024,
+  subscribersPerTenant: 4_096,
+  /** A timer takes no longer time; the deadline of a call ends a wait long before. */
+  waitMs: 2_147_483_647,
+} as const;
+
+/** Who published, as the gateway knows it; never as the message says. */
+export type Sender = { readonly principal: Principal; readonly skill: string | null };
+
+export type Message = {
+  readonly bytes: Uint8Array;
+  readonly sender: Sender;
+  /** How many messages right before this one found the queue full. */
+  readonly missed: number;
+};
+
+/** `ok` also without a subscriber; `full` when every queue on the channel is full. */
+export type Published = 'ok' | 'full' | 'too-large';
 
 /** What all queues of a tenant hold together. */
-export type Purse = { bytes: number };
+export type ByteBudget = { bytes: number };
 
 type Waiter = (message: Message | null) => void;
 
 /** The messages that wait for one subscriber of one channel; bounded, and gone once closed. */
 export class Queue {
-  readonly #purse: Purse;
+  readonly #byteBudget: ByteBudget;
   #messages: Message[] = [];
   #bytes = 0;
   #missed = 0;
   #isClosed = false;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(purse: Purse) {
-    this.#purse = purse;
+  constructor(byteBudget: ByteBudget) {
+    this.#byteBudget = byteBudget;
   }
 
   /** Takes the message, or counts it as missed and gives false. */
   push(bytes: Uint8Array, sender: Sender): boolean {
-    if (!this.#hasRoomFor(bytes)) {
+    if (!this.#canTake(bytes)) {
       this.#missed += 1;
       return false;
     }
@@ -45,7 +71,7 @@ export class Queue {
     return ownCopy(message);
   }
 
-  /** The next message; null when the time is over, the signal fires or the queue is closed. Who waits first is first. */
+  /** The next message; null when the time is over, the signal fires or the queue is closed. The first to wait is the first to receive. */
   wait(signal: AbortSignal, ms: number): Promise<Message | null> {
     if (this.#isClosed || signal.aborted) return Promise.resolve(null);
     const message = this.take();
@@ -73,21 +99,21 @@ export class Queue {
     for (const end of [...this.#waiters]) end(null);
   }
 
-  #hasRoomFor({ byteLength }: Uint8Array): boolean {
+  #canTake({ byteLength }: Uint8Array): boolean {
     if (this.#isClosed) return false;
-    // Somebody waits: it is handed over and never queued.
+    // A receiver waits: the message is handed over and never queued.
     if (this.#waiters.size > 0) return true;
-    // Boundary: a subscriber who does not receive costs this much and no more.
+    // Boundary: a subscriber that does not receive costs this much and no more.
     return (
       this.#messages.length < CHANNEL_LIMITS.queueMessages &&
       this.#bytes + byteLength <= CHANNEL_LIMITS.queueBytes &&
-      this.#purse.bytes + byteLength <= CHANNEL_LIMITS.tenantBytes
+      this.#byteBudget.bytes + byteLength <= CHANNEL_LIMITS.tenantBytes
     );
   }
 
   #charge(bytes: number): void {
     this.#bytes += bytes;
-    this.#purse.bytes += bytes;
+    this.#byteBudget.bytes += bytes;
   }
 }
 

@@ -15,7 +15,7 @@ import type { RunningSkills } from '../skills/running.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
-import type { ReadyModules } from '../tiers/a-wasm/ready-modules.ts';
+import type { ReadyModules } from '../tiers/a-wasm/modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Tier } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';

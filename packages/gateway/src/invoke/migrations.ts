@@ -3,7 +3,7 @@ import { budgetMigrations } from '../budget/tables.ts';
 import { identityMigrations } from '../identity/tables.ts';
 import { journalMigrations } from '../journal/tables.ts';
 import { policyMigrations } from '../policy/tables.ts';
-import { recordingMigrations } from '../recordings/tables.ts';
+import { recordingMigrations } from '../recordings/recordings.ts';
 import { resultMigrations } from '../results/tables.ts';
 import { skillsMigrations } from '../skills/tables.ts';
 import { storageMigrations } from '../storage/tables.ts';

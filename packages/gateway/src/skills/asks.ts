@@ -1,4 +1,5 @@
-import type { AskedChannel, AskedSecret, Asks, Manifest } from './manifest/manifest.ts';
+import type { AskedSecret, Asks, ChannelGrant } from '../core/wasm.ts';
+import type { Manifest } from './manifest/manifest.ts';
 
 /** One thing that a skill asks for, as it is spelled to withhold it, and in words for whoever decides. */
 export type SpelledAsk = {
@@ -67,7 +68,7 @@ function placeOf(prefix: string): string {
   return prefix === '' || prefix === '/' ? 'everything in its storage' : `what is stored at ${prefix}`;
 }
 
-function channelRows({ name, publish, receive }: AskedChannel): readonly Row[] {
+function channelRows({ name, publish, receive }: ChannelGrant): readonly Row[] {
   const [publishing, receiving] = [`channel=${name}:publish`, `channel=${name}:receive`];
   const rows: readonly Row[] = [
     [publishing, `publishes to the channel "${name}"`, publish ? [publishing] : []],

@@ -15,10 +15,10 @@ import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { EnginePool } from './a-wasm/engine-pool.ts';
-import type { Who } from './a-wasm/index.ts';
-import { inspectEngines } from './a-wasm/inspect.ts';
+import type { CallIdentity } from './a-wasm/index.ts';
+import type { ReadyModules } from './a-wasm/modules.ts';
 import { openWasm } from './a-wasm/open.ts';
-import type { ReadyModules } from './a-wasm/ready-modules.ts';
+import { inspectEngines } from './a-wasm/probe.ts';
 import { builtinTier } from './builtin/index.ts';
 import { type NetworkOptions, type Networks, networksOf } from './network/networks.ts';
 import { type Commands, openCommands } from './process/open.ts';
@@ -113,9 +113,9 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
 async function secretOf(
   vault: Vault,
   { name, scope }: Pick<SecretGrant, 'name' | 'scope'>,
-  who: Omit<Who, 'skill'> & { readonly skill: string | null },
+  identity: Omit<CallIdentity, 'skill'> & { readonly skill: string | null },
 ): Promise<string | null> {
-  const { call, tool, ...asker } = who;
+  const { call, tool, ...asker } = identity;
   const found = vault.find(name, { ...asker, only: scope });
   return found === null ? null : Buffer.from(await vault.reveal(found, { call, tool })).toString('utf8');
 }

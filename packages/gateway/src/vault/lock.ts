@@ -2,12 +2,19 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Random } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader } from '../store/transaction.ts';
-import type { KeySource } from './key-file.ts';
-import { checkNewPassphrase, keyOfPassphrase, readPassphraseFile, SALT_BYTES } from './passphrase.ts';
-import { locked, missing, unreadable } from './refusal.ts';
-import { readLock, readMark } from './rows.ts';
-import { type Binding, KEY_BYTES, seal, unseal } from './seal.ts';
-import type { LockRow } from './tables.ts';
+import {
+  type Binding,
+  checkNewPassphrase,
+  KEY_BYTES,
+  type KeySource,
+  keyOfPassphrase,
+  readPassphraseFile,
+  SALT_BYTES,
+  seal,
+  unseal,
+} from './keys.ts';
+import { locked, missing, unreadable } from './secret.ts';
+import { type LockRow, readLock, readMark } from './tables.ts';
 
 /*
  * One random key, the data key, seals everything. It lies in the database, sealed itself by a key that does not: one of

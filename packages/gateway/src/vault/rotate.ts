@@ -3,13 +3,11 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { reseal } from './contents.ts';
-import { actOf, type VaultEvent } from './event.ts';
-import type { Inventory } from './inventory.ts';
-import type { KeySource } from './key-file.ts';
+import { type Inventory, reseal } from './contents.ts';
+import type { KeySource } from './keys.ts';
 import { demandUntouched, isCurrent, type Lock, type LockSource, type OpenKey } from './lock.ts';
-import { misused } from './refusal.ts';
-import { readLock, removeAllSecrets, writeLock } from './rows.ts';
+import { actOf, misused, type VaultEvent } from './secret.ts';
+import { readLock, removeAllSecrets, writeLock } from './tables.ts';
 
 /*
  * A new data key under a new lock. The order is what makes it safe to end anywhere: the new key is kept where keys are

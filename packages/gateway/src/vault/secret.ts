@@ -1,7 +1,122 @@
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/capability-name.ts';
-import { misused } from './refusal.ts';
-import { type Asker, formatScope, parseScope, SCOPE_SHAPE, type Scope } from './scope.ts';
-import type { Binding } from './seal.ts';
+import { CodedError } from '../core/coded-error.ts';
+import type { Json } from '../core/json.ts';
+import { formatPrincipal, isName, isToolName, type Principal, parsePrincipal } from '../core/principal.ts';
+import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
+import type { Binding } from './keys.ts';
+
+/** Whose calls a secret is for; `subject` is empty for all of them. */
+export type Scope = {
+  readonly kind: 'global' | 'tenant' | 'principal' | 'skill';
+  readonly subject: string;
+};
+
+/** Who asks for a secret. */
+export type Asker = {
+  readonly tenant: string;
+  readonly principal: Principal;
+  /** The skill that runs; null outside of any. */
+  readonly skill: string | null;
+  /** The one kind of scope that is looked at; left out: all of them. */
+  readonly only?: Scope['kind'] | undefined;
+};
+
+export const GLOBAL: Scope = { kind: 'global', subject: '' };
+
+/** What messages call the grammar. */
+export const SCOPE_SHAPE = '"global", "tenant:NAME", "principal:agent:NAME" or "skill:ID"';
+
+const SUBJECTS = {
+  tenant: isName,
+  principal: (text: string) => parsePrincipal(text) !== null,
+  skill: isToolName,
+} as const;
+
+/** Reads a scope; anything else is null. */
+export function parseScope(raw: string): Scope | null {
+  if (raw === 'global') return GLOBAL;
+  const [, kind, subject] = /^(tenant|principal|skill):(.+)$/.exec(raw) ?? [];
+  if (kind === undefined || subject === undefined) return null;
+  const known = kind as keyof typeof SUBJECTS;
+  return SUBJECTS[known](subject) ? { kind: known, subject } : null;
+}
+
+/** The one spelling of a scope in records, lists and messages. */
+export function formatScope({ kind, subject }: Scope): string {
+  return kind === 'global' ? kind : `${kind}:${subject}`;
+}
+
+/** The scopes whose secrets are for this asker, the most specific first. */
+export function scopesOf({ tenant, principal, skill, only }: Asker): readonly Scope[] {
+  const ofSkill: readonly Scope[] = skill === null ? [] : [{ kind: 'skill', subject: skill }];
+  const scopes: readonly Scope[] = [
+    ...ofSkill,
+    { kind: 'principal', subject: formatPrincipal(principal) },
+    { kind: 'tenant', subject: tenant },
+    GLOBAL,
+  ];
+  return only === undefined ? scopes : scopes.filter(({ kind }) => kind === only);
+}
+
+/* What this room says when it says no. No message has a byte of a value, a key or a passphrase. */
+
+/** A secret as messages call it. */
+export function naming(name: string, scope: Scope): string {
+  return `the secret "${name}" (${formatScope(scope)})`;
+}
+
+/** The key is not at hand. */
+export function locked(what: string, remedy?: string): CodedError {
+  return new CodedError(
+    'vault/locked',
+    `Cannot open the vault: ${what}`,
+    remedy === undefined ? {} : { remedy },
+  );
+}
+
+/** The key is at hand and what is stored does not open with it. */
+export function unreadable(what: string, remedy?: string): CodedError {
+  return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
+}
+
+/** There is no such secret. */
+export function missing(what: string, remedy?: string): CodedError {
+  return new CodedError('vault/missing', what, remedy === undefined ? {} : { remedy });
+}
+
+/** The words that it was asked with cannot be used. */
+export function misused(what: string, remedy?: string): CodedError {
+  return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
+}
+
+/** What happened to the vault, in the shape of a journal record; it never has a value. */
+export type VaultEvent = {
+  readonly kind: 'vault-founded' | 'vault-rotated' | 'secret-set' | 'secret-removed' | 'secret-used';
+  readonly call: string | null;
+  readonly principal: string;
+  readonly tool: string | null;
+  readonly tenant: string | null;
+  readonly body: { readonly [key: string]: Json };
+};
+
+/** The call that a secret is used for. */
+export type SecretUse = { readonly call: string | null; readonly tool: string | null };
+
+type Subject = { readonly name: string; readonly scope: Scope; readonly version: number };
+
+/** Something that an administrator did. */
+export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
+  return { kind, call: null, principal: formatPrincipal(by), tool: null, tenant: null, body };
+}
+
+/** A use in a call. */
+export function useOf(subject: Subject, { principal, tenant }: Asker, { call, tool }: SecretUse): VaultEvent {
+  const body = bodyOf(subject);
+  return { kind: 'secret-used', call, principal: formatPrincipal(principal), tool, tenant, body };
+}
+
+export function bodyOf({ name, scope, version }: Subject): { [key: string]: Json } {
+  return { name, scope: formatScope(scope), version };
+}
 
 /** What is known about a secret beside its value. */
 export type SecretEntry = {

@@ -1,6 +1,7 @@
 import type { Migration } from '../store/migrate.ts';
 import { queries } from '../store/query.ts';
-import type { Scope } from './scope.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import type { Scope } from './secret.ts';
 
 /** What locks the key that all is sealed with. */
 export type LockRow = {
@@ -69,3 +70,125 @@ CREATE TABLE vault_secret (
 
 /** Makes a statement over the tables of the vault. */
 export const query = queries<VaultTables>();
+
+/** Where a secret lies. */
+type Place = { scope_kind: Scope['kind']; scope_subject: string; name: string };
+
+const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
+const deleteLock = query()((db) => db.deleteFrom('vault_lock'));
+const insertLock = query<LockRow>()((db, p) =>
+  db
+    .insertInto('vault_lock')
+    .values({ id: p('id'), source: p('source'), key_ref: p('key_ref'), wrapped: p('wrapped') }),
+);
+
+const selectMark = query()((db) => db.selectFrom('vault_inventory').select('mark'));
+const selectInventory = query()((db) => db.selectFrom('vault_inventory').selectAll());
+const deleteInventory = query()((db) => db.deleteFrom('vault_inventory'));
+const insertInventory = query<InventoryRow>()((db, p) =>
+  db.insertInto('vault_inventory').values({ id: p('id'), mark: p('mark'), sealed: p('sealed') }),
+);
+
+const selectSecret = query<Place>()((db, p) =>
+  db
+    .selectFrom('vault_secret')
+    .selectAll()
+    .where('scope_kind', '=', p('scope_kind'))
+    .where('scope_subject', '=', p('scope_subject'))
+    .where('name', '=', p('name')),
+);
+const selectAbout = query()((db) =>
+  db
+    .selectFrom('vault_secret')
+    .select(['scope_kind', 'scope_subject', 'name', 'version', 'bytes', 'created_at_ms', 'used_at_ms'])
+    .orderBy('name')
+    .orderBy('scope_kind')
+    .orderBy('scope_subject'),
+);
+const deleteSecret = query<Place>()((db, p) =>
+  db
+    .deleteFrom('vault_secret')
+    .where('scope_kind', '=', p('scope_kind'))
+    .where('scope_subject', '=', p('scope_subject'))
+    .where('name', '=', p('name')),
+);
+const deleteSecrets = query()((db) => db.deleteFrom('vault_secret'));
+const insertSecret = query<SecretRow>()((db, p) =>
+  db.insertInto('vault_secret').values({
+    scope_kind: p('scope_kind'),
+    scope_subject: p('scope_subject'),
+    name: p('name'),
+    version: p('version'),
+    sealed: p('sealed'),
+    bytes: p('bytes'),
+    created_at_ms: p('created_at_ms'),
+    used_at_ms: p('used_at_ms'),
+  }),
+);
+const updateUsed = query<Place & { used_at_ms: number }>()((db, p) =>
+  db
+    .updateTable('vault_secret')
+    .set({ used_at_ms: p('used_at_ms') })
+    .where('scope_kind', '=', p('scope_kind'))
+    .where('scope_subject', '=', p('scope_subject'))
+    .where('name', '=', p('name')),
+);
+
+/** A row without what is sealed in it. */
+export type AboutRow = Omit<SecretRow, 'sealed'>;
+
+export function placeOf({ kind, subject }: Scope, name: string): Place {
+  return { scope_kind: kind, scope_subject: subject, name };
+}
+
+export function readLock(reader: Reader): LockRow | undefined {
+  return reader.get(selectLock, {});
+}
+
+export function writeLock(tx: Transaction, row: LockRow): void {
+  tx.run(deleteLock, {});
+  tx.run(insertLock, row);
+}
+
+export function readMark(reader: Reader): string | undefined {
+  return reader.get(selectMark, {})?.mark;
+}
+
+export function readInventory(reader: Reader): InventoryRow | undefined {
+  return reader.get(selectInventory, {});
+}
+
+export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): void {
+  tx.run(deleteInventory, {});
+  tx.run(insertInventory, { id: 1, ...row });
+}
+
+export function readSecret(reader: Reader, scope: Scope, name: string): SecretRow | undefined {
+  return reader.get(selectSecret, placeOf(scope, name));
+}
+
+/** All rows by name, then by scope. */
+export function readAbout(reader: Reader): AboutRow[] {
+  return reader.all(selectAbout, {});
+}
+
+/** Puts a row in the place of the one that is there, if any. */
+export function writeSecret(tx: Transaction, row: SecretRow): void {
+  tx.run(deleteSecret, { scope_kind: row.scope_kind, scope_subject: row.scope_subject, name: row.name });
+  tx.run(insertSecret, row);
+}
+
+/** True when there was one. */
+export function removeSecret(tx: Transaction, scope: Scope, name: string): boolean {
+  return tx.run(deleteSecret, placeOf(scope, name)) > 0;
+}
+
+/** Gives how many there were. */
+export function removeAllSecrets(tx: Transaction): number {
+  return tx.run(deleteSecrets, {});
+}
+
+export function noteUse(tx: Transaction, row: SecretRow, nowMs: number): void {
+  const { scope_kind, scope_subject, name } = row;
+  tx.run(updateUsed, { scope_kind, scope_subject, name, used_at_ms: nowMs });
+}

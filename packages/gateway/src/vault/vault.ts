@@ -2,15 +2,25 @@ import type { Clock, Random } from '../core/clock.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { entryOf, findRow, look, type Means, put, take } from './contents.ts';
-import { actOf, bodyOf, type SecretUse, useOf, type VaultEvent } from './event.ts';
-import { Inventory } from './inventory.ts';
-import type { KeySource } from './key-file.ts';
+import { entryOf, findRow, Inventory, look, type Means, put, take } from './contents.ts';
+import type { KeySource } from './keys.ts';
 import { demandUntouched, isCurrent, Lock, type LockSettings, type LockSource } from './lock.ts';
 import { found, type RotateParts, type RotationWish, rotate, type VaultRotation } from './rotate.ts';
-import { noteUse, readAbout } from './rows.ts';
-import type { Asker, Scope } from './scope.ts';
-import { checkName, checkScope, checkValue, type SecretEntry, type SecretRef } from './secret.ts';
+import {
+  type Asker,
+  actOf,
+  bodyOf,
+  checkName,
+  checkScope,
+  checkValue,
+  type Scope,
+  type SecretEntry,
+  type SecretRef,
+  type SecretUse,
+  useOf,
+  type VaultEvent,
+} from './secret.ts';
+import { noteUse, readAbout } from './tables.ts';
 
 /*
  * Secrets at rest. Values come in from an administrator and go out to the run of a call that may use them; they are

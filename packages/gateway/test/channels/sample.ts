@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { Channels, type SeatTerms } from '../../src/channels/channels.ts';
-import type { Message } from '../../src/channels/message.ts';
-import type { Seat } from '../../src/channels/seat.ts';
+import { type CallChannels, Channels, type ChannelTerms } from '../../src/channels/channels.ts';
+import type { Message } from '../../src/channels/queue.ts';
 
 export const ADA = { principal: { kind: 'agent', name: 'ada' }, skill: 'notebook' } as const;
 export const BOB = { principal: { kind: 'agent', name: 'bob' }, skill: null } as const;
@@ -14,7 +13,7 @@ export function openChannels(): Channels {
 }
 
 /** A seat that may both publish to and receive from "jobs", unless told otherwise. */
-export function sit(channels: Channels, terms: Partial<SeatTerms> = {}): Seat {
+export function sit(channels: Channels, terms: Partial<ChannelTerms> = {}): CallChannels {
   const seat = channels.join({ tenant: 'acme', sender: ADA, publish: ['jobs'], receive: ['jobs'], ...terms });
   if (seat === null) throw new Error('Cannot sit: the tenant has no room');
   return seat;
@@ -30,7 +29,7 @@ export function textOf(message: Message | null | 'denied'): string | null {
 }
 
 /** All that waits on "jobs". */
-export function drain(seat: Seat): string[] {
+export function drain(seat: CallChannels): string[] {
   const texts: string[] = [];
   for (let text = textOf(seat.receive('jobs')); text !== null; text = textOf(seat.receive('jobs')))
     texts.push(text);

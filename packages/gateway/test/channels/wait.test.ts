@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CHANNEL_LIMITS } from '../../src/channels/limits.ts';
+import { CHANNEL_LIMITS } from '../../src/channels/queue.ts';
 import { bytesOf, drain, openChannels, sit, textOf } from './sample.ts';
 
 const LONG_MS = 60_000;

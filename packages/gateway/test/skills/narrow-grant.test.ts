@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../src/core/limits.ts';
+import type { Asks } from '../../src/core/wasm.ts';
 import { withholdingsOf } from '../../src/skills/asks.ts';
 import type { SkillGrant } from '../../src/skills/grant.ts';
 import { termsOf } from '../../src/skills/grant-terms.ts';
-import type { Asks, Manifest } from '../../src/skills/manifest/manifest.ts';
+import type { Manifest } from '../../src/skills/manifest/manifest.ts';
 import { type Narrowing, narrowGrant, spellAsks, wholeGrant } from '../../src/skills/narrow-grant.ts';
 import { ASKS_FOR_MUCH, manifestWith } from './operate-manifest.ts';
 

@@ -1,4 +1,5 @@
-import type { Asks, Manifest, ManifestTool } from '../../src/skills/manifest/manifest.ts';
+import type { Asks } from '../../src/core/wasm.ts';
+import type { Manifest, ManifestTool } from '../../src/skills/manifest/manifest.ts';
 
 /** A skill that asks for nothing, with what a test wants otherwise. */
 export function manifestWith(asks: Partial<Asks> = {}, more: Partial<Manifest> = {}): Manifest {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { usageOf } from '../../src/storage/account.ts';
-import type { Quota } from '../../src/storage/limits.ts';
-import type { Space } from '../../src/storage/space.ts';
+import type { Quota, Space } from '../../src/storage/space.ts';
+import { usageOf } from '../../src/storage/values.ts';
 import { keysAt, spaceIn, storageStore } from './sample.ts';
 
 const QUOTA: Quota = { bytes: 60, keys: 5 };

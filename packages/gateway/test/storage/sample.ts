@@ -1,6 +1,5 @@
 import { parsePrefix, type StoragePrefix } from '../../src/core/storage-key.ts';
-import type { Quota } from '../../src/storage/limits.ts';
-import { Space, type StorageGrants } from '../../src/storage/space.ts';
+import { type Quota, Space, type StorageGrants } from '../../src/storage/space.ts';
 import { storageMigrations } from '../../src/storage/tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openStore } from '../budget/temp-store.ts';

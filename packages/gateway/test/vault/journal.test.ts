@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { GLOBAL } from '../../src/vault/scope.ts';
+import { GLOBAL } from '../../src/vault/secret.ts';
 import { bodyOf, callTool, GRACE, openTestGateway, recordsOf } from '../fixture/gateway.ts';
 import { openTestRecords, verified } from '../journal/sample.ts';
 import { ASKER, NO_CALL, scoped, VALUE, valueIn } from './sample.ts';

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { GLOBAL } from '../../src/vault/scope.ts';
+import { GLOBAL } from '../../src/vault/secret.ts';
 import { GRACE } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { openVault, put, refusal, scoped, type TestVault, VALUE, valueIn } from './sample.ts';

@@ -2,7 +2,7 @@ import './fixtures/cheap-scrypt.ts';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { GLOBAL } from '../../src/vault/scope.ts';
+import { GLOBAL } from '../../src/vault/secret.ts';
 import { GRACE } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { ASKER, NO_CALL, openVault, put, refusal, scoped, type TestVault, VALUE, valueIn } from './sample.ts';

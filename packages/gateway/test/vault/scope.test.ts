@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatScope, parseScope } from '../../src/vault/scope.ts';
+import { formatScope, parseScope } from '../../src/vault/secret.ts';
 
 describe('parseScope()', () => {
   it.each([

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatScope, GLOBAL } from '../../src/vault/scope.ts';
-import { MAX_SECRETS, MAX_VALUE_BYTES } from '../../src/vault/secret.ts';
+import { formatScope, GLOBAL, MAX_SECRETS, MAX_VALUE_BYTES } from '../../src/vault/secret.ts';
 import { GRACE, NOON } from '../fixture/gateway.ts';
 import { ASKER, bytes, NO_CALL, openVault, put, refusal, scoped, VALUE, valueIn } from './sample.ts';
 

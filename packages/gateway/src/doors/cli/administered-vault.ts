@@ -1,7 +1,7 @@
 import type { VaultConfig } from '../../config/config.ts';
 import type { Principal } from '../../core/principal.ts';
 import { requireAdministrator } from '../../invoke/administer.ts';
-import { GLOBAL, parseScope, SCOPE_SHAPE, type Scope } from '../../vault/scope.ts';
+import { GLOBAL, parseScope, SCOPE_SHAPE, type Scope } from '../../vault/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { askHidden, isAtTerminal } from './ask-hidden.ts';
 import { principalOf, textOf, wrongUsage } from './input.ts';

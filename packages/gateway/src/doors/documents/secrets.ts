@@ -1,6 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { formatScope } from '../../vault/scope.ts';
-import type { SecretEntry } from '../../vault/secret.ts';
+import { formatScope, type SecretEntry } from '../../vault/secret.ts';
 
 /** What programs read of a secret: everything but its value. */
 export function secretDocument({ name, scope, version, bytes, createdAtMs, usedAtMs }: SecretEntry) {

@@ -3,13 +3,10 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
-import type { SecretGrant, WasmGrants } from '../../core/wasm.ts';
+import type { AskedSecret, Asks, ChannelGrant, SecretGrant, WasmGrants } from '../../core/wasm.ts';
 import type { AuditFinding, AuditReport, CaseCounts } from '../audit/report.ts';
 import type { SkillGrant } from '../grant.ts';
 import type {
-  AskedChannel,
-  AskedSecret,
-  Asks,
   Manifest,
   ManifestBuild,
   ManifestComponent,
@@ -57,7 +54,7 @@ const isTool = objectOf<ManifestTool>({
   }),
 });
 
-const isChannel = objectOf<AskedChannel>({ name: isText, publish: isFlag, receive: isFlag });
+const isChannel = objectOf<ChannelGrant>({ name: isText, publish: isFlag, receive: isFlag });
 const isRoots = objectOf<Asks['storage']>({ read: isTexts, write: isTexts });
 
 const isAsks = objectOf<Asks>({

@@ -1,5 +1,6 @@
+import type { AskedSecret, Asks, SecretScope } from '../../core/wasm.ts';
 import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn, textsIn } from './checked.ts';
-import type { AskedSecret, Asks, Manifest, ManifestBuild, ManifestTool, SecretScope } from './manifest.ts';
+import type { Manifest, ManifestBuild, ManifestTool } from './manifest.ts';
 
 /** The manifest of a file in which nothing was found; every gap has been filled by the table of keys. */
 export function buildManifest(file: Checked): Manifest {

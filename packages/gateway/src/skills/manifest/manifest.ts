@@ -1,4 +1,5 @@
 import type { JsonSchema, Risk, ToolAnnotations } from '../../core/tool.ts';
+import type { Asks } from '../../core/wasm.ts';
 
 /*
  * What a skill says of itself in skill.toml, read and checked. It is a request: what the operator approved is the grant,
@@ -48,36 +49,6 @@ export type ManifestTool = {
   readonly outputSchema: JsonSchema;
   readonly annotations: ToolAnnotations;
 };
-
-/** The capabilities that are asked for. The place in its list is what a guest knows a capability by. */
-export type Asks = {
-  /** Entries of an allow-list. */
-  readonly http: readonly string[];
-  readonly secrets: readonly AskedSecret[];
-  /** Prefixes of keys in the space of the skill; both empty: no storage. */
-  readonly storage: { readonly read: readonly string[]; readonly write: readonly string[] };
-  readonly channels: readonly AskedChannel[];
-  readonly log: boolean;
-  readonly clock: boolean;
-  readonly random: boolean;
-  /** Keys whose values the operator gives; null: it has no configuration. */
-  readonly config: readonly string[] | null;
-  /** Whether it says itself that its hosts are not all named. */
-  readonly allowWildcards: boolean;
-};
-
-export type SecretScope = 'global' | 'tenant' | 'principal' | 'skill';
-
-export type AskedSecret = {
-  readonly name: string;
-  /** Where in the vault it is looked for, and nowhere else. */
-  readonly scope: SecretScope;
-  /** Whether the guest wants to read it, or only to send it. */
-  readonly mayReveal: boolean;
-  readonly hosts: readonly string[];
-};
-
-export type AskedChannel = { readonly name: string; readonly publish: boolean; readonly receive: boolean };
 
 /** The most that a call of the skill wants; null: what the gateway gives. */
 export type Quotas = {

@@ -1,8 +1,8 @@
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/capability-name.ts';
 import { ACTIVE, inert, quote } from '../../core/hostile-text.ts';
 import type { Problem } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
+import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/wasm.ts';
 import { parseHttpUrl } from '../../egress/http-url.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 import { PACKAGE_LIMITS } from '../package/limits.ts';

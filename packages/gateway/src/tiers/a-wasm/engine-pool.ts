@@ -1,16 +1,15 @@
+import type { Clock } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { type Census, ENDS, EngineCounts, type Metric } from './engine-counts.ts';
+import { type EngineEnds, EngineProcess } from './engine-process.ts';
+import { EngineTurns } from './engine-turns.ts';
+
 /**
  * Engines that stand ready. A call has one for itself, and an engine has one owner for all of its life: a guest that took
  * one over would sit beside every later call in it, so those are of its own tenant. One that no call is in is kept for its
  * owner while there is room, and in a gateway that lasts one that nobody owns stands ready for whoever comes next. Which
  * call is served when is the matter of the turns.
  */
-import type { Clock } from '../../core/clock.ts';
-import { CodedError } from '../../core/coded-error.ts';
-import { type Census, ENDS, EngineCounts, type Metric } from './engine-counts.ts';
-import { type EngineEnds, EngineProcess } from './engine-process.ts';
-import { EngineTurns } from './engine-turns.ts';
-import { IdleEngines } from './idle-engines.ts';
-import { didNotBegin, startFailure } from './start-failure.ts';
 
 export type PoolOptions = {
   /** Guests that compute at once. */
@@ -203,4 +202,89 @@ export class EnginePool {
 
 function isClosing(): CodedError {
   return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
+}
+
+export type IdleOptions = {
+  /** How long one stands before it is asked whether it may stay. */
+  readonly lookMs: number;
+  /** Asked again and again while it stands; one that may not is to be ended. */
+  readonly mayStay: (engine: EngineProcess) => boolean;
+};
+
+/** Engines that no call is in, the one that stands longest first. */
+export class IdleEngines {
+  readonly #options: IdleOptions;
+  readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
+
+  constructor(options: IdleOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#timers.size;
+  }
+
+  /** Those in which nothing ran yet. */
+  get unowned(): number {
+    let sum = 0;
+    for (const { owner } of this.#timers.keys()) if (owner === null) sum += 1;
+    return sum;
+  }
+
+  hasOf(owner: string): boolean {
+    for (const engine of this.#timers.keys()) if (engine.owner === owner) return true;
+    return false;
+  }
+
+  keep(engine: EngineProcess): void {
+    const look = () => {
+      if (!this.#options.mayStay(engine)) this.drop(engine);
+    };
+    // It keeps nobody's process alive.
+    this.#timers.set(engine, setInterval(look, this.#options.lookMs).unref());
+  }
+
+  /** The one of this owner that was used last, or one in which nothing ran; null where there is neither. */
+  take(owner: string): EngineProcess | null {
+    let found: EngineProcess | null = null;
+    for (const engine of this.#timers.keys()) {
+      if (engine.owner === owner || (engine.owner === null && found === null)) found = engine;
+    }
+    if (found !== null) this.drop(found);
+    return found;
+  }
+
+  /** The one to go when there is no room: of those that nobody waits for, if there are such, the one that stands longest. */
+  longest(isWaitedFor: (owner: string) => boolean): EngineProcess | null {
+    let first: EngineProcess | null = null;
+    for (const engine of this.#timers.keys()) {
+      if (engine.owner === null) continue;
+      if (!isWaitedFor(engine.owner)) return engine;
+      first ??= engine;
+    }
+    return first;
+  }
+
+  drop(engine: EngineProcess): boolean {
+    clearInterval(this.#timers.get(engine));
+    return this.#timers.delete(engine);
+  }
+}
+
+const REMEDY = 'Run `palisade doctor`: the row of tier A says why no engine process starts, and what to do.';
+
+/** What a caller is told when no engine could be started for it: always a code of the table, with what to do. */
+export function startFailure(error: unknown): CodedError {
+  if (error instanceof CodedError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new CodedError('tier/not-started', `Cannot start engine process: ${why}`, {
+    remedy: REMEDY,
+    cause: error,
+  });
+}
+
+export function didNotBegin(why: string): CodedError {
+  return new CodedError('tier/not-started', `Cannot start engine process: ${why}, expected it to begin`, {
+    remedy: REMEDY,
+  });
 }

@@ -1,19 +1,21 @@
 import type { Duplex } from 'node:stream';
-import { ABI_FUNCTIONS } from './abi.table.ts';
-import { readDoneHead, readPrepared } from './done-head.ts';
+import { readDoneHead, readPrepared } from './ending.ts';
+import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
   type AskHead,
   type CallHead,
   type DoneHead,
+  type Frame,
+  FrameReader,
+  frameOf,
   LOG_LINE_BYTES,
   type LogHead,
   MOST_ASK_BYTES,
   mostFormBytes,
   type PrepareHead,
   type Refused,
-} from './engine-words.ts';
-import type { Form } from './forms.ts';
-import { type Frame, FrameReader, frameOf } from './frames.ts';
+} from './engine/protocol.ts';
+import type { Form } from './modules.ts';
 
 /** An engine that was started: the two ways to it, and how it is ended. */
 export type EngineEnds = {
@@ -64,9 +66,9 @@ export type PrepareEnd =
 const MOST_HEAD_BYTES = 64 * 1024;
 /** What a frame may be long beside its bytes. */
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
-/** What the gateway is asked, with its fuel; the rest an engine does by itself. */
-const ASKED: ReadonlyMap<unknown, number> = new Map(
-  ABI_FUNCTIONS.filter(({ asksGateway }) => asksGateway).map(({ name, fuel }) => [name, fuel]),
+/** The fuel of what the gateway handles; the rest an engine does by itself. */
+const GATEWAY_FUEL: ReadonlyMap<unknown, number> = new Map(
+  ABI_FUNCTIONS.filter(({ handledBy }) => handledBy === 'gateway').map(({ name, fuel }) => [name, fuel]),
 );
 const NO_TURNS: AskTurns = { onAsk: () => undefined, onAnswer: () => undefined };
 
@@ -237,7 +239,7 @@ export class EngineProcess {
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
-    const fuel = ASKED.get((head as Partial<AskHead> | null)?.name);
+    const fuel = GATEWAY_FUEL.get((head as Partial<AskHead> | null)?.name);
     // Boundary: the name is written down before it is looked up.
     if (fuel === undefined) {
       this.end('it said what makes no sense');

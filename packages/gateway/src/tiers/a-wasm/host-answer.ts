@@ -1,6 +1,8 @@
-import { ABI_ERRORS, type AbiError } from './abi.table.ts';
+import { ABI_ERRORS, type AbiError } from './engine/abi.table.ts';
 import type { Reply } from './engine-process.ts';
 
+/** The longest answer that a guest is given. */
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 const LENGTH_BYTES = 4;
 
 export function refuseWith(error: AbiError): Reply {
@@ -10,8 +12,8 @@ export function refuseWith(error: AbiError): Reply {
 export const DONE: Reply = { result: 0 };
 
 /** An answer of bytes, or the refusal of one that is too long. */
-export function answerWith(bytes: Uint8Array, mostBytes: number): Reply {
-  return bytes.length > mostBytes ? refuseWith('tooLarge') : { result: bytes.length, bytes };
+export function answerWith(bytes: Uint8Array): Reply {
+  return bytes.length > MOST_ANSWER_BYTES ? refuseWith('tooLarge') : { result: bytes.length, bytes };
 }
 
 /** A head of JSON and what follows it, as one answer. */

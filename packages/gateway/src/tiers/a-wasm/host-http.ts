@@ -1,4 +1,6 @@
 import type { Random } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import type { SecretGrant } from '../../core/wasm.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
 import type { Host } from '../../egress/authority.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
@@ -6,9 +8,10 @@ import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { FailureCode } from '../../egress/fetch/outcome.ts';
 import { DEFAULT_PORTS, parseHttpUrl } from '../../egress/http-url.ts';
 import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
+import { boundTo } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
-import type { AbiError } from './abi.table.ts';
 import type { CallNetwork } from './call-network.ts';
+import type { AbiError } from './engine/abi.table.ts';
 import type { Reply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
@@ -23,7 +26,6 @@ export type HttpSecret = {
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
-  readonly mostBytes: number;
   /** The secret of a handle; null where the call has none such. */
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
@@ -88,7 +90,7 @@ export async function requestFor(
   if (!outcome.ok) return refuseWith(ERRORS[outcome.code]);
   const { status, headers, url: last } = outcome;
   const answered = hidden === null ? outcome.body : withoutSecret(outcome.body, hidden);
-  return answerWith(withHead({ status, headers, url: last }, answered), terms.mostBytes);
+  return answerWith(withHead({ status, headers, url: last }, answered));
 }
 
 /**
@@ -173,4 +175,26 @@ function isSecretWish(secret: unknown): secret is Head['secret'] {
   if (typeof secret !== 'object') return false;
   const { handle, header, format } = secret as Record<string, unknown>;
   return Number.isSafeInteger(handle) && typeof header === 'string' && typeof format === 'string';
+}
+
+type IsFor = BoundSecret['isFor'];
+
+/** Where the operator lets each secret go, by its name; one that is not named is bound by its grant alone. */
+export type OperatorSecrets = ReadonlyMap<string, { readonly isFor: IsFor }>;
+
+/** Where the value of a granted secret may go: to the hosts of its grant that the operator's list has as well. */
+export function secretHosts({ name, hosts }: SecretGrant, operator: OperatorSecrets): IsFor {
+  const isGranted = grantedTo(hosts);
+  const isAllowed = operator.get(name)?.isFor ?? (() => true);
+  return (host, port) => isGranted(host, port) && isAllowed(host, port);
+}
+
+/** Boundary: hosts that cannot be read are nobody, and no hosts are nobody either. */
+function grantedTo(hosts: readonly string[]): IsFor {
+  try {
+    return boundTo(hosts, 'hosts');
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    return () => false;
+  }
 }

@@ -1,13 +1,13 @@
-import type { StorageRefusal } from '../../storage/refusal.ts';
-import type { Space } from '../../storage/space.ts';
-import type { AbiError } from './abi.table.ts';
+import type { Space, StorageRefusal } from '../../storage/space.ts';
+import { type AbiError, VERSIONS } from './engine/abi.table.ts';
 import type { Reply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith } from './host-answer.ts';
+import type { GatewayHandler } from './host-functions.ts';
 
 const VERSION_BYTES = 8;
 const MOST_KEYS = 1_000;
-/** Whatever is there, and only where nothing is. */
-const [ANY, ABSENT] = [-1, 0];
+const NO_BYTES = new Uint8Array(0);
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const ERRORS: Readonly<Record<StorageRefusal['why'], AbiError>> = {
   'invalid-key': 'invalid',
@@ -18,50 +18,62 @@ const ERRORS: Readonly<Record<StorageRefusal['why'], AbiError>> = {
   busy: 'full',
 };
 
-export async function getStored(space: Space, key: string, mostBytes: number): Promise<Reply> {
-  const got = await space.get(key);
-  if (!got.ok) return refuseWith(ERRORS[got.why]);
-  if (got.found === null) return refuseWith('missing');
-  const { value, version } = got.found;
-  const answer = Buffer.alloc(VERSION_BYTES + value.length);
-  answer.writeDoubleLE(version, 0);
-  answer.set(value, VERSION_BYTES);
-  return answerWith(answer, mostBytes);
+type Handle = (space: Space, key: string, request: Parameters<GatewayHandler>[0]) => Promise<Reply>;
+
+/** The space of the request and its first text, which is a key or a prefix. */
+function inSpace(handle: Handle): GatewayHandler {
+  return (request, { spaces }) => {
+    const space = spaces[request.index];
+    if (space === undefined) return refuseWith('denied');
+    const key = textOf(request.texts[0]);
+    return key === null ? refuseWith('invalid') : handle(space, key, request);
+  };
 }
 
-export async function putStored(
-  space: Space,
-  key: string,
-  value: Uint8Array,
-  version: number,
-): Promise<Reply> {
-  const wanted = versionOf(version);
-  if (wanted === null) return refuseWith('invalid');
-  const put = await space.put(key, value, wanted === 'any' ? {} : { ifVersion: wanted });
-  return put.ok ? DONE : refuseWith(ERRORS[put.why]);
-}
+export const storageHandlers = {
+  storage_get: inSpace(async (space, key) => {
+    const got = await space.get(key);
+    if (!got.ok) return refuseWith(ERRORS[got.why]);
+    if (got.found === null) return refuseWith('missing');
+    const { value, version } = got.found;
+    const answer = Buffer.alloc(VERSION_BYTES + value.length);
+    answer.writeDoubleLE(version, 0);
+    answer.set(value, VERSION_BYTES);
+    return answerWith(answer);
+  }),
+  storage_put: inSpace(async (space, key, { texts: [, value = NO_BYTES], numbers: [version = 0] }) => {
+    const wanted = versionOf(version);
+    if (wanted === null) return refuseWith('invalid');
+    const put = await space.put(key, value, wanted === 'any' ? {} : { ifVersion: wanted });
+    return put.ok ? DONE : refuseWith(ERRORS[put.why]);
+  }),
+  storage_delete: inSpace(async (space, key, { numbers: [version = 0] }) => {
+    const wanted = versionOf(version);
+    if (wanted === null || wanted === 'absent') return refuseWith('invalid');
+    const deleted = await space.delete(key, wanted === 'any' ? {} : { ifVersion: wanted });
+    return deleted.ok ? DONE : refuseWith(ERRORS[deleted.why]);
+  }),
+  storage_list: inSpace(async (space, prefix, { texts, numbers: [most = 0] }) => {
+    const after = textOf(texts[1]);
+    if (after === null) return refuseWith('invalid');
+    const limit = Math.max(1, Math.min(most, MOST_KEYS));
+    const listed = await space.list(prefix, { limit, ...(after === '' ? {} : { after }) });
+    if (!listed.ok) return refuseWith(ERRORS[listed.why]);
+    return answerWith(Buffer.from(JSON.stringify(listed.entries.map(({ key }) => key))));
+  }),
+};
 
-export async function deleteStored(space: Space, key: string, version: number): Promise<Reply> {
-  const wanted = versionOf(version);
-  if (wanted === null || wanted === 'absent') return refuseWith('invalid');
-  const deleted = await space.delete(key, wanted === 'any' ? {} : { ifVersion: wanted });
-  return deleted.ok ? DONE : refuseWith(ERRORS[deleted.why]);
-}
-
-export async function listStored(
-  space: Space,
-  asked: { readonly prefix: string; readonly after: string; readonly limit: number },
-  mostBytes: number,
-): Promise<Reply> {
-  const { prefix, after } = asked;
-  const limit = Math.max(1, Math.min(asked.limit, MOST_KEYS));
-  const listed = await space.list(prefix, { limit, ...(after === '' ? {} : { after }) });
-  if (!listed.ok) return refuseWith(ERRORS[listed.why]);
-  return answerWith(Buffer.from(JSON.stringify(listed.entries.map(({ key }) => key))), mostBytes);
+/** Boundary: what is not UTF-8 would be bent to it, and two keys could become one. */
+function textOf(bytes: Uint8Array = NO_BYTES): string | null {
+  try {
+    return DECODER.decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 function versionOf(version: number): number | 'any' | 'absent' | null {
-  if (version === ANY) return 'any';
-  if (version === ABSENT) return 'absent';
+  if (version === VERSIONS.any) return 'any';
+  if (version === VERSIONS.absent) return 'absent';
   return Number.isSafeInteger(version) && version > 0 ? version : null;
 }

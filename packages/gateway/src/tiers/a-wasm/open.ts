@@ -1,26 +1,28 @@
-/** Makes tier A ready: engine processes in the sandboxes of commands, and the rooms that guests reach through the gateway. */
 import { availableParallelism } from 'node:os';
 import { METER_VERSION } from '@palisade/wasm';
 import { Channels } from '../../channels/channels.ts';
 import type { Clock, Random } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import { parsePrefix, type StoragePrefix } from '../../core/storage-key.ts';
 import type { Lookup } from '../../egress/look-up.ts';
 import { nodeCertificates, ownOf } from '../../egress/system.ts';
 import { Space } from '../../storage/space.ts';
 import { FileShelf } from '../../store/file-shelf.ts';
 import type { Store } from '../../store/store.ts';
+import type { HeldRun } from '../process/held-run.ts';
 import type { Commands } from '../process/open.ts';
 import type { Scratch, Scratches } from '../process/scratch.ts';
 import type { Tier } from '../tier.ts';
-import { ABI_FUNCTIONS } from './abi.table.ts';
+import { ABI_FUNCTIONS } from './engine/abi.table.ts';
+import { WORLD_FUNCTIONS } from './engine/world.ts';
 import type { Metric } from './engine-counts.ts';
 import { EnginePool } from './engine-pool.ts';
-import { ENGINE_FILE } from './engine-terms.ts';
-import { Forms } from './forms.ts';
+import type { EngineEnds } from './engine-process.ts';
 import { type WasmTierOptions, wasmTier } from './index.ts';
-import { ReadyModules } from './ready-modules.ts';
-import { startEngine } from './start-engine.ts';
-import { WORLD_FUNCTIONS } from './world/world.ts';
+import { Forms, ReadyModules } from './modules.ts';
+import { ENGINE_FILE, engineTerms } from './plan.ts';
+
+/** Makes tier A ready: engine processes in the sandboxes of commands, and the rooms that guests reach through the gateway. */
 
 export type OpenWasmOptions = {
   readonly clock: Clock;
@@ -103,7 +105,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
 /** Everything but the module that its form follows from; the engines run in the same Node as this. */
 function formTerms(): string {
   const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
-  const world = WORLD_FUNCTIONS.map(({ interface: from, name, does }) => [from, name, does]);
+  const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
   return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
 }
 
@@ -113,4 +115,33 @@ function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
     const parsed = parsePrefix(each);
     return parsed.ok ? [parsed.prefix] : [];
   });
+}
+
+/** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
+
+export type StartEngineOptions = {
+  readonly node: string;
+  readonly memoryBytes: number;
+  /** A new directory with the engine's file in it; it is removed when the engine has ended. */
+  readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
+  /** Starts a command that stays in a tier, or refuses with what the tier lacks. */
+  readonly hold: (tier: 'b' | 'c', terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
+};
+
+export async function startEngine(options: StartEngineOptions): Promise<EngineEnds> {
+  const { node, memoryBytes, makeWorkspace, hold } = options;
+  const workspace = makeWorkspace();
+  const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
+  try {
+    const held = await hold('c', terms).catch((error: unknown) => {
+      // Boundary: only where tier C cannot be had at all; what failed once is not a reason for the weaker one.
+      if (!(error instanceof CodedError) || error.code !== 'tier/unenforceable') throw error;
+      return hold('b', terms);
+    });
+    void held.ended.then(workspace.remove);
+    return held;
+  } catch (error) {
+    workspace.remove();
+    throw error;
+  }
 }

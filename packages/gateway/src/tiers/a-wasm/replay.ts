@@ -3,10 +3,10 @@ import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Recording } from '../../core/recording.ts';
 import { endingOf, refusedEnding } from './ending.ts';
+import type { CallHead } from './engine/protocol.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { EngineEnd, PrepareEnd, Question, Reply } from './engine-process.ts';
-import type { CallHead } from './engine-words.ts';
-import { moduleKey, type ReadyModules } from './ready-modules.ts';
+import { moduleKey, type ReadyModules } from './modules.ts';
 import { askedDigest } from './recorder.ts';
 
 /** Where a call that is run again does something else than it did. */

@@ -1,10 +1,11 @@
 /** An honest package and a bench to audit it on; a test changes the one thing that it is about. */
 import { digestBytes } from '../../../src/core/digest.ts';
+import type { Asks } from '../../../src/core/wasm.ts';
 import { Schemas } from '../../../src/registry/schema.ts';
 import { auditPackage } from '../../../src/skills/audit/audit.ts';
 import type { AuditBench } from '../../../src/skills/audit/bench.ts';
 import type { AuditFinding } from '../../../src/skills/audit/report.ts';
-import type { Asks, Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
+import type { Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
 import { makeBom } from '../../../src/skills/package/bom.ts';
 import { digestsOf } from '../../../src/skills/package/digests.ts';
 import { makeProvenance } from '../../../src/skills/package/provenance.ts';
@@ -14,8 +15,8 @@ import {
   ABI_FUNCTIONS,
   ABI_MODULE,
   type AbiFunction,
-} from '../../../src/tiers/a-wasm/abi.table.ts';
-import { linkToWorld, needOf, worldRow } from '../../../src/tiers/a-wasm/world/world.ts';
+} from '../../../src/tiers/a-wasm/engine/abi.table.ts';
+import { linkToWorld, needOf, worldRow } from '../../../src/tiers/a-wasm/engine/world.ts';
 import { wat } from '../../fixture/wat.ts';
 
 const schemas = new Schemas();

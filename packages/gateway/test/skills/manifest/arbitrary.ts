@@ -3,7 +3,8 @@ import { stringify } from 'smol-toml';
 import type { Json } from '../../../src/core/json.ts';
 import { LIMIT_CEILINGS } from '../../../src/core/limits.ts';
 import type { JsonSchema } from '../../../src/core/tool.ts';
-import type { Asks, Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
+import type { Asks } from '../../../src/core/wasm.ts';
+import type { Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
 
 /*
  * Manifests that the rules of docs/skill-package.md allow, made without the code that checks them, and the files that say

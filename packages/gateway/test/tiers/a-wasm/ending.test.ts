@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endingOf } from '../../../src/tiers/a-wasm/ending.ts';
-import type { DoneHead } from '../../../src/tiers/a-wasm/engine-words.ts';
+import type { DoneHead } from '../../../src/tiers/a-wasm/engine/protocol.ts';
 import { DONE } from './fake-engine.ts';
 
 const NOTHING = new Uint8Array(0);

@@ -1,6 +1,11 @@
 import { Duplex, PassThrough } from 'node:stream';
+import {
+  type Frame,
+  type FrameKind,
+  frameOf,
+  parseFrame,
+} from '../../../src/tiers/a-wasm/engine/protocol.ts';
 import type { EngineEnds } from '../../../src/tiers/a-wasm/engine-process.ts';
-import { type Frame, type FrameKind, frameOf, parseFrame } from '../../../src/tiers/a-wasm/frames.ts';
 
 /** An engine that a guest has taken over: it says what it likes, and hears what a test lets it hear. */
 export type FakeEngine = {

@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ABI_FUNCTIONS } from '../../../src/tiers/a-wasm/abi.table.ts';
+import { ABI_FUNCTIONS } from '../../../src/tiers/a-wasm/engine/abi.table.ts';
+import { frameOf } from '../../../src/tiers/a-wasm/engine/protocol.ts';
 import { EngineProcess } from '../../../src/tiers/a-wasm/engine-process.ts';
-import { frameOf } from '../../../src/tiers/a-wasm/frames.ts';
-import { newGuestLog } from '../../../src/tiers/a-wasm/guest-log.ts';
+import { newGuestLog } from '../../../src/tiers/a-wasm/run.ts';
 import { NO_FORM, sampleHead } from './sample-engine.ts';
 
 function heard(mostBytes = 1_000) {

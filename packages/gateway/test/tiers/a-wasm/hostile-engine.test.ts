@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { FRAMES } from '../../../src/tiers/a-wasm/engine/protocol.ts';
 import { type CallEars, EngineProcess, type Question } from '../../../src/tiers/a-wasm/engine-process.ts';
-import { FRAMES } from '../../../src/tiers/a-wasm/frames.ts';
 import { DONE, type FakeEngine, fakeEngine } from './fake-engine.ts';
 import { NO_FORM, sampleHead } from './sample-engine.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Limits } from '../../../src/core/limits.ts';
 import { findRecording } from '../../../src/recordings/recordings.ts';
-import { GLOBAL } from '../../../src/vault/scope.ts';
+import { GLOBAL } from '../../../src/vault/secret.ts';
 import { callTool, GRACE, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { guest, wasmTool } from './guests.ts';
 

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
-import type { AbiName } from '../../../src/tiers/a-wasm/abi.table.ts';
-import { Channel } from '../../../src/tiers/a-wasm/engine/channel.ts';
-import { GuestHouse } from '../../../src/tiers/a-wasm/engine/guest-house.ts';
-import { ENGINE_FILE } from '../../../src/tiers/a-wasm/engine-terms.ts';
-import type { CallHead } from '../../../src/tiers/a-wasm/engine-words.ts';
-import type { Form } from '../../../src/tiers/a-wasm/forms.ts';
-import { startEngine } from '../../../src/tiers/a-wasm/start-engine.ts';
+import type { AbiName } from '../../../src/tiers/a-wasm/engine/abi.table.ts';
+import { GuestPool } from '../../../src/tiers/a-wasm/engine/guest-pool.ts';
+import { GatewayPipe } from '../../../src/tiers/a-wasm/engine/pipe.ts';
+import type { CallHead } from '../../../src/tiers/a-wasm/engine/protocol.ts';
+import type { Form } from '../../../src/tiers/a-wasm/modules.ts';
+import { startEngine } from '../../../src/tiers/a-wasm/open.ts';
+import { ENGINE_FILE } from '../../../src/tiers/a-wasm/plan.ts';
 import { type Commands, openCommands } from '../../../src/tiers/process/open.ts';
 import { Scratches } from '../../../src/tiers/process/scratch.ts';
 import { clock, LAUNCHER } from '../process/machine-sample.ts';
@@ -43,7 +43,7 @@ export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngin
 
 /** The form of a module, as an engine that has run nothing makes it. */
 export async function formOf(module: Uint8Array): Promise<Form> {
-  const { head, bytes } = await new GuestHouse(new Channel(-1, -1), 64 * MIB).prepare(
+  const { head, bytes } = await new GuestPool(new GatewayPipe(-1, -1), 64 * MIB).prepare(
     { memoryBytes: sampleHead().limits.memoryBytes },
     module,
   );

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SecretGrant, WasmGrants } from '../../../src/core/wasm.ts';
-import { GLOBAL } from '../../../src/vault/scope.ts';
+import { GLOBAL } from '../../../src/vault/secret.ts';
 import { callTool, GRACE, openTestGateway, PERMIT_ALL, recordsOf } from '../../fixture/gateway.ts';
 import { guest, packed, wasmTool } from './guests.ts';
 

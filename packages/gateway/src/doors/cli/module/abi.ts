@@ -4,7 +4,12 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import { capabilitiesOf } from '../../../registry/granted.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
-import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../../tiers/a-wasm/abi.table.ts';
+import {
+  ABI_ALLOC,
+  ABI_FUNCTIONS,
+  ABI_MODULE,
+  type AbiFunction,
+} from '../../../tiers/a-wasm/engine/abi.table.ts';
 import { wrongUsage } from '../input.ts';
 import { codedOf } from './errors.ts';
 import { GRANT_FORMS } from './grants.table.ts';

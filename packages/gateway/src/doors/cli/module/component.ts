@@ -4,7 +4,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import { capabilitiesOf } from '../../../registry/granted.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
-import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/world/world.ts';
+import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/engine/world.ts';
 import { wrongUsage } from '../input.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 

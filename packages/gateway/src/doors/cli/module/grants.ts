@@ -1,7 +1,6 @@
-import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../../core/capability-name.ts';
 import type { Problem as EntryProblem } from '../../../core/result.ts';
 import { parsePrefix } from '../../../core/storage-key.ts';
-import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
+import { CAPABILITY_NAME_SHAPE, isCapabilityName, NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
 import { parseRule } from '../../../egress/rule.ts';
 import type { GrantKind } from '../../../registry/granted.ts';
 import { parseSecretHosts } from '../../../runner/host-lists.ts';

@@ -1,7 +1,6 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
-import { formatScope, parseScope, SCOPE_SHAPE, type Scope } from '../../../vault/scope.ts';
-import { MAX_VALUE_BYTES } from '../../../vault/secret.ts';
+import { formatScope, MAX_VALUE_BYTES, parseScope, SCOPE_SHAPE, type Scope } from '../../../vault/secret.ts';
 import type { Vault } from '../../../vault/vault.ts';
 import { secretDocument } from '../../documents/secrets.ts';
 import { type Asked, type Route, route } from '../route.ts';

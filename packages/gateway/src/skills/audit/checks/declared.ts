@@ -1,4 +1,4 @@
-import type { Asks } from '../../manifest/manifest.ts';
+import type { Asks } from '../../../core/wasm.ts';
 import type { ModuleSubject } from '../module/module-subject.ts';
 
 /** Whether a manifest asks for a capability, by the word that an import needs it under, and where it says so. */

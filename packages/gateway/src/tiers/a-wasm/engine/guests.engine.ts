@@ -1,32 +1,32 @@
 /**
  * An engine process: it runs the guests of calls and holds no authority. It reads frames from one descriptor and writes
- * to another; what a guest wants done is asked of the gateway, which looks at the grant and does it. It is killed when a
+ * to another; what a guest wants done is requested from the gateway, which checks the grant and does it. It is killed when a
  * call takes too long, and another takes its place. The guests run in a thread whose stack is large enough that every
  * recursion ends by the count of the engine.
  */
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { threadStackBytes } from '@palisade/wasm';
-import type { CallHead, ModuleHead, PrepareHead } from '../engine-words.ts';
-import { Channel } from './channel.ts';
-import { GuestHouse } from './guest-house.ts';
+import { GuestPool } from './guest-pool.ts';
+import { GatewayPipe } from './pipe.ts';
+import type { CallHead, ModuleHead, PrepareHead } from './protocol.ts';
 
 const MIB = 1024 * 1024;
 const [input = 3, output = 4, memoryBytes = 64 * MIB] = process.argv.slice(2).map(Number);
 
 async function serve(): Promise<void> {
-  const channel = new Channel(input, output);
-  const house = new GuestHouse(channel, memoryBytes);
-  channel.say('ready', {});
-  for (let frame = channel.next(); frame !== null; frame = channel.next()) {
-    if (frame.kind === 'module') house.keep(frame.head as ModuleHead, frame.bytes);
+  const pipe = new GatewayPipe(input, output);
+  const guests = new GuestPool(pipe, memoryBytes);
+  pipe.send('ready', {});
+  for (let frame = pipe.next(); frame !== null; frame = pipe.next()) {
+    if (frame.kind === 'module') guests.keep(frame.head as ModuleHead, frame.bytes);
     else if (frame.kind === 'prepare') {
-      const prepared = await house.prepare(frame.head as PrepareHead, frame.bytes);
-      channel.say('prepared', prepared.head, prepared.bytes);
+      const prepared = await guests.prepare(frame.head as PrepareHead, frame.bytes);
+      pipe.send('prepared', prepared.head, prepared.bytes);
     } else if (frame.kind === 'call') {
-      const done = await house.run(frame.head as CallHead, frame.bytes);
-      channel.say('done', done.head, done.bytes);
-    } else throw new TypeError(`Cannot take frame: "${frame.kind}" is nothing that begins anything`);
+      const done = await guests.run(frame.head as CallHead, frame.bytes);
+      pipe.send('done', done.head, done.bytes);
+    } else throw new TypeError(`Cannot take frame: "${frame.kind}" expected module, prepare or call`);
   }
 }
 

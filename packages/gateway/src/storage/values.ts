@@ -1,0 +1,257 @@
+import { sql } from 'kysely';
+import { quote } from '../core/hostile-text.ts';
+import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
+import { queries } from '../store/query.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { type Quota, refuseFor, STORAGE_LIMITS, type StorageRefusal } from './space.ts';
+import type { SpaceRow, StorageTables } from './tables.ts';
+
+/** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */
+export type SpaceName = { readonly tenant: string; readonly skill: string };
+
+export type Account = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
+
+const query = queries<StorageTables>();
+
+const selectAccount = query<SpaceName>()((db, p) =>
+  db
+    .selectFrom('storage_space')
+    .select(['id', 'bytes', 'keys', 'last_version'])
+    .where('tenant', '=', p('tenant'))
+    .where('skill', '=', p('skill')),
+);
+
+const insertAccount = query<SpaceName>()((db, p) =>
+  db
+    .insertInto('storage_space')
+    .values({
+      id: null as never,
+      tenant: p('tenant'),
+      skill: p('skill'),
+      bytes: 0,
+      keys: 0,
+      last_version: 0,
+    })
+    .returning(['id', 'bytes', 'keys', 'last_version']),
+);
+
+type Charge = { id: number; bytes: number; keys: number; lastVersion: number };
+
+const updateAccount = query<Charge>()((db, p) =>
+  db
+    .updateTable('storage_space')
+    .set({
+      bytes: sql`bytes + ${p('bytes')}`,
+      keys: sql`keys + ${p('keys')}`,
+      last_version: p('lastVersion'),
+    })
+    .where('id', '=', p('id')),
+);
+
+/** The account of a space; undefined as long as nothing was ever written to it. */
+export function findAccount(reader: Reader, name: SpaceName): Account | undefined {
+  return reader.get(selectAccount, name);
+}
+
+/** The account of a space, made at its first write. */
+export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): Account {
+  const account = tx.get(selectAccount, { tenant, skill }) ?? tx.get(insertAccount, { tenant, skill });
+  if (account === undefined) throw new TypeError('Cannot open account: the insert gave no row');
+  return account;
+}
+
+/** Moves the totals of a space by these amounts. */
+export function charge(tx: Transaction, amounts: Charge): void {
+  tx.run(updateAccount, amounts);
+}
+
+/** How much a space holds now. */
+export function usageOf(reader: Reader, name: SpaceName): { readonly bytes: number; readonly keys: number } {
+  const { bytes, keys } = findAccount(reader, name) ?? { bytes: 0, keys: 0 };
+  return { bytes, keys };
+}
+
+export type Stored = { readonly value: Uint8Array; readonly version: number };
+
+/** `bytes` are those of the value alone. */
+export type Entry = { readonly key: string; readonly version: number; readonly bytes: number };
+
+/** `next` is the cursor of the page that follows; null on the last one. */
+export type Page = { readonly entries: readonly Entry[]; readonly next: string | null };
+
+export type PageAsked = {
+  readonly prefix: StoragePrefix;
+  /** Only keys that sort behind this one. */
+  readonly after: StorageKey | null;
+  readonly limit: number;
+};
+
+const selectValue = query<SpaceName & { key: string }>()((db, p) =>
+  db
+    .selectFrom('storage_value')
+    .innerJoin('storage_space', 'storage_space.id', 'storage_value.space')
+    .select(['storage_value.version', 'storage_value.value'])
+    .where('storage_space.tenant', '=', p('tenant'))
+    .where('storage_space.skill', '=', p('skill'))
+    .where('storage_value.key', '=', p('key')),
+);
+
+/** The value of a key with its version; null when there is none. */
+export function readValue(reader: Reader, { tenant, skill }: SpaceName, key: StorageKey): Stored | null {
+  return reader.get(selectValue, { tenant, skill, key }) ?? null;
+}
+
+const selectEntry = query<{ space: number; key: string }>()((db, p) =>
+  db
+    .selectFrom('storage_value')
+    .select(['key', 'version', sql<number>`length(value)`.as('bytes')])
+    .where('space', '=', p('space'))
+    .where('key', '=', p('key')),
+);
+
+type Range = { space: number; after: string; before: string; limit: number };
+
+// One bound on each side: with two, SQLite would start at the wrong one and walk.
+const selectRange = query<Range>()((db, p) =>
+  db
+    .selectFrom('storage_value')
+    .select(['key', 'version', sql<number>`length(value)`.as('bytes')])
+    .where('space', '=', p('space'))
+    .where('key', '>', p('after'))
+    .where('key', '<', p('before'))
+    .orderBy('key')
+    .limit(p('limit')),
+);
+
+/** Behind every key: no key can have this character. */
+const END = '\u{10ffff}';
+
+/** A page of the keys at and beneath a prefix, sorted by their bytes. */
+export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): Page {
+  const space = findAccount(reader, name)?.id;
+  if (space === undefined) return { entries: [], next: null };
+  // Boundary: a guest asks for any number of entries and gets a page.
+  const most = Math.min(Math.max(1, Math.floor(limit) || 1), STORAGE_LIMITS.listEntries);
+  const entries: Entry[] = [];
+  // The prefix and what lies beneath it are not neighbours: "a-b" sorts between "a" and "a/b".
+  const own = isBehind(prefix, after) ? reader.get(selectEntry, { space, key: prefix }) : undefined;
+  if (own !== undefined) entries.push(own);
+  const { from, before } = rangeOf(prefix);
+  const start = after !== null && isBehind(after, from) ? after : from;
+  entries.push(...reader.all(selectRange, { space, after: start, before, limit: most + 1 - entries.length }));
+  if (entries.length <= most) return { entries, next: null };
+  entries.pop();
+  return { entries, next: entries.at(-1)?.key ?? null };
+}
+
+/** Where the keys beneath a prefix lie, both ends excluded; the character behind "/" is "0". */
+function rangeOf(prefix: StoragePrefix): { readonly from: string; readonly before: string } {
+  return prefix === '' ? { from: '', before: END } : { from: `${prefix}/`, before: `${prefix}0` };
+}
+
+/** Compares as the database does: strings of JavaScript sort otherwise beyond U+FFFF. */
+function isBehind(text: string, other: string | null): boolean {
+  return other === null || Buffer.compare(Buffer.from(text), Buffer.from(other)) > 0;
+}
+
+/** A version, or that there is no value yet; undefined writes over whatever is there. */
+export type IfVersion = number | 'absent' | undefined;
+
+export type Putting = {
+  readonly key: StorageKey;
+  readonly value: Buffer;
+  readonly ifVersion: IfVersion;
+  readonly quota: Quota;
+};
+
+export type Put = { readonly ok: true; readonly version: number } | StorageRefusal;
+export type Deleted = { readonly ok: true; readonly existed: boolean } | StorageRefusal;
+
+type Found = { readonly id: number; readonly version: number; readonly bytes: number };
+
+const selectFound = query<{ space: number; key: string }>()((db, p) =>
+  db
+    .selectFrom('storage_value')
+    .select(['id', 'version', sql<number>`length(value)`.as('bytes')])
+    .where('space', '=', p('space'))
+    .where('key', '=', p('key')),
+);
+
+const insertValue = query<{ space: number; key: string; version: number; value: Buffer }>()((db, p) =>
+  db.insertInto('storage_value').values({
+    id: null as never,
+    space: p('space'),
+    key: p('key'),
+    version: p('version'),
+    value: p('value'),
+  }),
+);
+
+const updateValue = query<{ id: number; version: number; value: Buffer }>()((db, p) =>
+  db
+    .updateTable('storage_value')
+    .set({ version: p('version'), value: p('value') })
+    .where('id', '=', p('id')),
+);
+
+const deleteById = query<{ id: number }>()((db, p) =>
+  db.deleteFrom('storage_value').where('id', '=', p('id')),
+);
+
+/** Writes a value with a version above every earlier one of the space, or changes nothing. */
+export function putValue(tx: Transaction, name: SpaceName, { key, value, ifVersion, quota }: Putting): Put {
+  const account = openAccount(tx, name);
+  const space = account.id;
+  const found = tx.get(selectFound, { space, key });
+  if (!isAsExpected(found, ifVersion)) return conflict('write', key, found, ifVersion);
+  const keyBytes = Buffer.byteLength(key);
+  const moreBytes = keyBytes + value.byteLength - (found === undefined ? 0 : keyBytes + found.bytes);
+  const moreKeys = found === undefined ? 1 : 0;
+  // Boundary: what does not grow is taken even above the quota, so that a space can be emptied that is too full.
+  if (moreBytes > 0 && account.bytes + moreBytes > quota.bytes)
+    return full(key, 'bytes', account.bytes, quota.bytes);
+  if (moreKeys > 0 && account.keys + moreKeys > quota.keys)
+    return full(key, 'keys', account.keys, quota.keys);
+  const version = account.last_version + 1;
+  if (found === undefined) tx.run(insertValue, { space, key, version, value });
+  else tx.run(updateValue, { id: found.id, version, value });
+  charge(tx, { id: space, bytes: moreBytes, keys: moreKeys, lastVersion: version });
+  return { ok: true, version };
+}
+
+/** Removes a value, or changes nothing. */
+export function deleteValue(
+  tx: Transaction,
+  name: SpaceName,
+  { key, ifVersion }: { readonly key: StorageKey; readonly ifVersion: number | undefined },
+): Deleted {
+  const account = findAccount(tx, name);
+  const found = account && tx.get(selectFound, { space: account.id, key });
+  if (!isAsExpected(found, ifVersion)) return conflict('delete', key, found, ifVersion);
+  if (account === undefined || found === undefined) return { ok: true, existed: false };
+  tx.run(deleteById, { id: found.id });
+  const bytes = -(found.bytes + Buffer.byteLength(key));
+  charge(tx, { id: account.id, bytes, keys: -1, lastVersion: account.last_version });
+  return { ok: true, existed: true };
+}
+
+function isAsExpected(found: Found | undefined, ifVersion: IfVersion): boolean {
+  if (ifVersion === undefined) return true;
+  return ifVersion === 'absent' ? found === undefined : found?.version === ifVersion;
+}
+
+function conflict(
+  act: 'write' | 'delete',
+  key: StorageKey,
+  found: Found | undefined,
+  ifVersion: IfVersion,
+): StorageRefusal {
+  const is = found === undefined ? 'it is absent' : `its version is ${found.version}`;
+  const expected = ifVersion === 'absent' ? 'it to be absent' : `version ${ifVersion}`;
+  return refuseFor('conflict', `Cannot ${act} key ${quote(key)}: ${is}, expected ${expected}`);
+}
+
+function full(key: StorageKey, unit: string, held: number, most: number): StorageRefusal {
+  const message = `Cannot write key ${quote(key)}: the space holds ${held} ${unit}, expected at most ${most} with it`;
+  return refuseFor('full', message);
+}

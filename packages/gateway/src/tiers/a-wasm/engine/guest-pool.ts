@@ -1,0 +1,238 @@
+import { setFlagsFromString } from 'node:v8';
+import {
+  CEILINGS,
+  type CompiledModule,
+  callLifted,
+  createEngine,
+  type Engine,
+  type Form,
+  type HostTable,
+  isComponent,
+  METER_VERSION,
+  type Pool,
+  type Usage,
+  WasmError,
+} from '@palisade/wasm';
+import type { EngineFacts } from '../../../core/recording.ts';
+import { ABI_ALLOC, ABI_FUNCTIONS, type AbiName } from './abi.table.ts';
+import { worldHosts } from './component-handlers.ts';
+import { type CallContext, hostTableOf, newCallContext } from './handlers.ts';
+import type { GatewayPipe } from './pipe.ts';
+import {
+  type CallHead,
+  type DoneHead,
+  type ModuleHead,
+  mostFormBytes,
+  type PreparedHead,
+  type PrepareHead,
+  type Refused,
+} from './protocol.ts';
+import { type Failure, GuestExit } from './wasi-handlers.ts';
+import { linkToWorld, RUN_NAME, RUN_TYPE, requireGranted } from './world.ts';
+
+/** Pools that are kept at once, each of one owner and module; the one that was used longest ago goes first. */
+const MOST_POOLS = 64;
+/** What pools without a guest may keep, beside the guest that runs; the sandbox leaves twice as much. */
+const KEPT_BYTES = 256 * 1024 * 1024;
+
+/** A module of unknown origin is validated whole; a form was, by the engine that made it. */
+const WHOLE_VALIDATION = '--no-wasm-lazy-validation';
+const LAZY_VALIDATION = '--wasm-lazy-validation';
+
+type Module = { readonly compiled: Promise<CompiledModule>; readonly isLinked: boolean };
+
+export type Prepared = { readonly head: PreparedHead; readonly bytes: Uint8Array };
+export type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
+
+/** How modules are compiled here. */
+const FORM: Form = 'thread';
+const FACTS: EngineFacts = { meter: METER_VERSION, form: FORM, isDeterministic: true };
+const ALL_FUNCTIONS = ABI_FUNCTIONS.map(({ name }) => name);
+const NO_BYTES = new Uint8Array(0);
+const NO_USAGE: Usage = { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
+/** Names of a module are part of messages, and may be of any length. */
+const MOST_MESSAGE_CHARS = 2_000;
+
+/** Modules and the pools of their guests. Each call has a guest of its own, in a pool that only its owner uses. */
+export class GuestPool {
+  readonly #engine: Engine;
+  readonly #pipe: GatewayPipe;
+  readonly #modules = new Map<string, Module>();
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(pipe: GatewayPipe, memoryBytes: number) {
+    this.#pipe = pipe;
+    // What a call may use is said with each call.
+    const limits = { memoryBytes, fuel: CEILINGS.fuel };
+    this.#engine = createEngine({
+      form: FORM,
+      deterministic: FACTS.isDeterministic,
+      limits,
+      totalMemoryBytes: memoryBytes + KEPT_BYTES,
+    });
+  }
+
+  /** Makes the form of a module that was not checked before. Its prices are those of all functions of the ABI. */
+  async prepare({ memoryBytes }: PrepareHead, module: Uint8Array): Promise<Prepared> {
+    try {
+      this.#requireMemory(memoryBytes);
+      const isLinked = isComponent(module);
+      const bytes = isLinked ? linkToWorld(module).bytes : module;
+      setFlagsFromString(WHOLE_VALIDATION);
+      const hosts = hostsOf(isLinked, ALL_FUNCTIONS);
+      const compiled = await this.#engine.compile(bytes, { hosts, limits: { memoryBytes } });
+      const { digest, seal } = compiled;
+      const form = compiled.serialise();
+      requireShort(form.length, mostFormBytes(module.length));
+      return { head: { digest, seal, isComponent: isLinked }, bytes: form };
+    } catch (error) {
+      return { head: { refused: refusalOf(error) }, bytes: NO_BYTES };
+    }
+  }
+
+  /** Takes the form of a module in; it is compiled when the first call needs it. */
+  keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
+    setFlagsFromString(LAZY_VALIDATION);
+    const compiled = this.#engine.revive(bytes, { digest, seal });
+    // The call that needs it reports the error.
+    compiled.catch(() => undefined);
+    this.#modules.set(key, { compiled, isLinked });
+  }
+
+  async run(head: CallHead, input: Uint8Array): Promise<Done> {
+    const context = newCallContext(head, this.#pipe);
+    try {
+      const pool = await this.#poolOf(head);
+      const isLinked = this.#modules.get(head.key)?.isLinked === true;
+      const { head: ended, bytes } = isLinked
+        ? runComponent(pool, context, input)
+        : exchange(pool, context, input);
+      return { head: { ...ended, engine: FACTS }, bytes };
+    } catch (error) {
+      const refused = refusalOf(error);
+      const { usage = NO_USAGE } = error as WasmError;
+      const { isLogCut } = context;
+      return { head: { ending: 'trapped', ...refused, ...usage, isLogCut, engine: FACTS }, bytes: NO_BYTES };
+    }
+  }
+
+  async #poolOf(head: CallHead): Promise<Pool> {
+    const { key, owner, functions } = head;
+    const name = JSON.stringify([owner, key, functions]);
+    const pool = this.#pools.get(name) ?? (await this.#open(head));
+    // The one that was used last is the last to go.
+    this.#pools.delete(name);
+    this.#pools.set(name, pool);
+    return pool;
+  }
+
+  async #open({ key, functions }: CallHead): Promise<Pool> {
+    const module = this.#modules.get(key);
+    if (module === undefined) throw new WasmError('malformed', `Cannot run module: "${key}" was never sent`);
+    const { isLinked } = module;
+    const compiled = await module.compiled;
+    if (isLinked) requireGranted(compiled.imports, functions);
+    const hosts = hostsOf(isLinked, functions);
+    if (this.#pools.size >= MOST_POOLS) this.#closeOldest();
+    for (;;) {
+      try {
+        return this.#engine.pool(compiled, { size: 1, hosts });
+      } catch (error) {
+        // Boundary: pools that are only kept never turn away a guest that is to run.
+        const isFull = error instanceof WasmError && error.code === 'memory';
+        if (!isFull || !this.#closeOldest()) throw error;
+      }
+    }
+  }
+
+  /** A call of another gateway, which is run again here, may have had more. */
+  #requireMemory(memoryBytes: number): void {
+    const most = this.#engine.limits.memoryBytes;
+    if (memoryBytes <= most) return;
+    const message = `Cannot run module: its call may use ${memoryBytes} bytes of memory, expected at most ${most} here`;
+    throw new WasmError('limit', message, { detail: 'memoryBytes' });
+  }
+
+  #closeOldest(): boolean {
+    const [oldest] = this.#pools;
+    if (oldest === undefined) return false;
+    const [name, pool] = oldest;
+    this.#pools.delete(name);
+    pool.close();
+    return true;
+  }
+}
+
+function hostsOf(isLinked: boolean, functions: readonly AbiName[]): HostTable {
+  return isLinked ? worldHosts(functions) : hostTableOf(functions);
+}
+
+/** Boundary: a small file that becomes a large form, as one module that is linked in again and again, is refused for that. */
+function requireShort(bytes: number, most: number): void {
+  if (bytes <= most) return;
+  const message = `Cannot prepare module: its form has ${bytes} bytes, expected at most ${most}`;
+  throw new WasmError('limit', message, { detail: 'formBytes' });
+}
+
+/** A call of a module by the ABI. */
+function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
+  const { tool, limits } = context.head;
+  const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {
+    fuel: limits.fuel,
+    mostBytes: limits.outputBytes,
+    context,
+  });
+  const { failure, isLogCut } = context;
+  const ending = failure === null ? 'returned' : 'failed';
+  return { head: { ending, ...usage, isLogCut }, bytes: failure ?? bytes };
+}
+
+/** Why the engine refuses a module or ended a call; a fault of ours is not the guest's, and ends the process. */
+function refusalOf(error: unknown): Refused {
+  if (!(error instanceof WasmError)) throw error;
+  const { code, message, detail } = error;
+  return { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
+}
+
+function cut(text: string): string {
+  return text.slice(0, MOST_MESSAGE_CHARS);
+}
+
+type Returned =
+  | { readonly tag: 'ok'; readonly value: string }
+  | { readonly tag: 'error'; readonly value: Failure };
+
+/** Runs the tool of the call in a new guest; what ends it otherwise is thrown as the engine throws it. */
+export function runComponent(pool: Pool, context: CallContext, input: Uint8Array): Done {
+  const { value: returned, ...usage } = visit(pool, context, Buffer.from(input).toString('utf8'));
+  const { outputBytes } = context.head.limits;
+  const used = { ...usage, isLogCut: context.isLogCut };
+  if (returned.tag === 'ok') {
+    return { head: { ending: 'returned', ...used }, bytes: Buffer.from(returned.value) };
+  }
+  const { code, message } = returned.value;
+  const report = Buffer.from(JSON.stringify({ code, message }));
+  // A report that is longer than an output may be is one without a reason.
+  return { head: { ending: 'failed', ...used }, bytes: report.length > outputBytes ? NO_BYTES : report };
+}
+
+function visit(pool: Pool, context: CallContext, text: string): Usage & { readonly value: Returned } {
+  const { tool, limits } = context.head;
+  // Boundary: an output is as long as it may be, and not read where a component says that it is longer.
+  const run = { name: RUN_NAME, type: RUN_TYPE, mostBytes: limits.outputBytes };
+  try {
+    return pool.visit(
+      { fuel: limits.fuel, context },
+      (guest) => callLifted(guest, run, [tool, text]) as Returned,
+    );
+  } catch (error) {
+    // A guest that exited has failed, with what it used until then; everything else goes on.
+    const isExit = error instanceof WasmError && error.code === 'host' && error.cause instanceof GuestExit;
+    if (!isExit || error.usage === undefined) throw error;
+    return { ...error.usage, value: { tag: 'error', value: (error.cause as GuestExit).failure } };
+  } finally {
+    // What was printed without a new line behind it is not lost, however the call ended.
+    context.printed.stdout?.end();
+    context.printed.stderr?.end();
+  }
+}

@@ -1,0 +1,221 @@
+import type { EngineFacts } from '../../../core/recording.ts';
+import type { CapabilityKind } from '../../../core/wasm.ts';
+import type { AbiName } from './abi.table.ts';
+
+/**
+ * What the gateway and an engine process say to each other, as bytes: four with the length of what follows, one with the
+ * kind, four with the length of a head of JSON, the head, and bytes as they are. The engine side runs hostile code beside
+ * it, so the gateway takes nothing of what it says on trust: not its lengths, not its heads.
+ */
+
+/**
+ * To an engine: a module to be made ready, a module that was, a call, the answer to what a guest asked. From it: a module
+ * that is ready, questions, lines of a log, the end of a call.
+ */
+export const FRAMES = {
+  ...{ module: 1, call: 2, answer: 3, ask: 4, log: 5, done: 6, ready: 7, prepare: 8, prepared: 9 },
+} as const;
+
+export type FrameKind = keyof typeof FRAMES;
+
+export type Frame = { readonly kind: FrameKind; readonly head: unknown; readonly bytes: Uint8Array };
+
+const LENGTH_BYTES = 4;
+const NOTHING = Buffer.alloc(0);
+const BEFORE_HEAD = 1 + LENGTH_BYTES;
+const KINDS = new Map<number, FrameKind>(
+  Object.entries(FRAMES).map(([kind, number]) => [number, kind as FrameKind]),
+);
+
+export function frameOf(kind: FrameKind, head: unknown, bytes: Uint8Array = new Uint8Array(0)): Buffer {
+  const text = Buffer.from(JSON.stringify(head));
+  const length = BEFORE_HEAD + text.length + bytes.length;
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + length);
+  frame.writeUInt32LE(length, 0);
+  frame[LENGTH_BYTES] = FRAMES[kind];
+  frame.writeUInt32LE(text.length, LENGTH_BYTES + 1);
+  frame.set(text, LENGTH_BYTES + BEFORE_HEAD);
+  frame.set(bytes, LENGTH_BYTES + BEFORE_HEAD + text.length);
+  return frame;
+}
+
+/** The length of a frame by its first bytes; null before they are there. */
+export function frameLength(start: Buffer): number | null {
+  return start.length < LENGTH_BYTES ? null : LENGTH_BYTES + start.readUInt32LE(0);
+}
+
+/** Reads a whole frame; null where it makes no sense. */
+export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINITY): Frame | null {
+  if (frame.length < LENGTH_BYTES + BEFORE_HEAD) return null;
+  const kind = KINDS.get(frame[LENGTH_BYTES] ?? 0);
+  const start = LENGTH_BYTES + BEFORE_HEAD;
+  const headBytes = frame.readUInt32LE(LENGTH_BYTES + 1);
+  const end = start + headBytes;
+  // Boundary: JSON takes many times its length in memory, and the time of everybody while it is read.
+  if (kind === undefined || end > frame.length || headBytes > mostHeadBytes) return null;
+  try {
+    const head: unknown = JSON.parse(frame.toString('utf8', start, end));
+    return { kind, head, bytes: frame.subarray(end) };
+  } catch {
+    return null;
+  }
+}
+
+/** Puts frames together from the pieces in which they come. It keeps at most one that is not whole, in twice its bytes. */
+export class FrameReader {
+  /** The longest frame that may come now. */
+  mostBytes: number;
+  readonly #mostHeadBytes: number;
+  /** What has come of a frame that is not whole, at the beginning of a buffer. */
+  #held = NOTHING;
+  #heldBytes = 0;
+  #isLost = false;
+
+  constructor(mostBytes: number, mostHeadBytes: number) {
+    this.mostBytes = mostBytes;
+    this.#mostHeadBytes = mostHeadBytes;
+  }
+
+  /** The frames that a piece completes; null once something makes no sense, and from then on. */
+  read(piece: Buffer): readonly Frame[] | null {
+    const frames: Frame[] = [];
+    let rest = piece;
+    while (rest.length > 0 && !this.#isLost) {
+      // What is whole in the piece is taken from it as it is.
+      if (this.#heldBytes > 0 || !isWhole(rest)) rest = this.#hold(rest);
+      const from = this.#heldBytes > 0 ? this.#held.subarray(0, this.#heldBytes) : rest;
+      const wanted = frameLength(from);
+      // Boundary: who announces more than may come is not waited for.
+      if (wanted !== null && wanted > this.mostBytes) this.#isLost = true;
+      else if (wanted !== null && wanted <= from.length) {
+        const frame = parseFrame(from.subarray(0, wanted), this.#mostHeadBytes);
+        if (frame === null) this.#isLost = true;
+        else frames.push(frame);
+        if (this.#heldBytes === 0) rest = rest.subarray(wanted);
+        this.#held = NOTHING;
+        this.#heldBytes = 0;
+      }
+    }
+    return this.#isLost ? null : frames;
+  }
+
+  /** Takes over what the frame lacks, as far as the piece has it, and gives the rest. */
+  #hold(piece: Buffer): Buffer {
+    const wanted = frameLength(this.#held.subarray(0, this.#heldBytes)) ?? LENGTH_BYTES;
+    const bytes = Math.min(wanted - this.#heldBytes, piece.length);
+    const length = this.#heldBytes + bytes;
+    // Boundary: pieces of a byte cost what they are long, in memory and in time, however many they are.
+    if (length > this.#held.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(wanted, Math.max(length, 2 * this.#held.length)));
+      this.#held.copy(grown, 0, 0, this.#heldBytes);
+      this.#held = grown;
+    }
+    piece.copy(this.#held, this.#heldBytes, 0, bytes);
+    this.#heldBytes = length;
+    return piece.subarray(bytes);
+  }
+}
+
+function isWhole(piece: Buffer): boolean {
+  const wanted = frameLength(piece);
+  return wanted !== null && wanted <= piece.length;
+}
+
+/* The heads of frames. Both sides are ours; the gateway checks what an engine says all the same. */
+
+/** What a guest may use of an engine. */
+export type GuestLimits = {
+  readonly fuel: number;
+  readonly memoryBytes: number;
+  readonly outputBytes: number;
+  readonly logBytes: number;
+};
+
+/** What is known of the form of a module: what engines take in its place. */
+export type FormHead = {
+  /** What the form follows from, by the word of the engine that made it. */
+  readonly digest: string;
+  /** SHA-256 of the form. */
+  readonly seal: string;
+  /** It was linked from a component. */
+  readonly isComponent: boolean;
+};
+
+/** A module in the form that an engine made of it, which calls will name by its key. */
+export type ModuleHead = FormHead & { readonly key: string };
+
+/** A module that is to be made ready, for calls that may use so much memory: what a guest is told of it depends on that. */
+export type PrepareHead = { readonly memoryBytes: number };
+
+/** What an engine made of a module, with the form as the bytes; or why it takes none such. */
+export type PreparedHead = FormHead | { readonly refused: Refused };
+
+/** Why an engine refuses a module: its code, and its sentence. */
+export type Refused = { readonly code: string; readonly message: string; readonly detail?: string };
+
+export type CallHead = {
+  readonly key: string;
+  /** Guests of different owners never sit on the same place. */
+  readonly owner: string;
+  readonly tool: string;
+  /** Host functions that are there. */
+  readonly functions: readonly AbiName[];
+  readonly counts: Readonly<Record<CapabilityKind, number>>;
+  readonly limits: GuestLimits;
+  readonly startedMs: number;
+  /** Of its random bytes, in hexadecimal. */
+  readonly seed: string;
+  readonly config: Readonly<Record<string, string>>;
+};
+
+/** The longest texts of one question: more than any capability takes, so that nothing longer is copied or looked at. */
+export const MOST_ASK_BYTES = 8 * 1024 * 1024;
+/** What a module comes to in its form, at most: the meter makes twenty of a byte where it has to look before each of them. */
+const MOST_GROWTH = 20;
+const MOST_FORM_BYTES = 160 * 1024 * 1024;
+/** Names of imports and exports, and what the meter adds to every module. */
+const MOST_ADDED_BYTES = 1024 * 1024;
+
+/** The longest form of a module that is so long; the engine refuses a longer one, and the gateway does not wait for it. */
+export function mostFormBytes(moduleBytes: number): number {
+  return Math.min(MOST_GROWTH * moduleBytes, MOST_FORM_BYTES) + MOST_ADDED_BYTES;
+}
+
+/** What a line of the log counts beside its text: about what the gateway puts around it. */
+export const LOG_LINE_BYTES = 10;
+
+/** What a guest asks of the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
+export type AskHead = {
+  readonly name: AbiName;
+  readonly numbers: readonly number[];
+  readonly lengths: readonly number[];
+};
+
+/** A length of bytes that follow and are kept for the guest, zero, or an error of the ABI. */
+export type AnswerHead = { readonly result: number };
+
+export type LogHead = { readonly level: number };
+
+/** How a call ended; the bytes are its output, or the JSON of the error that the tool reported. */
+export type DoneHead = {
+  readonly ending: 'returned' | 'failed' | 'trapped';
+  /** Of a trap: the code of the engine, and its sentence. */
+  readonly code?: string;
+  readonly message?: string;
+  readonly detail?: string;
+  readonly fuelUsed: number;
+  readonly isExact: boolean;
+  readonly peakMemoryBytes: number;
+  readonly isLogCut: boolean;
+  /** What its count depends on; left out by one that does not say. */
+  readonly engine?: EngineFacts;
+};
+
+const HEXADECIMAL = /^[0-9a-f]{64}$/;
+
+/** What an engine, or a file, says of a form; null where it makes no sense. */
+export function readFormHead(raw: unknown): FormHead | null {
+  const { digest, seal, isComponent } = (raw ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof digest !== 'string' || typeof seal !== 'string' || typeof isComponent !== 'boolean') return null;
+  return HEXADECIMAL.test(digest) && HEXADECIMAL.test(seal) ? { digest, seal, isComponent } : null;
+}

@@ -1,0 +1,223 @@
+/**
+ * What the gateway does for a guest. A request comes from an engine process beside which hostile code runs, so nothing of
+ * it is trusted: the function must be one that was granted, the handle one of this call, the lengths those of the bytes.
+ * What does not hold is an error of the ABI, and is counted. Each function that the table of the ABI leaves to the gateway
+ * has its handler in `GATEWAY_HANDLERS`.
+ */
+import type { CallChannels, Channels } from '../../channels/channels.ts';
+import {
+  CAPABILITY_KINDS,
+  countOf,
+  isCapabilityKind,
+  type SecretGrant,
+  type WasmGrants,
+} from '../../core/wasm.ts';
+import type { Space } from '../../storage/space.ts';
+import type { CallNetwork } from './call-network.ts';
+import { ABI_ERRORS, ABI_FUNCTIONS, type GatewayFunctionName } from './engine/abi.table.ts';
+import type { Question, Reply } from './engine-process.ts';
+import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
+import { type HttpTerms, type OperatorSecrets, requestFor, secretHosts } from './host-http.ts';
+import { storageHandlers } from './host-storage.ts';
+import type { CallIdentity, WasmTierOptions } from './index.ts';
+import { functionsFor } from './plan.ts';
+import type { Recorder } from './recorder.ts';
+
+/** What one call reaches of the gateway, under the grants of its tool. */
+export type HostContext = {
+  readonly grants: WasmGrants;
+  readonly http: Omit<HttpTerms, 'secretOf'>;
+  /** One for each capability of storage. */
+  readonly spaces: readonly Space[];
+  /** Null where the tenant has too many channels. */
+  readonly channels: CallChannels | null;
+  /** The value of a secret; null where it does not exist. */
+  readonly secret: (granted: SecretGrant) => Promise<string | null>;
+  /** Where the operator lets secrets go. */
+  readonly operatorSecrets: OperatorSecrets;
+  readonly signal: AbortSignal;
+};
+
+/** A request whose form is sound, of a function and a capability that were granted. */
+export type HostRequest = {
+  /** The position of the capability in its list. */
+  readonly index: number;
+  /** The numbers behind the handle. */
+  readonly numbers: readonly number[];
+  readonly texts: readonly Uint8Array[];
+};
+
+export type GatewayHandler = (request: HostRequest, context: HostContext) => Reply | Promise<Reply>;
+
+export type HostFunctions = {
+  readonly answer: (question: Question) => Promise<Reply>;
+  readonly close: () => void;
+};
+
+export type HostOptions = {
+  readonly identity: CallIdentity;
+  readonly signal: AbortSignal;
+  readonly egressBytes: number;
+  readonly network: CallNetwork;
+  readonly recorder: Recorder;
+  /** Called for each request that the guest has no right to. */
+  readonly onDenied: () => void;
+};
+
+const LOOKUP_MS = 5_000;
+const MOST_WAIT_MS = 60_000;
+const NO_BYTES = new Uint8Array(0);
+
+const GATEWAY_HANDLERS: Readonly<Record<GatewayFunctionName, GatewayHandler>> = {
+  http_request: sendRequest,
+  secret_read: readSecret,
+  ...storageHandlers,
+  channel_publish: publish,
+  channel_receive: receive,
+};
+
+const NEEDS: ReadonlyMap<string, string | null> = new Map(
+  ABI_FUNCTIONS.map(({ name, needs }) => [name, needs]),
+);
+
+/** Opens what the guest of one call reaches, and answers its requests until it is closed. */
+export function openHostFunctions(
+  options: WasmTierOptions,
+  grants: WasmGrants,
+  { identity, signal, egressBytes, network, recorder, onDenied }: HostOptions,
+): HostFunctions {
+  const { clock, random, newLookup, own, openSpace, secret, trust, operatorSecrets } = options;
+  const channels = joinChannels(options.channels, identity, grants.channels);
+  const spaces = grants.storage.map((each) => openSpace(identity, each));
+  const context: HostContext = {
+    grants,
+    http: {
+      signal,
+      clock,
+      random,
+      network,
+      resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS },
+      ...(trust === undefined ? {} : { trust }),
+      // Boundary: each request has what the others of the call have left.
+      get limits() {
+        return { wireBytes: egressBytes - network.bytes };
+      },
+    },
+    spaces,
+    channels,
+    signal,
+    operatorSecrets,
+    secret: async (granted) => {
+      const value = await secret(granted, identity);
+      const mayReveal = grants.secrets.some((each) => each.name === granted.name && each.mayReveal);
+      if (value !== null && mayReveal) {
+        recorder.giveUp('it read a secret');
+        network.hideNames();
+      }
+      return value;
+    },
+  };
+  const close = () => {
+    channels?.close();
+    for (const space of spaces) space.close();
+  };
+  return { answer: recorder.around(answering(context, onDenied)), close };
+}
+
+function joinChannels(channels: Channels, identity: CallIdentity, granted: WasmGrants['channels']) {
+  const { tenant, principal, skill } = identity;
+  const named = (use: 'publish' | 'receive') => granted.filter((each) => each[use]).map(({ name }) => name);
+  return channels.join({
+    tenant,
+    sender: { principal, skill },
+    publish: named('publish'),
+    receive: named('receive'),
+  });
+}
+
+function answering(context: HostContext, onDenied: () => void): HostFunctions['answer'] {
+  const granted = new Set<string>(functionsFor(context.grants));
+  return async (question) => {
+    const parts = readQuestion(question);
+    if (parts === null) return refuseWith('invalid');
+    const [handle = -1, ...numbers] = parts.numbers;
+    // Boundary: a function that was not granted, or a handle that does not belong to this call.
+    const index = granted.has(parts.name) ? indexOf(parts.name, handle, context.grants) : null;
+    const handler = index === null ? undefined : GATEWAY_HANDLERS[parts.name as GatewayFunctionName];
+    const reply =
+      index === null || handler === undefined
+        ? refuseWith('denied')
+        : await handler({ index, numbers, texts: parts.texts }, context);
+    if (reply.result === ABI_ERRORS.denied.code) onDenied();
+    return reply;
+  };
+}
+
+function indexOf(name: string, handle: number, grants: WasmGrants): number | null {
+  const kind = NEEDS.get(name);
+  if (kind === undefined || kind === null || !isCapabilityKind(kind)) return null;
+  const index = handle - CAPABILITY_KINDS[kind].firstHandle;
+  return index >= 0 && index < countOf(grants, kind) ? index : null;
+}
+
+function sendRequest({ index, texts }: HostRequest, context: HostContext): Reply | Promise<Reply> {
+  const { grants, operatorSecrets } = context;
+  const [head = NO_BYTES, body = NO_BYTES] = texts;
+  const entry = grants.http[index];
+  // Boundary: one that was asked for and not granted has a handle, and nothing behind it.
+  if (entry === undefined || entry === null) return refuseWith('denied');
+  const secretOf = (handle: number) => {
+    const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
+    if (secret === undefined) return null;
+    const { name, mayReveal } = secret;
+    const isFor = secretHosts(secret, operatorSecrets);
+    return { name, mayReveal, isFor, read: () => context.secret(secret) };
+  };
+  return requestFor(entry, head, body, { ...context.http, secretOf });
+}
+
+/** Boundary: a secret that may only be used is never returned, whichever handle is given. */
+async function readSecret({ index }: HostRequest, { grants, secret }: HostContext): Promise<Reply> {
+  const granted = grants.secrets[index];
+  if (granted === undefined || !granted.mayReveal) return refuseWith('denied');
+  const value = await secret(granted);
+  return value === null ? refuseWith('missing') : answerWith(Buffer.from(value));
+}
+
+function publish({ index, texts: [message = NO_BYTES] }: HostRequest, context: HostContext): Reply {
+  const channel = context.grants.channels[index];
+  if (channel === undefined || !channel.publish || context.channels === null) return refuseWith('denied');
+  const published = context.channels.publish(channel.name, message);
+  if (published === 'ok') return DONE;
+  return refuseWith(published === 'full' ? 'full' : published === 'too-large' ? 'tooLarge' : 'denied');
+}
+
+async function receive({ index, numbers: [waitMs = 0] }: HostRequest, context: HostContext): Promise<Reply> {
+  const channel = context.grants.channels[index];
+  if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
+  const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
+  const message = await context.channels.wait(channel.name, context.signal, patienceMs);
+  if (message === null || message === 'denied') return refuseWith('missing');
+  const { bytes, sender, missed } = message;
+  return answerWith(withHead({ sender, missed }, bytes));
+}
+
+type RequestParts = { readonly name: string } & Omit<HostRequest, 'index'>;
+
+/** Boundary: the head of a request is what an engine says; its lengths have to be those of its bytes. */
+function readQuestion({ head, bytes }: Question): RequestParts | null {
+  const { name, numbers, lengths } = (head ?? {}) as Partial<Question['head']>;
+  if (typeof name !== 'string' || !isNumbers(numbers) || !isNumbers(lengths)) return null;
+  const texts: Uint8Array[] = [];
+  let at = 0;
+  for (const length of lengths) {
+    if (!Number.isSafeInteger(length) || length < 0 || at + length > bytes.length) return null;
+    texts.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return at === bytes.length ? { name, numbers, texts } : null;
+}
+
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'number');
+}

@@ -1,0 +1,239 @@
+/**
+ * Modules on their way to an engine: their bytes, checked against the digest that was approved; their forms, metered and
+ * sealed once for all calls and kept on disk; and the preparation of a form, by an engine that has run nothing, since its
+ * result is used by all of them.
+ */
+import { createHash } from 'node:crypto';
+import { type Digest, digestBytes } from '../../core/digest.ts';
+import type { WasmProgram } from '../../core/wasm.ts';
+import type { FileShelf } from '../../store/file-shelf.ts';
+import { type FormHead, readFormHead } from './engine/protocol.ts';
+import { ENDS } from './engine-counts.ts';
+import type { EnginePool } from './engine-pool.ts';
+import type { PrepareEnd } from './engine-process.ts';
+
+/** Of all modules that are kept; one that is longer alone is read anew at each call. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** The bytes of modules that were found to be what their digest says; the one that was used longest ago goes first. */
+export class ModuleCache {
+  readonly #mostBytes: number;
+  readonly #modules = new Map<Digest, Uint8Array>();
+  #bytes = 0;
+
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Boundary: what runs is what was approved, to the byte; null where it is something else. */
+  async take({ sha256, read }: Pick<WasmProgram, 'sha256' | 'read'>): Promise<Uint8Array | null> {
+    const kept = this.#modules.get(sha256);
+    if (kept !== undefined) {
+      this.#modules.delete(sha256);
+      this.#modules.set(sha256, kept);
+      return kept;
+    }
+    // Boundary: a copy, so that what was checked cannot be changed.
+    const bytes = new Uint8Array(await read());
+    if (digestBytes(bytes) !== sha256) return null;
+    this.#keep(sha256, bytes);
+    return bytes;
+  }
+
+  #keep(sha256: Digest, bytes: Uint8Array): void {
+    if (this.#modules.has(sha256) || bytes.length > this.#mostBytes) return;
+    this.#modules.set(sha256, bytes);
+    this.#bytes += bytes.length;
+    for (const [oldest, { length }] of this.#modules) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#modules.delete(oldest);
+      this.#bytes -= length;
+    }
+  }
+}
+
+/** A module as engines take it: metered and sealed. */
+export type Form = FormHead & { readonly bytes: Uint8Array };
+
+/** What is kept at hand beside the files. */
+const MOST_BYTES_AT_HAND = 128 * 1024 * 1024;
+const SEAL_BYTES = 32;
+const SUM_CHARS = 64;
+const LINE_END = 0x0a;
+
+/** Forms by what their module is known by, at hand and on disk. What does not read as it was written counts as absent. */
+export class Forms {
+  readonly #shelf: FileShelf | null;
+  readonly #terms: string;
+  readonly #atHand = new Map<string, Form>();
+  #bytesAtHand = 0;
+
+  /** `terms`: everything beside the module that a form follows from; others of them are never found. */
+  constructor(shelf: FileShelf | null, terms: string) {
+    this.#shelf = shelf;
+    this.#terms = terms;
+  }
+
+  async find(module: string): Promise<Form | null> {
+    const known = this.#atHand.get(module);
+    if (known !== undefined) {
+      this.#atHand.delete(module);
+      this.#atHand.set(module, known);
+      return known;
+    }
+    const file = await this.#shelf?.read(this.#nameOf(module));
+    const form = file === undefined || file === null ? null : parseForm(file);
+    if (form !== null) this.#hold(module, form);
+    return form;
+  }
+
+  async keep(module: string, form: Form): Promise<void> {
+    this.#hold(module, form);
+    await this.#shelf?.write(this.#nameOf(module), writeForm(form));
+  }
+
+  #hold(module: string, form: Form): void {
+    this.#bytesAtHand += form.bytes.length - (this.#atHand.get(module)?.bytes.length ?? 0);
+    this.#atHand.delete(module);
+    this.#atHand.set(module, form);
+    for (const [oldest, { bytes }] of this.#atHand) {
+      if (this.#bytesAtHand <= MOST_BYTES_AT_HAND) return;
+      this.#atHand.delete(oldest);
+      this.#bytesAtHand -= bytes.length;
+    }
+  }
+
+  #nameOf(module: string): string {
+    return createHash('sha256')
+      .update(JSON.stringify([module, this.#terms]))
+      .digest('hex');
+  }
+}
+
+/** A line with a head that has its own sum before it, then the form, whose seal the head has. */
+function writeForm({ digest, seal, isComponent, bytes }: Form): Buffer {
+  const head = JSON.stringify({ digest, seal, isComponent });
+  return Buffer.concat([Buffer.from(`${sumOf(head)}${head}\n`), bytes]);
+}
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Boundary: every byte is as it was written; a file that was cut or changed is made anew. */
+export function parseForm(file: Buffer): Form | null {
+  const end = file.indexOf(LINE_END);
+  if (end < 0) return null;
+  const line = file.toString('utf8', 0, end);
+  const text = line.slice(SUM_CHARS);
+  const head = line.slice(0, SUM_CHARS) === sumOf(text) ? parseHead(text) : null;
+  const bytes = file.subarray(end + 1);
+  return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
+}
+
+/** Whether the bytes are those of the seal, which stands behind them as well. */
+export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): boolean {
+  if (bytes.length < SEAL_BYTES) return false;
+  const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
+  const found = createHash('sha256').update(code).digest();
+  return found.equals(behind) && found.toString('hex') === seal;
+}
+
+function parseHead(text: string): FormHead | null {
+  try {
+    return readFormHead(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** No tenant has such a name; an engine that is given back without having run a call has no owner again. */
+const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
+/** Refusals that are remembered, so that a file that is not a module is checked once. */
+const MOST_REFUSALS = 256;
+
+/** A module whose bytes are those of its digest, for calls that may use this much memory. */
+export type Wanted = {
+  /** Tenants take turns, so that the many slow modules of one are not in the way of the others'. */
+  readonly tenant: string;
+  readonly sha256: Digest;
+  readonly memoryBytes: number;
+  readonly bytes: Uint8Array;
+};
+
+/** What engines know a module by. */
+export function moduleKey({ sha256, memoryBytes }: Pick<Wanted, 'sha256' | 'memoryBytes'>): string {
+  return `${sha256} ${memoryBytes}`;
+}
+
+export class ReadyModules {
+  readonly #pool: EnginePool;
+  readonly #forms: Forms;
+  readonly #underWay = new Map<string, Promise<PrepareEnd>>();
+  readonly #refusals = new Map<string, PrepareEnd>();
+
+  constructor(pool: EnginePool, forms: Forms) {
+    this.#pool = pool;
+    this.#forms = forms;
+  }
+
+  /** The form of a module. When the signal comes first there is none, and its engine is ended. */
+  async take(wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
+    const key = moduleKey(wanted);
+    for (;;) {
+      const form = await this.#forms.find(key);
+      if (form !== null) return { kind: 'prepared', form };
+      const refusal = this.#refusals.get(key);
+      if (refusal !== undefined) return refusal;
+      if (signal.aborted) return { kind: 'gone', why: 'the call was ended' };
+      const other = this.#underWay.get(key);
+      if (other === undefined) return this.#prepare(key, wanted, signal);
+      // The call that prepares it may be stopped before it is done: then the next one prepares it.
+      const end = await abortable(other, signal);
+      if (end !== null && end.kind !== 'gone') return end;
+    }
+  }
+
+  #prepare(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
+    const preparing = this.#prepareIn(key, wanted, signal).finally(() => this.#underWay.delete(key));
+    // Calls that wait for it as well get the same result.
+    const shared = preparing.catch((): PrepareEnd => ({ kind: 'gone', why: 'it was not begun' }));
+    this.#underWay.set(key, shared);
+    return preparing;
+  }
+
+  async #prepareIn(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
+    const { bytes, memoryBytes, tenant } = wanted;
+    const engine = await this.#pool.take(ownerFor(tenant), signal);
+    const onAbort = () => engine.end(ENDS.stopped);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const end = await engine.prepare(bytes, { memoryBytes });
+      if (end.kind === 'prepared') await this.#forms.keep(key, end.form);
+      // An engine without memory says nothing of the module: the next one is asked again.
+      if (end.kind === 'refused' && end.refused.code !== 'memory') this.#refuse(key, end);
+      return end;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#pool.giveBack(engine);
+    }
+  }
+
+  #refuse(key: string, end: PrepareEnd): void {
+    const [oldest] = this.#refusals.keys();
+    if (this.#refusals.size >= MOST_REFUSALS && oldest !== undefined) this.#refusals.delete(oldest);
+    this.#refusals.set(key, end);
+  }
+}
+
+/** What a promise gives, or null when the signal comes first. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(null);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const settled = promise.finally(() => signal.removeEventListener('abort', onAbort));
+    settled.then((value) => resolve(signal.aborted ? null : value), reject);
+    if (signal.aborted) onAbort();
+  });
+}

@@ -1,0 +1,114 @@
+/** From a grant to what an engine is started with and to the call it is given: pure. */
+import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock, Random } from '../../core/clock.ts';
+import type { Digest } from '../../core/digest.ts';
+import type { Limits } from '../../core/limits.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import {
+  CAPABILITY_KINDS,
+  type CapabilityKind,
+  countOf,
+  hasGrant,
+  type WasmGrants,
+  type WasmProgram,
+} from '../../core/wasm.ts';
+import { ABI_FUNCTIONS, type AbiName } from './engine/abi.table.ts';
+import type { CallHead } from './engine/protocol.ts';
+import { moduleKey } from './modules.ts';
+
+/** The engine's file in its own empty workspace. */
+export const ENGINE_FILE = 'guests.engine.mjs';
+/** The quota of the log of one call. */
+export const LOG_BYTES = 64 * 1024;
+
+const MIB = 1024 * 1024;
+/** No call lasts that long: the pool gives no call to an engine that is older than an hour. */
+const DAY_MS = 86_400_000;
+/** What Node itself takes, beside the memories of guests. */
+const NODE_BYTES = 512 * MIB;
+/** Not checked: the gateway starts it, and no caller names it. */
+const OWN_FILE = `sha256:${'0'.repeat(64)}` as Digest;
+const SEED_BYTES = 32;
+
+export type EngineOptions = {
+  /** The path of Node. */
+  readonly node: string;
+  /** A directory of its own that contains the engine's file and nothing else. */
+  readonly workspace: string;
+  /** The memory of guests. */
+  readonly memoryBytes: number;
+};
+
+/**
+ * An engine as a command: Node with one file, without a network, an environment or a directory to write to. Its own time
+ * limit is beyond that of any call, since each of its calls has one.
+ */
+export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): ProcessTerms {
+  return {
+    executable: node,
+    executableSha256: OWN_FILE,
+    argv: ['node', '--no-turbo-inline-js-wasm-calls', ENGINE_FILE, '3', '4', String(memoryBytes)],
+    workspace,
+    cwd: workspace,
+    env: {},
+    stdin: null,
+    limits: {
+      wallMs: DAY_MS,
+      cpuMs: DAY_MS,
+      memoryBytes: memoryBytes + NODE_BYTES,
+      outputBytes: MIB,
+      // The smallest value: it writes to no file.
+      fileBytes: 1,
+      processes: 64,
+      openFiles: 256,
+      egressBytes: 1,
+    },
+    egress: 'strict',
+    egressHosts: [],
+    secrets: [],
+    readOnly: readOnlyFor(node),
+    protectedPaths: [],
+  };
+}
+
+/** A Node outside of the system's directories is shown with the directory that it was installed to. */
+function readOnlyFor(node: string): readonly string[] {
+  if (node.startsWith('/usr/') || node.startsWith('/bin/')) return [];
+  return [node.replace(/\/bin\/[^/]*$/, '')];
+}
+
+/** A call of a module with what it may use. */
+export type WasmJob = {
+  readonly checked: CheckedCall;
+  readonly program: WasmProgram;
+  readonly limits: Limits;
+};
+
+/** What an engine is told of a call, beside its module and its input. */
+export function headOf({ checked, program, limits }: WasmJob, clock: Clock, random: Random): CallHead {
+  const { grants, sha256, exportName } = program;
+  const { fuel, memoryBytes, outputBytes } = limits;
+  return {
+    key: moduleKey({ sha256, memoryBytes }),
+    owner: checked.call.tenant,
+    tool: exportName,
+    functions: functionsFor(grants),
+    counts: countsOf(grants),
+    limits: { fuel, memoryBytes, outputBytes, logBytes: LOG_BYTES },
+    startedMs: clock.nowMs(),
+    seed: Buffer.from(random.bytes(SEED_BYTES)).toString('hex'),
+    config: grants.config ?? {},
+  };
+}
+
+/** The functions that a call with these grants has. */
+export function functionsFor(grants: WasmGrants): readonly AbiName[] {
+  return ABI_FUNCTIONS.filter(({ needs }) => needs === null || hasGrant(grants, needs)).map(
+    ({ name }) => name,
+  );
+}
+
+function countsOf(grants: WasmGrants): CallHead['counts'] {
+  const kinds = Object.keys(CAPABILITY_KINDS) as CapabilityKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, countOf(grants, kind)])) as CallHead['counts'];
+}
