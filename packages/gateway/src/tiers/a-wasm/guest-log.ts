@@ -1,5 +1,5 @@
 import { inert } from '../../core/hostile-text.ts';
-import type { Ties } from '../tier.ts';
+import type { CallContext } from '../tier.ts';
 
 export type GuestLog = {
   /** Passes a line on at once. Neither number nor bytes were looked at before. */
@@ -13,7 +13,7 @@ const LEVELS: readonly string[] = ['debug', 'info', 'warning', 'error'];
 const NO_LEVEL = 'log';
 
 /** Puts the lines of a guest's log on standard error, each behind the word of its level; nothing else keeps them. */
-export function newGuestLog(onOutput: Ties['onOutput'], mostBytes: number): GuestLog {
+export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number): GuestLog {
   let bytesLeft = mostBytes;
   let isCut = false;
   const write = (line: string) => onOutput?.('stderr', Buffer.from(`${line}\n`));

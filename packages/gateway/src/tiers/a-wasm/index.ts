@@ -18,8 +18,7 @@ import type { Own } from '../../egress/resolve.ts';
 import { spend } from '../../policy/grant.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
 import type { Space } from '../../storage/space.ts';
-import type { RunEnding, RunResult, RunTies, Tier } from '../tier.ts';
-import { TierFault } from '../tier-fault.ts';
+import { type RunContext, type RunEnding, type RunResult, type Tier, TierFault } from '../tier.ts';
 import { headOf, LOG_BYTES, type WasmJob } from './call-head.ts';
 import { CallNetwork } from './call-network.ts';
 import { openRooms } from './call-rooms.ts';
@@ -66,13 +65,13 @@ export type Who = {
 export function wasmTier(options: WasmTierOptions): Tier {
   const modules = new ModuleShelf();
   return {
-    run: async (grant, limits, ties) => {
+    run: async (grant, limits, context) => {
       const checked = spend(grant);
       const { executor } = checked.tool;
       if (executor.kind !== 'wasm') throw new TypeError(`Cannot run ${checked.tool.id}: it is no module`);
-      const log = newGuestLog(ties.onOutput, LOG_BYTES);
+      const log = newGuestLog(context.onOutput, LOG_BYTES);
       const job = { checked, program: executor.program, limits, log };
-      return new WasmRun({ ...options, modules }, job).run(ties);
+      return new WasmRun({ ...options, modules }, job).run(context);
     },
   };
 }
@@ -108,7 +107,7 @@ class WasmRun {
     this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
   }
 
-  async run(ties: RunTies): Promise<RunResult> {
+  async run(context: RunContext): Promise<RunResult> {
     const { pool } = this.#options;
     const stop = new AbortController();
     const end = (why: StopCode) => {
@@ -117,9 +116,10 @@ class WasmRun {
       this.#engine?.end('the call was ended');
     };
     const timer = setTimeout(() => end('tier/timed-out'), this.#job.limits.wallMs);
-    const onAbort = () => end(ties.signal.reason instanceof Withdrawn ? 'tier/withdrawn' : 'tier/cancelled');
-    ties.signal.addEventListener('abort', onAbort, { once: true });
-    if (ties.signal.aborted) onAbort();
+    const onAbort = () =>
+      end(context.signal.reason instanceof Withdrawn ? 'tier/withdrawn' : 'tier/cancelled');
+    context.signal.addEventListener('abort', onAbort, { once: true });
+    if (context.signal.aborted) onAbort();
     try {
       const bytes = await this.#module(stop.signal);
       if ('status' in bytes) return this.#result(bytes);
@@ -135,7 +135,7 @@ class WasmRun {
       throw new TierFault(error, this.#soFar(this.#hasBegun ? this.#allUsed() : NOTHING_USED));
     } finally {
       clearTimeout(timer);
-      ties.signal.removeEventListener('abort', onAbort);
+      context.signal.removeEventListener('abort', onAbort);
       stop.abort();
       if (this.#engine !== null) pool.giveBack(this.#engine);
     }

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { ByteStore, Capture, type Outputs, type StreamName } from './capture.ts';
-import type { ChildEnd, ChildTerms, ChildWatch, Feed, StopReason } from './child-plan.ts';
+import type { ChildEnd, ChildTerms, ChildWatch, StdinWriter, StopReason } from './child-plan.ts';
 import { type End, type Exit, endsOf, type LiveChild } from './live-child.ts';
 import { Passage } from './passage.ts';
 
@@ -202,7 +202,7 @@ export class RunningChild {
   }
 }
 
-function feedOf(stdin: Duplex): Feed {
+function feedOf(stdin: Duplex): StdinWriter {
   return {
     write: (bytes) => {
       if (!stdin.destroyed && !stdin.writableEnded) stdin.write(bytes);
