@@ -127,7 +127,12 @@ export async function runOnce(
     process: { terms: termsOf(bed, command), facts, stillHolds: () => null },
   } as unknown as CheckedCall;
   const limits = { ...LIMIT_CEILINGS, outputBytes: 2 ** 32 };
-  const result = await runCommand(kit, tier, { checked, limits }, { signal: never(), mayGoOn: () => true });
+  const result = await runCommand(
+    kit,
+    tier,
+    { checked, limits },
+    { signal: never(), stillPermitted: () => true },
+  );
   if (result.ending.status === 'ok' || command.quota !== undefined) return result;
   throw new Error(
     `Cannot measure commands: ${result.ending.message} ${JSON.stringify(result.ending.output)}`,

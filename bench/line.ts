@@ -92,7 +92,10 @@ async function walk(gateway: Opened<Gateway>, parts: Parts): Promise<void> {
   if (begun.kind !== 'begun') throw new Error('Cannot measure line: the call did not begin');
   const { grant, limits } = begun;
   const result = await timed(parts.run, async () => {
-    const ran = await gateway.tiers.builtin?.run(grant, limits, { signal: never(), mayGoOn: () => true });
+    const ran = await gateway.executors.builtin?.run(grant, limits, {
+      signal: never(),
+      stillPermitted: () => true,
+    });
     if (ran === undefined) throw new Error('Cannot measure line: there is no builtin tier');
     (await gateway.registry.outputCheck(grant.call.tool))(ran.ending.output);
     return ran;

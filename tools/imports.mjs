@@ -33,6 +33,8 @@ export const LEVELS = [
   ],
   ['registry', 'plugins', 'builder'],
   ['tiers'],
+  // Where a grant runs outside the tiers: the MCP servers behind the gateway.
+  ['executors'],
   ['invoke'],
   ['doors', 'cluster'],
   ['daemon.ts'],

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const run = runnerOf(async () => {
   const tierOf = (name: 'b' | 'c') => {
-    const tier = gateway.tiers[name];
+    const tier = gateway.executors[name];
     if (tier === undefined) throw new Error(`Cannot swap: there is no tier ${name}`);
     const swapped: typeof tier.run = (...args) => {
       swap();
@@ -42,7 +42,7 @@ const run = runnerOf(async () => {
     };
     return { ...tier, run: swapped };
   };
-  return { ...gateway, tiers: { ...gateway.tiers, b: tierOf('b'), c: tierOf('c') } };
+  return { ...gateway, executors: { ...gateway.executors, b: tierOf('b'), c: tierOf('c') } };
 });
 
 /** A workspace of its own with `sub/file` and `tool`, which is cat. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { showUpstream } from '../../packages/gateway/src/invoke/upstreams/acts.ts';
+import { showUpstream } from '../../packages/gateway/src/invoke/upstreams.ts';
 import { ADA, definition, openUpstream, type UpstreamGateway } from '../fixtures/upstreams/index.ts';
 
 const ASKER = { principal: ADA, tenant: 'default' };
@@ -40,7 +40,7 @@ describe('an upstream server whose tools were accepted', () => {
   ])('and that %s is in quarantine as a whole', async (_, offered, difference) => {
     const up = await accepted();
     up.offer(offered);
-    expect(await up.gateway.upstreams.look('files', ASKER)).toMatchObject({ kind: 'quarantined' });
+    expect(await up.gateway.upstreams.reconnect('files', ASKER)).toMatchObject({ kind: 'quarantined' });
     for (const tool of ['files.echo', 'files.pid'])
       expect(await up.call(tool)).toMatchObject({ code: 'upstream/quarantined' });
     expect(showUpstream(up.gateway, 'files')).toMatchObject({ state: 'quarantined', difference });
@@ -52,18 +52,18 @@ describe('an upstream server whose tools were accepted', () => {
   test('and that lists them in another order is the same server', async () => {
     const up = await accepted();
     up.offer([...ACCEPTED].reverse());
-    expect(await up.gateway.upstreams.look('files', ASKER)).toEqual({ kind: 'accepted' });
+    expect(await up.gateway.upstreams.reconnect('files', ASKER)).toEqual({ kind: 'accepted' });
     expect((await up.call('files.echo')).code).toBe('ok');
   });
 
   test('and that goes back to them stays in quarantine', async () => {
     const up = await accepted();
     up.offer([definition('echo')]);
-    await up.gateway.upstreams.look('files', ASKER);
+    await up.gateway.upstreams.reconnect('files', ASKER);
     up.offer(ACCEPTED);
-    expect(await up.gateway.upstreams.look('files', ASKER)).toMatchObject({
+    expect(await up.gateway.upstreams.reconnect('files', ASKER)).toMatchObject({
       kind: 'quarantined',
-      why: expect.stringMatching(/again/),
+      reason: expect.stringMatching(/again/),
     });
     expect((await up.call('files.echo')).code).toBe('upstream/quarantined');
   });
@@ -101,7 +101,7 @@ describe('an upstream server whose tools were accepted', () => {
   ])('and that then lists %s is in quarantine, with nothing to accept', async (_, offered) => {
     const up = await accepted();
     up.offer(offered);
-    expect(await up.gateway.upstreams.look('files', ASKER)).toMatchObject({ kind: 'quarantined' });
+    expect(await up.gateway.upstreams.reconnect('files', ASKER)).toMatchObject({ kind: 'quarantined' });
     expect(showUpstream(up.gateway, 'files').pin?.offered).toBeNull();
   });
 });

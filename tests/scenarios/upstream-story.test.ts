@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { receiptOf } from '../../packages/gateway/src/invoke/receipt-of.ts';
-import { approveUpstream, showUpstream } from '../../packages/gateway/src/invoke/upstreams/acts.ts';
+import { approveUpstream, showUpstream } from '../../packages/gateway/src/invoke/upstreams.ts';
 import { visibleTools } from '../../packages/gateway/src/invoke/visible-tools.ts';
 import { ringOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { ADA, definition, GRACE, openUpstream, PERMIT_UPSTREAMS } from '../fixtures/upstreams/index.ts';
@@ -67,7 +67,7 @@ describe('an upstream server', () => {
     up.offer([definition('echo')]);
     expect((await up.call('files.echo')).code).toBe('ok');
     up.offer([definition('echo'), definition('pid')]);
-    await up.gateway.upstreams.look('files', { principal: ADA, tenant: 'default' });
+    await up.gateway.upstreams.reconnect('files', { principal: ADA, tenant: 'default' });
     expect(await up.call('files.echo')).toMatchObject({ code: 'upstream/quarantined' });
     const { pin, difference, state } = showUpstream(up.gateway, 'files');
     expect({ state, difference }).toMatchObject({ state: 'quarantined', difference: { added: ['pid'] } });
@@ -100,7 +100,7 @@ describe('an upstream server', () => {
     const refused = await again.call('files.echo');
     expect(refused).toMatchObject({
       code: 'upstream/quarantined',
-      message: expect.stringMatching(/command is another one/),
+      message: expect.stringMatching(/command is not the one/),
     });
     expect(again.records('intent')).toHaveLength(2);
   });

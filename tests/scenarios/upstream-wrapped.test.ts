@@ -69,7 +69,7 @@ describe('palisade mcp wrap', () => {
     writeFileSync(join(place.workspace, 'flood.mjs'), flood);
     const words = ['mcp', 'wrap', '--state', place.stateDir, '--', 'node', 'flood.mjs'];
     const { status, err } = await runInside(words, edgeOf(place));
-    expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that nobody asked for');
+    expect(err).toContain('Cannot wrap "flood": it wrote more than 1000 messages that answer nothing');
     expect(err).toContain('--read-only PATH');
     expect(status).toBe(CODES['tier/upstream-failed'].exitStatus);
   });
@@ -188,7 +188,7 @@ describe('palisade upstream', () => {
       shown.offeredDigest,
     );
     expect(approved.status).toBe(0);
-    expect((await palisade(place, 'upstream', 'show', 'nobody')).err).toContain('there is none of that name');
+    expect((await palisade(place, 'upstream', 'show', 'nobody')).err).toContain('it is not configured');
     expect(readFileSync(join(place.stateDir, 'palisade.toml'), 'utf8')).toBe(toml);
   });
 });

@@ -16,14 +16,15 @@ import { NO_OBSERVER, type Observer } from './core/observer.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
+import { upstreamExecutor } from './executors/upstream/index.ts';
+import { UpstreamServers } from './executors/upstream/servers.ts';
 import { finishRotation } from './invoke/administer.ts';
-import type { Gateway, Records } from './invoke/gateway.ts';
+import type { Gateway, Line, Records } from './invoke/gateway.ts';
+import { invoke } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
 import { recover } from './invoke/recover.ts';
 import { RunningCalls } from './invoke/running-calls.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
-import { meetUnmet } from './invoke/upstreams/meet-unmet.ts';
-import { UpstreamRoom } from './invoke/upstreams/room.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';
@@ -33,6 +34,7 @@ import type { PolicyEngine } from './policy/engine.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
+import { UpstreamTools } from './registry/upstream-tools.ts';
 import { pruneResults } from './results/prune.ts';
 import { openRunner } from './runner/open.ts';
 import { Presence } from './store/presence.ts';
@@ -158,11 +160,10 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
   const { stateDir, env, cwd = null } = options;
   const runner = openRunner(config, { stateDir, home: env.home, cwd }, clock);
   const rules = options.upstreams ?? config.upstreams;
-  const upstreams = new UpstreamRoom({ records, config, rules, ...runner });
+  const upstreamTools = new UpstreamTools({ reader: records.store, rules });
   const registry = new Registry({
     skills: skillTools,
-    upstreams: upstreams.tools,
-    meetUpstream: (name, call) => upstreams.meetFor(name, call),
+    upstreams: upstreamTools,
     tools: [...BUILTIN_TOOLS, processTool(runner.settings, runner.deps), ...(options.tools ?? [])],
     input: config.input,
     limits: config.limits,
@@ -177,17 +178,38 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     inspect,
     close: closeTiers,
   } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
-  const approvalExpiresAfterMs = config.approval.expiresAfterS * 1000;
-  const rooms = {
-    ...{ policy, budgets: config.budgets, approvalExpiresAfterMs, registry, skills, engines, ready },
-    upstreams,
-    tiers: upstreams.over(tiers),
+  const line: Line = {
+    ...records,
+    policy,
+    budgets: config.budgets,
+    approvalExpiresAfterMs: config.approval.expiresAfterS * 1000,
+    registry,
+    skills,
+    executors: tiers,
     running: new RunningCalls(),
     observer: options.observer ?? NO_OBSERVER,
   };
-  const gateway: Gateway = { ...records, ...rooms, inspectTiers: inspect };
-  upstreams.serve(gateway);
-  if (options.isLasting === true) void meetUnmet(gateway, config.gateway.tenant);
+  const upstreams = new UpstreamServers({
+    ...records,
+    ...runner,
+    rules,
+    tools: upstreamTools,
+    lifeMs: config.ceilings.wallMs,
+    policySet: () => policy.setDigest,
+    startServer: async (server, call, { signal, ...listeners }) => {
+      const { outcome } = await invoke(
+        { ...line, registry: registry.with([server]) },
+        call,
+        signal,
+        listeners,
+      );
+      return outcome;
+    },
+  });
+  const executors =
+    rules.length === 0 ? tiers : { ...tiers, upstream: upstreamExecutor(upstreams, tiers, clock) };
+  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers: inspect };
+  if (options.isLasting === true) void upstreams.discoverAll(config.gateway.tenant);
   const stopAudits = options.isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
   const close = async () => {
     await stopAudits();

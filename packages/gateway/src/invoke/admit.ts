@@ -8,8 +8,9 @@ import { type Refused, refuse } from '../core/outcome.ts';
 import { authorize, type Decision } from '../policy/authorize.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Reader } from '../store/transaction.ts';
+import { executorOf } from '../tiers/tier.ts';
 import { unrecordableName } from './facts.ts';
-import type { Gateway } from './gateway.ts';
+import type { Line } from './gateway.ts';
 
 /** What the policies said, as far as it got; it goes into the receipt of a refusal too. */
 export type Verdict = { readonly set: Digest | null; readonly decidedBy: readonly string[] };
@@ -42,31 +43,27 @@ const UNREAD: BudgetLeft = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes
 const MAX_TIMEOUT_MS = 86_400_000;
 
 /** find, authorize and, where the policies ask for it, approve: everything that can be said before money and disk. */
-export async function admit(gateway: Gateway, call: ToolCall): Promise<Admission> {
-  const invalid = invalidField(call, gateway.redact);
+export async function admit(line: Line, call: ToolCall): Promise<Admission> {
+  const invalid = invalidField(call, line.redact);
   if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
-  const checked = await gateway.registry.check(call);
+  const checked = await line.registry.check(call);
   if ('status' in checked) return refusedAs(checked);
-  const { tier, tool } = checked;
-  if (gateway.tiers[tier] === undefined) {
-    return refusedAs(
-      refuse('tier/unenforceable', `Cannot run ${tool.id}: this gateway has no tier "${tier}"`),
-    );
-  }
-  const refused = await gateway.tiers[tier].refusal?.(checked);
+  const executor = executorOf(line.executors, checked);
+  if (executor === undefined) return refusedAs(refuse('tier/unenforceable', lackOf(checked)));
+  const refused = await executor.refusal?.(checked);
   if (refused) return { kind: 'refused', checked, refused, verdict: UNDECIDED };
-  gateway.policy.refresh();
-  return judge(gateway, gateway.store, checked);
+  line.policy.refresh();
+  return judge(line, line.store, checked);
 }
 
 /** Asks the policies, with what the reader shows of budgets and approvals. */
-export function judge(gateway: Gateway, reader: Reader, checked: CheckedCall): Admission {
-  const nowMs = gateway.clock.nowMs();
+export function judge(line: Line, reader: Reader, checked: CheckedCall): Admission {
+  const nowMs = line.clock.nowMs();
   // Only policies that read it make it worth a look at the accounts.
-  const budgetLeft = gateway.policy.reads.has('budgetLeft')
-    ? left(reader, gateway.budgets, checked, nowMs)
+  const budgetLeft = line.policy.reads.has('budgetLeft')
+    ? left(reader, line.budgets, checked, nowMs)
     : UNREAD;
-  const first = authorize(gateway.policy, checked, { budgetLeft, approval: null, nowMs });
+  const first = authorize(line.policy, checked, { budgetLeft, approval: null, nowMs });
   if (first.verdict !== 'ask') return admissionOf(first, checked);
   const binding = bindingOf(checked, first.setDigest);
   const stand = standing(reader, approvalDigest(binding), nowMs);
@@ -74,7 +71,7 @@ export function judge(gateway: Gateway, reader: Reader, checked: CheckedCall): A
     return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
   }
   const approval: ApprovalFact = stand.fact;
-  return admissionOf(authorize(gateway.policy, checked, { budgetLeft, approval, nowMs }), checked);
+  return admissionOf(authorize(line.policy, checked, { budgetLeft, approval, nowMs }), checked);
 }
 
 function admissionOf(decision: Decision, checked: CheckedCall): Admission {
@@ -94,12 +91,17 @@ function admissionOf(decision: Decision, checked: CheckedCall): Admission {
   }
 }
 
+/** What is wrong where no executor is there for a call. */
+export function lackOf({ tool, tier }: CheckedCall): string {
+  return `Cannot run ${tool.id}: this line has no tier "${tier}"`;
+}
+
 function refusedAs(refused: Refused): Admission {
   return { kind: 'refused', checked: null, refused, verdict: UNDECIDED };
 }
 
 /** Boundary: names from outside are held to one grammar before they reach a policy, a row or a record. */
-function invalidField(call: ToolCall, redact: Gateway['redact']): string | null {
+function invalidField(call: ToolCall, redact: Line['redact']): string | null {
   const name = unrecordableName(call, redact);
   if (name !== null) return `Cannot accept call: the ${name} has no valid name`;
   const { timeoutMs } = call;

@@ -19,7 +19,7 @@ import type { Transaction } from '../store/transaction.ts';
 import { type Admission, judge, UNDECIDED, type Verdict } from './admit.ts';
 import { appendEnding, type Ended } from './ending.ts';
 import { type CallFacts, grantedFacts, refusalFacts } from './facts.ts';
-import type { Gateway } from './gateway.ts';
+import type { Line } from './gateway.ts';
 
 /** A call that may run now: its intent is durable, its budgets are reserved, its approval is used. */
 export type Begun = {
@@ -40,77 +40,73 @@ type Asking = Extract<Admission, { kind: 'ask' }>;
  * One transaction: either the intent with everything it needs, or the refusal with its receipt. Nothing in between can
  * be seen by another process or be left by a crash.
  */
-export function begin(
-  gateway: Gateway,
-  call: ToolCall,
-  admission: Admission,
-): Promise<Begun | Ended | Stale> {
-  return gateway.store.commit((tx) => {
+export function begin(line: Line, call: ToolCall, admission: Admission): Promise<Begun | Ended | Stale> {
+  return line.store.commit((tx) => {
     // Boundary: the wait for the database may have been long; a forbid or a revocation that came meanwhile counts.
-    if (admission.kind === 'granted' && !stillHolds(gateway, tx, admission)) return { kind: 'stale' };
-    const judged = judgeInside(gateway, tx, admission);
+    if (admission.kind === 'granted' && !stillHolds(line, tx, admission)) return { kind: 'stale' };
+    const judged = judgeInside(line, tx, admission);
     switch (judged.kind) {
       case 'granted':
-        return beginGranted(gateway, tx, judged);
+        return beginGranted(line, tx, judged);
       case 'ask':
-        return refuseIn(gateway, tx, judged, askIn(gateway, tx, judged));
+        return refuseIn(line, tx, judged, askIn(line, tx, judged));
       case 'refused': {
-        const facts = refusalFacts(gateway, call, judged);
-        return appendEnding(gateway, tx, facts, { outcome: judged.refused, ran: null, trace: call.trace });
+        const facts = refusalFacts(line, call, judged);
+        return appendEnding(line, tx, facts, { outcome: judged.refused, ran: null, trace: call.trace });
       }
     }
   });
 }
 
 /** Neither the policies nor the skill that the call is of have changed since. */
-function stillHolds({ policy, registry }: Gateway, tx: Transaction, { grant, checked }: Granted): boolean {
+function stillHolds({ policy, registry }: Line, tx: Transaction, { grant, checked }: Granted): boolean {
   return policy.holds(grant.setDigest) && registry.holds(tx, checked.tool);
 }
 
 /** Where the policies look at what is left of a budget, only what is left in this transaction counts. */
-function judgeInside(gateway: Gateway, tx: Transaction, admission: Admission): Admission {
-  const isJudgedAgain = admission.kind === 'granted' && gateway.policy.reads.has('budgetLeft');
-  return isJudgedAgain ? judge(gateway, tx, admission.checked) : admission;
+function judgeInside(line: Line, tx: Transaction, admission: Admission): Admission {
+  const isJudgedAgain = admission.kind === 'granted' && line.policy.reads.has('budgetLeft');
+  return isJudgedAgain ? judge(line, tx, admission.checked) : admission;
 }
 
-function beginGranted(gateway: Gateway, tx: Transaction, admission: Granted): Begun | Ended | Stale {
+function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | Ended | Stale {
   // Boundary: what could not be attested does not run.
-  gateway.keys.ensureReady();
+  line.keys.ensureReady();
   const { checked, grant, binding } = admission;
-  const nowMs = gateway.clock.nowMs();
+  const nowMs = line.clock.nowMs();
   const { id: callId, idempotencyKey: key, trace } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
   if (grant.approval !== null && !stands(tx, grant.approval.id, approvalDigest(binding), nowMs)) {
     // Another process has used the approval since we looked.
     const asking: Asking = { kind: 'ask', checked, verdict, binding };
-    return refuseIn(gateway, tx, asking, askIn(gateway, tx, asking));
+    return refuseIn(line, tx, asking, askIn(line, tx, asking));
   }
   // Boundary: the same call may have begun elsewhere since we looked; it runs once.
-  if (key !== undefined && isTaken(gateway, tx, checked.call, key)) return { kind: 'stale' };
-  const reserved = reserve(tx, { callId, rules: gateway.budgets, checked, nowMs });
-  if (!reserved.ok) return refuseIn(gateway, tx, { checked, verdict }, reserved.refused);
+  if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
+  const reserved = reserve(tx, { callId, rules: line.budgets, checked, nowMs });
+  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.refused);
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
     throw new TypeError('Cannot use approval: it stood a moment ago in this very transaction');
   }
-  if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - gateway.keep.keepForMs)) {
+  if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - line.keep.keepForMs)) {
     throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this very transaction');
   }
   const limits = narrow(grant.limits, reserved.limits);
-  const facts = grantedFacts(gateway, grant, limits);
-  const { at } = gateway.journal.append(tx, {
+  const facts = grantedFacts(line, grant, limits);
+  const { at } = line.journal.append(tx, {
     kind: 'intent',
     call: callId,
     principal: facts.principal,
     tool: facts.tool.id,
     tenant: facts.tenant,
     body: { facts: facts as unknown as Json, ...(trace === undefined ? {} : { trace }) },
-    opens: gateway.presence.id,
+    opens: line.presence.id,
     isPlain: true,
   });
   return { kind: 'begun', grant, limits, facts, startedAt: at };
 }
 
-function isTaken({ clock, keep }: Gateway, tx: Transaction, call: ToolCall, key: string): boolean {
+function isTaken({ clock, keep }: Line, tx: Transaction, call: ToolCall, key: string): boolean {
   return standingOfKey(tx, call, key, clock.nowMs() - keep.keepForMs).kind !== 'free';
 }
 
@@ -120,8 +116,8 @@ function stands(tx: Transaction, id: string, digest: Digest, nowMs: number): boo
 }
 
 /** Opens the question for a person, or finds the one that is open, and says how it stands. */
-function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
-  const nowMs = gateway.clock.nowMs();
+function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
+  const nowMs = line.clock.nowMs();
   const digest = approvalDigest(binding);
   const before = standing(tx, digest, nowMs);
   if (before.kind === 'denied') {
@@ -148,15 +144,15 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
   const { approval, isNew } = ask(tx, {
     id: `apr_${call.id.slice(call.id.indexOf('_') + 1)}`,
     binding,
-    inputText: canonicalize(gateway.redact(input)),
+    inputText: canonicalize(line.redact(input)),
     policies: verdict.decidedBy,
     risk: tool.risk,
-    toolText: mayComeAndGo(tool) ? canonicalize(gateway.redact(askedTool(tool))) : '',
+    toolText: mayComeAndGo(tool) ? canonicalize(line.redact(askedTool(tool))) : '',
     nowMs,
-    expiresAtMs: nowMs + gateway.approvalExpiresAfterMs,
+    expiresAtMs: nowMs + line.approvalExpiresAfterMs,
   });
   if (isNew) {
-    gateway.journal.append(tx, {
+    line.journal.append(tx, {
       kind: 'approval-asked',
       call: call.id,
       principal: formatPrincipal(call.principal),
@@ -173,12 +169,12 @@ function askIn(gateway: Gateway, tx: Transaction, { checked, verdict, binding }:
   return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
 }
 
-/** Of a file, or of a server that only one gateway knows. */
+/** Of a file, or of a server that only one line knows. */
 function mayComeAndGo({ executor }: Tool): boolean {
   return executor.kind === 'wasm' || executor.kind === 'upstream';
 }
 
-/** A module may be run from a file, by a gateway that nobody else has: whoever decides has to see it all the same. */
+/** A module may be run from a file, by a line that nobody else has: whoever decides has to see it all the same. */
 function askedTool({ description, category, tier, capabilities, inputSchema }: Tool): Json {
   return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }
@@ -186,11 +182,11 @@ function askedTool({ description, category, tier, capabilities, inputSchema }: T
 type Refusing = { readonly checked: CheckedCall; readonly verdict: Verdict };
 
 function refuseIn(
-  gateway: Gateway,
+  line: Line,
   tx: Transaction,
   { checked, verdict = UNDECIDED }: Refusing,
   outcome: Refused,
 ): Ended {
-  const facts = refusalFacts(gateway, checked.call, { checked, verdict });
-  return appendEnding(gateway, tx, facts, { outcome, ran: null, trace: checked.call.trace });
+  const facts = refusalFacts(line, checked.call, { checked, verdict });
+  return appendEnding(line, tx, facts, { outcome, ran: null, trace: checked.call.trace });
 }

@@ -8,20 +8,20 @@ import type { Transaction } from '../store/transaction.ts';
 import { UNDECIDED } from './admit.ts';
 import { appendEnding, type Ended } from './ending.ts';
 import { type CallFacts, refusalFacts } from './facts.ts';
-import type { Gateway } from './gateway.ts';
+import type { Line } from './gateway.ts';
 
 /*
  * Something was thrown before the call could run. A coded error is a refusal with its remedy; anything else is our own
  * fault, and the caller gets an incident id instead of a stack. Both are recorded where the journal can still be written.
  */
-export async function refuseOrFault(gateway: Gateway, call: ToolCall, error: unknown): Promise<Ended> {
-  const incident = makeId('inc', gateway.clock.nowMs(), gateway.random);
+export async function refuseOrFault(line: Line, call: ToolCall, error: unknown): Promise<Ended> {
+  const incident = makeId('inc', line.clock.nowMs(), line.random);
   const outcome = outcomeOf(error, incident);
   try {
-    return await gateway.store.commit((tx) => {
-      const facts = refusalFacts(gateway, call, { checked: null, verdict: UNDECIDED });
-      if (outcome.status === 'failed') appendFault(gateway, tx, facts, { incident, error });
-      return appendEnding(gateway, tx, facts, { outcome, ran: null, trace: call.trace });
+    return await line.store.commit((tx) => {
+      const facts = refusalFacts(line, call, { checked: null, verdict: UNDECIDED });
+      if (outcome.status === 'failed') appendFault(line, tx, facts, { incident, error });
+      return appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace });
     });
   } catch {
     // Nothing ran and nothing can be written: the refusal itself is all we can give.
@@ -30,21 +30,21 @@ export async function refuseOrFault(gateway: Gateway, call: ToolCall, error: unk
 }
 
 /** Records what broke while the call ran, and gives the incident that the caller is told. */
-export async function recordFault(gateway: Gateway, facts: CallFacts, error: unknown): Promise<string> {
-  const incident = makeId('inc', gateway.clock.nowMs(), gateway.random);
-  await gateway.store.commit((tx) => appendFault(gateway, tx, facts, { incident, error }));
+export async function recordFault(line: Line, facts: CallFacts, error: unknown): Promise<string> {
+  const incident = makeId('inc', line.clock.nowMs(), line.random);
+  await line.store.commit((tx) => appendFault(line, tx, facts, { incident, error }));
   return incident;
 }
 
 function appendFault(
-  gateway: Gateway,
+  line: Line,
   tx: Transaction,
   facts: CallFacts,
   broken: { incident: string; error: unknown },
 ): void {
   const { call, principal, tool, tenant } = facts;
   const body = { incident: broken.incident, error: describe(broken.error) };
-  gateway.journal.append(tx, { kind: 'fault', call: call.id, principal, tool: tool.id, tenant, body });
+  line.journal.append(tx, { kind: 'fault', call: call.id, principal, tool: tool.id, tenant, body });
 }
 
 function outcomeOf(error: unknown, incident: string): Outcome {

@@ -5,7 +5,7 @@ import { type Packed, pack, saveRecording } from '../recordings/recordings.ts';
 import type { Execution, RunResult } from '../tiers/tier.ts';
 import type { Begun } from './begin.ts';
 import { appendEnding, type Ended } from './ending.ts';
-import type { Gateway } from './gateway.ts';
+import type { Line } from './gateway.ts';
 
 /** A disk or a lock may come back; a run that happened is worth waiting for. */
 const ATTEMPTS = 5;
@@ -22,7 +22,7 @@ const UNSAVED = 'none: it could not be saved';
  * compressed before, tried once, and whatever fails then, the attempts after that write an ending whose receipt says that
  * there is none.
  */
-export async function finish(gateway: Gateway, begun: Begun, result: RunResult): Promise<Ended> {
+export async function finish(line: Line, begun: Begun, result: RunResult): Promise<Ended> {
   const { ending, usage, egress = null } = result;
   const outcome: Outcome =
     ending.status === 'ok'
@@ -30,12 +30,12 @@ export async function finish(gateway: Gateway, begun: Begun, result: RunResult):
       : fail(ending.code, ending.message, { output: ending.output, truncated: ending.truncated, usage });
   const packed = result.recorded === undefined ? null : await pack(result.recorded).catch(() => null);
   const recordWith = (recording: Packed | null) =>
-    gateway.store.commit((tx) => {
+    line.store.commit((tx) => {
       settle(tx, begun.facts.call.id, usage);
       if (recording !== null) saveRecording(tx, begun.facts.call.id, recording);
       const ran = { startedAt: begun.startedAt, execution: executionOf(result, recording) };
       const { trace } = begun.grant.call.call;
-      return appendEnding(gateway, tx, begun.facts, { outcome, ran, egress, trace });
+      return appendEnding(line, tx, begun.facts, { outcome, ran, egress, trace });
     });
   for (let attempt = 1; ; attempt++) {
     try {

@@ -3,7 +3,7 @@ import type { BudgetRule } from '../budget/rule.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import type { Observer } from '../core/observer.ts';
-import type { TierName } from '../core/tool.ts';
+import type { UpstreamServers } from '../executors/upstream/servers.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Segments } from '../journal/segments.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
@@ -17,10 +17,9 @@ import type { Store } from '../store/store.ts';
 import type { EnginePool } from '../tiers/a-wasm/engine-pool.ts';
 import type { ReadyModules } from '../tiers/a-wasm/modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
-import type { Tier } from '../tiers/tier.ts';
+import type { Executors } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { RunningCalls } from './running-calls.ts';
-import type { UpstreamRoom } from './upstreams/room.ts';
 
 /** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
@@ -53,19 +52,23 @@ export type SkillTerms = {
   readonly advisories: () => readonly Advisory[];
 };
 
-/** All rooms of one gateway, built by daemon.ts and handed to the line. */
-export type Gateway = Records & {
+/** What a call needs on its way along the line. */
+export type Line = Records & {
   readonly policy: PolicyEngine;
   readonly budgets: readonly BudgetRule[];
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
   readonly skills: SkillRoom;
-  /** The MCP servers behind this gateway. */
-  readonly upstreams: UpstreamRoom;
+  readonly executors: Executors;
   /** The calls on the line at this moment. */
   readonly running: RunningCalls;
   readonly observer: Observer;
-  readonly tiers: Readonly<Partial<Record<TierName, Tier>>>;
+};
+
+/** The whole gateway, built by open.ts: the line, and what operators look at and change beside it. */
+export type Gateway = Line & {
+  /** The MCP servers behind this gateway. */
+  readonly upstreams: UpstreamServers;
   /** Where modules run, for calls that are run again. */
   readonly engines: EnginePool;
   /** Modules in the form in which engines take them. */

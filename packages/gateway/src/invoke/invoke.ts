@@ -4,14 +4,21 @@ import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
 import type { CallWatch } from '../core/observer.ts';
 import { authorize } from '../policy/authorize.ts';
-import type { RunEnding, RunResult, RunTies, Ties } from '../tiers/tier.ts';
-import { TierFault } from '../tiers/tier-fault.ts';
-import { admit } from './admit.ts';
+import {
+  type CallContext,
+  executorOf,
+  type RunContext,
+  type RunEnding,
+  type RunResult,
+  TierFault,
+} from '../tiers/tier.ts';
+import { admit, lackOf } from './admit.ts';
 import { type Begun, begin } from './begin.ts';
 import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
+import { unrecordableName } from './facts.ts';
 import { recordFault, refuseOrFault } from './fault.ts';
 import { finish } from './finish.ts';
-import type { Gateway } from './gateway.ts';
+import type { Line } from './gateway.ts';
 import { repeated } from './repeated.ts';
 
 const MAX_DECISIONS = 8;
@@ -19,23 +26,24 @@ const MAX_DECISIONS = 8;
 /*
  * The line. Every door ends here and nothing runs anywhere else:
  *
- *   admit   find the tool, read the input once, ask the policies (and, where they say so, a person)
- *   begin   one durable transaction: budgets reserved, approval used, intent written; or the refusal, written
- *   run     the tier spends the grant and holds the limits
- *   finish  one durable transaction: budgets settled, receipt signed, ending written
+ *   discover  connect to the upstream server of a tool that no one has called yet, so that the tool is known
+ *   admit     find the tool, read the input once, ask the policies (and, where they say so, a person)
+ *   begin     one durable transaction: budgets reserved, approval used, intent written; or the refusal, written
+ *   run       the executor spends the grant and holds the limits
+ *   finish    one durable transaction: budgets settled, receipt signed, ending written
  *
  * It never throws: what breaks becomes a refusal before the run, or a failed ending after it.
  */
 export async function invoke(
-  gateway: Gateway,
+  line: Line,
   call: ToolCall,
   signal: AbortSignal,
-  onOutput: Ties['onOutput'] = () => undefined,
+  listeners: Omit<CallContext, 'signal'> = {},
 ): Promise<Ended> {
-  const entered = gateway.running.enter(call, signal);
-  const watch = gateway.observer(call);
+  const entered = line.running.enter(call, signal);
+  const watch = line.observer(call);
   try {
-    const ended = await runAlong(gateway, call, { signal: entered.signal, onOutput, watch });
+    const ended = await runToEnd(line, call, watch, { ...listeners, signal: entered.signal });
     watch.ended(ended.outcome, ended.usage);
     return ended;
   } finally {
@@ -43,37 +51,31 @@ export async function invoke(
   }
 }
 
-type Along = Required<Ties> & { readonly watch: CallWatch };
-
-async function runAlong(
-  gateway: Gateway,
-  call: ToolCall,
-  { signal, onOutput, watch }: Along,
-): Promise<Ended> {
+async function runToEnd(line: Line, call: ToolCall, watch: CallWatch, context: CallContext): Promise<Ended> {
   let begun: Begun | Ended;
   try {
-    begun = await admitAndBegin(gateway, call, watch);
+    begun = await admitAndBegin(line, call, watch);
   } catch (error) {
-    return refuseOrFault(gateway, call, error);
+    return refuseOrFault(line, call, error);
   }
   if (begun.kind === 'ended') return begun;
   watch.step('run');
   const { skill } = begun.grant.call.tool;
-  const running = skill === undefined ? null : gateway.skills.running.enter(skill);
-  const either = running === null ? signal : AbortSignal.any([signal, running.signal]);
-  const ties = { signal: either, onOutput, mayGoOn: () => mayGoOn(gateway, begun) };
+  const running = skill === undefined ? null : line.skills.running.enter(skill);
+  const signal = running === null ? context.signal : AbortSignal.any([context.signal, running.signal]);
+  const stillPermitted = () => isStillPermitted(line, begun);
   try {
-    const result = await run(gateway, begun, ties);
+    const result = await run(line, begun, { ...context, signal, stillPermitted });
     watch.step('finish');
-    return await finish(gateway, begun, result);
+    return await finish(line, begun, result);
   } finally {
     running?.leave();
   }
 }
 
 /** Whether the policies of this moment let a call go on that has begun: a forbid that came meanwhile counts. */
-function mayGoOn(gateway: Gateway, { grant }: Begun): boolean {
-  const { policy, store, budgets, clock } = gateway;
+function isStillPermitted(line: Line, { grant }: Begun): boolean {
+  const { policy, store, budgets, clock } = line;
   policy.refresh();
   if (policy.holds(grant.setDigest)) return true;
   const { call: checked, approval } = grant;
@@ -83,14 +85,15 @@ function mayGoOn(gateway: Gateway, { grant }: Begun): boolean {
 }
 
 /** A decision that is overtaken by a change of the policies, or by the same call elsewhere, is made again. */
-async function admitAndBegin(gateway: Gateway, call: ToolCall, watch: CallWatch): Promise<Begun | Ended> {
+async function admitAndBegin(line: Line, call: ToolCall, watch: CallWatch): Promise<Begun | Ended> {
   for (let attempt = 1; attempt <= MAX_DECISIONS; attempt++) {
     watch.step('admit');
-    const before = await repeated(gateway, call);
+    const before = await repeated(line, call);
     if (before !== null) return before;
-    const admission = await admit(gateway, call);
+    await discover(line, call);
+    const admission = await admit(line, call);
     watch.step('begin');
-    const begun = await begin(gateway, call, admission);
+    const begun = await begin(line, call, admission);
     if (begun.kind !== 'stale') return begun;
   }
   throw new CodedError(
@@ -99,25 +102,30 @@ async function admitAndBegin(gateway: Gateway, call: ToolCall, watch: CallWatch)
   );
 }
 
-async function run(gateway: Gateway, begun: Begun, ties: RunTies): Promise<RunResult> {
+/** Only names that can be recorded start anything; `admit` refuses the others. */
+async function discover({ registry, executors, redact }: Line, call: ToolCall): Promise<void> {
+  if (unrecordableName(call, redact) !== null) return;
+  const upstream = registry.undiscovered(call.tool);
+  if (upstream !== null) await executors.upstream?.discover(upstream, call);
+}
+
+async function run(line: Line, begun: Begun, context: RunContext): Promise<RunResult> {
   const { grant, limits } = begun;
-  const { tool, tier: name } = grant.call;
-  const startedMs = gateway.clock.monotonicMs();
+  const startedMs = line.clock.monotonicMs();
   try {
-    const tier = gateway.tiers[name];
-    if (tier === undefined)
-      throw new CodedError('tier/unenforceable', `Cannot run ${tool.id}: there is no tier "${name}" here`);
-    const result = await tier.run(grant, limits, ties);
-    return { ...result, ending: await checkedEnding(gateway, begun, result.ending) };
+    const executor = executorOf(line.executors, grant.call);
+    if (executor === undefined) throw new CodedError('tier/unenforceable', lackOf(grant.call));
+    const result = await executor.run(grant, limits, context);
+    return { ...result, ending: await checkedEnding(line, begun, result.ending) };
   } catch (error) {
-    const wallMs = Math.ceil(gateway.clock.monotonicMs() - startedMs);
-    return brokenResult(gateway, begun, error, wallMs);
+    const wallMs = Math.ceil(line.clock.monotonicMs() - startedMs);
+    return brokenResult(line, begun, error, wallMs);
   }
 }
 
-async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEnding): Promise<RunEnding> {
+async function checkedEnding(line: Line, { grant }: Begun, ending: RunEnding): Promise<RunEnding> {
   if (ending.status !== 'ok') return ending;
-  const problem = (await gateway.registry.outputCheck(grant.call.tool))(ending.output);
+  const problem = (await line.registry.outputCheck(grant.call.tool))(ending.output);
   if (problem === null) return ending;
   const message = `Cannot accept the output of ${grant.call.tool.id}: ${problem}`;
   return { status: 'failed', code: 'tier/invalid-output', message, output: ending.output, truncated: false };
@@ -128,14 +136,14 @@ async function checkedEnding(gateway: Gateway, { grant }: Begun, ending: RunEndi
  * one that knows nothing that is one call and its time.
  */
 async function brokenResult(
-  gateway: Gateway,
+  line: Line,
   { facts }: Begun,
   error: unknown,
   wallMs: number,
 ): Promise<RunResult> {
-  const isTold = error instanceof TierFault;
-  const cause = isTold ? error.cause : error;
-  const incident = await recordFault(gateway, facts, cause).catch(() => 'that could not be recorded');
+  const isTierFault = error instanceof TierFault;
+  const cause = isTierFault ? error.cause : error;
+  const incident = await recordFault(line, facts, cause).catch(() => 'that could not be recorded');
   const message = `Cannot finish call: the tier broke, incident ${incident}`;
   const ending = {
     status: 'failed',
@@ -144,6 +152,6 @@ async function brokenResult(
     output: null,
     truncated: false,
   } as const;
-  if (isTold) return { ...error.soFar, ending };
+  if (isTierFault) return { ...error.soFar, ending };
   return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
 }

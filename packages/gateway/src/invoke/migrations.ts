@@ -7,7 +7,7 @@ import { recordingMigrations } from '../recordings/recordings.ts';
 import { resultMigrations } from '../results/tables.ts';
 import { skillsMigrations } from '../skills/tables.ts';
 import { storageMigrations } from '../storage/tables.ts';
-import { upstreamMigrations } from '../upstreams/tables.ts';
+import { upstreamMigrations } from '../upstreams/pins.ts';
 import { vaultMigrations } from '../vault/tables.ts';
 
 /** The tables of all rooms. */

@@ -27,8 +27,6 @@ export type RegistryOptions = {
   readonly skills?: SkillTools;
   /** Those of MCP servers behind this gateway; left out: there are none. */
   readonly upstreams?: UpstreamTools;
-  /** Talks to a server that nobody has talked to, so that its tools are known; it may end without success. */
-  readonly meetUpstream?: (name: string, call: ToolCall) => Promise<void>;
   readonly input: InputLimits;
   readonly limits: Limits;
   readonly ceilings: Limits;
@@ -112,6 +110,12 @@ export class Registry {
     return found !== undefined && 'tool' in found ? entryOf(found.tool) : undefined;
   }
 
+  /** The upstream server that a tool of this id could be of, where its tools are not known yet. */
+  undiscovered(id: string): string | null {
+    const server = this.#options.upstreams?.undiscovered(id) ?? null;
+    return server !== null && this.look(id) === undefined ? server : null;
+  }
+
   /** Whether a tool is still what it was when it was found, as the reader sees it. */
   holds(reader: Reader, tool: Tool): boolean {
     const { skills, upstreams } = this.#options;
@@ -121,7 +125,7 @@ export class Registry {
 
   /** Finds the tool and reads the input; refuses what is not strict JSON or does not fit. */
   async check(call: ToolCall): Promise<CheckedCall | Refused> {
-    const found = this.look(call.tool) ?? (await this.#meet(call));
+    const found = this.look(call.tool);
     if (found === undefined)
       return refuse('registry/unknown-tool', `Cannot call "${call.tool}": no such tool`);
     if ('refused' in found) {
@@ -147,14 +151,6 @@ export class Registry {
   /** The check of a tool's output, ready to use. */
   async outputCheck(tool: Tool): Promise<Validate> {
     return this.#validator(tool.outputSchema);
-  }
-
-  /** The tool of a server that nobody has talked to before. */
-  async #meet(call: ToolCall): Promise<FoundTool | undefined> {
-    const unmet = this.#options.upstreams?.unmet(call.tool) ?? null;
-    if (unmet === null) return undefined;
-    await this.#options.meetUpstream?.(unmet, call);
-    return this.look(call.tool);
   }
 
   #checkedCall(call: ToolCall, { tool, digest }: Entry, input: Json): CheckedCall {

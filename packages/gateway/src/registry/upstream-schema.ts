@@ -5,7 +5,7 @@
  * read from the same schema, so type, properties and required mean what they say.
  */
 import { ACTIVE } from '../core/hostile-text.ts';
-import type { Json } from '../core/json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { costOf } from '../skills/audit/schema-cost.ts';
 import { schemaParts } from '../skills/audit/schema-parts.ts';
@@ -65,7 +65,7 @@ export function visibleText(text: string): string {
 /** Only the names of what an input has at the top; of an output nothing. */
 function plainForm({ properties }: JsonSchema, at: string): JsonSchema {
   if (at !== '#') return {};
-  const names = isObject(properties) ? Object.keys(properties).slice(0, MOST_PARTS) : [];
+  const names = isJsonObject(properties) ? Object.keys(properties).slice(0, MOST_PARTS) : [];
   return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };
 }
 
@@ -102,15 +102,15 @@ function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly strin
 type Inside = { readonly walk: Walk; readonly depth: number; readonly types: readonly string[] };
 
 function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
-  const deeper = (part: Json) => (isObject(part) ? tidy(part, walk, depth + 1) : {});
+  const deeper = (part: Json) => (isJsonObject(part) ? tidy(part, walk, depth + 1) : {});
   for (const keyword of NAMED) {
     const named = raw[keyword];
-    if (!isObject(named) || !fits(keyword, types)) continue;
+    if (!isJsonObject(named) || !fits(keyword, types)) continue;
     const entries = Object.entries(named).map(([name, part]) => [name, deeper(part)] as const);
     if (entries.some(([, part]) => part === null)) return null;
     out[keyword] = Object.fromEntries(entries) as Schema;
   }
-  if (isObject(raw.items) && fits('items', types)) {
+  if (isJsonObject(raw.items) && fits('items', types)) {
     const items = deeper(raw.items);
     if (items === null) return null;
     out.items = items;
@@ -122,13 +122,13 @@ function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside):
 function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
   const { additionalProperties: others, required } = raw;
   if (others !== undefined && fits('additionalProperties', types) && raw.patternProperties === undefined) {
-    const tidied = isObject(others) ? tidy(others, walk, depth + 1) : others === false ? false : null;
-    if (tidied === null && isObject(others)) return null;
-    if (tidied !== null && isObject(out.properties ?? {})) out.additionalProperties = tidied;
+    const tidied = isJsonObject(others) ? tidy(others, walk, depth + 1) : others === false ? false : null;
+    if (tidied === null && isJsonObject(others)) return null;
+    if (tidied !== null && isJsonObject(out.properties ?? {})) out.additionalProperties = tidied;
   }
   if (Array.isArray(required) && fits('required', types)) {
     const names = [...new Set(required.filter((name) => typeof name === 'string'))];
-    const known = isObject(out.properties) ? out.properties : {};
+    const known = isJsonObject(out.properties) ? out.properties : {};
     const missing = names.filter((name) => !Object.hasOwn(known, name));
     out.required = names;
     out.properties = Object.fromEntries([
@@ -145,7 +145,7 @@ function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside):
   for (const [keyword, becomes] of JOINS) {
     const parts = raw[keyword];
     if (!Array.isArray(parts) || parts.length === 0 || out[becomes] !== undefined) continue;
-    const tidied = parts.map((part) => (isObject(part) ? tidy(part, walk, depth + 1, types) : {}));
+    const tidied = parts.map((part) => (isJsonObject(part) ? tidy(part, walk, depth + 1, types) : {}));
     if (tidied.includes(null)) return null;
     out[becomes] = tidied as Json[];
   }
@@ -202,12 +202,8 @@ function typesOf({ type }: JsonSchema): readonly string[] {
 function leadsSomewhere(reference: string, root: JsonSchema): boolean {
   let value: Json | undefined = root;
   for (const part of reference.split('/').slice(1)) {
-    if (!isObject(value) || !Object.hasOwn(value, part)) return false;
+    if (!isJsonObject(value) || !Object.hasOwn(value, part)) return false;
     value = value[part];
   }
-  return isObject(value);
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }

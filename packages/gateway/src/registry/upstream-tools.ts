@@ -9,8 +9,7 @@ import { refuse } from '../core/outcome.ts';
 import type { Tool, UpstreamMethod } from '../core/tool.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { Listed } from '../upstreams/listed.ts';
-import { pinEpoch, pinHead, pinOf } from '../upstreams/pins.ts';
-import { ruleDigest } from '../upstreams/rule-digest.ts';
+import { pinEpoch, pinHead, pinOf, ruleDigest } from '../upstreams/pins.ts';
 import type { FoundTool } from './skill-tools.ts';
 import { methodId, upstreamMethods } from './upstream-methods.ts';
 import { serverId, serverTool } from './upstream-server.ts';
@@ -109,9 +108,9 @@ export class UpstreamTools {
     return loaded.tools.get(tool.id) === tool || loaded.methods.get(tool.id) === tool;
   }
 
-  /** The server that a tool of this id would be of, where nobody ever talked to it. */
-  unmet(toolId: string): string | null {
-    const rule = this.#rules.find(({ name, prefix }) => toolId.startsWith(prefix) && this.#isUnmet(name));
+  /** The server that a tool of this id could be of, where it was never connected to. */
+  undiscovered(toolId: string): string | null {
+    const rule = this.#rules.find(({ name, prefix }) => toolId.startsWith(prefix) && this.#isNew(name));
     return rule?.name ?? null;
   }
 
@@ -121,7 +120,7 @@ export class UpstreamTools {
     return loaded?.tools.get(toolId) ?? loaded?.methods.get(toolId);
   }
 
-  #isUnmet(name: string): boolean {
+  #isNew(name: string): boolean {
     return pinHead(this.#reader, name) === null;
   }
 
@@ -142,9 +141,9 @@ export class UpstreamTools {
   /** Why none of its tools may be called; null where they may. */
   #whyNot(reader: Reader, { name, digest }: UpstreamRule & { readonly digest: string }): string | null {
     const head = pinHead(reader, name);
-    if (head === null) return 'nobody has talked to it yet';
+    if (head === null) return 'it was never connected to';
     if (head.state !== 'accepted') return 'it offers other tools than those that were accepted';
-    return head.rule === digest ? null : 'its command is another one than the one that was accepted';
+    return head.rule === digest ? null : 'its command is not the one that was accepted';
   }
 }
 

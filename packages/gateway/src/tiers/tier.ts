@@ -1,12 +1,14 @@
+import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import type { Json } from '../core/json.ts';
 import type { Limits, Usage } from '../core/limits.ts';
 import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { ProcessLimits } from '../core/process.ts';
+import type { TierName } from '../core/tool.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Written } from '../recordings/recordings.ts';
-import type { Feed } from './child/child.ts';
+import type { StdinWriter } from './child/child.ts';
 
 /** What was achieved, measured where it ran; it goes into the receipt as it is. */
 export type Execution = {
@@ -35,20 +37,34 @@ export type RunResult = {
   readonly recorded?: Written;
 };
 
-/** What binds a run to its caller: a signal that ends it, and an ear for what it prints meanwhile. */
-export type Ties = {
-  readonly signal: AbortSignal;
-  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
+/** How far a run is, as an upstream server tells. */
+export type RunProgress = {
+  readonly progress: number;
+  readonly total: number | null;
+  readonly message: string | null;
 };
 
-/** The same with what binds it to the policies: whether those of this moment would still let it run. */
-export type RunTies = Ties & { readonly mayGoOn: () => boolean; readonly talk?: Talk };
+/** What a caller gives with a call: a signal that ends it, and listeners for what it does meanwhile. */
+export type CallContext = {
+  readonly signal: AbortSignal;
+  /** Gets what the run prints, piece by piece. */
+  readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
+  /** Gets how far the run is, where its executor can tell. */
+  readonly onProgress?: ((progress: RunProgress) => void) | undefined;
+  readonly dialogue?: Dialogue | undefined;
+};
 
-/** Of a command that is talked to while it runs, which only rooms above can ask for. */
-export type Talk = {
-  /** Takes its standard input; what it writes is handed to `onOutput` and not kept. */
-  readonly feed: (stdin: Feed) => void;
-  /** The operator's list of hosts for this very command, in place of the one for all. */
+/** The same as `invoke` hands it to an executor, with what binds the run to the policies. */
+export type RunContext = CallContext & {
+  /** Whether the policies of this moment would still let it run. */
+  readonly stillPermitted: () => boolean;
+};
+
+/** Of a command that is written to while it runs, as a session with an upstream server does; no door asks for one. */
+export type Dialogue = {
+  /** Gets its standard input once its walls are proved; what it writes goes to `onOutput` and is not kept. */
+  readonly onStdin: (stdin: StdinWriter) => void;
+  /** The operator's allow-list for this command, in place of the one for all commands. */
   readonly hosts: AllowList;
 };
 
@@ -65,11 +81,39 @@ export type PlannedCommand = {
   readonly told: readonly string[];
 };
 
-/** A place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
+/** An executor: a place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
 export type Tier = {
   /** Why a call cannot run here, asked before anything is recorded as begun; a tier without it takes every call. */
   readonly refusal?: (checked: CheckedCall) => Promise<Refused | null>;
   /** What would be started for a call; nothing is. Null where this tier starts nothing for it, or cannot. */
   readonly describe?: (checked: CheckedCall) => Promise<PlannedCommand | null>;
-  readonly run: (grant: Grant, limits: Limits, ties: RunTies) => Promise<RunResult>;
+  readonly run: (grant: Grant, limits: Limits, context: RunContext) => Promise<RunResult>;
 };
+
+/** The tiers that this machine has. */
+export type Tiers = Readonly<Partial<Record<TierName, Tier>>>;
+
+/** Everything that can run a grant: the tiers, and the MCP servers behind this gateway. */
+export type Executors = Tiers & { readonly upstream?: DiscoveringTier };
+
+/** An executor whose tools only its servers know. */
+export type DiscoveringTier = Tier & {
+  /** Connects to a server for a call of a tool that is not known yet; whether it is afterwards, the registry sees. */
+  readonly discover: (upstream: string, call: ToolCall) => Promise<void>;
+};
+
+/** The executor that a call runs in; undefined where this gateway has none for it. */
+export function executorOf(executors: Executors, { tool, tier }: CheckedCall): Tier | undefined {
+  return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
+}
+
+/** A tier that broke after its call had begun, with what the call had used and done by then. */
+export class TierFault extends Error {
+  override readonly name = 'TierFault';
+  readonly soFar: Omit<RunResult, 'ending'>;
+
+  constructor(cause: unknown, soFar: Omit<RunResult, 'ending'>) {
+    super('Cannot finish call: the tier broke', { cause });
+    this.soFar = soFar;
+  }
+}

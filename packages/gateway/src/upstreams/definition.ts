@@ -1,14 +1,14 @@
 /*
  * What an upstream server says of its tools: hostile text. It is read strictly and bounded before anything looks at it;
- * a set with one definition that cannot be read is no set. What passes is what is pinned, to the byte.
+ * a set with one definition that cannot be read is refused as a whole. What passes is what is pinned, to the byte.
  */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { ACTIVE, inert } from '../core/hostile-text.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
-import { DEFINITION_LIMITS } from './limits.ts';
-import { asDefinitions, isNothing, type Listed, NOTHING_LISTED } from './listed.ts';
+import { asDefinitions, DEFINITION_LIMITS, isNothing, type Listed, NOTHING_LISTED } from './listed.ts';
 
 /** The hints of MCP; they describe, and are shown, and grant nothing. */
 export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
@@ -36,27 +36,26 @@ export type DefinitionSet = {
   readonly digest: Digest;
 };
 
-export type ReadDefinitions =
-  | { readonly ok: true; readonly set: DefinitionSet }
-  | { readonly ok: false; readonly why: string };
+/** What a server offers, or why it cannot be used. */
+export type OfferRead = Result<DefinitionSet, string>;
 
-/** As MCP has it; it leaves no room for a character that shows nothing. */
+/** As MCP has it; invisible characters are not among them. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Reads all tools that a server lists, in one order whatever theirs was; `why` names the first that cannot be used. */
-export function readDefinitions(listed: readonly Json[]): ReadDefinitions {
+/** Reads all tools that a server lists, in one order whatever theirs was; the problem is the first one that cannot be used. */
+export function readDefinitions(listed: readonly Json[]): OfferRead {
   if (listed.length > DEFINITION_LIMITS.tools)
-    return { ok: false, why: `it lists ${listed.length} tools, expected at most ${DEFINITION_LIMITS.tools}` };
+    return reject(`it lists ${listed.length} tools, expected at most ${DEFINITION_LIMITS.tools}`);
   const byName = new Map<string, Definition>();
   for (const raw of listed) {
     const read = readDefinition(raw);
-    if (typeof read === 'string') return { ok: false, why: read };
-    // Boundary: of two tools of one name, nobody could say which was accepted.
-    if (byName.has(read.name)) return { ok: false, why: `it lists the tool "${read.name}" twice` };
+    if (typeof read === 'string') return reject(read);
+    // Boundary: of two tools with one name, it would be unclear which was accepted.
+    if (byName.has(read.name)) return reject(`it lists the tool "${read.name}" twice`);
     byName.set(read.name, read);
   }
   const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { ok: true, set: setOf(definitions) };
+  return accept(setOf(definitions));
 }
 
 /** The set of definitions that were read before. */
@@ -89,22 +88,23 @@ export function setFrom(text: string): DefinitionSet {
 }
 
 function readDefinition(raw: Json): Definition | string {
-  if (!isObject(raw)) return 'it lists something that is no tool';
+  if (!isJsonObject(raw)) return 'it lists something that is not a tool';
   const { name, title = null, description = '', inputSchema, outputSchema = null, annotations = {} } = raw;
   if (typeof name !== 'string' || !NAME.test(name)) {
     const shown = typeof name === 'string' ? inert(name.slice(0, 64)) : typeof name;
     return `it lists a tool called "${shown}", expected 1 to 128 letters, digits, "_", "." and "-"`;
   }
-  const why = (what: string) => `its tool "${name}" has ${what}`;
-  if (title !== null && !isTitle(title)) return why('a title that is too long or hides characters');
+  const has = (what: string) => `its tool "${name}" has ${what}`;
+  if (title !== null && !isTitle(title)) return has('a title that is too long or hides characters');
   if (typeof description !== 'string' || description.length > DEFINITION_LIMITS.descriptionChars)
-    return why(
-      `a description of another kind than a text of ${DEFINITION_LIMITS.descriptionChars} characters`,
+    return has(
+      `a description that is not a text of at most ${DEFINITION_LIMITS.descriptionChars} characters`,
     );
-  if (!isObject(inputSchema) || inputSchema.type !== 'object')
-    return why('an inputSchema of another type than "object"');
-  if (outputSchema !== null && !isObject(outputSchema)) return why('an outputSchema that is no object');
-  if (!isObject(annotations)) return why('annotations that are no object');
+  if (!isJsonObject(inputSchema) || inputSchema.type !== 'object')
+    return has('an inputSchema of another type than "object"');
+  if (outputSchema !== null && !isJsonObject(outputSchema))
+    return has('an outputSchema that is not an object');
+  if (!isJsonObject(annotations)) return has('annotations that are not an object');
   const definition = {
     name,
     title,
@@ -115,7 +115,7 @@ function readDefinition(raw: Json): Definition | string {
   };
   const bytes = Buffer.byteLength(canonicalize(definition as Json));
   if (bytes > DEFINITION_LIMITS.definitionBytes)
-    return why(`a definition of ${bytes} bytes, expected at most ${DEFINITION_LIMITS.definitionBytes}`);
+    return has(`a definition of ${bytes} bytes, expected at most ${DEFINITION_LIMITS.definitionBytes}`);
   return definition;
 }
 
@@ -131,8 +131,4 @@ function hintsOf(annotations: { readonly [key: string]: Json }): Hints {
     if (typeof value === 'boolean') hints[hint] = value;
   }
   return hints;
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,9 +4,23 @@
  * person. The list of resources is data, like a result; it may change, and what was listed last is what is shown.
  */
 import { ACTIVE, inert } from '../core/hostile-text.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { isJsonObject, type Json } from '../core/json.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import type { Definition } from './definition.ts';
-import { DEFINITION_LIMITS, LISTED_LIMITS } from './limits.ts';
+
+/** Limits on the definitions of tools. */
+export const DEFINITION_LIMITS = {
+  tools: 512,
+  pages: 64,
+  titleChars: 256,
+  descriptionChars: 16_384,
+  definitionBytes: 65_536,
+  /** Of all pages of a list together. */
+  listBytes: 4 * 1024 * 1024,
+} as const;
+
+/** Limits on what is listed beside tools. Of resources, the first ones up to the limit are shown. */
+export const LISTED_LIMITS = { prompts: 512, templates: 512, arguments: 64, resources: 1_000 } as const;
 
 export type PromptArgument = {
   readonly name: string;
@@ -38,10 +52,6 @@ export type Listed = {
   readonly completes: boolean;
 };
 
-export type ReadListed =
-  | { readonly ok: true; readonly listed: Listed }
-  | { readonly ok: false; readonly why: string };
-
 /** What a server lists, page after page, before anybody has read it. */
 export type RawListed = Readonly<Record<'prompts' | 'templates' | 'resources', readonly Json[]>> & {
   readonly completes: boolean;
@@ -59,14 +69,14 @@ export function isNothing({ prompts, templates, resources, completes }: Listed):
   return prompts.length + templates.length + resources.length === 0 && !completes;
 }
 
-/** Reads it all, in one order whatever theirs was; `why` names the first prompt or template that cannot be used. */
-export function readListed(raw: RawListed): ReadListed {
+/** Reads it all, in one order whatever theirs was; the problem is the first prompt or template that cannot be used. */
+export function readListed(raw: RawListed): Result<Listed, string> {
   if (raw.prompts.length > LISTED_LIMITS.prompts || raw.templates.length > LISTED_LIMITS.templates)
-    return { ok: false, why: 'it lists more prompts or templates of resources than can be read' };
+    return reject('it lists more prompts or resource templates than can be read');
   const prompts = raw.prompts.map(readPrompt);
   const templates = raw.templates.map((each) => readResource(each, 'uriTemplate'));
   const broken = [...prompts, ...templates].find((each) => typeof each === 'string');
-  if (typeof broken === 'string') return { ok: false, why: broken };
+  if (typeof broken === 'string') return reject(broken);
   const listed = {
     prompts: inOrder(prompts.filter(isRead), ({ name }) => name),
     templates: inOrder(templates.filter(isRead), ({ uri }) => uri),
@@ -78,8 +88,8 @@ export function readListed(raw: RawListed): ReadListed {
     completes: raw.completes,
   };
   const isTwice = listed.prompts.length + listed.templates.length < prompts.length + templates.length;
-  if (isTwice) return { ok: false, why: 'it lists a prompt or a template of resources twice' };
-  return { ok: true, listed };
+  if (isTwice) return reject('it lists a prompt or a resource template twice');
+  return accept(listed);
 }
 
 /** Prompts and templates in the form of tools, for those who compare sets or look at their prose. */
@@ -113,33 +123,34 @@ export function fitsTemplate(template: string, uri: string): boolean {
 }
 
 function readPrompt(raw: Json): ListedPrompt | string {
-  if (!isObject(raw)) return 'it lists something that is no prompt';
+  if (!isJsonObject(raw)) return 'it lists something that is not a prompt';
   const { name, title = null, description = '', arguments: asked = [] } = raw;
   if (typeof name !== 'string' || !NAME.test(name))
     return `it lists a prompt called "${shown(name)}", expected 1 to 128 letters, digits, "_", ".", "/" and "-"`;
-  const why = (what: string) => `its prompt "${name}" has ${what}`;
+  const has = (what: string) => `its prompt "${name}" has ${what}`;
   if (!isTitle(title) || !isProse(description))
-    return why('a title or a description that is too long or hides');
-  if (!Array.isArray(asked) || asked.length > LISTED_LIMITS.arguments) return why('arguments that are none');
+    return has('a title or a description that is too long or has invisible characters');
+  if (!Array.isArray(asked) || asked.length > LISTED_LIMITS.arguments)
+    return has('no valid list of arguments');
   const read = asked.map(readArgument);
-  if (!read.every(isRead)) return why('an argument that is none');
+  if (!read.every(isRead)) return has('an argument that is not valid');
   return { name, title, description, arguments: read };
 }
 
 function readArgument(raw: Json): PromptArgument | string {
-  if (!isObject(raw)) return 'no argument';
+  if (!isJsonObject(raw)) return 'not an argument';
   const { name, description = '', required = false } = raw;
-  if (typeof name !== 'string' || !NAME.test(name) || !isProse(description)) return 'no argument';
+  if (typeof name !== 'string' || !NAME.test(name) || !isProse(description)) return 'not an argument';
   return { name, description, isRequired: required === true };
 }
 
 function readResource(raw: Json, key: 'uri' | 'uriTemplate'): ListedResource | string {
-  if (!isObject(raw)) return 'it lists something that is no resource';
+  if (!isJsonObject(raw)) return 'it lists something that is not a resource';
   const { [key]: uri, name, title = null, description = '', mimeType = null } = raw;
   if (typeof uri !== 'string' || !URI.test(uri)) return `it lists a resource at "${shown(uri)}"`;
   const isNamed = typeof name === 'string' && name !== '' && isTitle(name);
   if (!isNamed || !isTitle(title) || !isProse(description))
-    return `its resource "${uri}" has a name, title or description that is too long or hides`;
+    return `its resource "${uri}" has a name, title or description that is too long or has invisible characters`;
   const type = typeof mimeType === 'string' && MIME.test(mimeType) ? mimeType : null;
   return { uri, name, title, description, mimeType: type };
 }
@@ -166,8 +177,4 @@ function isProse(text: Json): text is string {
 
 function shown(value: Json | undefined): string {
   return typeof value === 'string' ? inert(value.slice(0, 64)) : typeof value;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

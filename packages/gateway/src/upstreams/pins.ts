@@ -1,14 +1,16 @@
+import type { UpstreamRule } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
+import type { Migration } from '../store/migrate.ts';
+import { queries } from '../store/query.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { type DefinitionSet, setFrom } from './definition.ts';
+
 /*
  * What was accepted of each upstream server. The first set that a server ever offers is pinned; from then on any other
  * set puts the whole server into quarantine, until a person accepts it. This room keeps the rows; who may accept, and
  * what is written to the journal, is decided above.
  */
-import { CodedError } from '../core/coded-error.ts';
-import { type Digest, digestBytes } from '../core/digest.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import { type DefinitionSet, setFrom } from './definition.ts';
-import type { PinRow, UpstreamTables } from './tables.ts';
 
 export type Pin = {
   readonly name: string;
@@ -163,4 +165,55 @@ function storedSet(name: string, text: string, digest: string | null): Definitio
   if (digestBytes(text) !== digest)
     throw new CodedError('store/corrupt', `Cannot read the pin of "${name}": it is not what was accepted`);
   return setFrom(text);
+}
+
+export type PinRow = {
+  name: string;
+  /** Of the command that was accepted. */
+  rule: string;
+  state: 'accepted' | 'quarantined';
+  /** Grows with every change of the row. */
+  revision: number;
+  /** The accepted set as canonical JSON, and its digest. */
+  accepted: string;
+  digest: string;
+  /** What was offered last, where that differs; null where it is the same, or could not be read. */
+  offered: string | null;
+  offered_digest: string | null;
+  offered_rule: string | null;
+  /** Why it is in quarantine; null where it is not. */
+  reason: string | null;
+  accepted_by: string;
+  accepted_at_ms: number;
+  changed_at_ms: number;
+};
+
+export type UpstreamTables = { upstream_pin: PinRow };
+
+/** The tables of this room. Rows are never deleted, so that the sum of their revisions only grows. */
+export const upstreamMigrations: readonly Migration[] = [
+  {
+    id: 'upstreams/001',
+    sql: `
+CREATE TABLE upstream_pin (
+  name TEXT PRIMARY KEY,
+  rule TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('accepted', 'quarantined')),
+  revision INTEGER NOT NULL CHECK (revision > 0),
+  accepted TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  offered TEXT,
+  offered_digest TEXT,
+  offered_rule TEXT,
+  reason TEXT,
+  accepted_by TEXT NOT NULL,
+  accepted_at_ms INTEGER NOT NULL,
+  changed_at_ms INTEGER NOT NULL
+) STRICT;`,
+  },
+];
+
+/** What decides which program answers: another command, or other variables, are another server. */
+export function ruleDigest({ command, env }: UpstreamRule): Digest {
+  return digestValue({ command: [...command], env: [...env].sort() });
 }

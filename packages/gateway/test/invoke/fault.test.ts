@@ -20,11 +20,14 @@ function breaks(): never {
   throw new RangeError('hunter2 in /home/ada/secret.txt');
 }
 
-/** Rooms that throw what nobody expects, before the call runs and while it does. */
+/** Modules that throw unexpectedly, before the call runs and while it does. */
 const BROKEN: readonly [string, (gateway: TestGateway) => Gateway, readonly string[]][] = [
   [
     'the registry',
-    (gateway) => ({ ...gateway, registry: { check: async () => breaks() } as never }),
+    (gateway) => ({
+      ...gateway,
+      registry: { undiscovered: () => null, check: async () => breaks() } as never,
+    }),
     ['fault', 'ended'],
   ],
   [
@@ -48,12 +51,12 @@ const BROKEN: readonly [string, (gateway: TestGateway) => Gateway, readonly stri
   ],
   [
     'a tier',
-    (gateway) => ({ ...gateway, tiers: { builtin: { run: async () => breaks() } } }),
+    (gateway) => ({ ...gateway, executors: { builtin: { run: async () => breaks() } } }),
     ['intent', 'fault', 'ended'],
   ],
 ];
 
-describe('a room that breaks', () => {
+describe('a module that breaks', () => {
   it.each(BROKEN)('(%s) ends the call with an incident that the journal knows', async (_, breakIt, kinds) => {
     const gateway = await openTestGateway();
     const { outcome, receipt, callId } = await callTool(breakIt(gateway), 'palisade.echo');
@@ -107,8 +110,8 @@ describe('a room that breaks', () => {
       tools: [makeTool('test.wasm', async () => null, { tier: 'a' })],
       policies: PERMIT_ALL,
     });
-    const { a: _, ...tiers } = opened.tiers;
-    const gateway = { ...opened, tiers };
+    const { a: _, ...executors } = opened.executors;
+    const gateway = { ...opened, executors };
     const { outcome, callId } = await callTool(gateway, 'test.wasm');
     expect(outcome).toMatchObject({ status: 'refused', code: 'tier/unenforceable' });
     expect(kindsOf(gateway, callId)).toEqual(['refused']);

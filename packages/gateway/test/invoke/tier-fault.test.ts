@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_USAGE } from '../../src/core/limits.ts';
-import type { Tier } from '../../src/tiers/tier.ts';
-import { TierFault } from '../../src/tiers/tier-fault.ts';
+import { type Tier, TierFault } from '../../src/tiers/tier.ts';
 import {
   bodyOf,
   callTool,
@@ -16,7 +15,7 @@ import {
 async function broken(run: Tier['run']) {
   const tool = makeTool('test.breaks', async () => null);
   const gateway = await openTestGateway({ policies: PERMIT_ALL, tools: [tool] });
-  const ended = await callTool({ ...gateway, tiers: { builtin: { run } } }, tool.id);
+  const ended = await callTool({ ...gateway, executors: { builtin: { run } } }, tool.id);
   const [record] = recordsOf(gateway).filter(({ kind }) => kind === 'ended');
   return { ...ended, kinds: kindsOf(gateway, ended.callId), body: bodyOf(record) };
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
 import type { JsonSchema } from '../../src/core/tool.ts';
-import { looseMessage } from '../../src/invoke/upstreams/loose-message.ts';
+import { looseMessage } from '../../src/executors/upstream/peer.ts';
 import { planInput } from '../../src/policy/input-type.ts';
 import { Schemas } from '../../src/registry/schema.ts';
 import { STRUCTURED, tidySchema } from '../../src/registry/upstream-schema.ts';

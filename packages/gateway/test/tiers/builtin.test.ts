@@ -215,7 +215,7 @@ describe('builtinTier()', () => {
     const decision = authorize(gateway.policy, checked, FACTS);
     if (decision.verdict !== 'allow') throw new Error(decision.verdict);
     const tier = builtinTier(testClock(), '0.0.0');
-    const ties = { signal: new AbortController().signal, mayGoOn: () => true };
+    const ties = { signal: new AbortController().signal, stillPermitted: () => true };
     await expect(tier.run({ ...decision.grant }, checked.limits, ties)).rejects.toThrow('forged');
     expect(runs).toBe(0);
     await tier.run(decision.grant, checked.limits, ties);

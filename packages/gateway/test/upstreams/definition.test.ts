@@ -8,8 +8,8 @@ const TOOL = { name: 'read', description: 'Reads.', inputSchema: { type: 'object
 
 function read(...listed: readonly Json[]) {
   const result = readDefinitions(listed);
-  if (!result.ok) throw new Error(result.why);
-  return result.set;
+  if (!result.ok) throw new Error(result.problem);
+  return result.value;
 }
 
 describe('readDefinitions()', () => {
@@ -64,8 +64,8 @@ describe('readDefinitions()', () => {
       fc.property(fc.array(fc.oneof(tool, fc.jsonValue()), { maxLength: 5 }), (listed) => {
         const first = readDefinitions(JSON.parse(JSON.stringify(listed)));
         if (!first.ok) return;
-        const again = readDefinitions(JSON.parse(first.set.text));
-        expect(again).toMatchObject({ ok: true, set: { digest: first.set.digest } });
+        const again = readDefinitions(JSON.parse(first.value.text));
+        expect(again).toMatchObject({ ok: true, value: { digest: first.value.digest } });
       }),
     );
   });

@@ -3,8 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
 import { everyDefinition, setFrom, setOf } from '../../src/upstreams/definition.ts';
 import { differenceOf } from '../../src/upstreams/difference.ts';
-import { LISTED_LIMITS } from '../../src/upstreams/limits.ts';
-import { fitsTemplate, NOTHING_LISTED, type RawListed, readListed } from '../../src/upstreams/listed.ts';
+import {
+  fitsTemplate,
+  LISTED_LIMITS,
+  NOTHING_LISTED,
+  type RawListed,
+  readListed,
+} from '../../src/upstreams/listed.ts';
 
 const NONE: RawListed = { prompts: [], templates: [], resources: [], completes: false };
 
@@ -18,13 +23,13 @@ const TEMPLATE = { uriTemplate: 'test://{id}/data', name: 'data' };
 
 function listedOf(raw: Partial<RawListed>) {
   const read = readListed({ ...NONE, ...raw });
-  if (!read.ok) throw new Error(read.why);
-  return read.listed;
+  if (!read.ok) throw new Error(read.problem);
+  return read.value;
 }
 
 function whyOf(raw: Partial<RawListed>): string {
   const read = readListed({ ...NONE, ...raw });
-  return read.ok ? '' : read.why;
+  return read.ok ? '' : read.problem;
 }
 
 describe('readListed()', () => {
@@ -44,8 +49,12 @@ describe('readListed()', () => {
     ['a prompt without a name', { prompts: [{}] }, 'a prompt called "undefined"'],
     ['a prompt with a name of another alphabet', { prompts: [{ name: 'grееt' }] }, 'a prompt called'],
     ['a prompt twice', { prompts: [PROMPT, PROMPT] }, 'twice'],
-    ['a title that hides', { prompts: [{ ...PROMPT, title: 'a\u202eb' }] }, 'too long or hides'],
-    ['an argument that is none', { prompts: [{ ...PROMPT, arguments: ['who'] }] }, 'an argument'],
+    [
+      'a title that hides',
+      { prompts: [{ ...PROMPT, title: 'a\u202eb' }] },
+      'too long or has invisible characters',
+    ],
+    ['an argument that is not valid', { prompts: [{ ...PROMPT, arguments: ['who'] }] }, 'an argument'],
     ['a template without a scheme', { templates: [{ uriTemplate: '/x', name: 'x' }] }, 'a resource at'],
     ['a template without a name', { templates: [{ uriTemplate: 'test://x' }] }, 'has a name'],
     [
@@ -75,7 +84,7 @@ describe('readListed()', () => {
     fc.assert(
       fc.property(anything, anything, anything, (prompts, templates, resources) => {
         const read = readListed({ prompts, templates, resources, completes: true });
-        expect(typeof (read.ok ? '' : read.why)).toBe('string');
+        expect(typeof (read.ok ? '' : read.problem)).toBe('string');
       }),
     );
   });

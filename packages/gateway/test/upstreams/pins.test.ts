@@ -12,9 +12,9 @@ import {
   pinHead,
   pinOf,
   quarantine,
+  ruleDigest,
+  upstreamMigrations,
 } from '../../src/upstreams/pins.ts';
-import { ruleDigest } from '../../src/upstreams/rule-digest.ts';
-import { upstreamMigrations } from '../../src/upstreams/tables.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const RULE = digestBytes('rule');
@@ -33,8 +33,8 @@ function openStore(): Store {
 
 function offer(name: string, rule: Digest = RULE): Offer {
   const read = readDefinitions([{ name, description: '', inputSchema: { type: 'object' } }]);
-  if (!read.ok) throw new Error(read.why);
-  return { set: read.set, rule };
+  if (!read.ok) throw new Error(read.problem);
+  return { set: read.value, rule };
 }
 
 describe('a pin', () => {

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Ended } from '../../invoke/ending.ts';
 import { invoke } from '../../invoke/invoke.ts';
-import type { Ties } from '../../tiers/tier.ts';
+import type { CallContext } from '../../tiers/tier.ts';
 import { callOf } from './asked-call.ts';
 import { textOf } from './input.ts';
 import type { OutFile } from './out-file.ts';
@@ -22,22 +22,22 @@ export const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
 export async function callOnce(
   invocation: Invocation,
   wanted: Wanted,
-  ties: Ties = { signal: invocation.signal },
+  context: CallContext = { signal: invocation.signal },
 ): Promise<Ended> {
-  return (await callThroughDaemon(invocation, wanted, ties)) ?? callEmbedded(invocation, wanted, ties);
+  return (await callThroughDaemon(invocation, wanted, context)) ?? callEmbedded(invocation, wanted, context);
 }
 
 async function callEmbedded(
   invocation: Invocation,
   wanted: Wanted,
-  { signal, onOutput }: Ties,
+  { signal, onOutput }: CallContext,
 ): Promise<Ended> {
   const gateway = await invocation.openGateway();
   try {
     const { tenant } = gateway.config.gateway;
     if (gateway.policy.problems.length > 0) tellPolicyProblems(invocation.print);
     const call = callOf(invocation.edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
-    return await invoke(gateway, call, signal, onOutput);
+    return await invoke(gateway, call, signal, { onOutput });
   } finally {
     await gateway.close();
   }

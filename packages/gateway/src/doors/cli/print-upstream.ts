@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { UpstreamView } from '../../invoke/upstreams/acts.ts';
+import type { UpstreamView } from '../../invoke/upstreams.ts';
 import type { Definition } from '../../upstreams/definition.ts';
 import { inWords } from '../../upstreams/difference.ts';
 import type { Printer } from './printer.ts';

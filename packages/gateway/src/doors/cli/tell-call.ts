@@ -1,6 +1,6 @@
 import { CODES } from '@palisade/sdk';
 import type { Ended } from '../../invoke/ending.ts';
-import type { Ties } from '../../tiers/tier.ts';
+import type { CallContext } from '../../tiers/tier.ts';
 import { callDocument } from '../documents/call.ts';
 import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from './call-once.ts';
 import { textOf } from './input.ts';
@@ -9,7 +9,7 @@ import type { Printer } from './printer.ts';
 import type { Invocation } from './verb.ts';
 
 export type Telling = {
-  readonly onOutput?: NonNullable<Ties['onOutput']>;
+  readonly onOutput?: NonNullable<CallContext['onOutput']>;
   /** Better words for an ending, where a verb has them. */
   readonly reword?: (ended: Ended) => Ended;
 };
@@ -25,8 +25,8 @@ export async function tellCall(
   // A place that cannot be written is found out before the call runs, not after.
   const file = path === undefined ? null : openOut(path);
   try {
-    const ties = { signal, ...(onOutput === undefined ? {} : { onOutput }) };
-    const ended = reword(await callOnce(invocation, wanted, ties));
+    const context = { signal, ...(onOutput === undefined ? {} : { onOutput }) };
+    const ended = reword(await callOnce(invocation, wanted, context));
     if (print.json) print.document(callDocument(ended));
     else printEnded(print, ended, path);
     const { exitStatus } = CODES[ended.outcome.code];

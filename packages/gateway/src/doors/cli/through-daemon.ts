@@ -6,7 +6,7 @@ import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '.
 import { parseStrict } from '../../core/strict-json.ts';
 import type { Ended } from '../../invoke/ending.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-file.ts';
-import type { Ties } from '../../tiers/tier.ts';
+import type { CallContext } from '../../tiers/tier.ts';
 import type { CallDocument } from '../documents/call.ts';
 import type { ServerEvent } from '../http/route.ts';
 import type { Wanted } from './call-once.ts';
@@ -31,10 +31,10 @@ const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
 export async function callThroughDaemon(
   invocation: Invocation,
   wanted: Wanted,
-  ties: Ties,
+  context: CallContext,
 ): Promise<Ended | null> {
   const { stateDir, flags } = invocation;
-  if (flags.embedded === true || ties.signal.aborted) return null;
+  if (flags.embedded === true || context.signal.aborted) return null;
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
   if (facts === null || rawInput === null) return null;
@@ -51,9 +51,9 @@ export async function callThroughDaemon(
   const client = new LocalClient(path, wanted.principal);
   const run = textOf(invocation, 'run') ?? null;
   const { tool, timeoutMs } = wanted;
-  const events = await client.call({ tool, rawInput, run, timeoutMs }, ties.signal);
+  const events = await client.call({ tool, rawInput, run, timeoutMs }, context.signal);
   if (events === null) return null;
-  return follow(invocation, events, { ...ties, cancel: (callId) => client.cancel(callId) });
+  return follow(invocation, events, { ...context, cancel: (callId) => client.cancel(callId) });
 }
 
 /** The daemon read palisade.toml when it started, and it was written since. */
@@ -80,7 +80,7 @@ function inputFor(facts: DaemonFacts, { cwd, version }: Edge, { tool, rawInput }
   return JSON.stringify({ workspace: cwd, ...input.value });
 }
 
-type Following = Ties & { readonly cancel: (callId: string) => Promise<void> };
+type Following = CallContext & { readonly cancel: (callId: string) => Promise<void> };
 
 async function follow(
   invocation: Invocation,

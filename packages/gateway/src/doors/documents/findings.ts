@@ -68,9 +68,11 @@ export function gatewayFindings({ policy, budgets }: Opened<Gateway>): Finding[]
  * Which tiers can be used, and what of them holds. What is missing is a warning: a call that needs it is refused, and
  * all others run.
  */
-export function tierFindings({ tiers }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
+export function tierFindings({ executors }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
   const unheld = rows.filter(({ name, holds }) => name === TRIAL_ROW && !holds).map(({ tier }) => tier);
-  const usable = Object.keys(tiers).filter((name) => !unheld.some((tier) => tier === name));
+  const usable = Object.keys(executors).filter(
+    (name) => name !== 'upstream' && !unheld.some((tier) => tier === name),
+  );
   return [ok('tiers', `${usable.join(', ')} can run here`), ...rows.map(rowFinding)];
 }
 

@@ -54,7 +54,7 @@ async function* follow(asked: AskedCall): AsyncGenerator<ServerEvent> {
   };
   const onOutput = (stream: string, chunk: Uint8Array) =>
     say('output', { stream, base64: Buffer.from(chunk).toString('base64') });
-  void invoke(gateway, call, signal, onOutput).then((ended) =>
+  void invoke(gateway, call, signal, { onOutput }).then((ended) =>
     say('ended', callDocument(ended) as unknown as Json),
   );
   while (!line.isOver || line.waiting.length > 0) {

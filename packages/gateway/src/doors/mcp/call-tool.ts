@@ -54,9 +54,7 @@ export async function callTool(asking: Asking, params: Params): Promise<Told> {
   const asked = askedCall(client, ctx, params, listed);
   const run = async (): Promise<Run> => {
     const call = doorCall(door.gateway, client.caller, asked);
-    const leave = door.gateway.upstreams.ears.attend(call.id, progress.onProgress);
-    const ended = await invoke(door.gateway, call, ctx.mcpReq.signal, progress.onOutput).finally(leave);
-    return { call, ended };
+    return { call, ended: await invoke(door.gateway, call, ctx.mcpReq.signal, progress) };
   };
   try {
     const told = await door.calls.track(credential, runAndAsk(asking, run, asked, listed));

@@ -1,8 +1,7 @@
 import type { ProgressToken } from '@modelcontextprotocol/server';
 import type { Clock } from '../../core/clock.ts';
 import { safeLine } from '../../core/hostile-text.ts';
-import type { Ear } from '../../invoke/upstreams/ears.ts';
-import type { Ties } from '../../tiers/tier.ts';
+import type { CallContext } from '../../tiers/tier.ts';
 
 /** How often a client is told that its call goes on, where it asked to be told. */
 const EVERY_MS = 1_000;
@@ -14,9 +13,9 @@ const MAX_MESSAGE_CHARS = 1_000;
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;
 
 export type Progress = {
-  readonly onOutput: NonNullable<Ties['onOutput']>;
+  readonly onOutput: NonNullable<CallContext['onOutput']>;
   /** Takes what an upstream server says of how far it is; undefined where nobody asked. */
-  readonly onProgress: Ear | undefined;
+  readonly onProgress: CallContext['onProgress'];
   /** Nothing is told after this. */
   readonly stop: () => void;
 };

@@ -5,8 +5,7 @@ import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { Withdrawn } from '../../core/withdrawn.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
-import type { RunEnding, RunResult, RunTies, Ties } from '../tier.ts';
-import { TierFault } from '../tier-fault.ts';
+import { type CallContext, type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
 import { CallNetwork } from './call-network.ts';
 import { endingOf, failed, refusedEnding } from './ending.ts';
 import { LOG_LEVELS } from './engine/abi.table.ts';
@@ -50,7 +49,7 @@ export class WasmRun {
     this.#network = new CallNetwork(grants.http.filter((entry) => entry !== null));
   }
 
-  async run(context: RunTies): Promise<RunResult> {
+  async run(context: RunContext): Promise<RunResult> {
     const { pool } = this.#options;
     const stop = new AbortController();
     const end = (why: StopCode) => {
@@ -244,7 +243,7 @@ export type GuestLog = {
 const NO_LEVEL = 'log';
 
 /** Puts the lines of a guest's log on standard error, each behind the word of its level; nothing else keeps them. */
-export function newGuestLog(onOutput: Ties['onOutput'], mostBytes: number): GuestLog {
+export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number): GuestLog {
   let bytesLeft = mostBytes;
   let isCut = false;
   const write = (line: string) => onOutput?.('stderr', Buffer.from(`${line}\n`));

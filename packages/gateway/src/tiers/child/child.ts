@@ -55,7 +55,7 @@ export type ChildPlan = ChildTerms & {
 export type StartPlan = ChildTerms & { readonly words: readonly string[] };
 
 /** The standard input of a child that is talked to while it runs. */
-export type Feed = {
+export type StdinWriter = {
   /** Gives how many bytes wait because the child does not read them. */
   readonly write: (bytes: Uint8Array) => number;
   readonly end: () => void;
@@ -67,7 +67,7 @@ export type ChildWatch = {
    * Takes the standard input of the child in place of what the plan has for it. What such a child writes is handed to
    * `onOutput` and not kept, so that it can go on for as long as it likes; only the beginning of its errors is.
    */
-  readonly feed?: (stdin: Feed) => void;
+  readonly feed?: (stdin: StdinWriter) => void;
   /** Told of each piece of output within the quota as it comes. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
   /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */

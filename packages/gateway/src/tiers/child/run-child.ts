@@ -7,10 +7,10 @@ import {
   type End,
   type Exit,
   endsOf,
-  type Feed,
   isSound,
   type LiveChild,
   type StartPlan,
+  type StdinWriter,
   type StopReason,
 } from './child.ts';
 import { ByteStore, Capture, type Outputs, Passage, type StreamName } from './output.ts';
@@ -264,7 +264,7 @@ export class RunningChild {
   }
 }
 
-function feedOf(stdin: Duplex): Feed {
+function feedOf(stdin: Duplex): StdinWriter {
   return {
     write: (bytes) => {
       if (!stdin.destroyed && !stdin.writableEnded) stdin.write(bytes);

@@ -8,12 +8,12 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
-import type { Feed } from '../child/child.ts';
+import type { StdinWriter } from '../child/child.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
 import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
-import type { RunResult, RunTies, Talk } from '../tier.ts';
+import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { CpuWatch } from './cpu-watch.ts';
 import { proofOf } from './held-run.ts';
@@ -50,7 +50,7 @@ export async function runCommand(
   kit: CommandKit,
   tier: CommandTier,
   call: { readonly checked: CheckedCall; readonly limits: Limits },
-  ties: RunTies,
+  context: RunContext,
 ): Promise<RunResult> {
   const process = processOf(call.checked);
   const terms = termsWithin(process.terms, call.limits);
@@ -63,9 +63,9 @@ export async function runCommand(
       ...{ terms, id, deadlineMs, stillHolds: process.stillHolds },
       egressBytes: call.limits.egressBytes,
     };
-    const patience = { signal: ties.signal, deadlineMs };
+    const patience = { signal: context.signal, deadlineMs };
     const launch = () =>
-      kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, ties), patience);
+      kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, context), patience);
     return await kit.runs.run(launch, patience);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
@@ -104,8 +104,13 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly onBegun: () => void;
 };
 
-async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: RunTies): Promise<RunResult> {
-  const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), ties) };
+async function runHere(
+  kit: CommandKit,
+  tier: CommandTier,
+  asked: Job,
+  context: RunContext,
+): Promise<RunResult> {
+  const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), context) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
@@ -115,25 +120,25 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
       terms,
       runner: job.runner,
       egressBytes: job.egressBytes,
-      mayGoOn: ties.mayGoOn,
-      hosts: ties.talk?.hosts,
+      mayGoOn: context.stillPermitted,
+      hosts: context.dialogue?.hosts,
     });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // One that is talked to stays, so that nobody needs another one like it soon.
     ready =
-      ties.talk === undefined
+      context.dialogue === undefined
         ? await readyBox(kit, tier, wish)
         : { ...(await openBox(kit, tier, wish)), isWarm: false };
     // Once more, as a sandbox takes its time to stand.
     demandUnchanged(job, held);
-    let ran = await start(kit, { ready, job, network }, ties);
+    let ran = await start(kit, { ready, job, network }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.box.close());
       ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
       demandUnchanged(job, held);
-      ran = await start(kit, { ready, job, network }, ties);
+      ran = await start(kit, { ready, job, network }, context);
     }
     // What is told is the limit that was asked for, not what the wait had left of it.
     return await resultOf(tier, { ...ran, ready, terms: asked.terms, before, network });
@@ -201,8 +206,8 @@ async function spareBox(
 }
 
 /** What a command writes that is talked to is kept nowhere, so there is no quota of it; whoever reads it bounds it. */
-function talkedTo(terms: ProcessTerms, { talk }: RunTies): ProcessTerms {
-  if (talk === undefined) return terms;
+function talkedTo(terms: ProcessTerms, { dialogue }: RunContext): ProcessTerms {
+  if (dialogue === undefined) return terms;
   return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
 }
 
@@ -225,12 +230,12 @@ function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
 async function start(
   { clock }: CommandKit,
   { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
-  ties: RunTies,
+  context: RunContext,
 ): Promise<Started> {
   const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
-  const { talk, onOutput } = ties;
-  const talked = talk === undefined ? null : talkWhenProved(ready, talk);
-  const signal = AbortSignal.any([ties.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
+  const { dialogue, onOutput } = context;
+  const talked = dialogue === undefined ? null : talkWhenProved(ready, dialogue);
+  const signal = AbortSignal.any([context.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
   const watch = {
     ...{ signal, clock, onRead: job.onBegun },
     ...(onOutput === undefined ? {} : { onOutput }),
@@ -245,14 +250,14 @@ async function start(
 }
 
 /** Boundary: nothing is said to a command before its walls are proved, and one that lacks a wall is ended. */
-function talkWhenProved({ plan }: Ready, { feed }: Talk) {
+function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
   const stop = new AbortController();
   const { proved, onStatus } = proofOf(plan);
   return {
     signal: stop.signal,
     onStatus,
-    feed: (stdin: Feed) =>
-      void proved.then((lack) => (lack === null ? feed(stdin) : stop.abort())).catch(() => stop.abort()),
+    feed: (stdin: StdinWriter) =>
+      void proved.then((lack) => (lack === null ? onStdin(stdin) : stop.abort())).catch(() => stop.abort()),
   };
 }
 

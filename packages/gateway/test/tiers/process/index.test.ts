@@ -47,7 +47,7 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     if (decision.verdict !== 'allow') throw new Error(decision.verdict);
     return c.run(decision.grant, DEFAULT_LIMITS, {
       signal: new AbortController().signal,
-      mayGoOn: () => true,
+      stillPermitted: () => true,
     });
   };
 

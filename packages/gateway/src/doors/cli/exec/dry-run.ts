@@ -37,8 +37,8 @@ export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<
 }
 
 /** Refuses like a call does where the tier cannot hold the command. */
-async function planOf({ tiers }: Gateway, checked: CheckedCall): Promise<PlannedCommand> {
-  const tier = tiers[checked.tier];
+async function planOf({ executors }: Gateway, checked: CheckedCall): Promise<PlannedCommand> {
+  const tier = executors[checked.tier];
   const refused = await tier?.refusal?.(checked);
   if (refused) throw new CodedError(refused.code, refused.message, { remedy: refused.remedy });
   const planned = await tier?.describe?.(checked);

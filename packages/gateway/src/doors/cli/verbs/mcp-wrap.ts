@@ -18,10 +18,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
   try {
     const { tenant } = gateway.config.gateway;
-    const stand = await gateway.upstreams.meet(rule.name, { principal, tenant });
-    if ('why' in stand) {
+    const status = await gateway.upstreams.connect(rule.name, { principal, tenant });
+    if ('reason' in status) {
       // The client is served all the same: it sees no tools, and whoever reads its log sees why.
-      print.note('quarantined', 'red', `  ${rule.name}: ${stand.why}`);
+      print.note('quarantined', 'red', `  ${rule.name}: ${status.reason}`);
       print.note('→', 'cyan', ` palisade upstream show ${rule.name}`);
     }
   } catch (error) {

@@ -1,4 +1,4 @@
-import { approveUpstream, offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams/acts.ts';
+import { approveUpstream, offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams.ts';
 import { upstreamDocument } from '../../documents/upstreams.ts';
 import { textOf } from '../input.ts';
 import { printUpstream } from '../print-upstream.ts';

@@ -1,4 +1,4 @@
-import { listUpstreams } from '../../../invoke/upstreams/acts.ts';
+import { listUpstreams } from '../../../invoke/upstreams.ts';
 import { upstreamSummary } from '../../documents/upstreams.ts';
 import { tellNone } from '../print-upstream.ts';
 import type { Invocation } from '../verb.ts';

@@ -1,8 +1,8 @@
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
+import type { Requester } from '../../../executors/upstream/pinning.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import { refreshUpstream } from '../../../invoke/upstreams/acts.ts';
-import type { Asker } from '../../../invoke/upstreams/pinning.ts';
+import { refreshUpstream } from '../../../invoke/upstreams.ts';
 import { tellNone } from '../print-upstream.ts';
 import type { Printer } from '../printer.ts';
 import { withGateway } from '../skill/operate/act.ts';
@@ -26,10 +26,10 @@ export async function run(invocation: Invocation): Promise<number> {
   });
 }
 
-async function refreshOne(gateway: Gateway, name: string, asker: Asker): Promise<Refreshed> {
+async function refreshOne(gateway: Gateway, name: string, requester: Requester): Promise<Refreshed> {
   try {
-    const stand = await refreshUpstream(gateway, name, asker);
-    return { name, state: stand.kind, why: 'why' in stand ? stand.why : null };
+    const status = await refreshUpstream(gateway, name, requester);
+    return { name, state: status.kind, why: 'reason' in status ? status.reason : null };
   } catch (error) {
     if (!(error instanceof CodedError) || error.code === 'upstream/unknown') throw error;
     return { name, state: 'failed', why: error.message };

@@ -1,4 +1,4 @@
-import { showUpstream } from '../../../invoke/upstreams/acts.ts';
+import { showUpstream } from '../../../invoke/upstreams.ts';
 import { upstreamDocument } from '../../documents/upstreams.ts';
 import { printUpstream } from '../print-upstream.ts';
 import type { Invocation } from '../verb.ts';

@@ -3,6 +3,7 @@ import type { Json } from '../../../core/json.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { standingOfKey } from '../../../results/keys.ts';
+import type { CallContext } from '../../../tiers/tier.ts';
 import type { ServerEvent } from '../route.ts';
 import { makePrinted } from './printed.ts';
 import { toldCall } from './told-call.ts';
@@ -19,7 +20,8 @@ export async function* streamCall(
   const line = makeLine();
   const printed = makePrinted();
   line.say([{ event: 'started', data: { callId: startedId(gateway, call) } }]);
-  const running = invoke(gateway, call, signal, (stream, chunk) => line.say(printed.piece(stream, chunk)))
+  const onOutput: CallContext['onOutput'] = (stream, chunk) => line.say(printed.piece(stream, chunk));
+  const running = invoke(gateway, call, signal, { onOutput })
     .then((ended) => {
       const document = toldCall(gateway, call, ended) as unknown as Json;
       line.say([...printed.rest(), { event: 'ended', data: document }]);

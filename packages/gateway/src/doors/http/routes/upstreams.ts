@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { approveUpstream, listUpstreams, showUpstream } from '../../../invoke/upstreams/acts.ts';
+import { approveUpstream, listUpstreams, showUpstream } from '../../../invoke/upstreams.ts';
 import { upstreamDocument, upstreamSummary } from '../../documents/upstreams.ts';
 import { requireHome, requireReader } from '../may-see.ts';
 import { type Asked, type Route, route } from '../route.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { upstreamsRoutes } from '../../../../src/doors/http/routes/upstreams.ts';
 import { type Definition, setOf } from '../../../../src/upstreams/definition.ts';
-import { pinFirst, quarantine } from '../../../../src/upstreams/pins.ts';
-import { ruleDigest } from '../../../../src/upstreams/rule-digest.ts';
+import { pinFirst, quarantine, ruleDigest } from '../../../../src/upstreams/pins.ts';
 import {
   bodyOf,
   GRACE,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PEER_LIMITS, Peer, PeerError } from '../../../src/invoke/upstreams/peer.ts';
+import { PEER_LIMITS, Peer, PeerError } from '../../../src/executors/upstream/peer.ts';
 
 function open() {
   const sent: Record<string, unknown>[] = [];
@@ -69,12 +69,12 @@ describe('a peer', () => {
     const { peer, broken, say } = open();
     for (let round = 1; round <= 3; round++) {
       const asked = peer.request('a', {});
-      for (let i = 0; i < PEER_LIMITS.unasked; i++) say({ method: 'notifications/message' });
+      for (let i = 0; i < PEER_LIMITS.unsolicited; i++) say({ method: 'notifications/message' });
       say({ id: round, result: {} });
       await asked;
     }
     expect(broken).toEqual([]);
-    for (let i = 0; i <= PEER_LIMITS.unasked; i++) say({ id: 99, result: {} });
+    for (let i = 0; i <= PEER_LIMITS.unsolicited; i++) say({ id: 99, result: {} });
     expect(broken).toHaveLength(1);
   });
 

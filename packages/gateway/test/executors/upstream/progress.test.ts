@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../../src/core/json.ts';
-import { Ears } from '../../../src/invoke/upstreams/ears.ts';
-import { PEER_LIMITS, Peer } from '../../../src/invoke/upstreams/peer.ts';
+import { PEER_LIMITS, Peer } from '../../../src/executors/upstream/peer.ts';
 
 function open() {
   const sent: { readonly id: number; readonly params: { readonly _meta?: JsonObject } }[] = [];
@@ -59,20 +58,7 @@ describe('progress of an upstream server', () => {
     void peer.request('a', {}, { onProgress });
     for (let i = 0; i < PEER_LIMITS.progress; i++) progress(1, i);
     expect([heard, broken.length]).toEqual([PEER_LIMITS.progress, 0]);
-    for (let i = 0; i <= PEER_LIMITS.unasked; i++) progress(1, i);
+    for (let i = 0; i <= PEER_LIMITS.unsolicited; i++) progress(1, i);
     expect([heard, broken.length]).toEqual([PEER_LIMITS.progress, 1]);
-  });
-});
-
-describe('ears', () => {
-  it('hear of one call, for as long as they listen', () => {
-    const ears = new Ears();
-    const ear = () => undefined;
-    const leave = ears.attend('call_1', ear);
-    expect([ears.of('call_1'), ears.of('call_2')]).toEqual([ear, undefined]);
-    leave();
-    expect(ears.of('call_1')).toBeUndefined();
-    ears.attend('call_1', undefined)();
-    expect(ears.of('call_1')).toBeUndefined();
   });
 });

@@ -1,21 +1,21 @@
-/*
- * The other end of a session: JSON-RPC in lines, as MCP has it on standard input and output. Whatever comes from there is
- * hostile: a line has a length, an answer has a question, and who says more than was asked is cut off. Requests of the
- * server (sampling, roots, elicitation) are answered with an error: nothing of ours is at its service.
- */
 import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { parseStrict } from '../../core/strict-json.ts';
-import { looseMessage } from './loose-message.ts';
+
+/*
+ * The other end of a session: JSON-RPC in lines, as MCP has it on standard input and output. Whatever comes from there is
+ * hostile: a line has a bounded length, an answer belongs to a request, and a server that writes more than that is ended.
+ * Requests of the server (sampling, roots, elicitation) are answered with an error.
+ */
 
 export const PEER_LIMITS = {
   /** Of one message, whatever a call may return. */
   messageBytes: 16 * 1024 * 1024,
   depth: 64,
   /** Messages that answer nothing, between two that do. */
-  unasked: 1_000,
-  /** Messages that tell how far one request is. */
+  unsolicited: 1_000,
+  /** Messages about the progress of one request. */
   progress: 10_000,
   /** Of what is written to a server that does not read. */
   waitingBytes: 16 * 1024 * 1024,
@@ -26,20 +26,20 @@ export type PeerOptions = {
   readonly write: (bytes: Uint8Array) => number;
   readonly onNotification: (method: string) => void;
   /** The server broke the protocol, for good. */
-  readonly onBroken: (why: string) => void;
+  readonly onBroken: (reason: string) => void;
 };
 
 type Waiting = {
   readonly method: string;
   readonly onProgress: ((params: JsonObject) => void) | undefined;
-  told: number;
+  reported: number;
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
 };
 
-/** What whoever asks wants to know before the answer. */
-export type Asked = {
-  /** The number of the request. */
+/** What a caller learns of its request before the answer. */
+export type RequestListeners = {
+  /** Gets the number of the request. */
   readonly onSent?: ((id: number) => void) | undefined;
   readonly onProgress?: ((params: JsonObject) => void) | undefined;
 };
@@ -65,27 +65,31 @@ export class Peer {
   #rest: Uint8Array[] = [];
   #restBytes = 0;
   #lastId = 0;
-  #unasked = 0;
+  #unsolicited = 0;
   #gone: string | null = null;
 
   constructor(options: PeerOptions) {
     this.#options = options;
   }
 
-  /** Sends a request; the answer, or the reason why there is none. */
-  request(method: string, params: JsonObject, { onSent, onProgress }: Asked = {}): Promise<JsonObject> {
+  /** Sends a request; the answer, or the reason there is none. */
+  request(
+    method: string,
+    params: JsonObject,
+    { onSent, onProgress }: RequestListeners = {},
+  ): Promise<JsonObject> {
     if (this.#gone !== null) return Promise.reject(failure(this.#gone));
     this.#lastId += 1;
     const id = this.#lastId;
     const answered = new Promise<JsonObject>((resolve, reject) => {
-      this.#waiting.set(id, { method, onProgress, told: 0, resolve, reject });
+      this.#waiting.set(id, { method, onProgress, reported: 0, resolve, reject });
     });
-    // Whoever asked may have stopped waiting.
+    // The caller may have stopped waiting.
     answered.catch(() => undefined);
     onSent?.(id);
     const _meta = { ...(params._meta as JsonObject | undefined), progressToken: id };
-    const told = onProgress === undefined ? params : { ...params, _meta };
-    this.#send({ jsonrpc: '2.0', id, method, params: told });
+    const sent = onProgress === undefined ? params : { ...params, _meta };
+    this.#send({ jsonrpc: '2.0', id, method, params: sent });
     return answered;
   }
 
@@ -93,7 +97,7 @@ export class Peer {
     this.#send({ jsonrpc: '2.0', method, params });
   }
 
-  /** An answer to this request is for nobody any more. */
+  /** Drops the answer to this request, should one come. */
   forget(id: number): void {
     this.#waiting.delete(id);
   }
@@ -113,12 +117,12 @@ export class Peer {
     if (this.#gone === null && from < chunk.length) this.#keep(chunk.subarray(from));
   }
 
-  /** Nothing comes any more: whoever waits is told why. */
-  end(why: string): void {
+  /** Nothing comes any more: every request that waits fails with the reason. */
+  end(reason: string): void {
     if (this.#gone !== null) return;
-    this.#gone = why;
+    this.#gone = reason;
     this.#rest = [];
-    for (const { reject } of this.#waiting.values()) reject(failure(why));
+    for (const { reject } of this.#waiting.values()) reject(failure(reason));
     this.#waiting.clear();
   }
 
@@ -146,13 +150,13 @@ export class Peer {
     else this.#loose(line, parsed.message);
   }
 
-  /** Boundary: an answer that could mean several things is none; of a list of tools, its bounds may be out of reach. */
-  #loose(line: Uint8Array, why: string): void {
+  /** Boundary: an answer that could be read in two ways is rejected; in a list of tools, numbers may be out of range. */
+  #loose(line: Uint8Array, reason: string): void {
     const message = looseMessage(line, PEER_LIMITS.depth);
     const waiting = typeof message?.id === 'number' ? this.#waiting.get(message.id) : undefined;
-    if (message === null) this.#break(`it wrote a message that is no strict JSON (${why})`);
+    if (message === null) this.#break(`it wrote a message that is not strict JSON (${reason})`);
     else if (waiting === undefined || waiting.method === 'tools/list') this.#message(message);
-    else this.#message({ ...message, result: null, error: { code: 0, message: `its answer: ${why}` } });
+    else this.#message({ ...message, result: null, error: { code: 0, message: `its answer: ${reason}` } });
   }
 
   #message(message: JsonObject): void {
@@ -162,25 +166,25 @@ export class Peer {
       return;
     }
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
-    // Boundary: an answer to a question that nobody asked, or asked long ago, is nobody's.
+    // Boundary: an answer to no open request is dropped, and counted.
     if (waiting === undefined) {
       this.#count();
       return;
     }
     this.#waiting.delete(id as number);
-    this.#unasked = 0;
-    if (isObject(result)) waiting.resolve(result);
-    else if (isObject(error)) waiting.reject(peerError(error));
+    this.#unsolicited = 0;
+    if (isJsonObject(result)) waiting.resolve(result);
+    else if (isJsonObject(error)) waiting.reject(peerError(error));
     else waiting.reject(failure('it answered with neither a result nor an error'));
   }
 
-  /** Tells how far a request is to whoever asked to know; false where the message is something else, or too many. */
+  /** Hands progress to the listener of its request; false where the message is something else, or one too many. */
   #progressed({ method, id, params }: JsonObject): boolean {
-    if (method !== 'notifications/progress' || id !== undefined || !isObject(params)) return false;
+    if (method !== 'notifications/progress' || id !== undefined || !isJsonObject(params)) return false;
     const { progressToken } = params;
     const waiting = typeof progressToken === 'number' ? this.#waiting.get(progressToken) : undefined;
-    if (waiting?.onProgress === undefined || waiting.told >= PEER_LIMITS.progress) return false;
-    waiting.told += 1;
+    if (waiting?.onProgress === undefined || waiting.reported >= PEER_LIMITS.progress) return false;
+    waiting.reported += 1;
     waiting.onProgress(params);
     return true;
   }
@@ -197,10 +201,10 @@ export class Peer {
   }
 
   #count(): void {
-    this.#unasked += 1;
-    // Boundary: to read what nobody asked for costs time that is everybody's.
-    if (this.#unasked > PEER_LIMITS.unasked)
-      this.#break(`it wrote more than ${PEER_LIMITS.unasked} messages that nobody asked for`);
+    this.#unsolicited += 1;
+    // Boundary: to read messages that no one asked for costs time that every call shares.
+    if (this.#unsolicited > PEER_LIMITS.unsolicited)
+      this.#break(`it wrote more than ${PEER_LIMITS.unsolicited} messages that answer nothing`);
   }
 
   #send(message: JsonObject): void {
@@ -209,14 +213,14 @@ export class Peer {
     if (waiting > PEER_LIMITS.waitingBytes) this.#break('it does not read what it is sent');
   }
 
-  #break(why: string): void {
-    this.end(why);
-    this.#options.onBroken(why);
+  #break(reason: string): void {
+    this.end(reason);
+    this.#options.onBroken(reason);
   }
 }
 
-function failure(why: string): CodedError {
-  return new CodedError('tier/upstream-failed', why);
+function failure(reason: string): CodedError {
+  return new CodedError('tier/upstream-failed', reason);
 }
 
 const MOST_CHARS = 500;
@@ -226,6 +230,38 @@ function peerError({ code, message }: JsonObject): PeerError {
   return new PeerError(typeof code === 'number' ? code : 0, text);
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/**
+ * A message that is JSON and not strict, for what it is about: which question it answers, and what a list of tools says,
+ * where a bound such as 2^63 is common and means "any". Numbers that a double cannot hold become the nearest that it can.
+ * Null where it is no JSON at all, or too deep.
+ */
+export function looseMessage(line: Uint8Array, maxDepth: number): JsonObject | null {
+  try {
+    const value = clamped(JSON.parse(Buffer.from(line).toString('utf8')) as Json, maxDepth);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function clamped(value: Json, depthLeft: number): Json {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+    return value > 0 ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
+  }
+  if (typeof value === 'string') return wellFormed(value);
+  if (typeof value !== 'object' || value === null) return value;
+  // Boundary: what is nested deeper than the strict reader goes is not walked.
+  if (depthLeft === 0) throw new TypeError('Cannot read the message: it is nested too deep');
+  if (Array.isArray(value)) return value.map((each: Json) => clamped(each, depthLeft - 1));
+  const entries = Object.entries(value).map(
+    ([key, each]) => [wellFormed(key), clamped(each, depthLeft - 1)] as const,
+  );
+  return Object.fromEntries(entries);
+}
+
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Principal } from '../../../src/core/principal.ts';
-import type { Session } from '../../../src/invoke/upstreams/session.ts';
-import { Sessions, type SessionsOptions } from '../../../src/invoke/upstreams/sessions.ts';
+import type { Session } from '../../../src/executors/upstream/session.ts';
+import { Sessions, type SessionsOptions } from '../../../src/executors/upstream/sessions.ts';
 
 const ADA: Principal = { kind: 'agent', name: 'ada' };
 const BOB: Principal = { kind: 'agent', name: 'bob' };
@@ -93,7 +93,7 @@ describe('sessions', () => {
   test('end when nobody needs them any more', async () => {
     const { started, use } = open({ idleMs: 1 });
     await use();
-    await vi.waitFor(() => expect(started[0]?.why).toBe('nobody needed it'));
+    await vi.waitFor(() => expect(started[0]?.why).toBe('it was not used'));
   });
 
   test('are so many and no more: the one that is idle for longest makes room, and one in use does not', async () => {
@@ -102,7 +102,7 @@ describe('sessions', () => {
     time.ms = 1;
     await use(ADA, 'b');
     await use(ADA, 'c');
-    expect(started.map(({ why }) => why)).toEqual(['its place was needed', null, null]);
+    expect(started.map(({ why }) => why)).toEqual(['another session needed its place', null, null]);
     const held = [
       use(ADA, 'b', () => new Promise(() => undefined)),
       use(ADA, 'c', () => new Promise(() => undefined)),

@@ -1,16 +1,21 @@
-/* What operators do with upstream servers: look at them, talk to them anew, and accept what they offer. */
-import type { UpstreamRule } from '../../config/config.ts';
-import { CodedError } from '../../core/coded-error.ts';
-import type { Digest } from '../../core/digest.ts';
-import { formatPrincipal } from '../../core/principal.ts';
-import { everyDefinition } from '../../upstreams/definition.ts';
-import { type Difference, differenceOf } from '../../upstreams/difference.ts';
-import { accept, type Offer, type Pin, pinnedNames, pinOf } from '../../upstreams/pins.ts';
-import { ruleDigest } from '../../upstreams/rule-digest.ts';
-import { requireAdministrator } from '../administer.ts';
-import type { Gateway } from '../gateway.ts';
-import { findingsIn, type ProseFinding } from './findings.ts';
-import { type Asker, pinnedBody, record, type Stand } from './pinning.ts';
+/* What operators do with upstream servers: list them, connect to them again, and accept what they offer. */
+import type { UpstreamRule } from '../config/config.ts';
+import { CodedError } from '../core/coded-error.ts';
+import type { Digest } from '../core/digest.ts';
+import { formatPrincipal } from '../core/principal.ts';
+import {
+  findingsIn,
+  type OfferStatus,
+  type ProseFinding,
+  pinnedBody,
+  type Requester,
+  record,
+} from '../executors/upstream/pinning.ts';
+import { everyDefinition } from '../upstreams/definition.ts';
+import { type Difference, differenceOf } from '../upstreams/difference.ts';
+import { accept, type Offer, type Pin, pinnedNames, pinOf, ruleDigest } from '../upstreams/pins.ts';
+import { requireAdministrator } from './administer.ts';
+import type { Gateway } from './gateway.ts';
 
 export type UpstreamState = 'unmet' | 'accepted' | 'quarantined';
 
@@ -38,7 +43,7 @@ export function listUpstreams(gateway: Shown): readonly UpstreamView[] {
   return [...configured, ...wrapped].map((name) => showUpstream(gateway, name));
 }
 
-/** One server; refuses a name that nobody configured or wrapped. */
+/** One server; refuses a name that is neither configured nor was wrapped. */
 export function showUpstream({ store, upstreams }: Shown, name: string): UpstreamView {
   const rule = upstreams.rules.find((each) => each.name === name) ?? null;
   const pin = pinOf(store, name);
@@ -50,19 +55,26 @@ export function showUpstream({ store, upstreams }: Shown, name: string): Upstrea
   const state = pin.state === 'accepted' && !isOther ? 'accepted' : 'quarantined';
   const { accepted, offered } = pin;
   return {
-    ...{ name, rule, state, pin },
-    reason: state === 'accepted' ? null : (pin.reason ?? 'its command is another one than the accepted one'),
+    name,
+    rule,
+    state,
+    pin,
+    reason: state === 'accepted' ? null : (pin.reason ?? 'its command is not the one that was accepted'),
     difference: offered === null ? null : differenceOf(everyDefinition(accepted), everyDefinition(offered)),
     findings: findingsIn(everyDefinition(offered ?? accepted)),
   };
 }
 
-/** Talks to a server in a new session, in the name of whoever asks, and says how it stands. */
-export async function refreshUpstream(gateway: Gateway, name: string, asker: Asker): Promise<Stand> {
-  return gateway.upstreams.look(name, asker);
+/** Connects to a server in a new session and compares what it offers with what was accepted. */
+export async function refreshUpstream(
+  gateway: Gateway,
+  name: string,
+  requester: Requester,
+): Promise<OfferStatus> {
+  return gateway.upstreams.reconnect(name, requester);
 }
 
-export type Accepting = Asker & {
+export type Accepting = Requester & {
   readonly name: string;
   /** The digest of the definitions that were shown; nothing else is accepted. */
   readonly shown: string;
@@ -82,9 +94,9 @@ export async function approveUpstream(gateway: Gateway, accepting: Accepting): P
         `Cannot accept "${name}": it offers other tools than those that were shown`,
       );
     accept(tx, name, offer, { by: formatPrincipal(principal), nowMs: gateway.clock.nowMs() });
-    record(gateway, tx, { kind: 'upstream-accepted', name, asker: accepting, body: pinnedBody(offer) });
+    record(gateway, tx, { kind: 'upstream-accepted', name, requester: accepting, body: pinnedBody(offer) });
   });
-  gateway.upstreams.sessions.endAll(name, 'what is accepted of it has changed');
+  gateway.upstreams.sessions.endAll(name, 'another set of its tools was accepted');
   return showUpstream(gateway, name);
 }
 
@@ -97,7 +109,7 @@ export function offerOf(name: string, pin: Pin | null, rule: UpstreamRule | null
     return { set: pin.accepted, rule: command as Digest };
   throw new CodedError(
     'upstream/quarantined',
-    `Cannot accept "${name}": what it offers could not be read, or nobody has talked to it`,
+    `Cannot accept "${name}": what it offers could not be read, or it was never connected to`,
     {
       remedy: `Run \`palisade upstream refresh ${name}\`, then look at it with \`palisade upstream show ${name}\`.`,
     },

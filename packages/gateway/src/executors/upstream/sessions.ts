@@ -1,14 +1,14 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import type { Asker, Stand } from './pinning.ts';
+import type { OfferStatus, Requester } from './pinning.ts';
 import type { Session } from './session.ts';
 
-/** A session with how its server stood when it was greeted. */
-export type Opened = { readonly session: Session; readonly stand: Stand };
+/** A session that is open, and how the offer of its server compared then. */
+export type OpenSession = { readonly session: Session; readonly status: OfferStatus };
 
 export type SessionsOptions = {
-  readonly start: (upstream: string, asker: Asker) => Session;
-  /** A session that nobody needed for so long is ended. */
+  readonly start: (upstream: string, requester: Requester) => Session;
+  /** A session that was not used for this long is ended. */
   readonly idleMs: number;
   /** Sessions at once. */
   readonly most: number;
@@ -19,7 +19,7 @@ export type SessionsOptions = {
 
 type Kept = {
   readonly upstream: string;
-  readonly opened: Promise<Opened>;
+  readonly opened: Promise<OpenSession>;
   readonly session: Session;
   users: number;
   lastUsedMs: number;
@@ -27,8 +27,8 @@ type Kept = {
 };
 
 /**
- * The sessions of a gateway: one for each server, tenant and principal, so that nobody ever speaks to a process that has
- * heard what another said. Each ends when nobody has needed it for a while, or when its server must not run any more.
+ * The sessions of a gateway: one for each server, tenant and principal, so that no
+ * principal shares a process with another. Each ends when it was not used for a while, or when its server must not run.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -40,18 +40,18 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Lets somebody use the session of this principal for a while; a new one where there is none with enough life left. */
+  /** Uses the session of this principal; starts a new one where none has enough of its life left. */
   async use<T>(
     upstream: string,
-    asker: Asker,
+    requester: Requester,
     neededMs: number,
-    act: (opened: Opened) => Promise<T>,
+    work: (opened: OpenSession) => Promise<T>,
   ): Promise<T> {
-    const kept = this.#find(upstream, asker, neededMs);
+    const kept = this.#find(upstream, requester, neededMs);
     kept.users += 1;
     clearTimeout(kept.timer);
     try {
-      return await act(await kept.opened);
+      return await work(await kept.opened);
     } finally {
       kept.users -= 1;
       kept.lastUsedMs = this.#options.monotonicMs();
@@ -60,8 +60,8 @@ export class Sessions {
   }
 
   /** Ends every session with this server. */
-  endAll(upstream: string, why: string): void {
-    for (const [key, kept] of this.#kept) if (kept.upstream === upstream) this.#drop(key, kept, why);
+  endAll(upstream: string, reason: string): void {
+    for (const [key, kept] of this.#kept) if (kept.upstream === upstream) this.#drop(key, kept, reason);
   }
 
   /** Ends all of them, and waits until nothing of them runs. */
@@ -71,16 +71,16 @@ export class Sessions {
     await Promise.all([...this.#all].map(({ ended }) => ended));
   }
 
-  #find(upstream: string, asker: Asker, neededMs: number): Kept {
-    const key = [upstream, asker.tenant, formatPrincipal(asker.principal)].join(' ');
+  #find(upstream: string, requester: Requester, neededMs: number): Kept {
+    const key = [upstream, requester.tenant, formatPrincipal(requester.principal)].join(' ');
     const kept = this.#kept.get(key);
     // Boundary: a session that other policies let start is started again, if those of this moment let it.
     const isGood = kept !== undefined && !kept.session.isOver && !kept.session.isOutdated;
     if (isGood && this.#hasLife(kept, neededMs)) return kept;
-    // What still uses the old one may finish; it is found by nobody any more.
+    // Calls on the old one may finish; it is not used for new ones.
     if (kept !== undefined) this.#retire(key, kept);
     this.#makeRoom();
-    return this.#start(key, upstream, asker);
+    return this.#start(key, upstream, requester);
   }
 
   #hasLife({ session }: Kept, neededMs: number): boolean {
@@ -88,16 +88,16 @@ export class Sessions {
     return session.openedMs + lifeMs - monotonicMs() >= Math.min(neededMs, lifeMs / 2);
   }
 
-  #start(key: string, upstream: string, asker: Asker): Kept {
+  #start(key: string, upstream: string, requester: Requester): Kept {
     if (this.#isClosed) throw new CodedError('tier/upstream-failed', 'the gateway is about to close');
-    const session = this.#options.start(upstream, asker);
+    const session = this.#options.start(upstream, requester);
     this.#all.add(session);
     void session.ended.finally(() => {
       this.#all.delete(session);
       if (this.#kept.get(key)?.session === session) this.#kept.delete(key);
     });
-    const opened = session.open().then((stand) => ({ session, stand }));
-    // Whoever uses it is told; nobody else has to know.
+    const opened = session.open().then((status) => ({ session, status }));
+    // Whoever uses it gets the error.
     opened.catch(() => undefined);
     const lastUsedMs = this.#options.monotonicMs();
     const kept: Kept = { upstream, opened, session, users: 0, lastUsedMs, timer: undefined };
@@ -105,7 +105,7 @@ export class Sessions {
     return kept;
   }
 
-  /** Boundary: there are so many at once and no more; the one that nobody used for longest makes room. */
+  /** Boundary: the number of sessions is bounded; the one that was idle for longest makes room. */
   #makeRoom(): void {
     if (this.#all.size < this.#options.most) return;
     const idle = [...this.#kept].filter(([, { users }]) => users === 0);
@@ -114,7 +114,7 @@ export class Sessions {
       const message = `Cannot start another upstream server: ${this.#all.size} sessions are in use, expected fewer than ${this.#options.most}`;
       throw new CodedError('tier/upstream-failed', message);
     }
-    this.#drop(...oldest, 'its place was needed');
+    this.#drop(...oldest, 'another session needed its place');
   }
 
   #retire(key: string, kept: Kept): void {
@@ -128,13 +128,13 @@ export class Sessions {
       kept.session.end('it had lived for long enough');
       return;
     }
-    kept.timer = setTimeout(() => kept.session.end('nobody needed it'), this.#options.idleMs);
+    kept.timer = setTimeout(() => kept.session.end('it was not used'), this.#options.idleMs);
     kept.timer.unref();
   }
 
-  #drop(key: string, kept: Kept, why: string): void {
+  #drop(key: string, kept: Kept, reason: string): void {
     this.#kept.delete(key);
     clearTimeout(kept.timer);
-    kept.session.end(why);
+    kept.session.end(reason);
   }
 }

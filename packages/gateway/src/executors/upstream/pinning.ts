@@ -1,0 +1,222 @@
+import type { UpstreamRule } from '../../config/config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Json } from '../../core/json.ts';
+import { formatPrincipal, type Principal } from '../../core/principal.ts';
+import { accept } from '../../core/result.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { AuditSubject } from '../../skills/audit/check.ts';
+import { PROSE_CHECKS } from '../../skills/audit/checks/prose.table.ts';
+import { fold } from '../../skills/audit/prose/fold.ts';
+import { findHidden } from '../../skills/audit/prose/hidden.ts';
+import type { Material } from '../../skills/audit/prose/material.ts';
+import { findPhrases } from '../../skills/audit/prose/phrases.ts';
+import { stringsOf } from '../../skills/audit/prose/strings-of.ts';
+import type { Store } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { type Definition, everyDefinition, type OfferRead, setOf } from '../../upstreams/definition.ts';
+import { differenceOf, inWords } from '../../upstreams/difference.ts';
+import {
+  type Offer,
+  type Pin,
+  pinFirst,
+  pinOf,
+  quarantine,
+  relist,
+  ruleDigest,
+} from '../../upstreams/pins.ts';
+
+/*
+ * Compares what a server offers with what was accepted of it: pinned the first time, and put into quarantine when it
+ * differs. Its prose is held to the same checks as that of skills.
+ */
+
+/** In whose name a server is started. */
+export type Requester = { readonly principal: Principal; readonly tenant: string };
+
+/** How what a server offers compares with what was accepted; `reason` says what is wrong. */
+export type OfferStatus =
+  | { readonly kind: 'pinned' | 'accepted' }
+  | { readonly kind: 'quarantined' | 'unreadable'; readonly reason: string };
+
+/** Where pins and their changes are written down. */
+export type PinRecords = { readonly store: Store; readonly journal: Journal; readonly clock: Clock };
+
+/** Compares what a server offers now with its pin, and writes down what follows from it. */
+export function compareWithPin(
+  records: PinRecords,
+  rule: UpstreamRule,
+  read: OfferRead,
+  requester: Requester,
+): Promise<OfferStatus> {
+  const seen = pinOf(records.store, rule.name);
+  // The usual case writes nothing.
+  if (seen !== null && isSame(seen, rule, read) && !isRelisted(seen, read))
+    return Promise.resolve({ kind: 'accepted' });
+  return records.store.commit((tx) => {
+    const pin = pinOf(tx, rule.name);
+    const nowMs = records.clock.nowMs();
+    if (!read.ok) return unreadable(records, tx, { pin, rule, reason: read.problem, requester });
+    const offer: Offer = { set: read.value, rule: ruleDigest(rule) };
+    if (pin === null) {
+      pinFirst(tx, rule.name, offer, { by: formatPrincipal(requester.principal), nowMs });
+      record(records, tx, { kind: 'upstream-pinned', name: rule.name, requester, body: pinnedBody(offer) });
+      return { kind: 'pinned' };
+    }
+    if (isSame(pin, rule, read)) {
+      if (isRelisted(pin, read)) relist(tx, rule.name, read.value);
+      return { kind: 'accepted' };
+    }
+    const reason = reasonFor(pin, offer);
+    // The same offer as before is not recorded twice.
+    if (pin.offered?.digest !== offer.set.digest || pin.offeredRule !== offer.rule || pin.reason !== reason) {
+      quarantine(tx, rule.name, offer, { reason, nowMs });
+      record(records, tx, {
+        kind: 'upstream-changed',
+        name: rule.name,
+        requester,
+        body: { ...pinnedBody(offer), why: reason },
+      });
+    }
+    return { kind: 'quarantined', reason };
+  });
+}
+
+function isSame(pin: Pin, rule: UpstreamRule, read: OfferRead): boolean {
+  const isAccepted = pin.state === 'accepted' && pin.rule === ruleDigest(rule);
+  return isAccepted && read.ok && read.value.digest === pin.accepted.digest;
+}
+
+/** Whether it has other resources than before. They are data, which need not be accepted. */
+function isRelisted(pin: Pin, read: OfferRead): boolean {
+  return read.ok && read.value.text !== pin.accepted.text;
+}
+
+/** The same definitions with the resources that are listed already. */
+export function withAcceptedResources(
+  { store }: Pick<PinRecords, 'store'>,
+  name: string,
+  read: OfferRead,
+): OfferRead {
+  if (!read.ok) return read;
+  const { definitions, listed } = read.value;
+  const resources = pinOf(store, name)?.accepted.listed.resources ?? [];
+  return accept(setOf(definitions, { ...listed, resources }));
+}
+
+function reasonFor(pin: Pin, { set, rule }: Offer): string {
+  if (pin.rule === rule && set.digest === pin.accepted.digest)
+    return 'it offered other tools, and offers the accepted ones again';
+  const command = pin.rule === rule ? '' : 'its command was changed; ';
+  const difference = inWords(differenceOf(everyDefinition(pin.accepted), everyDefinition(set)));
+  return `${command}${difference}`;
+}
+
+type Unreadable = {
+  readonly pin: Pin | null;
+  readonly rule: UpstreamRule;
+  readonly reason: string;
+  readonly requester: Requester;
+};
+
+/** Boundary: tools that cannot be read differ from the accepted ones; a new server with such tools is not pinned. */
+function unreadable(
+  records: Pick<PinRecords, 'journal' | 'clock'>,
+  tx: Transaction,
+  { pin, rule, reason, requester }: Unreadable,
+): OfferStatus {
+  if (pin === null) return { kind: 'unreadable', reason };
+  if (pin.state === 'accepted' || pin.reason !== reason) {
+    quarantine(tx, rule.name, null, { reason, nowMs: records.clock.nowMs() });
+    record(records, tx, {
+      kind: 'upstream-changed',
+      name: rule.name,
+      requester,
+      body: { definitions: null, why: reason },
+    });
+  }
+  return { kind: 'quarantined', reason };
+}
+
+/** What of a set goes into the journal: its digest, its names, and findings in its prose. */
+export function pinnedBody({ set, rule }: Offer): { readonly [key: string]: Json } {
+  const findings = findingsIn(everyDefinition(set)).map(({ check, where }) => `${check}: ${where}`);
+  return {
+    definitions: set.digest,
+    command: rule,
+    tools: set.definitions.map(({ name }) => name),
+    findings: findings.slice(0, MAX_RECORDED_FINDINGS),
+  };
+}
+
+const MAX_RECORDED_FINDINGS = 50;
+
+type UpstreamRecord = {
+  readonly kind: 'upstream-pinned' | 'upstream-changed' | 'upstream-accepted';
+  readonly name: string;
+  readonly requester: Requester;
+  readonly body: { readonly [key: string]: Json };
+};
+
+/** Appends the record of a pin that was set or changed. */
+export function record(
+  { journal }: Pick<PinRecords, 'journal'>,
+  tx: Transaction,
+  { kind, name, requester, body }: UpstreamRecord,
+): void {
+  journal.append(tx, {
+    kind,
+    call: null,
+    principal: formatPrincipal(requester.principal),
+    tool: null,
+    tenant: requester.tenant,
+    body: { upstream: name, ...body },
+  });
+}
+
+export type ProseFinding = {
+  /** The id of the check, as docs/skill-audit.md has it. */
+  readonly check: string;
+  readonly severity: string;
+  readonly where: string;
+  readonly what: string;
+};
+
+const MAX_STRINGS = 2_000;
+const MAX_FINDINGS = 200;
+
+/** The findings of the prose checks in titles, descriptions and schemas, bounded. */
+export function findingsIn(definitions: readonly Definition[]): readonly ProseFinding[] {
+  const texts = definitions.flatMap(textsOf);
+  // The prose checks look at texts and at nothing else of a subject.
+  const subject = { texts } as unknown as AuditSubject;
+  const findings: ProseFinding[] = [];
+  for (const { id, severity, look } of PROSE_CHECKS)
+    for (const { where, what } of look(subject)) {
+      if (findings.length === MAX_FINDINGS) return findings;
+      findings.push({ check: id, severity, where, what });
+    }
+  return findings;
+}
+
+function textsOf({ name, title, description, inputSchema, outputSchema }: Definition): readonly Material[] {
+  const place = `the tool "${name}"`;
+  return [
+    material('name', `${place}, title`, title ?? ''),
+    material('listed', `${place}, description`, description),
+    material('listed', `${place}, inputSchema`, stringsOf(inputSchema, MAX_STRINGS).join('\n\n')),
+    material('listed', `${place}, outputSchema`, stringsOf(outputSchema, MAX_STRINGS).join('\n\n')),
+  ].filter(({ text }) => text !== '');
+}
+
+function material(kind: 'name' | 'listed', where: string, text: string): Material {
+  const folded = fold(text);
+  return {
+    kind,
+    where,
+    text,
+    hasLines: false,
+    folded,
+    phrases: findPhrases(folded),
+    hidden: findHidden(text),
+  };
+}
