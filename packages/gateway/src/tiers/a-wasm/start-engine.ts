@@ -1,5 +1,6 @@
 /** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
 import { CodedError } from '../../core/coded-error.ts';
+import type { ProcessTierName } from '../../core/process.ts';
 import type { HeldRun } from '../process/held-run.ts';
 import type { EngineEnds } from './engine-process.ts';
 import { engineTerms } from './engine-terms.ts';
@@ -10,7 +11,7 @@ export type StartEngineOptions = {
   /** A new directory with the engine's file in it; it is removed when the engine has ended. */
   readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
   /** Starts a command that stays in a tier, or refuses with what the tier lacks. */
-  readonly hold: (tier: 'b' | 'c', terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
+  readonly hold: (tier: ProcessTierName, terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
 };
 
 export async function startEngine(options: StartEngineOptions): Promise<EngineEnds> {

@@ -54,7 +54,7 @@ export type JailHost = {
   readonly bwrapVersion: BwrapVersion;
   /** The options that its help lists. */
   readonly bwrapOptions: readonly string[];
-  /** The filter of FILTER_WISH_C. */
+  /** The filter of FILTER_C. */
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
@@ -85,7 +85,7 @@ export type JailPlan = {
 };
 
 /** Network sockets stay, as programs talk to themselves; where they lead is the network namespace's matter. */
-export const FILTER_WISH_C = { unixSockets: false, inet: true } as const;
+export const FILTER_C = { unixSockets: false, inet: true } as const;
 
 const FIRST_DESCRIPTOR = 3;
 /** The first of all, so that the command knows their numbers. */

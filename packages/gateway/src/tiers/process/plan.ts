@@ -1,6 +1,7 @@
 import type { RefusedCode } from '../../core/outcome.ts';
-import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
+import type { Facts } from './tier.ts';
 
 /** What a descriptor of a plan is for; the kinds of all tiers together. */
 export type Role =
@@ -25,8 +26,8 @@ export type CommandPlan = {
   readonly descriptors: readonly Role[];
   /** Null where the run has none of its own. */
   readonly network: NetworkPlan | null;
-  /** Says what the reported facts lack of what the plan holds; null when they prove it. */
-  readonly missing: (facts: Readonly<Record<string, string>>) => string | null;
+  /** What the reported facts lack of what the plan promises; null when they prove it. */
+  readonly missing: (facts: Facts) => IsolationGap | null;
 };
 
 /** What is known only when the run begins. */
@@ -41,36 +42,37 @@ export type RunPlace = {
 
 /** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
 export type CommandTier = {
-  readonly name: 'b' | 'c';
+  readonly name: ProcessTierName;
   readonly executor: string;
   /** Facts of the machine and the programs that hold the sandbox. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
   readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
 };
 
-/** Which facts are not as they were expected, as words; null when all are. */
-export function missingFact(
-  facts: Readonly<Record<string, string>>,
-  equal: Readonly<Record<string, string>>,
-): string | null {
+/** A fact that does not prove what the plan promises, and how it differs. */
+export type IsolationGap = { readonly fact: string; readonly text: string };
+
+/** The first fact that is not as expected; null when all are. */
+export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
   for (const [name, expected] of Object.entries(equal)) {
     const is = facts[name];
-    if (is !== expected) return `${name} is ${is ?? 'not reported'}, expected ${expected}`;
+    if (is !== expected)
+      return { fact: name, text: `${name} is ${is ?? 'not reported'}, expected ${expected}` };
   }
   return null;
 }
 
 /** Which namespace is the gateway's own although the plan has a new one; null when none is. */
 export function sharedNamespace(
-  facts: Readonly<Record<string, string>>,
+  facts: Facts,
   names: readonly string[],
   own: Readonly<Record<string, string>>,
-): string | null {
+): IsolationGap | null {
   for (const name of names) {
     const is = facts[`ns.${name}`];
     // Boundary: a namespace that nobody reported counts as shared.
     if (is === undefined || is === own[name])
-      return `the ${name} namespace is the gateway's, expected a new one`;
+      return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
   }
   return null;
 }

@@ -74,9 +74,9 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
 /** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
 function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
-  const missing = ready.plan.missing(status.facts);
-  if (missing === null) return null;
-  const message = `Cannot vouch for the sandbox: ${missing}`;
+  const gap = ready.plan.missing(status.facts);
+  if (gap === null) return null;
+  const message = `Cannot vouch for the sandbox: ${gap.text}`;
   return { kind: 'failed', code: 'tier/unproven', message, limit: null };
 }
 

@@ -5,7 +5,7 @@ import { onTestFinished, vi } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
 import { spawnChild } from '../../../src/tiers/child/spawn-child.ts';
 import { Starter } from '../../../src/tiers/child/starter.ts';
-import type { ProbeOptions } from '../../../src/tiers/process/probe.ts';
+import type { ProbeOptions } from '../../../src/tiers/process/tier.ts';
 import type { TrialKit } from '../../../src/tiers/process/trial.ts';
 
 export const LAUNCHER = resolve(import.meta.dirname, '../../../../launcher/dist/palisade-launcher');
