@@ -152,7 +152,7 @@ async function bareJail(bed: Bed): Promise<void> {
     env: {},
     cwd: '/',
   };
-  const descriptors = open.descriptors.filter(({ kind }) => kind !== 'map');
+  const descriptors = open.descriptors.filter(({ role }) => role !== 'map');
   const bounds = { stdin: null, outputBytes: MIB, wallMs: 60_000, graceMs: 500 };
   const end = await runChild({ ...child, descriptors, ...bounds }, { signal: never(), clock });
   open.close();

@@ -71,3 +71,10 @@ export type PreparedProcess = {
 };
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';
+
+/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
+export type AsRoot = {
+  readonly uid: number;
+  readonly gid: number;
+  readonly owner: { readonly uid: number; readonly gid: number };
+};

@@ -1,8 +1,9 @@
 /** Starts something harmless and reads how it went, from what the launcher reports and what bubblewrap prints. */
 import type { Clock } from '../../core/clock.ts';
 import type { ChildEnd } from '../child/child.ts';
+import { STATUS } from '../child/descriptor.ts';
 import { runChild } from '../child/run-child.ts';
-import { MAX_STATUS_BYTES, parseStatus } from '../child/status.ts';
+import { parseStatus } from '../child/status.ts';
 import { HARMLESS } from './machine.ts';
 import type { Facts, ProbeOptions } from './tier.ts';
 
@@ -102,7 +103,7 @@ export async function say(clock: Clock, file: string, args: readonly string[]): 
 function run(clock: Clock, file: string, args: readonly string[]) {
   const plan = {
     ...{ file, args, env: {}, cwd: '/', stdin: null },
-    descriptors: [{ kind: 'read', maxBytes: MAX_STATUS_BYTES } as const],
+    descriptors: [STATUS],
     outputBytes: SAID_BYTES,
     wallMs: PATIENCE_MS,
     graceMs: PATIENCE_MS,

@@ -1,18 +1,8 @@
 import type { RefusedCode } from '../../core/outcome.ts';
-import type { ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import type { AddDescriptor, Descriptor } from '../child/descriptor.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { Facts } from './tier.ts';
-
-/** What a descriptor of a plan is for; the kinds of all tiers together. */
-export type Role =
-  | { readonly role: 'args' | 'status' | 'control' | 'words' | 'launcher' | 'workspace' }
-  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
-  | { readonly role: 'bytes'; readonly path: string; readonly text: string }
-  | { readonly role: 'pinned' | 'protected'; readonly path: string }
-  | { readonly role: 'cgroup'; readonly index: number }
-  | { readonly role: 'handles'; readonly count: number }
-  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
-  | { readonly role: 'map'; readonly asRoot: AsRoot };
 
 /** A command with its sandbox, ready to be started. */
 export type CommandPlan = {
@@ -23,7 +13,7 @@ export type CommandPlan = {
   readonly args: readonly string[];
   /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
   readonly told: readonly string[];
-  readonly descriptors: readonly Role[];
+  readonly descriptors: readonly Descriptor[];
   /** Null where the run has none of its own. */
   readonly network: NetworkPlan | null;
   /** What the reported facts lack of what the plan promises; null when they prove it. */
@@ -90,13 +80,6 @@ export function unenforceable(message: string, remedy: string): PlanRefusal {
   return { ok: false, code: 'tier/unenforceable', message, remedy };
 }
 
-/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
-export type AsRoot = {
-  readonly uid: number;
-  readonly gid: number;
-  readonly owner: { readonly uid: number; readonly gid: number };
-};
-
 /** The main thread's stack, which RLIMIT_DATA does not count. */
 const STACK_BYTES = 8 * 1024 * 1024;
 
@@ -144,11 +127,9 @@ export function environmentWords(env: Readonly<Record<string, string>>): readonl
 }
 
 /** The launcher's words for the ids of the run and the ownership of its workspace, which a user namespace maps. */
-export function identityWords(
-  { uid, gid }: AsRoot,
-  { workspaceFd, mapFd }: { readonly workspaceFd: number; readonly mapFd: number },
-): readonly string[] {
-  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${mapFd}`];
+export function identityWords(asRoot: AsRoot, workspaceFd: number, add: AddDescriptor): readonly string[] {
+  const { uid, gid } = asRoot;
+  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${add({ role: 'map', ...asRoot })}`];
 }
 
 function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {
@@ -159,4 +140,20 @@ function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonl
     nofile: limits.openFiles,
     nproc: limits.processes + others + (hasGroup ? PROCESSES_BEHIND : 0),
   };
+}
+
+/** The first of all where a run has them, so that the command knows their numbers. */
+const STREAMS = [
+  { role: 'stream', way: 'in' },
+  { role: 'stream', way: 'out' },
+] as const;
+
+/** The launcher's words for a way in and a way out beside the standard streams. */
+export function streamWords(hasStreams: boolean | undefined, add: AddDescriptor): readonly string[] {
+  return hasStreams === true ? STREAMS.map((stream) => `keep=${add(stream)}`) : [];
+}
+
+/** The launcher's words for the groups that the run joins. */
+export function groupWords(count: number, add: AddDescriptor): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `cgroup=${add({ role: 'cgroup', index })}`);
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
-import type { ChildEnd } from '../child/run-child.ts';
+import type { ChildEnd } from '../child/child.ts';
 import type { LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
 import { reportOf } from '../network/report.ts';

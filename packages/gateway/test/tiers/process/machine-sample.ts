@@ -32,7 +32,7 @@ export function trialKit(changes: Partial<TrialKit> = {}): TrialKit {
 /** Starts launchers as children of this process: those that are no starters, because they are made up. */
 export const startHere: TrialKit['start'] = async (file, { words, descriptors, ...terms }) => {
   // Only a starter hands out namespaces, and what is made up has no use for one.
-  const kept = descriptors.filter(({ kind }) => kind !== 'map');
+  const kept = descriptors.filter(({ role }) => role !== 'map');
   return spawnChild({
     ...terms,
     ...{ file, args: ['palisade-launcher', ...words], env: {}, cwd: '/', descriptors: kept },
