@@ -5,18 +5,18 @@ import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { ProcessTerms } from '../packages/gateway/src/core/process.ts';
 import { NOWHERE, parseAllowList } from '../packages/gateway/src/egress/allowlist.ts';
+import type { ChildEnd } from '../packages/gateway/src/tiers/child/child.ts';
 import { LaunchQueue } from '../packages/gateway/src/tiers/child/queue.ts';
-import type { ChildEnd } from '../packages/gateway/src/tiers/child/run-child.ts';
 import { Starter } from '../packages/gateway/src/tiers/child/starter.ts';
 import { openNetworks } from '../packages/gateway/src/tiers/network/networks.ts';
 import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/plan.ts';
-import { openBox, runInBox } from '../packages/gateway/src/tiers/process/sandbox.ts';
-import { Closings, WarmBoxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
 import type { CommandTier } from '../packages/gateway/src/tiers/process/plan.ts';
-import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
-import { probeB, probeC } from '../packages/gateway/src/tiers/process/probe.ts';
 import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run.ts';
+import { openBox, runInBox } from '../packages/gateway/src/tiers/process/sandbox.ts';
+import { PROCESS_TIERS } from '../packages/gateway/src/tiers/process/tiers.table.ts';
+import { Cleanup, WarmBoxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
+import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
 
 /* What the benches of commands share: both tiers of this machine, a gateway's kit without its store, and bare spawns. */
 
@@ -42,14 +42,14 @@ const REFILL_MS = 40;
 
 export async function makeBed(workspace: string, launcher: string): Promise<Bed> {
   const options = { clock, launchers: [launcher], runAs };
-  const [b, c] = await Promise.all([probeB(options), probeC(options)]);
+  const [b, c] = await Promise.all([PROCESS_TIERS.b.probe(options), PROCESS_TIERS.c.probe(options)]);
   if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
   const starter = new Starter();
   const queue = () => new LaunchQueue({ width: AT_ONCE, clock });
   const kit = {
     ...{ clock, launcher: b.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
     start: starter.start.bind(starter),
-    closing: new Closings(AT_ONCE),
+    closing: new Cleanup(AT_ONCE),
     networks: networks(),
   };
   const cold = { ...kit, warm: new WarmBoxes({ size: 0, idleMs: 1 }) };

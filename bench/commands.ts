@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { runChild } from '../packages/gateway/src/tiers/child/run-child.ts';
 import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/plan.ts';
-import { demandPlan } from '../packages/gateway/src/tiers/process/sandbox.ts';
-import type { CommandTier } from '../packages/gateway/src/tiers/process/plan.ts';
 import { openDescriptors } from '../packages/gateway/src/tiers/process/descriptors.ts';
+import type { CommandTier } from '../packages/gateway/src/tiers/process/plan.ts';
+import { demandPlan } from '../packages/gateway/src/tiers/process/sandbox.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
 import {
   type Bed,
@@ -152,7 +152,7 @@ async function bareJail(bed: Bed): Promise<void> {
     env: {},
     cwd: '/',
   };
-  const descriptors = open.descriptors.filter(({ kind }) => kind !== 'map');
+  const descriptors = open.descriptors.filter(({ role }) => role !== 'map');
   const bounds = { stdin: null, outputBytes: MIB, wallMs: 60_000, graceMs: 500 };
   const end = await runChild({ ...child, descriptors, ...bounds }, { signal: never(), clock });
   open.close();

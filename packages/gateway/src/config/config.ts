@@ -1,5 +1,5 @@
 import type { Limits } from '../core/limits.ts';
-import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import type { EgressMode, ProcessLimits, ProcessTierName } from '../core/process.ts';
 import type { Risk } from '../core/tool.ts';
 
 export type BudgetRule = {
@@ -91,7 +91,7 @@ export type OauthConfig = {
 export type UpstreamRule = {
   readonly name: string;
   readonly command: readonly string[];
-  readonly tier: 'b' | 'c';
+  readonly tier: ProcessTierName;
   /** Null: where palisade was started. */
   readonly workspace: string | null;
   readonly env: readonly string[];

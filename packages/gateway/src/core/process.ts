@@ -48,10 +48,14 @@ export type ProcessTerms = {
 /** What kind of program is started: of an interpreter, a shell or a launcher the arguments are programs themselves. */
 export type ExecutableKind = 'plain' | 'interpreter' | 'shell' | 'launcher';
 
+/** The tiers that start native commands; each has a row in tiers/process/tiers.table.ts. */
+export const PROCESS_TIER_NAMES = ['b', 'c'] as const;
+export type ProcessTierName = (typeof PROCESS_TIER_NAMES)[number];
+
 /** What was found out about a command before it runs, for policies to judge. */
 export type ProcessFacts = {
   readonly kind: ExecutableKind;
-  readonly tier: 'b' | 'c';
+  readonly tier: ProcessTierName;
   /** Every path that the arguments can mean, resolved. */
   readonly paths: readonly string[];
   /** Every host that the arguments name. */
@@ -67,3 +71,10 @@ export type PreparedProcess = {
 };
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';
+
+/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
+export type AsRoot = {
+  readonly uid: number;
+  readonly gid: number;
+  readonly owner: { readonly uid: number; readonly gid: number };
+};

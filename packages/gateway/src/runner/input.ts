@@ -1,7 +1,12 @@
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
-import type { EgressMode, ProcessLimits } from '../core/process.ts';
+import {
+  type EgressMode,
+  PROCESS_TIER_NAMES,
+  type ProcessLimits,
+  type ProcessTierName,
+} from '../core/process.ts';
 import { sentenceOf } from '../core/result.ts';
 import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
@@ -20,7 +25,7 @@ export type ProcessInput = {
   readonly egressHosts: readonly string[] | null;
   /** Names, each once. */
   readonly secrets: readonly string[];
-  readonly tier: 'b' | 'c' | null;
+  readonly tier: ProcessTierName | null;
   readonly limits: Partial<ProcessLimits>;
 };
 
@@ -111,7 +116,7 @@ export const INPUT_SCHEMA: JsonSchema = {
       description:
         'Secrets of the operator that the command uses: it gets what stands for each, and the hosts of the secret get the value.',
     },
-    tier: { type: 'string', enum: ['b', 'c'], description: 'The sandbox tier; c by default.' },
+    tier: { type: 'string', enum: [...PROCESS_TIER_NAMES], description: 'The sandbox tier; c by default.' },
     limits: {
       type: 'object',
       properties: Object.fromEntries(
@@ -138,7 +143,7 @@ export function parseInput(input: Json): ProcessInput {
     egress: orNull(raw.egress, (value) => oneOf(value, 'egress', ['strict', 'preflight', 'none'])),
     egressHosts: orNull(raw.egress_hosts, entriesOf),
     secrets: secretsOf(raw.secrets),
-    tier: orNull(raw.tier, (value) => oneOf(value, 'tier', ['b', 'c'])),
+    tier: orNull(raw.tier, (value) => oneOf(value, 'tier', PROCESS_TIER_NAMES)),
     limits: limitsOf(raw.limits),
   };
   if (parsed.command === '') throw invalid('command is empty, expected a program');

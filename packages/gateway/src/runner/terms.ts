@@ -3,7 +3,7 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
-import type { EgressMode, ProcessTerms } from '../core/process.ts';
+import type { EgressMode, ProcessTerms, ProcessTierName } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/preflight.ts';
@@ -39,7 +39,7 @@ export type RunnerDeps = ClassifyDeps & { readonly keepsakes: Keepsakes };
 
 /** What the policies are told about a command, beside its input. */
 export type ProcessFacts = {
-  readonly tier: 'b' | 'c';
+  readonly tier: ProcessTierName;
   readonly kind: ProgramKind;
   readonly format: Format;
   /** What reads the script that the executable is; null for a binary. */

@@ -1,27 +1,30 @@
-import { arch } from 'node:os';
-import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
-import { seccompProgram } from '../seccomp/filter.ts';
-import { FILTERS_B, filterOfB, planB } from './plan.ts';
-
 /*
  * Tier B: a native command under limits. Resource control, not confinement, and the receipt says so: without namespaces
  * the command reads what its user may read.
  */
+import { arch } from 'node:os';
+import * as isolation from '../process/isolation.table.ts';
+import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
+import { lackRow, type ProcessTier, row, type TierRow } from '../process/tier.ts';
+import { seccompProgram } from '../seccomp/filter.ts';
+import { FILTERS_B, filterOfB, planB } from './plan.ts';
+import { type ProcessFindings, probeB } from './probe.ts';
 
-/** What the probe found. */
-export type ProcessFindings = {
-  readonly launcherSha256: string;
-  readonly hasNamespaces: boolean;
-  readonly hasLandlock: boolean;
-  /** Our own namespaces, by name: a run must not be in them where it has new ones. */
-  readonly ownNamespaces: Readonly<Record<string, string>>;
-  readonly ownThreads: () => number;
-  /** Whether every user can walk to a path. */
-  readonly isReachable: (path: string) => boolean;
+export const processTier: ProcessTier = {
+  name: 'b',
+  enforces: 'limits of resources and system calls',
+  isolation: [isolation.NO_NEW_PRIVILEGES, isolation.SYSTEM_CALL_FILTER, isolation.RESOURCE_LIMITS],
+  probe: async (options) => {
+    const found = await probeB(options);
+    if (!found.ok) return found;
+    return { ok: true, tier: tierOfB(found), launcher: found.launcher, rows: [namespaceRow(found)] };
+  },
 };
 
-export function processTier(found: ProcessFindings): CommandTier {
-  const { launcherSha256, hasNamespaces, hasLandlock } = found;
+/** Tier B on a machine of which these were found. */
+export function tierOfB(found: ProcessFindings): CommandTier {
+  const { launcherSha256, hasLandlock } = found;
+  const hasNamespaces = found.namespaces.ok;
   const machine = arch() === 'arm64' ? 'arm64' : 'x64';
   const filters = {
     inet: seccompProgram(machine, FILTERS_B.inet),
@@ -33,18 +36,33 @@ export function processTier(found: ProcessFindings): CommandTier {
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
     plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
       const plan = planB(terms, {
-        ...{ hasNamespaces, hasLandlock, cgroupDescriptors: cgroups, asRoot, pass, hasStreams },
+        hasNamespaces,
+        hasLandlock,
+        cgroupDescriptors: cgroups,
+        asRoot,
+        pass,
+        hasStreams,
         seccomp: filters[filterOfB(terms)],
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
         isReachable: asRoot === null || found.isReachable(terms.workspace),
       });
       if (!plan.ok) return plan;
-      const { words, told, descriptors, network, expected } = plan;
+      const { expected, ...rest } = plan;
       const missing: CommandPlan['missing'] = (facts) =>
         missingFact(facts, expected.equal) ??
         sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
-        (expected.landlock && facts.landlock === '0' ? 'Landlock is off, expected it on' : null);
-      return { ok: true, words, args: [], told, descriptors, network, missing };
+        (expected.landlock && facts.landlock === '0' ? NO_LANDLOCK : null);
+      return { ...rest, args: [], missing };
     },
   };
+}
+
+const NO_LANDLOCK = { fact: 'landlock', text: 'Landlock is off, expected it on' };
+
+function namespaceRow({ namespaces, hasLandlock }: ProcessFindings): TierRow {
+  if (namespaces.ok) return row('b', 'namespaces', 'of users, pids, mounts and IPC are new for each command');
+  const why = hasLandlock
+    ? 'are missing: Landlock replaces them where a command has no network'
+    : 'are missing: a command reads and writes what its user may';
+  return lackRow('b', 'namespaces', { why, fix: 'Apply the fix for user namespaces.' });
 }

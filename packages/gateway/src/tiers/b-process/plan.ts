@@ -4,7 +4,8 @@
  * control and says so: without more help from the kernel the command reads what its user may read. What this machine
  * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
-import type { ProcessTerms } from '../../core/process.ts';
+import type { AsRoot, ProcessTerms } from '../../core/process.ts';
+import { type Descriptor, layOutDescriptors, STATUS } from '../child/descriptor.ts';
 import {
   hasNetwork,
   type NetworkPass,
@@ -15,13 +16,14 @@ import {
 } from '../network/plan.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
 import {
-  type AsRoot,
   environmentWords,
+  groupWords,
   identityWords,
   limitFacts,
   limitWords,
   type PlanRefusal,
   type Standing,
+  streamWords,
   unenforceable,
 } from '../process/plan.ts';
 
@@ -44,18 +46,6 @@ export type ProcessHost = {
   readonly ownThreads: number;
 };
 
-/** What a descriptor is for; their numbers are 3, 4, … in the order of the list. */
-export type ProcessDescriptor =
-  | { readonly role: 'status' }
-  | { readonly role: 'control' }
-  | { readonly role: 'words' }
-  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
-  | { readonly role: 'workspace' }
-  | { readonly role: 'map'; readonly asRoot: AsRoot }
-  | { readonly role: 'cgroup'; readonly index: number }
-  | { readonly role: 'handles'; readonly count: number }
-  | { readonly role: 'stream'; readonly way: 'in' | 'out' };
-
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
 export type ProcessExpectation = {
   readonly equal: Readonly<Record<string, string>>;
@@ -70,12 +60,11 @@ export type ProcessPlan = {
   readonly words: readonly string[];
   /** What it is told then. */
   readonly told: readonly string[];
-  readonly descriptors: readonly ProcessDescriptor[];
+  readonly descriptors: readonly Descriptor[];
   readonly network: NetworkPlan | null;
   readonly expected: ProcessExpectation;
 };
 
-const FIRST_DESCRIPTOR = 3;
 /** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
 const REAPERS = 1;
 
@@ -103,14 +92,23 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
 
   // Names lead to no doors in this tier: its runs have the files of the host.
   const network = planNetwork(terms, false);
-  const descriptors = listDescriptors(host, network);
   const standing = standingOf(host);
+  const { list, add } = layOutDescriptors();
+  const own = [
+    ...streamWords(host.hasStreams, add),
+    `status=${add(STATUS)}`,
+    `control=${add({ role: 'control' })}`,
+    `words=${add({ role: 'words' })}`,
+    `seccomp=${add({ role: 'bytes', name: 'seccomp', bytes: host.seccomp })}`,
+  ];
+  const { asRoot } = host;
+  const identity =
+    asRoot === null ? [] : [...identityWords(asRoot, add({ role: 'workspace' }), add), 'chdir=1'];
+  const groups = groupWords(host.cgroupDescriptors, add);
   const words = [
-    'mode=run',
-    ...descriptorWords(descriptors),
-    ...identityOf(host, descriptors),
+    ...['mode=run', ...own, ...groups, ...identity],
     ...(host.hasNamespaces ? ['ns=1'] : []),
-    ...(network === null ? [] : networkWords(network, numberOf('handles', descriptors))),
+    ...(network === null ? [] : networkWords(network, add)),
   ];
   const told = [
     ...limitWords(terms.limits, standing),
@@ -122,7 +120,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, told, descriptors, network, expected: expectation(terms, host, standing) };
+  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, standing) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -163,44 +161,6 @@ function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null 
     'Cannot run in tier B: there are no user namespaces here and Landlock would take the network, expected one of them to keep the command from the gateway',
     'Ask for egress "strict", allow user namespaces, or run the gateway as root.',
   );
-}
-
-function listDescriptors(host: ProcessHost, network: NetworkPlan | null): readonly ProcessDescriptor[] {
-  const cgroups = Array.from(
-    { length: host.cgroupDescriptors },
-    (_, index) => ({ role: 'cgroup', index }) as const,
-  );
-  const { asRoot } = host;
-  const workspace = asRoot === null ? [] : [{ role: 'workspace' } as const, { role: 'map', asRoot } as const];
-  const seccomp = { role: 'seccomp', bytes: host.seccomp } as const;
-  const handles = network === null ? [] : [{ role: 'handles', count: network.listeners.length } as const];
-  const all = [{ role: 'status' }, { role: 'control' }, { role: 'words' }, seccomp] as const;
-  return [...(host.hasStreams === true ? STREAMS : []), ...all, ...workspace, ...cgroups, ...handles];
-}
-
-/** The first of all, so that the command knows their numbers. */
-const STREAMS = [
-  { role: 'stream', way: 'in' },
-  { role: 'stream', way: 'out' },
-] as const;
-
-const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(['workspace', 'map', 'handles']);
-
-function descriptorWords(descriptors: readonly ProcessDescriptor[]): readonly string[] {
-  return descriptors.flatMap(({ role }, index) => {
-    if (NAMED_ELSEWHERE.has(role)) return [];
-    return [`${role === 'stream' ? 'keep' : role}=${FIRST_DESCRIPTOR + index}`];
-  });
-}
-
-function identityOf({ asRoot }: ProcessHost, descriptors: readonly ProcessDescriptor[]): readonly string[] {
-  if (asRoot === null) return [];
-  const numbers = { workspaceFd: numberOf('workspace', descriptors), mapFd: numberOf('map', descriptors) };
-  return [...identityWords(asRoot, numbers), 'chdir=1'];
-}
-
-function numberOf(wanted: ProcessDescriptor['role'], descriptors: readonly ProcessDescriptor[]): number {
-  return FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
 }
 
 function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {

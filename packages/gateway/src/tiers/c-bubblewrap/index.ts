@@ -1,33 +1,50 @@
+/* Tier C: a native command in a jail that bubblewrap builds and the kernel enforces. */
 import { arch } from 'node:os';
-import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
+import * as isolation from '../process/isolation.table.ts';
+import {
+  type CommandPlan,
+  type CommandTier,
+  type IsolationGap,
+  missingFact,
+  sharedNamespace,
+} from '../process/plan.ts';
+import { type Facts, lackRow, type ProcessTier, row, shortDigest, type TierRow } from '../process/tier.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
-import { FILTER_WISH_C, type JailHost, planC } from './plan.ts';
+import { FILTER_C, planC } from './plan.ts';
+import { type JailFindings, probeC } from './probe.ts';
+import { isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
 
-/* Tier C on Linux: a native command in a jail that bubblewrap builds and the kernel holds. */
-
-/** What the probe found. */
-export type JailFindings = Pick<
-  JailHost,
-  'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc'
-> & {
-  readonly bwrapSha256: string;
-  readonly launcherSha256: string;
-  /** Our own namespaces, by name: a run must not be in them. */
-  readonly ownNamespaces: Readonly<Record<string, string>>;
+export const jailTier: ProcessTier = {
+  name: 'c',
+  enforces: 'a root of its own, all namespaces, no capability, limits of resources and system calls',
+  isolation: [
+    isolation.NO_NEW_PRIVILEGES,
+    isolation.SYSTEM_CALL_FILTER,
+    { name: 'capabilities', fact: 'cap', detail: () => 'are none, in all five sets' },
+    { name: 'network', fact: 'interfaces', detail: (facts) => `is none: only ${facts.interfaces}` },
+    isolation.RESOURCE_LIMITS,
+    { name: 'namespaces', fact: 'ns.', detail: () => 'are new, all seven' },
+    {
+      name: 'writable places',
+      fact: 'mounts_rw',
+      detail: (facts) => `are as planned: ${(facts.mounts_rw ?? '').replaceAll(',', ', ')}`,
+    },
+  ],
+  probe: async (options) => {
+    const found = await probeC(options);
+    if (!found.ok) return found;
+    return { ok: true, tier: tierOfC(found), launcher: found.launcher, rows: jailRows(found) };
+  },
 };
 
-export function jailTier(found: JailFindings): CommandTier {
-  const version = found.bwrapVersion.join('.');
-  const seccomp = seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', FILTER_WISH_C);
+function tierOfC(found: JailFindings): CommandTier {
+  const { bwrapSha256, launcherSha256 } = found;
+  const bwrapVersion = found.bwrapVersion.join('.');
+  const seccomp = seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', FILTER_C);
   return {
     name: 'c',
-    executor: `bubblewrap@${version}`,
-    about: {
-      boundary: 'bubblewrap',
-      bwrapVersion: version,
-      bwrapSha256: found.bwrapSha256,
-      launcherSha256: found.launcherSha256,
-    },
+    executor: `bubblewrap@${bwrapVersion}`,
+    about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
     plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
       const plan = planC(terms, { ...found, seccomp, cgroupDescriptors: cgroups, asRoot, pass, hasStreams });
       if (!plan.ok) return plan;
@@ -42,10 +59,32 @@ export function jailTier(found: JailFindings): CommandTier {
 }
 
 /** Which mount can be written although it should not be, or is gone although it should be there. */
-function openMount(facts: Readonly<Record<string, string>>, expected: readonly string[]): string | null {
-  const writable = (facts.mounts_rw ?? '').split(',').filter((path) => path !== '');
+function openMount(facts: Facts, expected: readonly string[]): IsolationGap | null {
+  const fact = 'mounts_rw';
+  const writable = (facts[fact] ?? '').split(',').filter((path) => path !== '');
   const more = writable.find((path) => !expected.includes(path));
-  if (more !== undefined) return `"${more}" can be written, expected it read-only`;
+  if (more !== undefined) return { fact, text: `"${more}" can be written, expected it read-only` };
   const less = expected.find((path) => !writable.includes(path));
-  return less === undefined ? null : `"${less}" is not there to be written`;
+  return less === undefined ? null : { fact, text: `"${less}" cannot be written, expected a writable mount` };
+}
+
+function jailRows({ bwrap, bwrapVersion, bwrapSha256, bwrapOptions }: JailFindings): readonly TierRow[] {
+  const version = bwrapVersion.join('.');
+  const absent = REQUIRED_OPTIONS.filter((option) => !bwrapOptions.includes(option));
+  const newest = `Install bubblewrap ${NESTED_MOUNTS_SINCE.join('.')} or newer`;
+  return [
+    row('c', 'bubblewrap', `${version}, ${bwrap}, sha256 ${shortDigest(bwrapSha256)}`),
+    absent.length === 0
+      ? row('c', 'options of bubblewrap', `are all there (${REQUIRED_OPTIONS.length})`)
+      : lackRow('c', 'options of bubblewrap', {
+          why: `lack ${absent.join(', ')}`,
+          fix: `${newest}, or the security update of your distribution.`,
+        }),
+    isAtLeast(bwrapVersion, NESTED_MOUNTS_SINCE)
+      ? row('c', 'protected paths', 'can be mounted in a workspace')
+      : lackRow('c', 'protected paths', {
+          why: `cannot be mounted in a workspace: bubblewrap ${version} follows links of the workspace to the host`,
+          fix: `${newest}; until then commands with \`process.protected\` are refused.`,
+        }),
+  ];
 }

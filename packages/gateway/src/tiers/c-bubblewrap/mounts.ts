@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
 import { ancestorsOf, isWithin } from '../../core/within.ts';
+import type { AddDescriptor } from '../child/descriptor.ts';
 import type { NetworkPlan } from '../network/plan.ts';
-import { type AsRoot, type PlanRefusal, unenforceable } from '../process/plan.ts';
+import { type PlanRefusal, unenforceable } from '../process/plan.ts';
 import {
   ETC_BINDS,
   JAIL_HOME,
@@ -24,33 +25,6 @@ import {
 /** A path of the host that exists, and what it says when it is a link. */
 export type HostPath = { readonly path: string; readonly linkTo: string | null };
 
-/** What a descriptor is for; their numbers are 3, 4, … in the order of the list. */
-export type JailDescriptor =
-  /** The options of the plan, a NUL after each. */
-  | { readonly role: 'args' }
-  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
-  /** Where the launcher reports. */
-  | { readonly role: 'status' }
-  | { readonly role: 'control' }
-  /** Where the launcher inside gets its words. */
-  | { readonly role: 'words' }
-  /** The launcher's file, opened anew for each run: it is read from the descriptor's offset. */
-  | { readonly role: 'launcher' }
-  | { readonly role: 'bytes'; readonly path: string; readonly text: string }
-  /** The open directory of the workspace. */
-  | { readonly role: 'workspace' }
-  /** A path in the workspace, opened without following a link, or the run is refused. */
-  | { readonly role: 'pinned' | 'protected'; readonly path: string }
-  | { readonly role: 'cgroup'; readonly index: number }
-  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
-  /** Where the listeners of its network come from. */
-  | { readonly role: 'handles'; readonly count: number }
-  /** A user namespace that maps the owner of the workspace to the user of the run. */
-  | { readonly role: 'map'; readonly asRoot: AsRoot };
-
-/** Takes the next number for a descriptor. */
-export type Allot = (descriptor: JailDescriptor) => number;
-
 const PAGE_BYTES = 4096;
 
 /** The system's own directories, read-only, with the links between them as they are on the host. */
@@ -61,8 +35,12 @@ export function systemOptions(roots: readonly HostPath[]): readonly string[] {
 }
 
 /** An /etc that is made up, and the few files of the host's that tools need. */
-export function etcOptions(etc: readonly HostPath[], network: EtcNetwork, allot: Allot): readonly string[] {
-  const made = etcFiles(network).flatMap((file) => fileOptions(file, allot));
+export function etcOptions(
+  etc: readonly HostPath[],
+  network: EtcNetwork,
+  add: AddDescriptor,
+): readonly string[] {
+  const made = etcFiles(network).flatMap((file) => fileOptions(file, add));
   const shown = ETC_BINDS.filter((row) => network.sharesNetwork || !row.network).map(({ path }) =>
     String(path),
   );
@@ -78,8 +56,8 @@ export function etcOptions(etc: readonly HostPath[], network: EtcNetwork, allot:
 }
 
 /** A file that is made up and cannot be changed. */
-export function fileOptions({ path, text }: EtcFile, allot: Allot): readonly string[] {
-  return ['--perms', '0444', '--file', String(allot({ role: 'bytes', path, text })), path];
+export function fileOptions({ path, text }: EtcFile, add: AddDescriptor): readonly string[] {
+  return ['--perms', '0444', '--file', String(add({ role: 'bytes', name: path, bytes: text })), path];
 }
 
 /** /proc, /dev and the places in memory, which together never hold more than the memory of the run. */
@@ -101,19 +79,23 @@ export function memoryOptions(memoryBytes: number): readonly string[] {
  * A copy of the launcher. Bubblewrap resolves even descriptors to paths and binds those, so a bind would need a launcher
  * that the run's user can walk to; a copy needs only the open file.
  */
-export function launcherOptions(allot: Allot): readonly string[] {
-  return ['--perms', '0555', '--file', String(allot({ role: 'launcher' })), JAIL_LAUNCHER];
+export function launcherOptions(add: AddDescriptor): readonly string[] {
+  return ['--perms', '0555', '--file', String(add({ role: 'launcher' })), JAIL_LAUNCHER];
 }
 
 /** Binds of the terms; the workspace is the last and the only one that can be written. */
-export function bindOptions(terms: ProcessTerms, place: WorkspacePlace, allot: Allot): readonly string[] {
+export function bindOptions(
+  terms: ProcessTerms,
+  place: WorkspacePlace,
+  add: AddDescriptor,
+): readonly string[] {
   const { inside, link } = place;
   return [
     ...listReadOnly(terms.readOnly).flatMap((path) => ['--ro-bind', path, path]),
     ...(link === null ? [] : ['--symlink', inside, link]),
     // Boundary: a descriptor of the checked directory, so that a link put in its place later gains nothing.
-    ...['--bind-fd', String(allot({ role: 'workspace' })), inside],
-    ...protectionOptions(terms.protectedPaths, inside, allot),
+    ...['--bind-fd', String(add({ role: 'workspace' })), inside],
+    ...protectionOptions(terms.protectedPaths, inside, add),
   ];
 }
 
@@ -126,13 +108,13 @@ export function listPinned(protectedPaths: readonly string[]): readonly string[]
 function protectionOptions(
   protectedPaths: readonly string[],
   inside: string,
-  allot: Allot,
+  add: AddDescriptor,
 ): readonly string[] {
   const pinned = listPinned(protectedPaths).flatMap((path) => {
-    return ['--bind-fd', String(allot({ role: 'pinned', path })), `${inside}/${path}`];
+    return ['--bind-fd', String(add({ role: 'pinned', path })), `${inside}/${path}`];
   });
   const closed = [...new Set(protectedPaths)].sort().flatMap((path) => {
-    return ['--ro-bind-fd', String(allot({ role: 'protected', path })), `${inside}/${path}`];
+    return ['--ro-bind-fd', String(add({ role: 'protected', path })), `${inside}/${path}`];
   });
   return [...pinned, ...closed];
 }

@@ -1,4 +1,5 @@
-import type { ProcessTerms } from '../../core/process.ts';
+import type { AsRoot, ProcessTerms } from '../../core/process.ts';
+import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/descriptor.ts';
 import {
   type NetworkPass,
   type NetworkPlan,
@@ -9,13 +10,14 @@ import {
 } from '../network/plan.ts';
 import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
 import {
-  type AsRoot,
   environmentWords,
+  groupWords,
   identityWords,
   limitFacts,
   limitWords,
   type PlanRefusal,
   type Standing,
+  streamWords,
   unenforceable,
 } from '../process/plan.ts';
 import * as mounts from './mounts.ts';
@@ -54,7 +56,7 @@ export type JailHost = {
   readonly bwrapVersion: BwrapVersion;
   /** The options that its help lists. */
   readonly bwrapOptions: readonly string[];
-  /** The filter of FILTER_WISH_C. */
+  /** The filter of FILTER_C. */
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
@@ -77,7 +79,7 @@ export type JailPlan = {
   readonly args: readonly string[];
   /** The words of the launcher inside: all that is the command's and not the jail's. */
   readonly told: readonly string[];
-  readonly descriptors: readonly mounts.JailDescriptor[];
+  readonly descriptors: readonly Descriptor[];
   readonly network: NetworkPlan | null;
   /** Where the workspace is inside. */
   readonly workspace: string;
@@ -85,14 +87,8 @@ export type JailPlan = {
 };
 
 /** Network sockets stay, as programs talk to themselves; where they lead is the network namespace's matter. */
-export const FILTER_WISH_C = { unixSockets: false, inet: true } as const;
+export const FILTER_C = { unixSockets: false, inet: true } as const;
 
-const FIRST_DESCRIPTOR = 3;
-/** The first of all, so that the command knows their numbers. */
-const STREAMS = [
-  { role: 'stream', way: 'in' },
-  { role: 'stream', way: 'out' },
-] as const;
 /** Bubblewrap takes 9,000 words at most, on its command line and from descriptors together. */
 const MOST_WORDS = 9_000;
 /** The launcher is the first process of the jail and counts as one of the run. */
@@ -109,50 +105,50 @@ export function planC(terms: ProcessTerms, host: JailHost): JailPlan | PlanRefus
 }
 
 function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): JailPlan {
-  const descriptors: mounts.JailDescriptor[] = [];
-  const allot: mounts.Allot = (descriptor) => FIRST_DESCRIPTOR - 1 + descriptors.push(descriptor);
-  const streams = STREAMS.filter(() => host.hasStreams === true).map((stream) => allot(stream));
-  const argsFd = allot({ role: 'args' });
+  const descriptors = layOutDescriptors();
+  const { add } = descriptors;
+  const streams = streamWords(host.hasStreams, add);
+  const argsFd = add({ role: 'args' });
   const network = planNetwork(terms, true);
   const { trusted } = host.pass;
   const args = [
     ...namespaceOptions(terms, host, network),
     // Nothing of the jail but its launcher has no variables: the command's come with its words.
     '--clearenv',
-    ...['--seccomp', String(allot({ role: 'seccomp', bytes: host.seccomp }))],
+    ...['--seccomp', String(add({ role: 'bytes', name: 'seccomp', bytes: host.seccomp }))],
     ...mounts.systemOptions(host.systemRoots),
     ...mounts.etcOptions(
       host.etc,
       { sharesNetwork: terms.egress !== 'strict', names: network?.names ?? [] },
-      allot,
+      add,
     ),
-    ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, allot)),
+    ...(trusted === null ? [] : mounts.fileOptions({ path: TRUST_FILE, text: trusted }, add)),
     ...mounts.memoryOptions(terms.limits.memoryBytes),
-    ...mounts.launcherOptions(allot),
-    ...mounts.bindOptions(terms, place, allot),
+    ...mounts.launcherOptions(add),
+    ...mounts.bindOptions(terms, place, add),
     ...['--remount-ro', '/'],
     ...['--chdir', '/'],
   ];
   const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
-  const wordsFd = allot({ role: 'words' });
+  const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
     ...limitWords(terms.limits, standing),
-    ...[`status=${allot({ role: 'status' })}`, `control=${allot({ role: 'control' })}`],
+    ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
-    ...streams.map((fd) => `keep=${fd}`),
+    ...streams,
     ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
   return {
     ok: true,
     words: [
-      ...outerWords(host, { descriptors, network }, allot),
+      ...outerWords(host, descriptors, network),
       ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
     ],
     args,
     told,
-    descriptors,
+    descriptors: descriptors.list,
     network,
     workspace: place.inside,
     expected: expectation(terms, place.inside, standing),
@@ -185,28 +181,15 @@ function insideEnvironment(
 
 /** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */
 function outerWords(
-  host: JailHost,
-  { descriptors, network }: Pick<JailPlan, 'descriptors' | 'network'>,
-  allot: mounts.Allot,
+  { asRoot, cgroupDescriptors }: JailHost,
+  { list, add, numberOf }: ReturnType<typeof layOutDescriptors>,
+  network: NetworkPlan | null,
 ): readonly string[] {
-  const keep = descriptors.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
-  const numberOf = (wanted: string) =>
-    FIRST_DESCRIPTOR + descriptors.findIndex(({ role }) => role === wanted);
-  const { asRoot } = host;
-  const identity =
-    asRoot === null
-      ? []
-      : identityWords(asRoot, {
-          workspaceFd: numberOf('workspace'),
-          mapFd: allot({ role: 'map', asRoot }),
-        });
-  const indices = Array.from({ length: host.cgroupDescriptors }, (_, index) => index);
-  const groups = indices.map((index) => `cgroup=${allot({ role: 'cgroup', index })}`);
-  const listeners =
-    network === null
-      ? []
-      : networkWords(network, allot({ role: 'handles', count: network.listeners.length }));
-  // It says on it only why it failed; the launcher inside says the rest.
+  const keep = list.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
+  const identity = asRoot === null ? [] : identityWords(asRoot, numberOf('workspace'), add);
+  const groups = groupWords(cgroupDescriptors, add);
+  const listeners = network === null ? [] : networkWords(network, add);
+  // It reports there only why it failed; the launcher inside reports the rest.
   return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...listeners, ...keep];
 }
 

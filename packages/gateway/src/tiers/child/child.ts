@@ -3,36 +3,13 @@ import { type Server, Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/clock.ts';
+import type { OpenDescriptor } from './descriptor.ts';
 import type { ByteStore, StreamName } from './output.ts';
-
-/** What the child finds at a number from 3 on. */
-export type Descriptor =
-  /** A descriptor of ours; it stays ours to close. It is for reading, unless it says otherwise. */
-  | { readonly kind: 'open'; readonly fd: number; readonly writes?: true }
-  /** We write these and close our end. */
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** We read so much of what is written there and drop the rest. */
-  | { readonly kind: 'read'; readonly maxBytes: number }
-  /** We keep our end open until the child shall end. */
-  | { readonly kind: 'hold' }
-  /** A user namespace in which the owner of files is another user; only the starter can make it. */
-  | {
-      readonly kind: 'map';
-      readonly owner: { readonly uid: number; readonly gid: number };
-      readonly uid: number;
-      readonly gid: number;
-    }
-  /** What is written there, and when, is the matter of whoever starts the child. */
-  | { readonly kind: 'later' }
-  /** What the child reads, or writes, for as long as both are there; our end is for whoever starts it. */
-  | { readonly kind: 'stream'; readonly way: 'in' | 'out' }
-  /** So many listening sockets come back from there; only the starter can take them. */
-  | { readonly kind: 'handles'; readonly count: number };
 
 /** What a child finds, and how far it may go. */
 export type ChildTerms = {
   /** The numbers 3, 4 and so on. */
-  readonly descriptors: readonly Descriptor[];
+  readonly descriptors: readonly OpenDescriptor[];
   readonly stdin: Uint8Array | null;
   /** Standard output and standard error together. */
   readonly outputBytes: number;
@@ -70,7 +47,7 @@ export type ChildWatch = {
   readonly feed?: (stdin: StdinWriter) => void;
   /** Told of each piece of output within the quota as it comes. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
-  /** Told whenever something came on a descriptor of the kind `read`; they count from 0. */
+  /** Told whenever something came on a descriptor of the role `status`; they count from 0. */
   readonly onRead?: (index: number) => void;
   /**
    * Looks at what came on such a descriptor: once the child has said there that all is over, how many bytes of output
@@ -94,7 +71,7 @@ export type ChildEnd = {
   readonly truncated: boolean;
   /** Why we ended it; null where it ended by itself. */
   readonly stopped: StopReason | null;
-  /** One for each descriptor of the kind `read`, in their order. */
+  /** One for each descriptor of the role `status`, in their order. */
   readonly read: readonly Uint8Array[];
   /** From its start to its own end. */
   readonly wallMs: number;
@@ -129,11 +106,11 @@ function areSoundTerms({ descriptors, outputBytes, wallMs, graceMs }: ChildTerms
   return counts.every((count) => Number.isSafeInteger(count) && count >= 0);
 }
 
-function numberOf(descriptor: Descriptor): number {
-  switch (descriptor.kind) {
+function numberOf(descriptor: OpenDescriptor): number {
+  switch (descriptor.role) {
     case 'open':
       return descriptor.fd;
-    case 'read':
+    case 'status':
       return descriptor.maxBytes;
     case 'handles':
       return descriptor.count;

@@ -16,8 +16,6 @@ import {
 import { ByteStore, Capture, type Outputs, Passage, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
 
-export type { ChildEnd, ChildPlan, ChildWatch, Descriptor, StartPlan } from './child.ts';
-
 /*
  * Where a plan becomes a process. What comes in was checked: the words and the environment are those of the plan and
  * nothing is added. The child is not trusted: it may flood, hang, leave others behind that hold its pipes, and write into
@@ -59,7 +57,7 @@ export function unstarted(
     outputBytes: 0,
     truncated: false,
     stopped: null,
-    read: plan.descriptors.filter(({ kind }) => kind === 'read').map(() => none),
+    read: plan.descriptors.filter(({ role }) => role === 'status').map(() => none),
     wallMs: 0,
     spawnError: null,
     ...why,
@@ -136,8 +134,9 @@ export class RunningChild {
     else if (this.#plan.stdin !== null) stdin?.end(this.#plan.stdin);
     for (const [index, descriptor] of this.#plan.descriptors.entries()) {
       const end = this.#child.ends[index] ?? null;
-      if (descriptor.kind === 'hold' && end !== null) this.#holds.push(end);
-      if (descriptor.kind === 'read') this.#collect(end instanceof Duplex ? end : null, descriptor.maxBytes);
+      if (descriptor.role === 'control' && end !== null) this.#holds.push(end);
+      if (descriptor.role === 'status')
+        this.#collect(end instanceof Duplex ? end : null, descriptor.maxBytes);
     }
   }
 

@@ -1,14 +1,12 @@
 import { type ChildProcess, type IOType, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import { type ChildPlan, type Descriptor, type Exit, errorName, killGroup, type LiveChild } from './child.ts';
-
-/** After standard input, output and error. */
-const FIRST_DESCRIPTOR = 3;
+import { type ChildPlan, type Exit, errorName, killGroup, type LiveChild } from './child.ts';
+import { FIRST_DESCRIPTOR, type OpenDescriptor } from './descriptor.ts';
 
 /** A child of this very process. Some failures to start are names given here, others are its exit. */
 export function spawnChild(plan: ChildPlan): LiveChild | string {
   const [argv0 = plan.file, ...args] = plan.args;
-  if (plan.descriptors.some(({ kind }) => kind === 'map' || kind === 'handles')) return 'ENOTSUP';
+  if (plan.descriptors.some(({ role }) => role === 'map' || role === 'handles')) return 'ENOTSUP';
   try {
     const child = spawn(plan.file, args, {
       argv0,
@@ -24,8 +22,8 @@ export function spawnChild(plan: ChildPlan): LiveChild | string {
   }
 }
 
-function stdioOf(descriptor: Descriptor): IOType | number {
-  return descriptor.kind === 'open' ? descriptor.fd : 'pipe';
+function stdioOf(descriptor: OpenDescriptor): IOType | number {
+  return descriptor.role === 'open' ? descriptor.fd : 'pipe';
 }
 
 /**
@@ -42,7 +40,7 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
   const ends = descriptors.map((_, index) => socket(FIRST_DESCRIPTOR + index));
   for (const [index, descriptor] of descriptors.entries()) {
     const end = ends[index];
-    if (descriptor.kind !== 'bytes' || !end) continue;
+    if (descriptor.role !== 'bytes' || !end) continue;
     end.on('error', () => undefined);
     end.end(descriptor.bytes, () => end.destroy());
   }

@@ -1,6 +1,7 @@
 import { Server } from 'node:net';
 import { constants } from 'node:os';
-import type { Descriptor, Exit, StartPlan } from './child.ts';
+import type { Exit, StartPlan } from './child.ts';
+import type { OpenDescriptor } from './descriptor.ts';
 
 /*
  * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
@@ -42,7 +43,7 @@ const MAX_EXIT = 255;
 export function startFrame(id: number, { stdin, descriptors, words }: StartPlan): Uint8Array {
   const outputs = Array.from({ length: STANDARD_OUTPUTS }, () => 'out');
   const kinds = [stdin === null ? 'null' : 'in', ...outputs, ...descriptors.map(kindWord)];
-  const bytes = descriptors.flatMap((each) => (each.kind === 'bytes' ? [each.bytes] : []));
+  const bytes = descriptors.flatMap((each) => (each.role === 'bytes' ? [bytesOf(each.bytes)] : []));
   return frame(['start', String(id), ...kinds, '--', ...words], bytes);
 }
 
@@ -51,7 +52,7 @@ export function isTooMuch({ descriptors }: StartPlan, request: Uint8Array): bool
   return (
     request.length - 4 > MAX_REQUEST_BYTES ||
     descriptors.length > MAX_DESCRIPTORS ||
-    descriptors.some((each) => each.kind === 'open' && each.fd > MAX_DESCRIPTOR)
+    descriptors.some((each) => each.role === 'open' && each.fd > MAX_DESCRIPTOR)
   );
 }
 
@@ -114,31 +115,31 @@ function wholeNumber(text: string, most: number): number | null {
   return number <= most ? number : null;
 }
 
-function kindWord(descriptor: Descriptor): string {
-  switch (descriptor.kind) {
+function kindWord(descriptor: OpenDescriptor): string {
+  switch (descriptor.role) {
     case 'open':
       return `${descriptor.writes === true ? 'write' : 'read'}:${descriptor.fd}`;
     case 'bytes':
-      return `bytes:${descriptor.bytes.length}`;
+      return `bytes:${Buffer.byteLength(descriptor.bytes)}`;
     case 'map':
       return `map:${descriptor.owner.uid}:${descriptor.owner.gid}:${descriptor.uid}:${descriptor.gid}`;
-    case 'read':
+    case 'status':
       return 'out';
     case 'handles':
       return 'handles';
     case 'stream':
       return descriptor.way;
-    case 'hold':
-    case 'later':
+    case 'control':
+    case 'words':
       return 'in';
   }
 }
 
-function sideOf(descriptor: Descriptor): Side | null {
-  const { kind } = descriptor;
-  if (descriptor.kind === 'stream') return descriptor.way === 'in' ? 'writes' : 'reads';
-  if (kind === 'read') return 'reads';
-  return kind === 'hold' || kind === 'later' ? 'holds' : null;
+function sideOf(descriptor: OpenDescriptor): Side | null {
+  const { role } = descriptor;
+  if (descriptor.role === 'stream') return descriptor.way === 'in' ? 'writes' : 'reads';
+  if (role === 'status') return 'reads';
+  return role === 'control' || role === 'words' ? 'holds' : null;
 }
 
 function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8Array {
@@ -149,6 +150,10 @@ function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8A
 
 function textOf(strings: readonly string[]): Uint8Array {
   return Buffer.from(strings.map((each) => `${each}\0`).join(''));
+}
+
+function bytesOf(content: Uint8Array | string): Uint8Array {
+  return typeof content === 'string' ? Buffer.from(content) : content;
 }
 
 function uint32(number: number): Uint8Array {

@@ -267,5 +267,5 @@ class Link {
 }
 
 function listenersOf({ descriptors }: StartPlan): number {
-  return descriptors.reduce((sum, each) => sum + (each.kind === 'handles' ? each.count : 0), 0);
+  return descriptors.reduce((sum, each) => sum + (each.role === 'handles' ? each.count : 0), 0);
 }

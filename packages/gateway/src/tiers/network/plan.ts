@@ -3,6 +3,7 @@ import { formatAddress } from '../../egress/address.ts';
 import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
 import type { Door } from '../../egress/proxy/door.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
+import type { AddDescriptor } from '../child/descriptor.ts';
 
 /**
  * The network of a strict run as data. It is a network of its own with nothing but `lo`, on which listening sockets wait
@@ -119,11 +120,15 @@ function put<Key>(map: Map<Key, Rule[]>, key: Key, rule: Rule): void {
 }
 
 /** The words of the launcher that makes it; the listeners come back through the descriptor. */
-export function networkWords({ listeners }: NetworkPlan, handlesFd: number): readonly string[] {
+export function networkWords({ listeners }: NetworkPlan, add: AddDescriptor): readonly string[] {
   const at = listeners.map(
     ({ address, port }) => `${address.includes(':') ? `[${address}]` : address}:${port}`,
   );
-  return ['net=1', ...at.map((each) => `listen=${each}`), `handles=${handlesFd}`];
+  return [
+    'net=1',
+    ...at.map((each) => `listen=${each}`),
+    `handles=${add({ role: 'handles', count: listeners.length })}`,
+  ];
 }
 
 /** What one run with a network is given, and no other. */

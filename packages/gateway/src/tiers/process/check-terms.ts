@@ -4,9 +4,9 @@
  * is another path.
  */
 import { posix } from 'node:path';
-import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { AsRoot, ProcessLimits, ProcessTerms } from '../../core/process.ts';
 import { isWithin } from '../../core/within.ts';
-import { type AsRoot, type PlanRefusal, unenforceable } from './plan.ts';
+import { type PlanRefusal, unenforceable } from './plan.ts';
 
 const REPORT = 'Report it: the terms of a run are checked before they come here.';
 const INNER_WORKSPACE = 'Choose a directory of its own for the work, such as a project in a home directory.';

@@ -1,10 +1,8 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
-import type { Descriptor } from '../child/child.ts';
-import { MAX_STATUS_BYTES } from '../child/status.ts';
-import type { Role } from './plan.ts';
+import type { Descriptor, OpenDescriptor } from '../child/descriptor.ts';
 
-/** What the roles of a plan are filled with. */
+/** What the named descriptors of a plan stand for. */
 export type Sources = {
   readonly args: readonly string[];
   readonly workspaceFd: number;
@@ -13,26 +11,26 @@ export type Sources = {
 };
 
 export type OpenDescriptors = {
-  readonly descriptors: readonly Descriptor[];
+  readonly descriptors: readonly OpenDescriptor[];
   /** Which of all descriptors takes the words of the launcher inside; -1 where there is none. */
   readonly wordsIndex: number;
   readonly close: () => void;
 };
 
-/** Opens what the roles need, or refuses and leaves nothing open. */
-export function openDescriptors(roles: readonly Role[], sources: Sources): OpenDescriptors {
+/** Opens what the plan only names, or refuses and leaves nothing open. */
+export function openDescriptors(planned: readonly Descriptor[], sources: Sources): OpenDescriptors {
   const opened: number[] = [];
   const open = (path: string, flags: number) => {
     const fd = openSync(path, flags);
     opened.push(fd);
-    return { kind: 'open', fd } as const;
+    return { role: 'open', fd } as const;
   };
   const close = () => {
     for (const fd of opened.splice(0)) closeSync(fd);
   };
   try {
-    const descriptors = roles.map((role) => descriptorOf(role, sources, open));
-    const wordsIndex = roles.findIndex(({ role }) => role === 'words');
+    const descriptors = planned.map((each) => openOne(each, sources, open));
+    const wordsIndex = planned.findIndex(({ role }) => role === 'words');
     return { descriptors, wordsIndex, close };
   } catch (error) {
     close();
@@ -42,41 +40,23 @@ export function openDescriptors(roles: readonly Role[], sources: Sources): OpenD
   }
 }
 
-function descriptorOf(
-  role: Role,
-  sources: Sources,
-  open: (path: string, flags: number) => { readonly kind: 'open'; readonly fd: number },
-): Descriptor {
-  switch (role.role) {
+type OpenFile = (path: string, flags: number) => Extract<OpenDescriptor, { role: 'open' }>;
+
+function openOne(descriptor: Descriptor, sources: Sources, open: OpenFile): OpenDescriptor {
+  switch (descriptor.role) {
     case 'args':
-      return { kind: 'bytes', bytes: Buffer.from(sources.args.map((word) => `${word}\0`).join('')) };
-    case 'seccomp':
-      return { kind: 'bytes', bytes: role.bytes };
-    case 'bytes':
-      return { kind: 'bytes', bytes: Buffer.from(role.text) };
-    case 'status':
-      return { kind: 'read', maxBytes: MAX_STATUS_BYTES };
-    case 'control':
-      return { kind: 'hold' };
-    case 'words':
-      return { kind: 'later' };
-    case 'handles':
-      return { kind: 'handles', count: role.count };
-    case 'stream':
-      return { kind: 'stream', way: role.way };
+      return { role: 'bytes', bytes: sources.args.map((word) => `${word}\0`).join('') };
     case 'workspace':
-      return { kind: 'open', fd: sources.workspaceFd };
+      return { role: 'open', fd: sources.workspaceFd };
     case 'launcher':
       return open(sources.launcher, constants.O_RDONLY | constants.O_NOFOLLOW);
     case 'cgroup':
-      return { kind: 'open', fd: groupFd(sources, role.index), writes: true };
-    case 'map': {
-      const { uid, gid, owner } = role.asRoot;
-      return { kind: 'map', owner, uid, gid };
-    }
+      return { role: 'open', fd: groupFd(sources, descriptor.index), writes: true };
     case 'pinned':
     case 'protected':
-      return openInside(sources.workspaceFd, role.path, open);
+      return openInside(sources.workspaceFd, descriptor.path, open);
+    default:
+      return descriptor;
   }
 }
 
@@ -84,15 +64,11 @@ function descriptorOf(
  * Opens a path below the held directory, a part at a time. Boundary: a link on the way is the run's to have planted, and
  * none is followed.
  */
-function openInside(
-  workspaceFd: number,
-  path: string,
-  open: (path: string, flags: number) => { readonly kind: 'open'; readonly fd: number },
-): Descriptor {
+function openInside(workspaceFd: number, path: string, open: OpenFile): OpenDescriptor {
   const parts = path.split('/');
   try {
     if (parts.some((part) => ['', '.', '..'].includes(part))) throw new TypeError('no plain path');
-    return parts.reduce<{ readonly kind: 'open'; readonly fd: number }>(
+    return parts.reduce<ReturnType<OpenFile>>(
       (at, part, index) => {
         const onTheWay = index < parts.length - 1 ? constants.O_DIRECTORY : 0;
         return open(
@@ -100,7 +76,7 @@ function openInside(
           constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | onTheWay,
         );
       },
-      { kind: 'open', fd: workspaceFd },
+      { role: 'open', fd: workspaceFd },
     );
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';

@@ -1,4 +1,4 @@
-import type { Fault } from './trial.ts';
+import type { Fault } from './attempt.ts';
 
 /** What a person can do about a start that failed, one row for each cause; the first row that fits is the fix. */
 

@@ -1,7 +1,6 @@
 import { statfsSync, statSync } from 'node:fs';
 import type { Clock } from '../../core/clock.ts';
-import type { Lack } from './machine.ts';
-import type { Found, Probed } from './probe.ts';
+import type { Found, Lack, Probed } from './tier.ts';
 import type { Trial } from './trial.ts';
 
 /** What is missing is looked for again after this long, so that a fix counts without a restart. */

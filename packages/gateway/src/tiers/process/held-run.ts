@@ -78,7 +78,7 @@ export function proofOf(plan: CommandPlan): Proof {
     if (!status.ok) return;
     const { pid, failed, facts } = status.value;
     if (failed) settle(`its sandbox failed at "${failed.step}" with ${failed.name}`);
-    else if (pid !== null) settle(plan.missing(facts));
+    else if (pid !== null) settle(plan.missing(facts)?.text ?? null);
   };
   return { proved, onStatus };
 }

@@ -2,14 +2,15 @@
 import type { CheckedCall } from '../../core/checked-call.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
-import type { ProcessTerms } from '../../core/process.ts';
+import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
 import { FileSystems, Standing } from './health.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
-import { type Found, type Probed, type ProbeOptions, probeB, probeC } from './probe.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
+import type { Found, ProbeOptions, ProcessTier } from './tier.ts';
+import { PROCESS_TIERS } from './tiers.table.ts';
 import { type TrialKit, tryTier } from './trial.ts';
 
 /** What both tiers run and are tried with. */
@@ -20,16 +21,23 @@ export type HoldingTier = Tier & {
   readonly hold: (id: string, terms: ProcessTerms) => Promise<HeldRun>;
 };
 
-/** Both tiers of commands. */
+/** Every tier of commands, by its name. */
 export function commandTiers(
   kit: TiersKit,
   options: ProbeOptions,
-): { readonly b: HoldingTier; readonly c: HoldingTier } {
-  return { b: tierOf(kit, () => probeB(options)), c: tierOf(kit, () => probeC(options)) };
+): Readonly<Record<ProcessTierName, HoldingTier>> {
+  const entries = Object.values(PROCESS_TIERS).map(
+    (tier) => [tier.name, tierOf(kit, tier, options)] as const,
+  );
+  return Object.fromEntries(entries) as Record<ProcessTierName, HoldingTier>;
 }
 
-function tierOf(kit: TiersKit, probe: () => Promise<Probed>): HoldingTier {
-  const standing = new Standing({ clock: kit.clock, probe, tryTier: (found) => tryTier(found, kit) });
+function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
+  const standing = new Standing({
+    clock: kit.clock,
+    probe: () => tier.probe(options),
+    tryTier: (found) => tryTier(found, kit),
+  });
   const fileSystems = new FileSystems(kit.clock);
   const placeRefusal = async (found: Found, checked: CheckedCall): Promise<Refused | null> => {
     if (kit.runAs === null || checked.process === null) return null;

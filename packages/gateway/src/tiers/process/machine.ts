@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
+import type { Lack, ProbeOptions } from './tier.ts';
 
-/** Something that is missing, and what to do about it. */
-export type Lack = { readonly ok: false; readonly why: string; readonly fix: string };
 export type Program = { readonly ok: true; readonly path: string; readonly sha256: string };
 
 /** A command that does nothing and that every system has. */
@@ -24,6 +23,21 @@ export function ownNamespaces(): Readonly<Record<string, string>> {
     return [name, number];
   });
   return Object.fromEntries(entries);
+}
+
+const NO_LAUNCHER = {
+  why: 'the launcher is not built',
+  fix: 'Run `npm run setup` in the project; it needs a C compiler: apt-get install gcc libc6-dev.',
+};
+const NO_LINUX = {
+  ok: false,
+  why: 'commands need Linux',
+  fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
+} as const;
+
+/** The launcher of this machine; there is none for other systems than Linux. */
+export function findLauncher({ launchers, platform = process.platform }: ProbeOptions): Program | Lack {
+  return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : NO_LINUX;
 }
 
 /** The first of the paths that holds a program which nobody but its owner can change. No search path is asked. */
@@ -46,7 +60,7 @@ export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>)
 function weakness(path: string): Lack | null {
   const stats = statSync(path);
   if (!stats.isFile() || (stats.mode & EXECUTABLE) === 0)
-    return { ok: false, why: `"${path}" is no program`, fix: 'Put the program in its place again.' };
+    return { ok: false, why: `"${path}" is not a program`, fix: 'Put the program in its place again.' };
   const isOurs = stats.uid === 0 || stats.uid === process.getuid?.();
   // Boundary: a sandbox that another user can replace holds nobody.
   if (!isOurs || (stats.mode & SHARED_WRITE) !== 0)

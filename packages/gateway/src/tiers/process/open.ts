@@ -9,10 +9,10 @@ import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
 import type { Networks } from '../network/networks.ts';
 import { commandTiers } from './index.ts';
-import { inspectTiers, type TierRow } from './inspect.ts';
+import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
-import type { ProbeOptions } from './probe.ts';
-import { Closings, WarmBoxes } from './warm-sandboxes.ts';
+import type { ProbeOptions, TierRow } from './tier.ts';
+import { Cleanup, WarmBoxes } from './warm-sandboxes.ts';
 
 export type CommandOptions = {
   readonly clock: Clock;
@@ -53,7 +53,7 @@ const IDLE_MS = 60_000;
 export function openCommands(options: CommandOptions): Commands {
   const { clock, launchers, firstUid, owner, isGone, limits, networks } = options;
   const starter = new Starter();
-  const closing = new Closings(AT_ONCE);
+  const closing = new Cleanup(AT_ONCE);
   let trials = 0;
   const warm = new WarmBoxes({ size: options.warm, idleMs: IDLE_MS });
   const cgroups = openCgroups({

@@ -1,17 +1,8 @@
 import type { RefusedCode } from '../../core/outcome.ts';
-import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import type { AddDescriptor, Descriptor } from '../child/descriptor.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
-
-/** What a descriptor of a plan is for; the kinds of all tiers together. */
-export type Role =
-  | { readonly role: 'args' | 'status' | 'control' | 'words' | 'launcher' | 'workspace' }
-  | { readonly role: 'seccomp'; readonly bytes: Uint8Array }
-  | { readonly role: 'bytes'; readonly path: string; readonly text: string }
-  | { readonly role: 'pinned' | 'protected'; readonly path: string }
-  | { readonly role: 'cgroup'; readonly index: number }
-  | { readonly role: 'handles'; readonly count: number }
-  | { readonly role: 'stream'; readonly way: 'in' | 'out' }
-  | { readonly role: 'map'; readonly asRoot: AsRoot };
+import type { Facts } from './tier.ts';
 
 /** A command with its sandbox, ready to be started. */
 export type CommandPlan = {
@@ -22,11 +13,11 @@ export type CommandPlan = {
   readonly args: readonly string[];
   /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
   readonly told: readonly string[];
-  readonly descriptors: readonly Role[];
+  readonly descriptors: readonly Descriptor[];
   /** Null where the run has none of its own. */
   readonly network: NetworkPlan | null;
-  /** Says what the reported facts lack of what the plan holds; null when they prove it. */
-  readonly missing: (facts: Readonly<Record<string, string>>) => string | null;
+  /** What the reported facts lack of what the plan promises; null when they prove it. */
+  readonly missing: (facts: Facts) => IsolationGap | null;
 };
 
 /** What is known only when the run begins. */
@@ -41,36 +32,37 @@ export type RunPlace = {
 
 /** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
 export type CommandTier = {
-  readonly name: 'b' | 'c';
+  readonly name: ProcessTierName;
   readonly executor: string;
   /** Facts of the machine and the programs that hold the sandbox. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
   readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
 };
 
-/** Which facts are not as they were expected, as words; null when all are. */
-export function missingFact(
-  facts: Readonly<Record<string, string>>,
-  equal: Readonly<Record<string, string>>,
-): string | null {
+/** A fact that does not prove what the plan promises, and how it differs. */
+export type IsolationGap = { readonly fact: string; readonly text: string };
+
+/** The first fact that is not as expected; null when all are. */
+export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
   for (const [name, expected] of Object.entries(equal)) {
     const is = facts[name];
-    if (is !== expected) return `${name} is ${is ?? 'not reported'}, expected ${expected}`;
+    if (is !== expected)
+      return { fact: name, text: `${name} is ${is ?? 'not reported'}, expected ${expected}` };
   }
   return null;
 }
 
 /** Which namespace is the gateway's own although the plan has a new one; null when none is. */
 export function sharedNamespace(
-  facts: Readonly<Record<string, string>>,
+  facts: Facts,
   names: readonly string[],
   own: Readonly<Record<string, string>>,
-): string | null {
+): IsolationGap | null {
   for (const name of names) {
     const is = facts[`ns.${name}`];
     // Boundary: a namespace that nobody reported counts as shared.
     if (is === undefined || is === own[name])
-      return `the ${name} namespace is the gateway's, expected a new one`;
+      return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
   }
   return null;
 }
@@ -87,13 +79,6 @@ export type PlanRefusal = {
 export function unenforceable(message: string, remedy: string): PlanRefusal {
   return { ok: false, code: 'tier/unenforceable', message, remedy };
 }
-
-/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
-export type AsRoot = {
-  readonly uid: number;
-  readonly gid: number;
-  readonly owner: { readonly uid: number; readonly gid: number };
-};
 
 /** The main thread's stack, which RLIMIT_DATA does not count. */
 const STACK_BYTES = 8 * 1024 * 1024;
@@ -142,11 +127,9 @@ export function environmentWords(env: Readonly<Record<string, string>>): readonl
 }
 
 /** The launcher's words for the ids of the run and the ownership of its workspace, which a user namespace maps. */
-export function identityWords(
-  { uid, gid }: AsRoot,
-  { workspaceFd, mapFd }: { readonly workspaceFd: number; readonly mapFd: number },
-): readonly string[] {
-  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${mapFd}`];
+export function identityWords(asRoot: AsRoot, workspaceFd: number, add: AddDescriptor): readonly string[] {
+  const { uid, gid } = asRoot;
+  return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${add({ role: 'map', ...asRoot })}`];
 }
 
 function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {
@@ -157,4 +140,20 @@ function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonl
     nofile: limits.openFiles,
     nproc: limits.processes + others + (hasGroup ? PROCESSES_BEHIND : 0),
   };
+}
+
+/** The first of all where a run has them, so that the command knows their numbers. */
+const STREAMS = [
+  { role: 'stream', way: 'in' },
+  { role: 'stream', way: 'out' },
+] as const;
+
+/** The launcher's words for a way in and a way out beside the standard streams. */
+export function streamWords(hasStreams: boolean | undefined, add: AddDescriptor): readonly string[] {
+  return hasStreams === true ? STREAMS.map((stream) => `keep=${add(stream)}`) : [];
+}
+
+/** The launcher's words for the groups that the run joins. */
+export function groupWords(count: number, add: AddDescriptor): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `cgroup=${add({ role: 'cgroup', index })}`);
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
-import type { ChildEnd } from '../child/run-child.ts';
+import type { ChildEnd } from '../child/child.ts';
 import type { LauncherStatus } from '../child/status.ts';
 import type { RunNetwork } from '../network/networks.ts';
 import { reportOf } from '../network/report.ts';
@@ -74,9 +74,9 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
 /** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
 function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
-  const missing = ready.plan.missing(status.facts);
-  if (missing === null) return null;
-  const message = `Cannot vouch for the sandbox: ${missing}`;
+  const gap = ready.plan.missing(status.facts);
+  if (gap === null) return null;
+  const message = `Cannot vouch for the sandbox: ${gap.text}`;
   return { kind: 'failed', code: 'tier/unproven', message, limit: null };
 }
 

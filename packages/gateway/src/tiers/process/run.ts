@@ -29,7 +29,7 @@ import {
   type Serve,
   statusOf,
 } from './sandbox.ts';
-import type { Closings, WarmBoxes } from './warm-sandboxes.ts';
+import type { Cleanup, WarmBoxes } from './warm-sandboxes.ts';
 
 /** What all runs of a gateway share. */
 export type CommandKit = BoxKit & {
@@ -41,7 +41,7 @@ export type CommandKit = BoxKit & {
   /** Sandboxes that stand ready. */
   readonly warm: WarmBoxes;
   /** Sandboxes whose commands have ended. */
-  readonly closing: Closings;
+  readonly closing: Cleanup;
   readonly networks: Networks;
 };
 

@@ -3,14 +3,16 @@ import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
+import type { ChildEnd } from '../child/child.ts';
 import { type ChildTerms, type ChildWatch, endsOf, type LiveChild } from '../child/child.ts';
-import { attendChild, type ChildEnd, type StartChild, unstarted } from '../child/run-child.ts';
+import type { Descriptor } from '../child/descriptor.ts';
+import { attendChild, type StartChild, unstarted } from '../child/run-child.ts';
 import { wordsBytes } from '../child/starter-protocol.ts';
 import { lastWordIn } from '../child/status.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
-import type { CommandPlan, CommandTier, Role } from './plan.ts';
+import type { CommandPlan, CommandTier } from './plan.ts';
 
 /**
  * A box is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
@@ -190,17 +192,19 @@ export function identityOf(
   const { memoryBytes, processes } = terms.limits;
   const sources = args.filter((_, index) => BINDS.includes(args[index - 1] ?? ''));
   return JSON.stringify([
-    ...[words, args, descriptors.map((role) => roleText(role, held)), memoryBytes, processes],
+    ...[words, args, descriptors.map((each) => descriptorText(each, held)), memoryBytes, processes],
     ...[held.identity, sources.map((path) => fileText(() => statSync(path, { bigint: true })))],
     readFileSync('/proc/self/mountinfo', 'latin1'),
   ]);
 }
 
-/** Descriptors that carry bytes are told by them, and those of the workspace's own files by the files. */
-function roleText(role: Role, { fd }: HeldWorkspace): unknown {
-  if (role.role === 'seccomp') return Buffer.from(role.bytes).toString('base64');
-  if (role.role !== 'pinned' && role.role !== 'protected') return role;
-  return [role, fileText(() => lstatSync(`/proc/self/fd/${fd}/${role.path}`, { bigint: true }))];
+/** Bytes are compared as they are, and names in the workspace by the files that have them. */
+function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown {
+  const { role } = descriptor;
+  if (role === 'bytes' && typeof descriptor.bytes !== 'string')
+    return Buffer.from(descriptor.bytes).toString('base64');
+  if (role !== 'pinned' && role !== 'protected') return descriptor;
+  return [descriptor, fileText(() => lstatSync(`/proc/self/fd/${fd}/${descriptor.path}`, { bigint: true }))];
 }
 
 function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {

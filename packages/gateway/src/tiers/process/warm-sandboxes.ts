@@ -130,7 +130,7 @@ function leave(kept: Kept): boolean {
  * What is being let go while its result is on its way already: an empty sandbox takes the kernel longer to take down
  * than many a command runs. Only so many at once, so that nobody gets ahead of the kernel.
  */
-export class Closings {
+export class Cleanup {
   readonly #most: number;
   readonly #closing = new Set<Promise<void>>();
 

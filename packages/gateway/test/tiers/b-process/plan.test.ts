@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { FILTERS_B, filterOfB, type ProcessHost, planB } from '../../../src/tiers/b-process/plan.ts';
+import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
 import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
 import { sampleTerms } from '../terms.ts';
 
@@ -28,8 +29,12 @@ function planned(terms: Partial<ProcessTerms> = {}, host: Partial<ProcessHost> =
   return plan;
 }
 
+function nameOf(descriptor: Descriptor): string {
+  return 'name' in descriptor ? String(descriptor.name) : descriptor.role;
+}
+
 function showPlan(plan: ReturnType<typeof planned>): string {
-  const roles = plan.descriptors.map(({ role }, index) => `${index + 3} ${role}`);
+  const roles = plan.descriptors.map((each, index) => `${index + 3} ${nameOf(each)}`);
   return [
     `# words\n${plan.words.join('\n')}`,
     `# told\n${plan.told.join('\n')}`,
@@ -52,7 +57,7 @@ describe('planB() lists words that a reviewer can read', () => {
 describe('planB()', () => {
   test('numbers descriptors as it lists them', () => {
     const { descriptors, words, told } = planned({}, { asRoot: AS_ROOT, cgroupDescriptors: 2 });
-    const numbered = descriptors.map(({ role }, index) => `${role}=${index + 3}`);
+    const numbered = descriptors.map((each, index) => `${nameOf(each)}=${index + 3}`);
     expect([...words, ...told]).toEqual(expect.arrayContaining(numbered));
     expect(new Set(numbered).size).toBe(8);
   });

@@ -16,9 +16,10 @@ import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
-import type { HostPath, JailDescriptor } from '../../../src/tiers/c-bubblewrap/mounts.ts';
+import type { HostPath } from '../../../src/tiers/c-bubblewrap/mounts.ts';
 import { type JailHost, type JailPlan, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
+import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
 import { wordsBytes } from '../../../src/tiers/child/starter-protocol.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost } from './sample-host.ts';
@@ -138,7 +139,7 @@ function present(rows: readonly { readonly path: string }[]): HostPath[] {
   }));
 }
 
-function open(descriptor: JailDescriptor, workspace: string, launcher: string): number | 'pipe' {
+function open(descriptor: Descriptor, workspace: string, launcher: string): number | 'pipe' {
   if (descriptor.role === 'workspace') return openSync(workspace, 'r');
   if (descriptor.role === 'launcher') return openSync(launcher, 'r');
   if (descriptor.role === 'pinned' || descriptor.role === 'protected') {
@@ -155,8 +156,7 @@ function feed(child: ChildProcess, plan: JailPlan): void {
     pipe.on('error', () => {});
     if (descriptor.role === 'args') pipe.end(plan.args.map((word) => `${word}\0`).join(''));
     if (descriptor.role === 'words') pipe.end(wordsBytes(plan.told));
-    if (descriptor.role === 'seccomp') pipe.end(descriptor.bytes);
-    if (descriptor.role === 'bytes') pipe.end(descriptor.text);
+    if (descriptor.role === 'bytes') pipe.end(descriptor.bytes);
   });
 }
 

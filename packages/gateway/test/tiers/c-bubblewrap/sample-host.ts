@@ -43,7 +43,13 @@ export function showPlan(plan: JailPlan | PlanRefusal): string {
     .replaceAll('\0', ' ');
   const roles = plan.descriptors.map((descriptor, index) => {
     const about =
-      'path' in descriptor ? ` ${descriptor.path}` : 'index' in descriptor ? ` ${descriptor.index}` : '';
+      'path' in descriptor
+        ? ` ${descriptor.path}`
+        : 'name' in descriptor
+          ? ` ${descriptor.name}`
+          : 'index' in descriptor
+            ? ` ${descriptor.index}`
+            : '';
     return `${index + 3} ${descriptor.role}${about}`;
   });
   const equal = Object.entries(plan.expected.equal).map(([name, value]) => `${name} = ${value}`);

@@ -105,11 +105,11 @@ describe('a child has', () => {
     onTestFinished(() => closeSync(fd));
     const end = await runScript('cat <&3; cat <&5; echo told >&4; echo also >&6; head -c 3 <&7', {
       descriptors: [
-        { kind: 'open', fd },
-        { kind: 'read', maxBytes: 100 },
-        { kind: 'bytes', bytes: bytesOf(' and written ') },
-        { kind: 'read', maxBytes: 100 },
-        { kind: 'bytes', bytes: new Uint8Array(5_000_000).fill(0x61) },
+        { role: 'open', fd },
+        { role: 'status', maxBytes: 100 },
+        { role: 'bytes', bytes: bytesOf(' and written ') },
+        { role: 'status', maxBytes: 100 },
+        { role: 'bytes', bytes: new Uint8Array(5_000_000).fill(0x61) },
       ],
     });
     expect(end.exitCode).toBe(0);
@@ -157,7 +157,7 @@ describe('a child that writes too much', () => {
 
   it('into a descriptor that we collect is not held, and the rest is dropped', async () => {
     const end = await runScript('head -c 20000000 /dev/zero >&3; exit 5', {
-      descriptors: [{ kind: 'read', maxBytes: 10 }],
+      descriptors: [{ role: 'status', maxBytes: 10 }],
     });
     expect(end.exitCode).toBe(5);
     expect(end.read.map(({ length }) => length)).toEqual([10]);
@@ -188,7 +188,7 @@ describe('a child that does not end', () => {
     const cancel = new AbortController();
     const end = await runScript('echo up; read x <&3; echo told; echo done >&4; exit 7', {
       signal: cancel.signal,
-      descriptors: [{ kind: 'hold' }, { kind: 'read', maxBytes: 100 }],
+      descriptors: [{ role: 'control' }, { role: 'status', maxBytes: 100 }],
       onOutput: () => cancel.abort(),
     });
     expect(end).toMatchObject({ exitCode: 7, signal: null, stopped: 'cancelled' });
@@ -196,7 +196,7 @@ describe('a child that does not end', () => {
   });
 
   it('is killed after the grace where it does not care', async () => {
-    const end = await runScript(deaf, { wallMs: 50, graceMs: 50, descriptors: [{ kind: 'hold' }] });
+    const end = await runScript(deaf, { wallMs: 50, graceMs: 50, descriptors: [{ role: 'control' }] });
     expect(end).toMatchObject({ signal: 'SIGKILL', stopped: 'timed-out' });
   });
 
@@ -224,7 +224,7 @@ describe('the caller is not held', () => {
     const file = join(tempDir(), 'pid');
     const holder = `setsid sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec sleep 30' ${file} 3>&3 &`;
     const script = `echo before; ${holder} while [ ! -e ${file} ]; do sleep 0.01; done; cat ${file}; exit 3`;
-    const descriptors = [{ kind: 'read', maxBytes: 10 }] as const;
+    const descriptors = [{ role: 'status', maxBytes: 10 }] as const;
     const end = await runScript(script, { graceMs: 50, descriptors });
     const pid = Number(textOf(end.stdout).split('\n')[1]);
     killAtEnd(pid);
@@ -250,7 +250,7 @@ describe('the caller is not held', () => {
 
   it('by a child that never reads its descriptors and writes where it should read', async () => {
     const end = await runScript('head -c 1000 /dev/zero >&3; head -c 1000 /dev/zero >&4; exit 5', {
-      descriptors: [{ kind: 'bytes', bytes: new Uint8Array(10_000_000) }, { kind: 'hold' }],
+      descriptors: [{ role: 'bytes', bytes: new Uint8Array(10_000_000) }, { role: 'control' }],
     });
     expect(end).toMatchObject({ exitCode: 5, stopped: null });
   });
@@ -286,7 +286,7 @@ describe('runChild() starts nothing', () => {
     ],
     ['in a directory that is not there', 'ENOENT', () => ({ cwd: '/no/such/directory' })],
     ['with a word that is too long', 'E2BIG', () => ({ args: ['sh', 'x'.repeat(4_000_000)] })],
-    ['with a descriptor that is not open', 'EBADF', () => ({ descriptors: [{ kind: 'open', fd: 9_999 }] })],
+    ['with a descriptor that is not open', 'EBADF', () => ({ descriptors: [{ role: 'open', fd: 9_999 }] })],
     ['by a name that would be searched', 'EINVAL', () => ({ file: 'sh' })],
     ['without a name', 'EINVAL', () => ({ args: [] })],
     ['with NUL in the file', 'EINVAL', () => ({ file: '/bin/sh\0' })],
@@ -301,10 +301,10 @@ describe('runChild() starts nothing', () => {
     ['with an endless output quota', 'EINVAL', () => ({ outputBytes: Number.POSITIVE_INFINITY })],
     ['with an endless time', 'EINVAL', () => ({ wallMs: Number.POSITIVE_INFINITY })],
     ['with a negative grace', 'EINVAL', () => ({ graceMs: -1 })],
-    ['with an endless read', 'EINVAL', () => ({ descriptors: [{ kind: 'read', maxBytes: Number.NaN }] })],
+    ['with an endless read', 'EINVAL', () => ({ descriptors: [{ role: 'status', maxBytes: Number.NaN }] })],
   ])('%s: %s', async (_, spawnError, wishes) => {
     const signal = new AbortController().signal;
-    const read = { kind: 'read', maxBytes: 1 } as const;
+    const read = { role: 'status', maxBytes: 1 } as const;
     const { descriptors = [], ...others } = wishes();
     const end = await runScript('exit 0', { signal, ...others, descriptors: [...descriptors, read] });
     expect(end).toMatchObject({ spawnError, exitCode: null, signal: null, stopped: null, outputBytes: 0 });
@@ -328,15 +328,15 @@ describe('runChild() leaves nothing open', () => {
       { stdin: bytesOf('x') },
       {
         descriptors: [
-          { kind: 'hold' },
-          { kind: 'bytes', bytes: bytesOf('x') },
-          { kind: 'read', maxBytes: 1 },
+          { role: 'control' },
+          { role: 'bytes', bytes: bytesOf('x') },
+          { role: 'status', maxBytes: 1 },
         ],
       },
       { outputBytes: 0 },
-      { file: '/no/such/file', stdin: bytesOf('x'), descriptors: [{ kind: 'hold' }] },
-      { args: ['sh', 'x'.repeat(4_000_000)], descriptors: [{ kind: 'hold' }] },
-      { descriptors: [{ kind: 'hold' }, { kind: 'open', fd: 9_999 }] },
+      { file: '/no/such/file', stdin: bytesOf('x'), descriptors: [{ role: 'control' }] },
+      { args: ['sh', 'x'.repeat(4_000_000)], descriptors: [{ role: 'control' }] },
+      { descriptors: [{ role: 'control' }, { role: 'open', fd: 9_999 }] },
     ];
     const { signal } = new AbortController();
     const endings = new Set<string>();

@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { ChildTerms, Exit } from '../../../src/tiers/child/child.ts';
+import type { ChildEnd, ChildTerms, ChildWatch, Exit } from '../../../src/tiers/child/child.ts';
 import type { ByteStore } from '../../../src/tiers/child/output.ts';
-import { attendChild, type ChildEnd, type ChildWatch } from '../../../src/tiers/child/run-child.ts';
+import { attendChild } from '../../../src/tiers/child/run-child.ts';
 import { bytesOf, textOf } from './sample.ts';
 
 const TERMS: ChildTerms = {
-  descriptors: [{ kind: 'read', maxBytes: 100 }],
+  descriptors: [{ role: 'status', maxBytes: 100 }],
   stdin: null,
   outputBytes: 10,
   wallMs: 50_000,

@@ -1,10 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import {
-  type ChildEnd,
-  type ChildPlan,
-  type ChildWatch,
-  runChild,
-} from '../../../src/tiers/child/run-child.ts';
+import type { ChildEnd, ChildPlan, ChildWatch } from '../../../src/tiers/child/child.ts';
+import { runChild } from '../../../src/tiers/child/run-child.ts';
 import { testClock } from '../../fixture/gateway.ts';
 
 export type Wishes = Partial<ChildPlan> & Partial<Pick<ChildWatch, 'signal' | 'onOutput'>>;

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Descriptor, StartPlan } from '../../../src/tiers/child/child.ts';
+import type { StartPlan } from '../../../src/tiers/child/child.ts';
+import type { OpenDescriptor } from '../../../src/tiers/child/descriptor.ts';
 import {
   HandedServers,
   handedServer,
@@ -50,26 +51,26 @@ const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const number = fc.nat(1_048_576);
 
 /** A descriptor, its word, what it adds to the bytes, and whether one end of it is ours. */
-type Expected = readonly [Descriptor, string, readonly number[], Side | null];
+type Expected = readonly [OpenDescriptor, string, readonly number[], Side | null];
 const descriptor: fc.Arbitrary<Expected> = fc.oneof(
-  number.map((fd): Expected => [{ kind: 'open', fd }, `read:${fd}`, [], null]),
-  number.map((fd): Expected => [{ kind: 'open', fd, writes: true }, `write:${fd}`, [], null]),
+  number.map((fd): Expected => [{ role: 'open', fd }, `read:${fd}`, [], null]),
+  number.map((fd): Expected => [{ role: 'open', fd, writes: true }, `write:${fd}`, [], null]),
   fc
     .uint8Array({ maxLength: 50 })
-    .map((bytes): Expected => [{ kind: 'bytes', bytes }, `bytes:${bytes.length}`, [...bytes], null]),
+    .map((bytes): Expected => [{ role: 'bytes', bytes }, `bytes:${bytes.length}`, [...bytes], null]),
   fc
     .tuple(number, number, number, number)
     .map(
       ([a, b, uid, gid]): Expected => [
-        { kind: 'map', owner: { uid: a, gid: b }, uid, gid },
+        { role: 'map', owner: { uid: a, gid: b }, uid, gid },
         `map:${a}:${b}:${uid}:${gid}`,
         [],
         null,
       ],
     ),
-  fc.constant<Expected>([{ kind: 'read', maxBytes: 9 }, 'out', [], 'reads']),
-  fc.constant<Expected>([{ kind: 'hold' }, 'in', [], 'holds']),
-  fc.constant<Expected>([{ kind: 'later' }, 'in', [], 'holds']),
+  fc.constant<Expected>([{ role: 'status', maxBytes: 9 }, 'out', [], 'reads']),
+  fc.constant<Expected>([{ role: 'control' }, 'in', [], 'holds']),
+  fc.constant<Expected>([{ role: 'words' }, 'in', [], 'holds']),
 );
 
 describe('a request', () => {
@@ -100,7 +101,7 @@ describe('a request', () => {
   });
 
   it('is too much for the starter where it is longer, or has more descriptors, or a higher one', () => {
-    const open = (fd: number) => ({ kind: 'open', fd }) as const;
+    const open = (fd: number) => ({ role: 'open', fd }) as const;
     const isRefused = (plan: Partial<StartPlan>) =>
       isTooMuch({ ...NONE, ...plan }, startFrame(1, { ...NONE, ...plan }));
     const room =

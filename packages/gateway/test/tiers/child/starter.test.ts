@@ -2,14 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Descriptor, endsOf, type LiveChild } from '../../../src/tiers/child/child.ts';
-import {
-  attendChild,
-  type ChildEnd,
-  type ChildWatch,
-  type StartPlan,
-  unstarted,
-} from '../../../src/tiers/child/run-child.ts';
+import type { ChildEnd, ChildWatch, StartPlan } from '../../../src/tiers/child/child.ts';
+import { endsOf, type LiveChild } from '../../../src/tiers/child/child.ts';
+import type { OpenDescriptor } from '../../../src/tiers/child/descriptor.ts';
+import { attendChild, unstarted } from '../../../src/tiers/child/run-child.ts';
 import { Starter } from '../../../src/tiers/child/starter.ts';
 import { bundle } from '../../fixture/bundle.ts';
 import { testClock } from '../../fixture/gateway.ts';
@@ -17,7 +13,7 @@ import { tempDir } from '../../fixture/temp-dir.ts';
 import { LAUNCHER, openDirectory, RUN_AS, script as shellProgram } from '../process/machine-sample.ts';
 import { bytesOf, isAlive, textOf } from './sample.ts';
 
-const NOT_OPEN = { kind: 'open', fd: 9_999 } as const;
+const NOT_OPEN = { role: 'open', fd: 9_999 } as const;
 const IDENTITY = RUN_AS === null ? [] : [`uid=${RUN_AS.uid}`, `gid=${RUN_AS.gid}`];
 
 type Wishes = Partial<StartPlan> &
@@ -134,14 +130,14 @@ describe('a child of the starter has', () => {
     writeFileSync(file, 'opened');
     const [reader, writer] = [openSync(file, 'r'), openSync('/dev/null', 'w')];
     onTestFinished(() => [reader, writer].forEach(closeSync));
-    const descriptors: Descriptor[] = [
-      { kind: 'open', fd: reader },
-      { kind: 'read', maxBytes: 100 },
-      { kind: 'bytes', bytes: bytesOf(' and written ') },
-      { kind: 'hold' },
-      { kind: 'read', maxBytes: 100 },
-      { kind: 'bytes', bytes: new Uint8Array(5_000_000).fill(0x61) },
-      { kind: 'open', fd: writer, writes: true },
+    const descriptors: OpenDescriptor[] = [
+      { role: 'open', fd: reader },
+      { role: 'status', maxBytes: 100 },
+      { role: 'bytes', bytes: bytesOf(' and written ') },
+      { role: 'control' },
+      { role: 'status', maxBytes: 100 },
+      { role: 'bytes', bytes: new Uint8Array(5_000_000).fill(0x61) },
+      { role: 'open', fd: writer, writes: true },
     ];
     const text = `cat <&3; cat <&5; echo told >&4; echo also >&7; head -c 3 <&8; echo gone >&9 && echo ' '
       readlink /proc/self/fd/6 | cut -c 1-5; i=0; while [ $i -lt 99 ]; do [ -e /proc/$$/fd/$i ] && printf "$i "; i=$((i+1)); done`;
@@ -200,7 +196,7 @@ describe('a child of the starter is ended', () => {
     ['when its time is over', { wallMs: 50, onOutput: ignore }, 'timed-out'],
     [
       'when it does not care about its held end',
-      { wallMs: 50, graceMs: 50, descriptors: [{ kind: 'hold' }], onOutput: ignore },
+      { wallMs: 50, graceMs: 50, descriptors: [{ role: 'control' }], onOutput: ignore },
       'timed-out',
     ],
   ])('%s', async (_, wishes, stopped) => {
@@ -214,7 +210,7 @@ describe('a child of the starter is ended', () => {
     const cancel = new AbortController();
     const end = await runScript(openStarter(), 'echo up; read x <&3; echo done >&4; exit 7', {
       signal: cancel.signal,
-      descriptors: [{ kind: 'hold' }, { kind: 'read', maxBytes: 100 }],
+      descriptors: [{ role: 'control' }, { role: 'status', maxBytes: 100 }],
       onOutput: () => cancel.abort(),
     });
     expect(end).toMatchObject({ exitCode: 7, signal: null, stopped: 'cancelled' });
@@ -238,17 +234,19 @@ describe('a starter', () => {
 
   it('leaves nothing open, here or there, after 200 children that end in every way', async () => {
     const starter = openStarter();
-    const hold = { kind: 'hold' } as const;
+    const hold = { role: 'control' } as const;
     const ways: (() => Promise<ChildEnd>)[] = [
       () => runScript(starter, 'cat', { stdin: bytesOf('x') }),
       () => runScript(starter, 'exit 0', { stdin: new Uint8Array(1_000_000) }),
-      () => runScript(starter, 'cat <&4', { descriptors: [hold, { kind: 'bytes', bytes: bytesOf('x') }] }),
+      () => runScript(starter, 'cat <&4', { descriptors: [hold, { role: 'bytes', bytes: bytesOf('x') }] }),
       () =>
-        runScript(starter, 'echo x >&3', { descriptors: [{ kind: 'read', maxBytes: 1 }, { kind: 'later' }] }),
+        runScript(starter, 'echo x >&3', {
+          descriptors: [{ role: 'status', maxBytes: 1 }, { role: 'words' }],
+        }),
       () => runScript(starter, 'echo x', { outputBytes: 0, descriptors: [hold] }),
       () => runScript(starter, 'kill -KILL $$', { descriptors: [hold, hold] }),
       () => runScript(starter, 'exit 0', { descriptors: [hold, NOT_OPEN] }),
-      () => runScript(starter, '', { asked: ['no=such'], descriptors: [{ kind: 'read', maxBytes: 1 }] }),
+      () => runScript(starter, '', { asked: ['no=such'], descriptors: [{ role: 'status', maxBytes: 1 }] }),
       () => runScript(starter, 'sleep 40', { signal: AbortSignal.abort() }),
       () => runScript(starter, '\0', { descriptors: [hold] }),
     ];
@@ -270,23 +268,23 @@ describe('a starter', () => {
     ['an endless quota', 'EINVAL', { outputBytes: Number.POSITIVE_INFINITY }],
     ['an endless time', 'EINVAL', { wallMs: Number.NaN }],
     ['a descriptor that is not open', 'ENOENT', { descriptors: [NOT_OPEN] }],
-    ['a number that no descriptor has', 'E2BIG', { descriptors: [{ kind: 'open', fd: 2_000_000 }] }],
-    ['a negative one', 'EINVAL', { descriptors: [{ kind: 'open', fd: -1 }] }],
+    ['a number that no descriptor has', 'E2BIG', { descriptors: [{ role: 'open', fd: 2_000_000 }] }],
+    ['a negative one', 'EINVAL', { descriptors: [{ role: 'open', fd: -1 }] }],
     [
       'more descriptors than it takes',
       'E2BIG',
-      { descriptors: Array.from({ length: 65 }, () => ({ kind: 'hold' as const })) },
+      { descriptors: Array.from({ length: 65 }, () => ({ role: 'control' as const })) },
     ],
     ['longer words than it takes', 'E2BIG', { words: ['--', '/bin/sh', 'sh', '-c', 'x'.repeat(9_000_000)] }],
     [
       'more bytes than it takes',
       'E2BIG',
-      { descriptors: [{ kind: 'bytes', bytes: new Uint8Array(9_000_000) }] },
+      { descriptors: [{ role: 'bytes', bytes: new Uint8Array(9_000_000) }] },
     ],
   ])('refuses %s with %s, and what it runs and starts next is as before', async (_, error, wishes) => {
     const starter = openStarter();
     const pid = await pidOf(starter);
-    const beside = await startScript(starter, 'read x <&3; exit 5', { descriptors: [{ kind: 'hold' }] });
+    const beside = await startScript(starter, 'read x <&3; exit 5', { descriptors: [{ role: 'control' }] });
     expect(await starter.start(LAUNCHER, planOf('exit 0', wishes))).toBe(error);
     for (const end of endsOf(beside)) end.destroy();
     expect(await beside.exited).toMatchObject({ exitCode: 5 });
@@ -296,7 +294,7 @@ describe('a starter', () => {
   it('that is killed takes its children with it, and the next start has a new one', async () => {
     const starter = openStarter();
     const pid = await pidOf(starter);
-    const beside = await startScript(starter, 'exec sleep 40', { descriptors: [{ kind: 'hold' }] });
+    const beside = await startScript(starter, 'exec sleep 40', { descriptors: [{ role: 'control' }] });
     let child = 0;
     const first = await runScript(starter, DEAF, {
       onOutput: (_, chunk) => {

@@ -115,7 +115,7 @@ describe('doors', () => {
 test('the words of the launcher have brackets around IPv6 and the descriptor at the end', () => {
   const plan = planNetwork({ egress: 'strict', egressHosts: ['[::1]:80', 'a.test:81'] }, true);
   if (plan === null) throw new Error('there is no network');
-  expect(networkWords(plan, 9)).toEqual([
+  expect(networkWords(plan, () => 9)).toEqual([
     'net=1',
     'listen=127.0.0.1:3128',
     'listen=[::1]:80',

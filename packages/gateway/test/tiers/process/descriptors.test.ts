@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
 import { openDescriptors, type Sources } from '../../../src/tiers/process/descriptors.ts';
-import type { Role } from '../../../src/tiers/process/plan.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 /** A launcher's file and an open workspace, with the given sources in their place. */
@@ -40,10 +40,10 @@ function openBelow(directory: string): string[] {
 test('openDescriptors() turns each role into what the child finds there, in the order of the plan', () => {
   const given = sources({ args: ['--bind', 'a b', ''], cgroupFds: [70, 71] });
   const filter = Uint8Array.of(1, 2, 3);
-  const roles: Role[] = [
+  const roles: Descriptor[] = [
     { role: 'args' },
-    { role: 'seccomp', bytes: filter },
-    { role: 'bytes', path: '/etc/hosts', text: 'é' },
+    { role: 'bytes', name: 'seccomp', bytes: filter },
+    { role: 'bytes', name: '/etc/hosts', bytes: 'é' },
     { role: 'control' },
     { role: 'workspace' },
     { role: 'cgroup', index: 1 },
@@ -51,18 +51,18 @@ test('openDescriptors() turns each role into what the child finds there, in the 
   const { descriptors, close } = openDescriptors(roles, given);
   onTestFinished(close);
   expect(descriptors).toEqual([
-    { kind: 'bytes', bytes: Buffer.from('--bind\0a b\0\0') },
-    { kind: 'bytes', bytes: filter },
-    { kind: 'bytes', bytes: Buffer.from('é') },
-    { kind: 'hold' },
-    { kind: 'open', fd: given.workspaceFd },
-    { kind: 'open', fd: 71, writes: true },
+    { role: 'bytes', bytes: '--bind\0a b\0\0' },
+    { role: 'bytes', name: 'seccomp', bytes: filter },
+    { role: 'bytes', name: '/etc/hosts', bytes: 'é' },
+    { role: 'control' },
+    { role: 'open', fd: given.workspaceFd },
+    { role: 'open', fd: 71, writes: true },
   ]);
 });
 
 test('openDescriptors() opens the launcher anew for each run, and close() closes what it opened and nothing else', () => {
   const given = sources();
-  const roles: Role[] = [{ role: 'launcher' }, { role: 'workspace' }];
+  const roles: Descriptor[] = [{ role: 'launcher' }, { role: 'workspace' }];
   const [one, other] = [openDescriptors(roles, given), openDescriptors(roles, given)];
   expect(one.descriptors[0]).not.toEqual(other.descriptors[0]);
   expect(openBelow(given.directory).filter((path) => path === given.launcher)).toHaveLength(2);
@@ -72,7 +72,7 @@ test('openDescriptors() opens the launcher anew for each run, and close() closes
   expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
 });
 
-test.each<[string, Role, RegExp]>([
+test.each<[string, Descriptor, RegExp]>([
   ['a protected file that is not there', { role: 'protected', path: 'gone' }, /ENOENT/],
   ['a protected name that is a link', { role: 'protected', path: 'link' }, /ELOOP/],
   ['a pinned directory that is a link', { role: 'pinned', path: 'link' }, /ELOOP/],
@@ -84,7 +84,7 @@ test.each<[string, Role, RegExp]>([
   const given = sources();
   symlinkSync('/etc', join(given.directory, 'work/link'));
   writeFileSync(join(given.directory, 'work/file'), '');
-  const roles: Role[] = [{ role: 'launcher' }, { role: 'launcher' }, role];
+  const roles: Descriptor[] = [{ role: 'launcher' }, { role: 'launcher' }, role];
   expect(() => openDescriptors(roles, given)).toThrow(words);
   expect(openBelow(given.directory)).toEqual([join(given.directory, 'work')]);
 });

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FileSystems, Standing } from '../../../src/tiers/process/health.ts';
-import type { Found, Probed } from '../../../src/tiers/process/probe.ts';
+import type { Found, Probed } from '../../../src/tiers/process/tier.ts';
 import type { Trial } from '../../../src/tiers/process/trial.ts';
 
 const FOUND = { ok: true, launcher: '/launcher', tier: {} } as Found;
 const HELD: Trial = { ok: true, facts: {} };
-const BROKEN: Trial = { ok: false, why: 'it failed', fix: 'Mend it.', fault: null, facts: null };
+const BROKEN: Trial = { ok: false, why: 'it failed', fix: 'Mend it.', fault: null, gap: null, facts: null };
 const ABSENT = { ok: false, why: 'it is absent', fix: 'Install it.' } as const;
 
 /** A tier on a machine that a test changes, with a count of what was asked of it. */
@@ -100,7 +100,7 @@ test('a tier that is missing is found without a restart once it is there', async
 
 const HOLDS: Trial = { ok: true, facts: {} };
 const failsAt = (step: string): Trial => ({
-  ...{ ok: false, why: `it failed at "${step}" with EINVAL`, fix: 'Move it.', facts: null },
+  ...{ ok: false, why: `it failed at "${step}" with EINVAL`, fix: 'Move it.', facts: null, gap: null },
   fault: { step, said: 'EINVAL', errno: 'EINVAL' },
 });
 

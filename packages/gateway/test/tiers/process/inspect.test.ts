@@ -79,7 +79,7 @@ describe('inspectTiers()', () => {
       detail: 'cannot be made: it failed at "namespaces" with ENOSPC',
       fix: expect.stringContaining('start palisade outside'),
     });
-    expect(rowOf(rows, 'b', 'namespaces')?.detail).toContain('Landlock stands in');
+    expect(rowOf(rows, 'b', 'namespaces')?.detail).toContain('Landlock replaces them');
     expect(rowOf(rows, null, 'Landlock')).toMatchObject({ holds: true });
     expect(rowOf(rows, 'b', 'trial')).toMatchObject({ holds: true });
   });
@@ -97,7 +97,7 @@ describe('inspectTiers()', () => {
     });
   });
 
-  test('shows at which wall a sandbox was found open, and claims nothing of those behind it', async () => {
+  test('shows which isolation fact was missing, and claims nothing of those after it', async () => {
     const facts = ['fact.uid=1000', 'fact.gid=1000', 'fact.nnp=1', 'fact.seccomp=0'];
     const launcher = fakeLauncher(['launcher=1', ...facts, 'pid=2', 'exit=0', 'done=1'], 0);
     const rows = await inspect({

@@ -5,7 +5,7 @@ import { onTestFinished, vi } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../../src/runner/settings.ts';
 import { spawnChild } from '../../../src/tiers/child/spawn-child.ts';
 import { Starter } from '../../../src/tiers/child/starter.ts';
-import type { ProbeOptions } from '../../../src/tiers/process/probe.ts';
+import type { ProbeOptions } from '../../../src/tiers/process/tier.ts';
 import type { TrialKit } from '../../../src/tiers/process/trial.ts';
 
 export const LAUNCHER = resolve(import.meta.dirname, '../../../../launcher/dist/palisade-launcher');
@@ -32,7 +32,7 @@ export function trialKit(changes: Partial<TrialKit> = {}): TrialKit {
 /** Starts launchers as children of this process: those that are no starters, because they are made up. */
 export const startHere: TrialKit['start'] = async (file, { words, descriptors, ...terms }) => {
   // Only a starter hands out namespaces, and what is made up has no use for one.
-  const kept = descriptors.filter(({ kind }) => kind !== 'map');
+  const kept = descriptors.filter(({ role }) => role !== 'map');
   return spawnChild({
     ...terms,
     ...{ file, args: ['palisade-launcher', ...words], env: {}, cwd: '/', descriptors: kept },

@@ -2,7 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { probeB, probeC, tryLandlock } from '../../../src/tiers/process/probe.ts';
+import { processTier } from '../../../src/tiers/b-process/index.ts';
+import { probeB } from '../../../src/tiers/b-process/probe.ts';
+import { probeC } from '../../../src/tiers/c-bubblewrap/probe.ts';
+import { tryLandlock } from '../../../src/tiers/process/attempt.ts';
+import { PROCESS_TIERS } from '../../../src/tiers/process/tiers.table.ts';
 import {
   fakeBwrap,
   fakeLauncher,
@@ -13,21 +17,36 @@ import {
   setVariable,
 } from './machine-sample.ts';
 
+async function boundaryOf(options: ReturnType<typeof machine>) {
+  const found = await processTier.probe(options);
+  return found.ok ? found.tier.about.boundary : found.why;
+}
+
 describe('probeB() and probeC()', () => {
   test('find the launcher and bubblewrap of this machine, with their digests', async () => {
     const [b, c] = await Promise.all([probeB(machine()), probeC(machine())]);
     expect(b).toMatchObject({ ok: true, launcher: LAUNCHER, namespaces: { ok: true } });
-    expect(c).toMatchObject({ ok: true, launcher: LAUNCHER, jail: { bwrap: '/usr/bin/bwrap' } });
-    if (b.ok) expect(b.tier.about.boundary).toBe('process in a pid namespace');
-    if (c.ok) expect(c.tier.about.bwrapSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(c).toMatchObject({ ok: true, launcher: LAUNCHER, bwrap: '/usr/bin/bwrap' });
+    if (c.ok) expect(c.bwrapSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(await boundaryOf(machine())).toBe('process in a pid namespace');
   });
 
   test('refuse without a launcher, with the words that build it', async () => {
-    for (const probe of [probeB, probeC]) {
+    for (const { probe } of Object.values(PROCESS_TIERS)) {
       expect(await probe(machine({ launchers: [] }))).toEqual({
         ok: false,
         why: 'the launcher is not built',
         fix: expect.stringContaining('npm run setup'),
+      });
+    }
+  });
+
+  test.each(['darwin', 'win32'] as const)('refuse on %s, with the remedy', async (platform) => {
+    for (const { probe } of Object.values(PROCESS_TIERS)) {
+      expect(await probe(machine({ platform }))).toEqual({
+        ok: false,
+        why: 'commands need Linux',
+        fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
       });
     }
   });
@@ -45,7 +64,7 @@ describe('probeC()', () => {
   test.each([
     ['that its group can write', 0o775, 'can be changed by others'],
     ['that all can write', 0o757, 'can be changed by others'],
-    ['that nobody can execute', 0o644, 'is no program'],
+    ['that nobody can execute', 0o644, 'is not a program'],
   ])('refuses a bubblewrap %s', async (_, mode, why) => {
     const planted = script(['exec /usr/bin/bwrap "$@"'], mode);
     expect(await probeC(machine({ bwraps: [planted] }))).toMatchObject({
@@ -54,7 +73,7 @@ describe('probeC()', () => {
     });
     // The control: the same file, as its owner's alone.
     const sound = script(['exec /usr/bin/bwrap "$@"']);
-    expect(await probeC(machine({ bwraps: [sound] }))).toMatchObject({ ok: true, jail: { bwrap: sound } });
+    expect(await probeC(machine({ bwraps: [sound] }))).toMatchObject({ ok: true, bwrap: sound });
   });
 
   test('asks no search path: a bubblewrap that was planted there is not seen', async () => {
@@ -63,7 +82,7 @@ describe('probeC()', () => {
     renameSync(planted, join(directory, 'bwrap'));
     setVariable('PATH', `${directory}:${process.env.PATH}`);
     expect(execFileSync('bwrap', ['--version']).toString()).toContain('99.0.0');
-    expect(await probeC(machine())).toMatchObject({ ok: true, jail: { bwrap: '/usr/bin/bwrap' } });
+    expect(await probeC(machine())).toMatchObject({ ok: true, bwrap: '/usr/bin/bwrap' });
   });
 
   test.each([['something else 1.0'], ['bubblewrap'], ['bubblewrap 0.8.0\nbubblewrap 99.0.0']])(
@@ -72,7 +91,7 @@ describe('probeC()', () => {
       const bwrap = fakeBwrap(said);
       expect(await probeC(machine({ bwraps: [bwrap] }))).toMatchObject({
         ok: false,
-        why: `"${bwrap}" does not say its version`,
+        why: `"${bwrap}" does not print its version`,
       });
     },
   );
@@ -86,14 +105,15 @@ describe('probeB()', () => {
       ok: true,
       namespaces: { ok: false, fault: { step: 'namespaces', errno: 'ENOSPC' } },
     });
-    if (b.ok) expect(b.tier.about.boundary).toBe('process');
+    expect(await boundaryOf(options)).toBe('process');
     const landlock = await tryLandlock(options.launchers[0] ?? '', options);
     expect(landlock).toMatchObject({ ok: true, facts: { landlock: expect.stringMatching(/^[1-9]/) } });
   });
 
   test('takes a launcher that ends without a word for one that gives nothing', async () => {
-    const b = await probeB(machine({ launchers: [fakeLauncher([], 0)] }));
+    const options = machine({ launchers: [fakeLauncher([], 0)] });
+    const b = await probeB(options);
     expect(b).toMatchObject({ ok: true, namespaces: { ok: false } });
-    if (b.ok) expect(b.tier.about.boundary).toBe('process');
+    expect(await boundaryOf(options)).toBe('process');
   });
 });

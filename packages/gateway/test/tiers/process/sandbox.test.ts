@@ -21,7 +21,7 @@ function openBox(servers: LiveChild['servers']) {
   const ends = [{ end, destroy: () => undefined }];
   const child: LiveChild = { stdin: null, stdout: null, stderr: null, ends, servers, exited, kill };
   const box: Box = {
-    ...{ child, group: null, cgroups: 0, identity: '', descriptors: [{ kind: 'later' }], wordsIndex: 0 },
+    ...{ child, group: null, cgroups: 0, identity: '', descriptors: [{ role: 'words' }], wordsIndex: 0 },
     close: async () => undefined,
   };
   return { box, kill, end, exit };

@@ -3,7 +3,8 @@
  * by itself: a timer or a pipe that is left would keep it.
  */
 import { closeSync, openSync } from 'node:fs';
-import { type ChildPlan, runChild } from '../../../../src/tiers/child/run-child.ts';
+import type { ChildPlan } from '../../../../src/tiers/child/child.ts';
+import { runChild } from '../../../../src/tiers/child/run-child.ts';
 
 const HOUR_MS = 3_600_000;
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
@@ -15,7 +16,7 @@ async function run(script: string, wishes: Partial<ChildPlan> = {}, cancels = fa
     args: ['sh', '-c', script],
     env: { PATH: '/usr/bin:/bin' },
     cwd: '/',
-    descriptors: [{ kind: 'hold' }, { kind: 'read', maxBytes: 10 }],
+    descriptors: [{ role: 'control' }, { role: 'status', maxBytes: 10 }],
     stdin: new Uint8Array(10),
     outputBytes: 10,
     wallMs: HOUR_MS,

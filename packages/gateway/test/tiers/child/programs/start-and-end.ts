@@ -4,7 +4,8 @@
  * itself all the same.
  */
 import { closeSync, openSync } from 'node:fs';
-import { attendChild, type StartPlan } from '../../../../src/tiers/child/run-child.ts';
+import type { StartPlan } from '../../../../src/tiers/child/child.ts';
+import { attendChild } from '../../../../src/tiers/child/run-child.ts';
 import { Starter } from '../../../../src/tiers/child/starter.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +18,7 @@ async function run(script: string, wishes: Partial<StartPlan> = {}, cancels = fa
   const variables = ['set=PATH=/usr/bin:/bin'];
   const plan: StartPlan = {
     words: [...identity, ...variables, 'mode=exec', 'keep=3', 'keep=4', '--', '/bin/sh', 'sh', '-c', script],
-    descriptors: [{ kind: 'hold' }, { kind: 'read', maxBytes: 10 }],
+    descriptors: [{ role: 'control' }, { role: 'status', maxBytes: 10 }],
     stdin: new Uint8Array(10),
     outputBytes: 10,
     wallMs: HOUR_MS,
@@ -61,6 +62,6 @@ await run('echo x; read x <&3', {}, true);
 await run('read x <&3', { wallMs: 50 });
 await run('exec yes');
 await run('kill -SEGV $$');
-await run('exit 0', { descriptors: [{ kind: 'open', fd: 9_999 }] });
+await run('exit 0', { descriptors: [{ role: 'open', fd: 9_999 }] });
 await run('printf $PPID >&4');
 process.once('exit', () => console.log('nothing is left'));

@@ -1,0 +1,112 @@
+/** Starts something harmless and reads how it went, from what the launcher reports and what bubblewrap prints. */
+import type { Clock } from '../../core/clock.ts';
+import type { ChildEnd } from '../child/child.ts';
+import { STATUS } from '../child/descriptor.ts';
+import { runChild } from '../child/run-child.ts';
+import { parseStatus } from '../child/status.ts';
+import { HARMLESS } from './machine.ts';
+import type { Facts, ProbeOptions } from './tier.ts';
+
+const SAID_BYTES = 65_536;
+const PATIENCE_MS = 5_000;
+const STATUS_FD = 3;
+
+/** Where a start failed and what the system said; `errno` is null where nobody named one. */
+export type Fault = { readonly step: string; readonly said: string; readonly errno: string | null };
+export type Attempt =
+  | { readonly ok: true; readonly facts: Facts }
+  | { readonly ok: false; readonly fault: Fault };
+
+/** The words of the C library for the errors that sandboxes end with; bubblewrap prints these. */
+const ERRNO_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bE(?:PERM|ACCES|NOSPC|INVAL|NOSYS|AGAIN|NOENT)\b/, ''],
+  [/operation not permitted|no permissions/i, 'EPERM'],
+  [/permission denied/i, 'EACCES'],
+  [/no space left/i, 'ENOSPC'],
+  [/invalid argument/i, 'EINVAL'],
+  [/function not implemented/i, 'ENOSYS'],
+  [/resource temporarily unavailable/i, 'EAGAIN'],
+  [/no such file/i, 'ENOENT'],
+];
+const MOST_SIGNS = 200;
+
+/** What came of a start whose status is in `statusBytes`. */
+export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): Attempt {
+  if (end.spawnError !== null) return failedAt('start', end.spawnError, end.spawnError);
+  const parsed = parseStatus(statusBytes ?? new Uint8Array(0));
+  if (!parsed.ok) return failedAt('report', parsed.message, null);
+  const { failed, execError, exit, facts } = parsed.value;
+  if (failed !== null) return failedAt(failed.step, failed.name, failed.name);
+  if (execError !== null) return failedAt('execute', execError.name, execError.name);
+  if (end.stopped !== null) return failedAt('end', `it was ${end.stopped}`, null);
+  if (exit === 0) return { ok: true, facts };
+  return exit === null ? unsaid(end) : failedAt('command', `exit status ${exit}`, null);
+}
+
+/** The launcher never came to speak: what came before it says why. */
+function unsaid({ exitCode, signal, stderr }: ChildEnd): Attempt {
+  const line = firstLine(stderr);
+  const said = line === '' ? (signal ?? `exit status ${exitCode}`) : line;
+  return failedAt('sandbox', said, errnoIn(said));
+}
+
+/** The first line of what a program printed, without signs that would change a terminal. */
+export function firstLine(bytes: Uint8Array): string {
+  const [line = ''] = Buffer.from(bytes).toString('latin1').trimStart().split('\n');
+  return line.slice(0, MOST_SIGNS).replaceAll(/[^ -~]/g, '?');
+}
+
+function errnoIn(said: string): string | null {
+  for (const [words, errno] of ERRNO_WORDS) {
+    const [found] = words.exec(said) ?? [];
+    if (found !== undefined) return errno === '' ? found : errno;
+  }
+  return null;
+}
+
+function failedAt(step: string, said: string, errno: string | null): Attempt {
+  return { ok: false, fault: { step, said, errno } };
+}
+
+/** A fault as words: the step, and what was said there. */
+export function faultWords({ step, said }: Fault): string {
+  return `it failed at "${step}" with ${said}`;
+}
+
+/** Whether new user, pid, mount and IPC namespaces can be made. */
+export function tryNamespaces(launcher: string, options: ProbeOptions): Promise<Attempt> {
+  return tryLauncher(launcher, options, ['ns=1']);
+}
+
+/** Whether the kernel has Landlock; the facts say which ABI. */
+export function tryLandlock(launcher: string, options: ProbeOptions): Promise<Attempt> {
+  return tryLauncher(launcher, options, ['ro=/']);
+}
+
+/** Starts a command that does nothing under the given words, and nothing else, of the launcher. */
+async function tryLauncher(
+  launcher: string,
+  { clock, runAs }: ProbeOptions,
+  wish: readonly string[],
+): Promise<Attempt> {
+  const ids = runAs === null ? [] : [`uid=${runAs.uid}`, `gid=${runAs.gid}`];
+  const words = [...ids, ...wish, `status=${STATUS_FD}`, 'facts=1', '--', HARMLESS.file, ...HARMLESS.argv];
+  const end = await run(clock, launcher, ['palisade-launcher', ...words]);
+  return attemptOf(end, end.read[0]);
+}
+
+/** What a program prints on its standard output. */
+export async function say(clock: Clock, file: string, args: readonly string[]): Promise<string> {
+  return Buffer.from((await run(clock, file, args)).stdout).toString();
+}
+
+function run(clock: Clock, file: string, args: readonly string[]) {
+  const plan = {
+    ...{ file, args, env: {}, cwd: '/', stdin: null },
+    descriptors: [STATUS],
+    outputBytes: SAID_BYTES,
+    wallMs: PATIENCE_MS,
+    graceMs: PATIENCE_MS,
+  };
+  return runChild(plan, { signal: new AbortController().signal, clock });
+}

@@ -1,0 +1,77 @@
+/** What the tiers of native commands have in common: their row, what a probe finds, and what a person reads of it. */
+import type { Clock } from '../../core/clock.ts';
+import type { ProcessTierName } from '../../core/process.ts';
+import type { CommandTier } from './plan.ts';
+
+/** What the launcher reports from inside, by the names that follow "fact.". */
+export type Facts = Readonly<Record<string, string>>;
+
+/** One tier. A new one is a folder with `plan.ts`, `probe.ts` and `index.ts`, and a row of tiers.table.ts. */
+export type ProcessTier = {
+  readonly name: ProcessTierName;
+  /** What it enforces, as it follows "enforces". */
+  readonly enforces: string;
+  /** Measures what this machine can enforce. */
+  readonly probe: (options: ProbeOptions) => Promise<Probed>;
+  /** What a run reports, in the order in which its plan checks it. */
+  readonly isolation: readonly IsolationFact[];
+};
+
+/** One row of what a run reports of its isolation. */
+export type IsolationFact = {
+  readonly name: string;
+  /** What the names of its facts begin with. */
+  readonly fact: string;
+  readonly detail: (facts: Facts) => string;
+};
+
+export type ProbeOptions = {
+  readonly clock: Clock;
+  /** Where the launcher may be, the best place first. */
+  readonly launchers: readonly string[];
+  /** Where bubblewrap may be, the best place first. */
+  readonly bwraps?: readonly string[];
+  readonly runAs: { readonly uid: number; readonly gid: number } | null;
+  readonly platform?: NodeJS.Platform;
+};
+
+/** Something that is missing, and what to do about it. */
+export type Lack = { readonly ok: false; readonly why: string; readonly fix: string };
+
+/** A tier that can be planned here; whether its isolation holds, every run reports anew. */
+export type Found = {
+  readonly ok: true;
+  readonly tier: CommandTier;
+  readonly launcher: string;
+  /** What was measured, for a person. */
+  readonly rows: readonly TierRow[];
+};
+export type Probed = Found | Lack;
+
+/** One thing that commands need. `name` and `detail` read as one sentence. */
+export type TierRow = {
+  /** Null: of all that run commands. */
+  readonly tier: 'a' | ProcessTierName | null;
+  readonly name: string;
+  readonly holds: boolean;
+  readonly detail: string;
+  /** What a person can do; null where nothing needs doing. */
+  readonly fix: string | null;
+};
+
+/** The row of something that this machine has. */
+export function row(tier: TierRow['tier'], name: string, detail: string): TierRow {
+  return { tier, name, holds: true, detail, fix: null };
+}
+
+/** The row of something that it lacks. */
+export function lackRow(tier: TierRow['tier'], name: string, { why, fix }: Omit<Lack, 'ok'>): TierRow {
+  return { tier, name, holds: false, detail: why, fix };
+}
+
+/** As much of a digest as a person compares. */
+export function shortDigest(sha256: string): string {
+  return `${sha256.slice(0, DIGEST_CHARS)}…`;
+}
+
+const DIGEST_CHARS = 16;
