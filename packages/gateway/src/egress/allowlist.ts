@@ -1,14 +1,11 @@
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../core/result.ts';
 import type { Address } from './address.ts';
-import type { AddressRange } from './address-range.ts';
+import { type AddressRange, plantRanges, type RangeTree, ringAround } from './address-range.ts';
 import type { Host } from './authority.ts';
 import { EGRESS_LIMITS } from './limits.ts';
-import { allAbove, type NameTree, plantNames } from './name-tree.ts';
-import type { Place } from './place.ts';
-import { plantRanges, type RangeTree, ringAround } from './range-tree.ts';
-import { parseRule, type Rule } from './rule.ts';
-import { fillShelf, type Shelf } from './shelf.ts';
+import { type Place, parseRule, type Rule } from './rule.ts';
+import { fillShelf, type Shelf } from './rule-set.ts';
 
 /** The rules of a run, sorted so that the order of the entries never matters, and laid out to be found by host. */
 export type AllowList = {
@@ -109,4 +106,49 @@ function shelvesForAddress({ byRange }: AllowList, address: Address): readonly S
   const found: Shelf[] = [];
   for (let ring = ringAround(byRange, address); ring !== null; ring = ring.outer) found.push(ring.item);
   return found.reverse();
+}
+
+/** Names label by label, the last label first, with what belongs to the names below each. */
+export type NameTree<T> = { below: T | null; readonly labels: Map<string, NameTree<T>> };
+
+const DOT = 0x2e;
+
+export function plantNames<T>(names: ReadonlyMap<string, T>): NameTree<T> {
+  const root: NameTree<T> = { below: null, labels: new Map() };
+  for (const [name, below] of names) {
+    let tree = root;
+    for (const label of name.split('.').toReversed()) tree = grow(tree, label);
+    tree.below = below;
+  }
+  return root;
+}
+
+function grow<T>({ labels }: NameTree<T>, label: string): NameTree<T> {
+  const known = labels.get(label);
+  if (known !== undefined) return known;
+  const tree = { below: null, labels: new Map() };
+  labels.set(label, tree);
+  return tree;
+}
+
+/** What belongs to the names that a name is below, the longest one first; the name itself is not among them. */
+export function allAbove<T>(root: NameTree<T>, name: string): T[] {
+  const found: T[] = [];
+  let tree: NameTree<T> | undefined = root;
+  let end = name.length;
+  // Boundary: whole labels are compared, so "evilexample.com" is never below "example.com".
+  for (let start = startOfLabel(name, end); start > 0; start = startOfLabel(name, end)) {
+    tree = tree.labels.get(name.slice(start, end));
+    if (tree === undefined) break;
+    if (tree.below !== null) found.push(tree.below);
+    end = start - 1;
+  }
+  return found.reverse();
+}
+
+/** Where the label that ends here begins. */
+function startOfLabel(name: string, end: number): number {
+  let start = end;
+  while (start > 0 && name.charCodeAt(start - 1) !== DOT) start -= 1;
+  return start;
 }

@@ -1,11 +1,20 @@
 import { quote } from '../core/hostile-text.ts';
+import { sentenceOf } from '../core/result.ts';
 import { type Address, formatAddress } from './address.ts';
 import { isInside } from './address-range.ts';
-import { type AllowList, shelvesFor } from './allowlist.ts';
-import { formatAuthority, type Host } from './authority.ts';
-import { type Asked, misfit, newQuestion, type Question, type Term } from './misfit.ts';
+import { type AllowList, rulesFor, shelvesFor } from './allowlist.ts';
+import { DEFAULT_PORTS, formatAuthority, type Host, parseHost, type Site } from './authority.ts';
+import type { Own } from './resolve.ts';
 import type { Rule } from './rule.ts';
-import { firstFit, type Shelf } from './shelf.ts';
+import {
+  type Asked,
+  firstFit,
+  misfit,
+  newQuestion,
+  type Question,
+  type Shelf,
+  type Term,
+} from './rule-set.ts';
 import { carriedBy, type Special, specialRange } from './special.ts';
 
 /*
@@ -139,4 +148,88 @@ function deny({ host, port }: EgressRequest, is: string, address?: Address): Den
   const target = quote(formatAuthority(host, port));
   const at = address === undefined || host.kind === 'address' ? '' : ` at ${quote(formatAddress(address))}`;
   return { verdict: 'deny', rule: null, why: `Cannot reach ${target}${at}: ${is}` };
+}
+
+/** What decides on a request at any moment. */
+export type Judge = {
+  /** The list of this moment. */
+  readonly list: () => AllowList;
+  readonly resolve: { readonly own: Own };
+};
+
+/**
+ * What speaks at this moment against a request that was allowed, or against the address that it goes to; null when
+ * nothing does. Boundary: a list that changed counts for what was decided on before.
+ */
+export function denyNow(
+  { list, resolve }: Judge,
+  asked: EgressRequest,
+  address: Address | null,
+): Denial | null {
+  const now = list();
+  const decision = decide(now, asked);
+  if (decision.verdict === 'deny') return decision;
+  return address === null ? null : denyAddress(now, asked, address, resolve.own.addresses);
+}
+
+/**
+ * Why a host that an argument names is not to be reached; null where some request to it would be. It is a look before the
+ * start and no more: what the program will ask of the host is not known, so every entry for it is tried with what that
+ * entry itself names.
+ */
+export function denyHost(list: AllowList, raw: string): string | null {
+  const host = parseHost(raw);
+  // Boundary: what cannot be read here may be read by the program as anything.
+  if (!host.ok) return sentenceOf(host.problem);
+  const allowing = rulesFor(list, host.value).filter(({ denies }) => !denies);
+  const tried = allowing.flatMap((rule) =>
+    portsOf(rule).map((port) => decide(list, { ...askedBy(rule), host: host.value, port })),
+  );
+  if (tried.some(({ verdict }) => verdict === 'allow')) return null;
+  return (
+    tried[0]?.why ?? `Cannot reach ${quote(raw)}: no entry of the allow-list has this host, expected one`
+  );
+}
+
+function portsOf({ ports }: Rule): readonly number[] {
+  return ports ?? Object.values(DEFAULT_PORTS);
+}
+
+function askedBy({ scheme, methods, path }: Rule) {
+  return {
+    ...(scheme === null ? {} : { scheme }),
+    ...(methods === null ? {} : { method: methods[0] }),
+    ...(path === null ? {} : { path }),
+  };
+}
+
+/**
+ * What speaks against every request to a site; null when some request could be allowed. It may be too kind, since what
+ * is asked for in the end is decided on in the end.
+ */
+export function denySite(list: AllowList, site: Site): Denial | null {
+  const decision = decide(list, site);
+  return decision.verdict === 'allow' || couldAllow(list, site) ? null : decision;
+}
+
+/**
+ * Whether an entry is for HTTP in the open at this site and nothing else there. Where none is, a client that asks for a
+ * tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
+ */
+export function namesHttp(list: AllowList, site: Site): boolean {
+  const isNamed = rulesFor(list, site.host).some(
+    ({ denies, scheme, ports }) => !denies && scheme === 'http' && ports?.includes(site.port) === true,
+  );
+  return isNamed || (list.narrowedBy !== null && namesHttp(list.narrowedBy, site));
+}
+
+function couldAllow(list: AllowList, site: Site): boolean {
+  const rules = rulesFor(list, site.host).filter((rule) => couldMean(rule, site));
+  const isDenied = rules.some(({ denies, methods, path }) => denies && methods === null && path === null);
+  if (isDenied || rules.every(({ denies }) => denies)) return false;
+  return list.narrowedBy === null || couldAllow(list.narrowedBy, site);
+}
+
+function couldMean({ ports, scheme }: Rule, site: Site): boolean {
+  return (ports === null || ports.includes(site.port)) && (scheme === null || scheme === site.scheme);
 }

@@ -3,8 +3,7 @@ import type { Risk } from '../core/tool.ts';
 import type { WasmGrants } from '../core/wasm.ts';
 import { formatAddress } from '../egress/address.ts';
 import { widthOf } from '../egress/address-range.ts';
-import type { Place } from '../egress/place.ts';
-import { parseRule } from '../egress/rule.ts';
+import { type Place, parseRule } from '../egress/rule.ts';
 
 /** What a module can be granted. */
 export type GrantKind = 'http' | 'secret' | 'storage' | 'channel' | 'log' | 'clock' | 'random' | 'config';

@@ -3,24 +3,29 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
-import type { EgressMode, ProcessTerms } from '../core/process.ts';
+import type { EgressMode, ProcessLimits, ProcessTerms } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
-import { denyHost } from '../egress/preflight.ts';
+import { denyHost } from '../egress/decide.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify, type Format } from './classify.ts';
 import { environmentOf } from './environment.ts';
-import { type FileFacts, isSameDirectory, isSameFile } from './file-facts.ts';
+import { type Executable, type ExecutableScope, resolveExecutable } from './executable.ts';
 import { hostsIn } from './hosts.ts';
 import type { ProcessInput } from './input.ts';
 import type { ProgramKind } from './interpreters.table.ts';
-import { meetLimits } from './meet-limits.ts';
-import type { Place } from './place.ts';
-import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
-import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
+import {
+  type FileFacts,
+  findCwd,
+  findWorkspace,
+  isSameDirectory,
+  isSameFile,
+  type Keepsakes,
+  type Place,
+} from './workspace.ts';
 
 /*
  * From what a caller asks to what would run. In comes a parsed input, all of it hostile, and the operator's settings,
@@ -236,4 +241,32 @@ function readAgain(
     if (!(error instanceof CodedError)) throw error;
     return [{ argument: args.join(' '), resolved: 'too many places' }];
   }
+}
+
+/** The asked limits, else the default ones, each lowered to its ceiling. Never gives anything but whole numbers above 0. */
+export function meetLimits(
+  asked: Partial<ProcessLimits>,
+  { defaults, ceilings }: Pick<RunnerSettings, 'defaults' | 'ceilings'>,
+): ProcessLimits {
+  const unknown = Object.keys(asked).find((term) => !Object.hasOwn(ceilings, term));
+  if (unknown !== undefined) throw badLimit(unknown, 'it is unknown');
+  const terms = Object.keys(ceilings) as (keyof ProcessLimits)[];
+  const met = terms.map((term) => {
+    const value = asked[term] ?? defaults[term];
+    return [term, Math.min(checked(term, value), checked(term, ceilings[term]))];
+  });
+  return Object.fromEntries(met) as ProcessLimits;
+}
+
+function checked(term: string, value: number): number {
+  // Boundary: zero, a negative, a fraction, NaN and what a double cannot hold are refused; to a kernel 0 or -1 is "no limit".
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw badLimit(term, `it is ${value}`);
+}
+
+function badLimit(term: string, is: string): CodedError {
+  return new CodedError(
+    'runner/invalid-limits',
+    `Cannot use the limit ${term}: ${is}, expected a whole number of at least 1`,
+  );
 }

@@ -1,12 +1,11 @@
-import { lstatSync, realpathSync } from 'node:fs';
+import { type BigIntStats, lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
-import { type FileFacts, factsFrom } from './file-facts.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
-import { NEVER_BELOW, NEVER_WORKSPACES } from './system.table.ts';
+import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';
 
 /** What must never be in reach of a command, whatever the settings say. */
 export type Keepsakes = {
@@ -81,4 +80,65 @@ function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts 
 
 function badWorkspace(what: string): CodedError {
   return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, { remedy: REMEDY });
+}
+
+/** Whose a resolved path is: the run's own, everybody's to read, one the operator named, or nothing to do with the run. */
+export type Place = 'workspace' | 'system' | 'read-only' | 'outside';
+
+export type Grounds = { readonly workspace: string; readonly readOnly: readonly string[] };
+
+/** The place of a path that has no links left in it. */
+export function placeOf(path: string, { workspace, readOnly }: Grounds): Place {
+  if (isWithin(path, workspace)) return 'workspace';
+  if (DEVICES.has(path) || SYSTEM_PATHS.some((part) => isWithin(path, part))) return 'system';
+  return readOnly.some((part) => isWithin(path, part)) ? 'read-only' : 'outside';
+}
+
+/** Which file or directory stood at a canonical path, for a later look at the same path. */
+export type FileFacts = {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+  readonly sizeBytes: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+};
+
+export function factsFrom(path: string, stats: BigIntStats): FileFacts {
+  return {
+    path,
+    dev: stats.dev,
+    ino: stats.ino,
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    mode: Number(stats.mode),
+    sizeBytes: stats.size,
+    mtimeNs: stats.mtimeNs,
+    ctimeNs: stats.ctimeNs,
+  };
+}
+
+/** Tells whether the very same directory still stands there; its content may be another. */
+export function isSameDirectory(facts: FileFacts): boolean {
+  const now = lookAgain(facts.path);
+  return now !== null && now.dev === facts.dev && now.ino === facts.ino && now.mode === facts.mode;
+}
+
+/** Tells whether the very same file still stands there, and nobody has written to it. */
+export function isSameFile(facts: FileFacts): boolean {
+  const now = lookAgain(facts.path);
+  return now !== null && (Object.keys(facts) as (keyof FileFacts)[]).every((key) => now[key] === facts[key]);
+}
+
+/** Boundary: a link that took the place of the file is not followed; its own facts differ. */
+function lookAgain(path: string): FileFacts | null {
+  try {
+    return factsFrom(path, lstatSync(path, { bigint: true }));
+  } catch {
+    // Gone, or no longer to be reached: in any case not what it was.
+    return null;
+  }
 }

@@ -1,6 +1,5 @@
 import type { AddressRange } from '../egress/address-range.ts';
-import type { Place } from '../egress/place.ts';
-import { parseRule, type Rule } from '../egress/rule.ts';
+import { type Place, parseRule, type Rule } from '../egress/rule.ts';
 
 /** The entry among those that are left which allows all that this one allows; null: none does by itself. */
 export function coveringEntry(entry: string, left: readonly (string | null)[]): string | null {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decide, type EgressRequest } from '../../src/egress/decide.ts';
-import { misfit, newQuestion } from '../../src/egress/misfit.ts';
 import { parseRule, type Rule } from '../../src/egress/rule.ts';
-import { fillShelf, firstFit } from '../../src/egress/shelf.ts';
+import { fillShelf, firstFit, misfit, newQuestion } from '../../src/egress/rule-set.ts';
 import { hostOf, listOf, requestOf } from './sample.ts';
 
 const SEGMENTS = ['a', 'b', 'A', 'a;b', '%C3%A9', 'a%2fb', '..', ''];

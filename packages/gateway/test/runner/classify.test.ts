@@ -11,8 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shebangOf } from '../../src/runner/classify.ts';
-import { baseName, kindOfName } from '../../src/runner/known-programs.ts';
+import { baseName, kindOfName, shebangOf } from '../../src/runner/classify.ts';
 import { accept, type Host, makeDeps, makeHost } from './sample.ts';
 
 function script(host: Host, name: string, text: string): string {

@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FileDigests } from '../../src/runner/file-digests.ts';
-import { openExecutable } from '../../src/runner/open-executable.ts';
+import { FileDigests, openExecutable } from '../../src/runner/executable.ts';
 import { accept, ask, type Host, makeHost, verdict } from './sample.ts';
 
 /** A program that says that it was run. */

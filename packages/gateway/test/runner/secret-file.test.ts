@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
-import { readSecretFile } from '../../src/runner/secret-file.ts';
+import { readSecretFile } from '../../src/runner/secrets.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const NOBODY = 65_534;

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { parseHost } from '../../src/egress/authority.ts';
-import type { RunnerSettings } from '../../src/runner/settings.ts';
-import { settingsOf } from '../../src/runner/settings-of.ts';
+import { type RunnerSettings, settingsOf } from '../../src/runner/settings.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { makeHost } from './sample.ts';
 

@@ -1,7 +1,6 @@
 import { isInside, widthOf } from '../../egress/address-range.ts';
-import { DEFAULT_PORTS } from '../../egress/http-url.ts';
-import type { Place } from '../../egress/place.ts';
-import { parseRule, type Rule } from '../../egress/rule.ts';
+import { DEFAULT_PORTS } from '../../egress/authority.ts';
+import { type Place, parseRule, type Rule } from '../../egress/rule.ts';
 
 /** The entries that can be read. */
 export function rulesOf(entries: readonly (string | null)[]): readonly Rule[] {

@@ -1,10 +1,8 @@
 import type { Random } from '../../core/clock.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
-import type { Host } from '../../egress/authority.ts';
+import { DEFAULT_PORTS, type Host, parseHttpUrl } from '../../egress/authority.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
-import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
-import type { FailureCode } from '../../egress/fetch/outcome.ts';
-import { DEFAULT_PORTS, parseHttpUrl } from '../../egress/http-url.ts';
+import type { FailureCode, FetchTerms } from '../../egress/fetch/outcome.ts';
 import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { AbiError } from './abi.table.ts';

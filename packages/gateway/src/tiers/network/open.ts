@@ -1,12 +1,10 @@
 /** Makes the networks of runs ready from what the operator configured. */
 import type { Config } from '../../config/config.ts';
 import type { Clock, Random } from '../../core/clock.ts';
-import type { Lookup } from '../../egress/look-up.ts';
-import { nodeCertificates, ownOf } from '../../egress/system.ts';
-import { interceptedBy } from '../../runner/host-lists.ts';
-import type { LiveHosts } from '../../runner/live-hosts.ts';
+import { type Lookup, nodeCertificates, ownOf } from '../../egress/resolve.ts';
+import { interceptedBy, type LiveHosts } from '../../runner/host-lists.ts';
 import { grantSecrets } from '../../runner/secrets.ts';
-import { systemCertificates } from '../../runner/system-certificates.ts';
+import { systemCertificates } from '../../runner/system.ts';
 import { type NetworkOptions, type Networks, openNetworks } from './networks.ts';
 
 export type OpenNetworksOptions = {

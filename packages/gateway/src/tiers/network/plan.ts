@@ -8,7 +8,7 @@
 import type { ProcessTerms } from '../../core/process.ts';
 import { formatAddress } from '../../egress/address.ts';
 import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
-import type { Door } from '../../egress/proxy/door.ts';
+import type { Door } from '../../egress/proxy/proxy.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 
 /** A listening socket in the network of the run; the one without a door speaks the language of proxies. */

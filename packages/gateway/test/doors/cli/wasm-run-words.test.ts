@@ -111,7 +111,7 @@ describe('readGrants()', () => {
     ['secret=github@', 'entry ""'],
     ['secret=github@a.test,', 'entry ""'],
     ['secret=github@https://a.test/', 'it says more than that, expected a host, with or without a port'],
-    ['secret=github@!a.test', 'it says something else'],
+    ['secret=github@!a.test', 'it says more than that'],
     ['secret=github@a.test:reveal', 'port "reveal"'],
     ['config:region', 'it has no "=", expected config:KEY=VALUE'],
     ['config=region', 'it has no value, expected config:KEY=VALUE'],

@@ -1,7 +1,7 @@
 /** Attempts to get more out of a tunnel for HTTP in the open than the one request that the list allows. */
 import { describe, expect, it } from 'vitest';
 import { type AllowList, narrowList } from '../../../src/egress/allowlist.ts';
-import type { ProxyLimits } from '../../../src/egress/proxy/proxy-limits.ts';
+import type { ProxyLimits } from '../../../src/egress/limits.ts';
 import type { BoundSecret } from '../../../src/egress/secrets.ts';
 import { listOf } from '../sample.ts';
 import { RUN, speakTls } from './tls-world.ts';
@@ -283,7 +283,7 @@ describe('a tunnel for HTTP', () => {
     const { text } = await world.say(bytes);
     expect(text.slice(9, 12)).toBe(status);
     untouched(world);
-    const why = 'the client has not begun to ask, expected it within 200 ms';
+    const why = 'the client has sent no request, expected it within 200 ms';
     const records =
       status === '' ? [{ method: 'CONNECT', verdict: 'deny', why: expect.stringContaining(why) }] : [];
     expect(world.proxy.facts().decisions).toMatchObject(records);

@@ -7,10 +7,9 @@ import type { PrepareProcess, Tool } from '../../../core/tool.ts';
 import { isWithin } from '../../../core/within.ts';
 import { NOWHERE } from '../../../egress/allowlist.ts';
 import { processTool } from '../../../registry/process-tool.ts';
-import { FileDigests } from '../../../runner/file-digests.ts';
-import { KnownPrograms } from '../../../runner/known-programs.ts';
-import type { RunnerSettings } from '../../../runner/settings.ts';
-import { settingsOf } from '../../../runner/settings-of.ts';
+import { KnownPrograms } from '../../../runner/classify.ts';
+import { FileDigests } from '../../../runner/executable.ts';
+import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
 import type { Keepsakes } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
 
