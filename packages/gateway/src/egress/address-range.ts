@@ -64,7 +64,7 @@ export function isInside(inner: AddressRange, outer: AddressRange): boolean {
  */
 
 /** A range, what belongs to it, and the next wider one around it. */
-export type Ring<T> = { readonly range: AddressRange; readonly item: T; readonly outer: Ring<T> | null };
+type Ring<T> = { readonly range: AddressRange; readonly item: T; readonly outer: Ring<T> | null };
 
 /** The rings of each family by where they begin, the wider one first. */
 export type RangeTree<T> = { readonly 4: readonly Ring<T>[]; readonly 6: readonly Ring<T>[] };

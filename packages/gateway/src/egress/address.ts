@@ -43,7 +43,7 @@ const PART = /^(?:0[xX]0*([0-9A-Fa-f]{0,8})|0+([0-7]{0,11})|([1-9][0-9]{0,9}))$/
 const PLAIN = /^(?:0|[1-9][0-9]{0,2})$/;
 
 /** The 32 bits that a spelling means; null when it means no address. */
-export function parseIPv4(text: string): bigint | null {
+function parseIPv4(text: string): bigint | null {
   const parts = text.split('.');
   if (parts.length > 4) return null;
   const values = parts.map(readPart);
@@ -66,13 +66,13 @@ function readPart(part: string): number | null {
 }
 
 /** Reads four decimal parts without leading zeros, which is all that may stand in an IPv6 address. */
-export function parsePlainIPv4(text: string): bigint | null {
+function parsePlainIPv4(text: string): bigint | null {
   const parts = text.split('.');
   return parts.length === 4 && parts.every((part) => PLAIN.test(part)) ? parseIPv4(text) : null;
 }
 
 /** The dotted decimal form. */
-export function formatIPv4(value: bigint): string {
+function formatIPv4(value: bigint): string {
   const bits = Number(value);
   return [bits >>> 24, (bits >>> 16) & 255, (bits >>> 8) & 255, bits & 255].join('.');
 }
@@ -81,7 +81,7 @@ const GROUPS = 8;
 const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 
 /** The 128 bits of an IPv6 address; null for anything else, a zone (`%eth0`) included. */
-export function parseIPv6(text: string): bigint | null {
+function parseIPv6(text: string): bigint | null {
   const halves = text.split('::');
   if (halves.length > 2) return null;
   const [head, tail] = halves;
@@ -112,7 +112,7 @@ function groupsOf(side: string | undefined, endsText: boolean): number[] | null 
 }
 
 /** The canonical form (RFC 5952): lower case, no leading zeros, the first longest run of zero groups left out. */
-export function formatIPv6(value: bigint): string {
+function formatIPv6(value: bigint): string {
   const digits = value.toString(16).padStart(32, '0');
   const groups = Array.from({ length: GROUPS }, (_, at) =>
     Number.parseInt(digits.slice(at * 4, at * 4 + 4), 16).toString(16),

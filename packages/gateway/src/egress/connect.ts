@@ -32,7 +32,7 @@ export type Reached = {
   readonly connection: Result<Connection, ConnectFailure>;
 };
 
-export type ReachTerms = Judge & {
+type ReachTerms = Judge & {
   readonly resolve: Omit<ResolveOptions, 'signal'>;
   /** For all attempts together. */
   readonly connectMs: number;
@@ -48,7 +48,7 @@ export async function reach(request: EgressRequest, terms: ReachTerms): Promise<
   const list = terms.list();
   const decision = decide(list, request);
   terms.onDecision?.(decision);
-  // Boundary: nothing leaves the machine for a request that the list denies, and no question about its name.
+  // Boundary: nothing leaves the machine for a request that the list denies, and no normalized about its name.
   if (decision.verdict === 'deny') return { decision, connection: fail('denied', decision.why) };
   const target = await resolveTarget(list, request, { ...terms.resolve, signal: terms.signal });
   if (terms.signal.aborted)
@@ -111,7 +111,7 @@ function attempt(
   });
 }
 
-export type TrustTerms = {
+type TrustTerms = {
   readonly withinMs: number;
   readonly signal: AbortSignal;
   /** Instead of the authorities that Node trusts. */

@@ -27,14 +27,14 @@ export type ResolveOptions = {
 };
 
 /** Checked addresses in the order of the answer: dial these and nothing else. */
-export type Dialable = {
+type Dialable = {
   readonly verdict: 'allow';
   readonly rule: string;
   readonly addresses: readonly [Address, ...Address[]];
 };
 
 /** A denial and the step that it came from. */
-export type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
+type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
 
 /** What is special in a way that leads to this machine. */
 const HOME: ReadonlySet<string> = new Set(['own', 'loopback', 'this-network', 'unspecified']);
@@ -45,7 +45,7 @@ export async function resolveTarget(
   request: EgressRequest,
   options: ResolveOptions,
 ): Promise<Dialable | Undialable> {
-  // Boundary: a denied name is never asked for, since the question alone would carry it out.
+  // Boundary: a denied name is never asked for, since the normalized alone would carry it out.
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
@@ -164,7 +164,7 @@ export function codeOf(error: unknown): string {
 
 /**
  * Lets runs take turns at a lookup that nobody can take back: the system has a few threads for all of them, which also
- * read files. Each run has one question under way and the others wait, also behind those of other runs; who has given up
+ * read files. Each run has one normalized under way and the others wait, also behind those of other runs; who has given up
  * meanwhile is not asked for.
  */
 export class LookupTurns {
@@ -220,13 +220,13 @@ export class LookupTurns {
 }
 
 /** The network interfaces of a machine by their names, as the operating system lists them. */
-export type Interfaces = {
+type Interfaces = {
   readonly [name: string]: readonly Pick<NetworkInterfaceInfo, 'address'>[] | undefined;
 };
 
 /**
  * Asks the operating system for all addresses of a name, in its order, with its hosts file and its name servers. Such a
- * question cannot be taken back: after an abort its answer is dropped.
+ * normalized cannot be taken back: after an abort its answer is dropped.
  */
 export const systemLookup: Lookup = async (name, signal) => {
   signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import type { Scheme } from './authority.ts';
-import { isBeneath, normalizePath, type Place, type Rule, widenPath } from './rule.ts';
+import { type HostPattern, isBeneath, normalizePath, type Rule, widenPath } from './rule.ts';
 
 /*
  * The rules of one place. Few are tried one by one. Many, the paths of one API say, are found by the port and then by the
@@ -7,10 +7,14 @@ import { isBeneath, normalizePath, type Place, type Rule, widenPath } from './ru
  * says of none that it fits.
  */
 
-export type Shelf = { readonly place: Place; readonly allowing: Pile; readonly denying: Pile };
+export type RuleGroup = {
+  readonly place: HostPattern;
+  readonly allowing: RuleList;
+  readonly denying: RuleList;
+};
 
 /** Rules in the order of their texts, all allowing or all denying. */
-type Pile = { readonly rules: readonly Rule[]; readonly byPort: PortIndex | null };
+type RuleList = { readonly rules: readonly Rule[]; readonly byPort: PortIndex | null };
 /** Those for every port are under null. */
 type PortIndex = Map<number | null, { readonly rules: Rule[]; readonly paths: PathTree }>;
 /** The rules whose path ends here, and those whose path goes on with a segment. */
@@ -20,12 +24,12 @@ type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTre
 const FEW = 8;
 
 /** Puts the rules of a place away; they come in the order of their texts. */
-export function fillShelf(place: Place, rules: readonly Rule[]): Shelf {
-  const pileUp = (denies: boolean): Pile => {
-    const pile = rules.filter((rule) => rule.denies === denies);
-    return { rules: pile, byPort: pile.length > FEW ? indexRules(pile) : null };
+export function groupRules(place: HostPattern, rules: readonly Rule[]): RuleGroup {
+  const listOf = (denies: boolean): RuleList => {
+    const list = rules.filter((rule) => rule.denies === denies);
+    return { rules: list, byPort: list.length > FEW ? indexRules(list) : null };
   };
-  return { place, allowing: pileUp(false), denying: pileUp(true) };
+  return { place, allowing: listOf(false), denying: listOf(true) };
 }
 
 function indexRules(rules: readonly Rule[]): PortIndex {
@@ -57,24 +61,24 @@ function placeOf(root: PathTree, path: string): PathTree {
 }
 
 /** The first rule that a request meets in every term. */
-export function firstFit({ rules, byPort }: Pile, question: Question): Rule | undefined {
-  if (byPort === null) return fitIn(rules, question);
-  return first(fitOfPort(byPort, question.port, question), fitOfPort(byPort, null, question));
+export function firstFit({ rules, byPort }: RuleList, normalized: NormalizedRequest): Rule | undefined {
+  if (byPort === null) return fitIn(rules, normalized);
+  return first(fitOfPort(byPort, normalized.port, normalized), fitOfPort(byPort, null, normalized));
 }
 
-function fitOfPort(byPort: PortIndex, port: number | null, question: Question): Rule | undefined {
+function fitOfPort(byPort: PortIndex, port: number | null, normalized: NormalizedRequest): Rule | undefined {
   const ofPort = byPort.get(port);
   if (ofPort === undefined) return undefined;
   const { rules, paths } = ofPort;
-  if (paths.segments.size === 0) return fitIn(rules, question);
+  if (paths.segments.size === 0) return fitIn(rules, normalized);
   const denies = rules[0]?.denies === true;
-  const path = denies ? question.widePath() : question.path();
+  const path = denies ? normalized.widePath() : normalized.path();
   // Boundary: a path that is not known may be any path, so no denying rule is left out.
-  if (path === null) return fitIn(denies ? rules : paths.rules, question);
+  if (path === null) return fitIn(denies ? rules : paths.rules, normalized);
   let found: Rule | undefined;
   let tree: PathTree | undefined = paths;
   for (let start = 1; tree !== undefined; ) {
-    found = first(found, fitIn(tree.rules, question));
+    found = first(found, fitIn(tree.rules, normalized));
     if (start >= path.length) break;
     const slash = path.indexOf('/', start);
     const end = slash < 0 ? path.length : slash;
@@ -84,8 +88,8 @@ function fitOfPort(byPort: PortIndex, port: number | null, question: Question): 
   return found;
 }
 
-function fitIn(rules: readonly Rule[], question: Question): Rule | undefined {
-  for (const rule of rules) if (misfit(rule, question) === null) return rule;
+function fitIn(rules: readonly Rule[], normalized: NormalizedRequest): Rule | undefined {
+  for (const rule of rules) if (unmetTerm(rule, normalized) === null) return rule;
   return undefined;
 }
 
@@ -95,7 +99,7 @@ function first(a: Rule | undefined, b: Rule | undefined): Rule | undefined {
 }
 
 /** What is asked of a host. What is left out is not known. The path is as it was sent, with or without its query. */
-export type Asked = {
+export type RequestDetails = {
   readonly port: number;
   readonly scheme?: Scheme | undefined;
   readonly method?: string | undefined;
@@ -103,7 +107,7 @@ export type Asked = {
 };
 
 /** What is asked, in the forms in which rules compare it. A path is read when the first rule asks for it, and only then. */
-export type Question = {
+export type NormalizedRequest = {
   readonly port: number;
   readonly scheme: Scheme | undefined;
   readonly method: string | undefined;
@@ -116,7 +120,7 @@ export type Question = {
 
 export type Term = 'port' | 'scheme' | 'method' | 'path';
 
-export function newQuestion({ port, scheme, method, path: raw }: Asked): Question {
+export function normalizeRequest({ port, scheme, method, path: raw }: RequestDetails): NormalizedRequest {
   let plain: string | null | undefined;
   let wide: string | null | undefined;
   const path = () => {
@@ -136,15 +140,15 @@ export function newQuestion({ port, scheme, method, path: raw }: Asked): Questio
  * The first term of a rule that a request does not meet, or null when it meets all. A term on something that is not known
  * is met by a denying rule and by no allowing one.
  */
-export function misfit(rule: Rule, question: Question): Term | null {
+export function unmetTerm(rule: Rule, normalized: NormalizedRequest): Term | null {
   const { denies, ports, scheme, methods, path: prefix } = rule;
-  if (ports !== null && !ports.includes(question.port)) return 'port';
-  if (scheme !== null && (question.scheme === undefined ? !denies : question.scheme !== scheme))
+  if (ports !== null && !ports.includes(normalized.port)) return 'port';
+  if (scheme !== null && (normalized.scheme === undefined ? !denies : normalized.scheme !== scheme))
     return 'scheme';
-  const method = denies ? question.wideMethod : question.method;
+  const method = denies ? normalized.wideMethod : normalized.method;
   if (methods !== null && (method === undefined ? !denies : !methods.includes(method))) return 'method';
   if (prefix === null) return null;
-  const path = denies ? question.widePath() : question.path();
+  const path = denies ? normalized.widePath() : normalized.path();
   // Boundary: a path that nobody sees, or that can be read in two ways, may be any path.
   const isMet = path === null ? denies : isBeneath(path, prefix);
   return isMet ? null : 'path';

@@ -19,7 +19,7 @@ export type Rule = {
   /** As it was written. */
   readonly entry: string;
   readonly denies: boolean;
-  readonly place: Place;
+  readonly place: HostPattern;
   readonly ports: readonly number[] | null;
   readonly scheme: Scheme | null;
   readonly methods: readonly string[] | null;
@@ -98,7 +98,7 @@ function parseHostAndPort(raw: string, rawBits: string | null): Result<Target> {
   if (whole === undefined) {
     return refuseEntry(raw, 'it has more than one ":"', '"host:port", with an IPv6 address in brackets');
   }
-  const place = parsePlace(rawHost, rawBits);
+  const place = parseHostPattern(rawHost, rawBits);
   if (!place.ok) return place;
   const port = rawPort === undefined ? accept(null) : parsePort(rawPort);
   return port.ok ? accept({ place: place.value, scheme: null, port: port.value, path: null }) : port;
@@ -109,14 +109,14 @@ function refuseEntry(entry: string, is: string, expected: string) {
 }
 
 /** Which hosts an entry means. `below` means the names beneath the one it has, and not that one. */
-export type Place =
+export type HostPattern =
   | { readonly kind: 'name'; readonly name: HostName }
   | { readonly kind: 'below'; readonly name: HostName }
   | { readonly kind: 'range'; readonly range: AddressRange };
 
 /** Reads the host of an entry: a name, a wildcard, an address in its plain spelling, or a range. */
-export function parsePlace(rawHost: string, rawBits: string | null): Result<Place> {
-  if (rawBits !== null) return parseRangePlace(rawHost, rawBits);
+export function parseHostPattern(rawHost: string, rawBits: string | null): Result<HostPattern> {
+  if (rawBits !== null) return parseRangePattern(rawHost, rawBits);
   if (rawHost === '*') return refuseHost(rawHost, 'it would mean every host', 'those that are meant');
   const isBelow = rawHost.startsWith('*.');
   const text = isBelow ? rawHost.slice(2) : rawHost;
@@ -134,7 +134,7 @@ export function parsePlace(rawHost: string, rawBits: string | null): Result<Plac
   return accept({ kind: 'range', range: rangeOf(address) });
 }
 
-function parseRangePlace(rawHost: string, rawBits: string): Result<Place> {
+function parseRangePattern(rawHost: string, rawBits: string): Result<HostPattern> {
   // Boundary: as for an address, only the plain spelling; a leading zero would make a part octal.
   if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])$/.test(rawHost) || /(?:^|\.)0\d/.test(rawHost)) {
     return refuseHost(
@@ -148,7 +148,7 @@ function parseRangePlace(rawHost: string, rawBits: string): Result<Place> {
 }
 
 /** What makes a place too wide to be allowed as a whole; null when nothing does. */
-export function widthProblem(place: Place): string | null {
+function widthProblem(place: HostPattern): string | null {
   // Boundary: what means nearly every host is a mistake, in whatever spelling.
   if (place.kind === 'below' && !place.name.includes('.')) return 'it means every name of a top-level domain';
   if (place.kind !== 'range') return null;

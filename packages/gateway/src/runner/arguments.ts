@@ -1,7 +1,7 @@
 import { normalize } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { expandPattern, isPattern, Lookups, type Resolution, resolvePath } from './resolve-path.ts';
-import { type Place, placeOf } from './workspace.ts';
+import { type PathZone, zoneOf } from './workspace.ts';
 
 /** One way to read an argument as a path, and where that leads. */
 export type ArgumentPath = {
@@ -9,7 +9,7 @@ export type ArgumentPath = {
   /** The part of the argument that is read as a path. */
   readonly meaning: string;
   readonly resolved: string;
-  readonly place: Place;
+  readonly zone: PathZone;
   /** In the workspace. */
   readonly inside: boolean;
 };
@@ -54,13 +54,13 @@ function* readingsOf(argument: string, scope: ArgumentScope, lookups: Lookups): 
       lookups.spend(1);
       if (USER_HOME.test(meaning)) {
         // Boundary: the home of a user of the host is outside, whether or not we know where it is.
-        yield { argument, meaning, resolved: meaning, place: 'outside', inside: false };
+        yield { argument, meaning, resolved: meaning, zone: 'outside', inside: false };
       }
       for (const { path, from } of meaningsOf(meaning, scope, lookups)) {
         const resolution = resolvePath(path, from, lookups);
         if (reading === 'guess' && !leadsSomewhere(path, resolution, lookups)) continue;
         const judged = judge(argument, meaning, resolution, scope);
-        // An option is no path in the workspace unless there is a file of its name.
+        // An option is a path in the workspace only if a file of its name exists.
         if (!judged.inside || resolution.exists || !path.startsWith('-')) yield judged;
       }
     }
@@ -94,9 +94,9 @@ function judge(
   { path: resolved, isKnown }: Resolution,
   { workspace, readOnly = [] }: ArgumentScope,
 ): ArgumentPath {
-  // Boundary: a path that nobody can follow is outside.
-  const place = isKnown ? placeOf(resolved, { workspace, readOnly }) : 'outside';
-  return { argument, meaning, resolved, place, inside: place === 'workspace' };
+  // Boundary: a path that cannot be followed is outside.
+  const zone = isKnown ? zoneOf(resolved, { workspace, readOnly }) : 'outside';
+  return { argument, meaning, resolved, zone, inside: zone === 'workspace' };
 }
 
 /** What a shell or a program that acts like one would make of `$NAME` and `${NAME}`; an unset one is empty. */
@@ -116,7 +116,7 @@ function expandVariables(text: string, variables: Readonly<Record<string, string
  * that the program is an interpreter, and for Tier C, where the kernel holds the line.
  */
 
-export type Part = {
+type Part = {
   readonly text: string;
   /** `sure`: a program may well read it so. `guess`: only counts where it leads to something that exists. */
   readonly reading: 'sure' | 'guess';
@@ -209,5 +209,6 @@ function demandFew(count: number, most: number, what: string): void {
   throw new CodedError(
     'runner/outside-workspace',
     `Cannot check the arguments: one has ${count} ${what}, expected at most ${most}`,
+    { remedy: 'Put the text into a file of the workspace, and pass its path.' },
   );
 }

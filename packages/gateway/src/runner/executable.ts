@@ -7,7 +7,7 @@ import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
 import type { RunnerSettings } from './settings.ts';
-import { type FileFacts, factsFrom, type Place, placeOf } from './workspace.ts';
+import { type FileFacts, factsFrom, type PathZone, zoneOf } from './workspace.ts';
 
 /** The program of a command: which file runs, and under which name. */
 export type Executable = OpenedExecutable & {
@@ -17,7 +17,7 @@ export type Executable = OpenedExecutable & {
   readonly argv0: string;
   /** Where the name or path was found, its directory canonical and its last part not followed. */
   readonly foundAt: string;
-  readonly place: Place;
+  readonly zone: PathZone;
 };
 
 export type ExecutableScope = Pick<RunnerSettings, 'searchPath' | 'allowedExecutables' | 'readOnly'> & {
@@ -31,17 +31,18 @@ export function resolveExecutable(command: string, scope: ExecutableScope, diges
   const foundAt = isPath ? entryAt(resolve(scope.cwd, command)) : searchFor(command, scope);
   const path = foundAt === null ? null : realPathOf(foundAt);
   if (foundAt === null || path === null) throw missing(command, isPath, scope);
-  const place = placeOf(path, scope);
+  const zone = zoneOf(path, scope);
   // Boundary: a name never finds what the workspace holds, not even through a link on the search path.
-  if (!isPath && place === 'workspace') {
+  if (!isPath && zone === 'workspace') {
     throw new CodedError(
       'runner/not-allowed',
-      `Cannot run ${quote(command)}: on the search path it leads into the workspace, expected a path to run such a file`,
+      `Cannot run ${quote(command)}: on the search path it is a link into the workspace, expected a program outside it`,
+      { remedy: `Give its path to run a file of the workspace, such as "./${command}".` },
     );
   }
-  demandAllowed(command, { foundAt, path, place }, scope);
+  demandAllowed(command, { foundAt, path, zone }, scope);
   const argv0 = isPath ? resolve(scope.cwd, command) : command;
-  return { ...openExecutable(path, digests), path, argv0, foundAt, place };
+  return { ...openExecutable(path, digests), path, argv0, foundAt, zone };
 }
 
 /** The first file of that name on the search path; directories that are relative or in the workspace are passed over. */
@@ -62,16 +63,18 @@ export function searchFor(
 
 function demandAllowed(
   command: string,
-  found: Pick<Executable, 'foundAt' | 'path' | 'place'>,
+  found: Pick<Executable, 'foundAt' | 'path' | 'zone'>,
   scope: ExecutableScope,
 ): void {
   const { allowedExecutables } = scope;
   if (allowedExecutables === 'any') {
-    if (found.place !== 'outside') return;
+    if (found.zone !== 'outside') return;
     throw new CodedError(
       'runner/outside-workspace',
-      `Cannot run ${quote(command)}: ${quote(found.path)} is outside, expected a program of the workspace or the system`,
-      { remedy: 'Have the operator list the program by its absolute path, or its directory as read-only.' },
+      `Cannot run ${quote(command)}: ${quote(found.path)} is outside the workspace and the system, expected a program inside`,
+      {
+        remedy: `Add ${quote(found.path)} to process.executables, or its directory to process.read_only, in palisade.toml.`,
+      },
     );
   }
   // Boundary: files are compared and not names, or any file in the workspace could be called like an allowed one.
@@ -82,8 +85,8 @@ function demandAllowed(
   if (isAllowed) return;
   throw new CodedError(
     'runner/not-allowed',
-    `Cannot run ${quote(command)}: ${quote(found.path)} is not among the allowed programs, expected one that is`,
-    { remedy: 'Have the operator add the program to the allowed ones.' },
+    `Cannot run ${quote(command)}: ${quote(found.path)} is not an allowed program, expected one of process.executables`,
+    { remedy: `Add ${quote(found.path)} to process.executables in palisade.toml, or use another program.` },
   );
 }
 
@@ -112,8 +115,13 @@ function realPathOf(path: string): string | null {
 }
 
 function missing(command: string, isPath: boolean, { searchPath }: ExecutableScope): CodedError {
-  const where = isPath ? 'there is no such file' : `it is in none of ${searchPath.join(', ')}`;
-  return new CodedError('runner/not-found', `Cannot run ${quote(command)}: ${where}, expected a program`);
+  const is = isPath ? 'it does not exist' : `it is not in ${searchPath.join(', ')}`;
+  const remedy = isPath
+    ? 'Give the path of an executable file, absolute or relative to the working directory.'
+    : 'Install it, give its path, or add its directory to process.search_path in palisade.toml.';
+  return new CodedError('runner/not-found', `Cannot run ${quote(command)}: ${is}, expected a program`, {
+    remedy,
+  });
 }
 
 /** A program file that was opened once, and what was seen through that one descriptor. */
@@ -137,14 +145,13 @@ export function openExecutable(path: string, digests: FileDigests): OpenedExecut
     fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw notFound(path, `it gives ${error.code}, expected a file that can be read`);
+    throw notFound(path, `it cannot be opened (${error.code}), expected a readable file`);
   }
   try {
     const stats = fstatSync(fd, { bigint: true });
-    if (!stats.isFile()) throw notFound(path, 'it is something else, expected a regular file');
+    if (!stats.isFile()) throw notFound(path, 'it is a directory or a device, expected a regular file');
     const facts = factsFrom(path, stats);
-    if ((facts.mode & 0o111) === 0)
-      throw notFound(path, 'it may not be executed, expected an executable file');
+    if ((facts.mode & 0o111) === 0) throw notFound(path, 'it is not executable, expected an executable file');
     if (facts.sizeBytes > MAX_EXECUTABLE_BYTES) {
       throw notFound(path, `it has ${facts.sizeBytes} bytes, expected at most ${MAX_EXECUTABLE_BYTES}`);
     }

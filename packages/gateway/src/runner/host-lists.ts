@@ -6,22 +6,25 @@ import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject, sentenceOf } from '../core/result.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../egress/allowlist.ts';
 import { DEFAULT_PORTS, type Host } from '../egress/authority.ts';
-import { parsePlace, parseRule, type Rule } from '../egress/rule.ts';
+import { parseHostPattern, parseRule, type Rule } from '../egress/rule.ts';
 
 /** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
 export function allowListOf(entries: readonly string[], key = 'process.egress_hosts'): AllowList {
-  return demand(key, readList(entries));
+  return demand(key, readList(entries, { source: `${key} in palisade.toml` }));
 }
 
 /** The hosts whose TLS is opened, on every port. They have names; an address is never opened. */
 export function interceptedBy(entries: readonly string[]): HostSet {
   const isName = (rule: Rule) => isHostAlone(rule) && !namesPort(rule) && rule.place.kind !== 'range';
-  demand('process.egress_intercept', readList(entries, isName, 'the name of a host alone'));
+  demand(
+    'process.egress_intercept',
+    readList(entries, { isFit: isName, expected: 'the name of a host alone' }),
+  );
   return newHostSet(entries);
 }
 
 /** Tells whether a secret may go to a port of a host. */
-export type SecretHosts = (host: Host, port: number) => boolean;
+type SecretHosts = (host: Host, port: number) => boolean;
 
 /** The hosts and ports that a secret is for; throws a CodedError that names the key for entries that cannot be read. */
 export function boundTo(entries: readonly string[], key: string): SecretHosts {
@@ -29,7 +32,7 @@ export function boundTo(entries: readonly string[], key: string): SecretHosts {
 }
 
 export function parseSecretHosts(entries: readonly string[]): Result<SecretHosts> {
-  const list = readList(entries, isHostAlone, 'a host, with or without a port');
+  const list = readList(entries, { isFit: isHostAlone, expected: 'a host, with or without a port' });
   if (!list.ok) return list;
   return accept((host, port) => rulesFor(list.value, host).some((rule) => isOn(rule, port)));
 }
@@ -39,20 +42,25 @@ function isOn(rule: Rule, port: number): boolean {
   return namesPort(rule) ? rule.ports?.includes(port) === true : port === DEFAULT_PORTS.https;
 }
 
+type ListTerms = {
+  readonly source?: string;
+  readonly isFit?: (rule: Rule) => boolean;
+  readonly expected?: string;
+};
+
 /** Reads a list whose every entry has to be of one kind. */
 function readList(
   entries: readonly string[],
-  isFit: (rule: Rule) => boolean = () => true,
-  expected = '',
+  { source, isFit, expected = '' }: ListTerms,
 ): Result<AllowList> {
-  const list = parseAllowList(entries);
+  const list = parseAllowList(entries, source);
   if (!list.ok) return reject(list.problem[0]);
   const unfit = entries.find((entry) => {
     const rule = parseRule(entry);
-    return !rule.ok || !isFit(rule.value);
+    return !rule.ok || isFit?.(rule.value) === false;
   });
   if (unfit === undefined) return list;
-  return reject({ subject: `entry ${quote(unfit)}`, is: 'it says more than that', expected });
+  return reject({ subject: `entry ${quote(unfit)}`, is: 'it says more than a host', expected });
 }
 
 function isHostAlone({ denies, scheme, methods, path }: Rule): boolean {
@@ -72,10 +80,10 @@ function demand<T>(key: string, result: Result<T>): T {
 /** Tells whether a host is one of a set, or, where that is asked, whether any host below its name is. */
 export type HostSet = (host: Host, orAnyBelow?: boolean) => boolean;
 
-/** The set of names and wildcards such as "example.com" and "*.example.com"; other entries mean nobody. */
-export function newHostSet(entries: readonly string[]): HostSet {
+/** The set of names and wildcards such as "example.com" and "*.example.com"; other entries mean no host. */
+function newHostSet(entries: readonly string[]): HostSet {
   const places = entries.flatMap((entry) => {
-    const place = parsePlace(entry, null);
+    const place = parseHostPattern(entry, null);
     return place.ok && place.value.kind !== 'range' ? [place.value] : [];
   });
   return (host, orAnyBelow = false) =>
@@ -91,7 +99,7 @@ function isBelow(name: string, above: string): boolean {
   return name.endsWith(`.${above}`);
 }
 
-export type LiveHostsOptions = {
+type LiveHostsOptions = {
   /** Where the configuration is, or would be. */
   readonly path: string;
   /** The text that the list was read from; null: there was no file. */
@@ -99,7 +107,7 @@ export type LiveHostsOptions = {
   readonly list: AllowList;
 };
 
-/** Stands for a file that nobody can read; no file is this text, as none has a NUL. */
+/** Stands for a file that cannot be read; no file is this text, as none has a NUL. */
 const UNREADABLE = '\0';
 
 /**

@@ -58,8 +58,8 @@ function* hostsOfUrls(argument: string): Generator<string> {
 }
 
 /**
- * Programs that take the name of a host as a bare word, and the options of theirs whose next word is none. An option
- * that is missing here makes a word look like a host, which at worst refuses a call in preflight.
+ * Programs that take the name of a host as a bare argument, and the options of theirs whose value is none. An option
+ * that is missing here makes a value look like a host, which at worst refuses a call in preflight.
  */
 const NONE: ReadonlySet<string> = new Set();
 
@@ -67,7 +67,7 @@ function options(words: string): ReadonlySet<string> {
   return new Set(words.split(/\s+/));
 }
 
-export const NETWORK_PROGRAMS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+const NETWORK_PROGRAMS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   [
     'curl',
     options(`-o --output -d --data --data-raw --data-binary --data-urlencode --json -H --header -X --request -F --form -A

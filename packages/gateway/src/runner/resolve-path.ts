@@ -5,7 +5,7 @@ import { DEVICES } from './system.ts';
 
 /*
  * Where a path leads. The kernel's realpath gives nothing for a path whose end does not exist yet, and such a path is
- * just what a command is told to create; so links are followed here, one part at a time, dangling ones included.
+ * just what a command is asked to create; so links are followed here, one part at a time, dangling ones included.
  */
 
 export type Resolution = {
@@ -13,7 +13,7 @@ export type Resolution = {
   readonly path: string;
   readonly exists: boolean;
   readonly throughLink: boolean;
-  /** False where a directory could not be looked into or links go in circles: nobody knows where this leads. */
+  /** False where a directory could not be looked into or links go in circles: where this leads is not known. */
   readonly isKnown: boolean;
 };
 
@@ -40,7 +40,7 @@ const PARTS_PER_LOOKUP = 16;
 /** Of one part of a path, on every file system in use; what is longer does not exist. */
 const LONGEST_NAME = 255;
 
-/** Looks at the file system on behalf of one call: each place once, and not without end. */
+/** Looks at the file system on behalf of one call: each path once, and not without end. */
 export class Lookups {
   readonly #seen = new Map<string, Seen>();
   readonly #names = new Map<string, readonly string[]>();
@@ -71,11 +71,12 @@ export class Lookups {
 
   spend(lookups: number): void {
     this.#left -= lookups;
-    // Boundary: the work that one call can cause before anybody has allowed it is bounded.
+    // Boundary: the work that one call can cause before it is allowed is bounded.
     if (this.#left >= 0) return;
     throw new CodedError(
       'runner/outside-workspace',
-      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} places, expected fewer`,
+      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} paths, expected fewer`,
+      { remedy: 'Pass fewer arguments, or fewer patterns such as "*/*".' },
     );
   }
 }

@@ -7,7 +7,7 @@ import { type BoundSecret, problemWithSecret } from '../egress/secrets.ts';
 import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { boundTo } from './host-lists.ts';
 import { resolvePath } from './resolve-path.ts';
-import { type Grounds, placeOf } from './workspace.ts';
+import { type ZoneRoots, zoneOf } from './workspace.ts';
 
 /** A secret as the operator grants it. Its value is read when a run needs it and is kept nowhere. */
 export type GrantedSecret = {
@@ -35,7 +35,7 @@ export function grantSecrets(rules: readonly SecretRule[]): GrantedSecrets {
   return new Map(granted.map((secret) => [secret.name, secret]));
 }
 
-/** Refuses secrets that nobody grants, and those that would share a variable with another or with the caller. */
+/** Refuses secrets that are not granted, and those that would share a variable with another or with the caller. */
 export function demandGranted(
   names: readonly string[],
   granted: GrantedSecrets,
@@ -57,14 +57,15 @@ export function demandGranted(
 }
 
 /** Boundary: a command that can read the file of a secret has the value, and not what stands for it. */
-export function demandHidden(granted: GrantedSecrets, grounds: Grounds): void {
+export function demandHidden(granted: GrantedSecrets, roots: ZoneRoots): void {
   for (const { name, paths } of granted.values()) {
-    if (paths.every((path) => placeOf(path, grounds) === 'outside')) continue;
+    if (paths.every((path) => zoneOf(path, roots) === 'outside')) continue;
     throw new CodedError(
       'runner/invalid-workspace',
       `Cannot use the workspace: the command could read the file of the secret ${quote(name)}, expected it elsewhere`,
       {
-        remedy: 'Have the operator move the file out of the workspaces, the read-only paths and the system.',
+        remedy:
+          'Move the file out of process.workspaces and process.read_only of palisade.toml, and out of the system directories.',
       },
     );
   }
@@ -73,10 +74,9 @@ export function demandHidden(granted: GrantedSecrets, grounds: Grounds): void {
 function unknownSecret(name: string): CodedError {
   return new CodedError(
     'runner/egress-denied',
-    `Cannot run the command: there is no secret ${quote(name)}, expected one that the operator grants`,
+    `Cannot run the command: the secret ${quote(name)} does not exist, expected one that the operator grants`,
     {
-      remedy:
-        'Name a [[secret]] of palisade.toml, or have the operator add it; `palisade config show` lists them.',
+      remedy: 'Name a [[secret]] of palisade.toml, or add one there; "palisade config show" lists them.',
     },
   );
 }
@@ -98,7 +98,7 @@ const MAX_BYTES = 64 * 1024;
 /** The first line of a file that only the user of the gateway can read; throws a CodedError for any other. */
 export function readSecretFile(path: string): string {
   const bytes = readBytes(path);
-  if (!isUtf8(bytes)) throw unfit(path, 'it has other bytes, expected UTF-8');
+  if (!isUtf8(bytes)) throw unfit(path, 'it is not UTF-8, expected UTF-8 text');
   const [line = ''] = new TextDecoder().decode(bytes).split('\n', 1);
   const value = line.replace(/\r$/, '');
   const problem = problemWithSecret(value);
@@ -114,7 +114,7 @@ function readBytes(path: string): Uint8Array {
     if (!(error instanceof UnfitFile)) throw error;
     throw unfit(path, error.message);
   }
-  throw unfit(path, 'it gives ENOENT, expected a file that can be read');
+  throw unfit(path, 'it does not exist, expected a readable file');
 }
 
 function unfit(path: string, is: string): CodedError {

@@ -8,7 +8,7 @@ import { allowListOf, type HostSet, interceptedBy } from './host-lists.ts';
 import { resolvePath } from './resolve-path.ts';
 import { type GrantedSecrets, grantSecrets } from './secrets.ts';
 import type { RunnerDeps } from './terms.ts';
-import type { Keepsakes } from './workspace.ts';
+import type { ForbiddenPaths } from './workspace.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
@@ -155,16 +155,16 @@ function settle(path: string): string {
 }
 
 /** What commands are read with: those of callers, and those that upstream servers are started by. */
-export type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
+type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
 
 export function openRunner(
   config: Config,
-  here: Keepsakes & { readonly cwd: string | null },
+  here: ForbiddenPaths & { readonly cwd: string | null },
   clock: Clock,
 ): OpenedRunner {
-  const { cwd, ...keepsakes } = here;
+  const { cwd, ...forbidden } = here;
   const settings = settingsOf(config, cwd);
   const digests = new FileDigests(clock);
   const known = new KnownPrograms(settings.searchPath, digests);
-  return { settings: () => settings, deps: () => ({ known, digests, keepsakes }) };
+  return { settings: () => settings, deps: () => ({ known, digests, forbidden }) };
 }

@@ -19,12 +19,12 @@ import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
 import {
   type FileFacts,
+  type ForbiddenPaths,
   findCwd,
   findWorkspace,
   isSameDirectory,
   isSameFile,
-  type Keepsakes,
-  type Place,
+  type PathZone,
 } from './workspace.ts';
 
 /*
@@ -32,18 +32,18 @@ import {
  * which are trusted; out go terms in which every path is canonical, every limit a number and every variable allowed, and
  * the facts that policies judge. Nothing is started here and nothing is written.
  *
- * This room refuses what no policy could allow: a path outside the workspace, a variable of the loader, a limit that is
- * none. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
+ * This module refuses what no policy could allow: a path outside the workspace, a variable of the loader, an invalid
+ * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
  *
  * The look at the files is older than the run. `findChange` looks again, as late as the tier can call it; the tier opens
  * the workspace by descriptor and compares it with the facts. In Tier B a swap after that still wins; in Tier C what lies
  * outside is not mounted.
  */
 
-export type RunnerDeps = ClassifyDeps & { readonly keepsakes: Keepsakes };
+export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
 
 /** What the policies are told about a command, beside its input. */
-export type ProcessFacts = {
+type ProcessFacts = {
   readonly tier: 'b' | 'c';
   readonly kind: ProgramKind;
   readonly format: Format;
@@ -51,7 +51,7 @@ export type ProcessFacts = {
   readonly interpreter: string | null;
   readonly executable: string;
   readonly executableSha256: Digest;
-  readonly executablePlace: Place;
+  readonly executableZone: PathZone;
   readonly args: readonly string[];
   readonly workspace: string;
   readonly cwd: string;
@@ -65,7 +65,7 @@ export type ProcessFacts = {
 };
 
 /** What was looked at, for a second look. */
-export type Seen = {
+type Seen = {
   readonly workspace: FileFacts;
   readonly cwd: FileFacts;
   readonly executable: FileFacts;
@@ -77,7 +77,7 @@ export type Seen = {
 /** What would run, and what the policies are told about it. */
 export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
 
-export type TermsResult = Result<CheckedTerms, Refused>;
+type TermsResult = Result<CheckedTerms, Refused>;
 
 const EGRESS_BY_LOOSENESS: readonly EgressMode[] = ['strict', 'preflight', 'none'];
 
@@ -98,7 +98,7 @@ function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
-  const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
+  const workspace = findWorkspace(input.workspace, settings, deps.forbidden);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
   const { readOnly } = settings;
@@ -142,7 +142,7 @@ function factsOf(
     ...classify(executable, args, scope, deps),
     executable: executable.path,
     executableSha256: executable.sha256,
-    executablePlace: executable.place,
+    executableZone: executable.zone,
     args,
     workspace: scope.workspace,
     cwd: scope.cwd,
@@ -160,14 +160,16 @@ function argumentScopeOf(
 
 /** Boundary: one meaning of one argument that leads outside refuses the command. */
 function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'): void {
-  const outside = paths.find(({ place }) => place === 'outside');
+  const outside = paths.find(({ zone }) => zone === 'outside');
   if (outside === undefined) return;
   const { argument, meaning, resolved } = outside;
   const how = meaning === argument ? '' : `, read as ${quote(meaning)},`;
   throw new CodedError(
     'runner/outside-workspace',
     `Cannot run the command: the ${what} ${quote(argument)}${how} leads to ${quote(resolved)}, expected a path in the workspace or the system`,
-    { remedy: 'Name a path inside the workspace, or have the operator list the path as read-only.' },
+    {
+      remedy: `Name a path inside the workspace, or add ${quote(resolved)} to process.read_only in palisade.toml.`,
+    },
   );
 }
 
@@ -178,7 +180,7 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
   throw new CodedError(
     'runner/egress-denied',
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
-    { remedy: 'Ask for a tighter mode, or have the operator loosen it.' },
+    { remedy: `Ask for egress "${loosest}", or set process.egress = "${egress}" in palisade.toml.` },
   );
 }
 
@@ -196,7 +198,7 @@ function networkOf(
     throw new CodedError(
       'runner/egress-denied',
       'Cannot run the command: it asks for secrets and can reach no host, expected hosts to use them with',
-      { remedy: 'Leave the secrets out, or have the operator add their hosts to `process.egress_hosts`.' },
+      { remedy: 'Leave the secrets out, or add their hosts to process.egress_hosts in palisade.toml.' },
     );
   }
   return { egressHosts: entries, secrets };
@@ -210,8 +212,7 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
       'runner/egress-denied',
       `Cannot run the command: its arguments name the host ${quote(host)}. ${why}`,
       {
-        remedy:
-          'Have the operator add the host to `process.egress_hosts`; `palisade egress explain HOST` shows the decision.',
+        remedy: `Add ${quote(host)} to process.egress_hosts in palisade.toml; "palisade egress explain HOST" shows the decision.`,
       },
     );
   }

@@ -107,7 +107,7 @@ describe('resolveTarget()', () => {
     });
     expect(result).toMatchObject({
       rule: '!93.184.0.0/16',
-      why: 'Cannot reach "example.com:443" at "93.184.216.34": the entry "!93.184.0.0/16" denies it',
+      why: 'Cannot reach "example.com:443" at "93.184.216.34": the entry "!93.184.0.0/16" denies it, expected no such entry in the allow-list',
     });
   });
 

@@ -32,7 +32,7 @@ describe('termsOf() and the program', () => {
     expect(facts).toMatchObject({
       executable: real,
       executableSha256: terms.executableSha256,
-      executablePlace: 'system',
+      executableZone: 'system',
     });
   });
 
@@ -44,7 +44,7 @@ describe('termsOf() and the program', () => {
     for (const command of ['./bin/tool', 'bin/tool', tool, './alias']) {
       const { terms, facts } = accept(host, { command });
       expect(terms.executable).toBe(tool);
-      expect(facts.executablePlace).toBe('workspace');
+      expect(facts.executableZone).toBe('workspace');
     }
     expect(accept(host, { command: './alias' }).terms.argv[0]).toBe(join(host.workspace, 'alias'));
   });

@@ -79,7 +79,7 @@ describe('readSecretFile()', () => {
   });
 
   it('refuses a file that is not there or lies beneath a file', () => {
-    expect(refusalOf(join(tempDir(), 'none'))).toContain('it gives ENOENT, expected a file that can be read');
+    expect(refusalOf(join(tempDir(), 'none'))).toContain('it does not exist, expected a readable file');
     expect(refusalOf(join(fileWith(VALUE), 'none'))).toContain('it gives ENOTDIR');
   });
 

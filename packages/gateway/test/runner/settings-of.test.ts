@@ -53,7 +53,7 @@ describe('settingsOf()', () => {
     const { process, ...config } = await loadConfig({ stateDir: tempDir() });
     const egressIntercept = ['a.example', entry];
     expect(() => settingsOf({ ...config, process: { ...process, egressIntercept } }, null)).toThrow(
-      `process.egress_intercept: Cannot use entry "${entry}": it says more than that, expected the name of a host alone`,
+      `process.egress_intercept: Cannot use entry "${entry}": it says more than a host, expected the name of a host alone`,
     );
   });
 

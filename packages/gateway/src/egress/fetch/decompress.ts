@@ -9,7 +9,7 @@ export type Coding = 'identity' | 'gzip' | 'deflate' | 'br';
 export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansionRatio'>;
 
 /** Takes a body as it was sent, piece by piece, and gives it as it was meant. */
-export type Decoder = {
+type Decoder = {
   readonly write: (piece: Buffer) => Promise<Failed | null>;
   readonly end: () => Promise<Fetched<Uint8Array>>;
   /** To be called in any case. */
@@ -142,7 +142,7 @@ const FIRST_BYTES = 16_384;
  * Puts pieces together, up to a number of bytes. Boundary: pieces are copied into one block, since a target that sends
  * single bytes would otherwise make every one of them hold a whole block of its own.
  */
-export class Collector {
+class Collector {
   readonly #most: number;
   #block: Buffer = Buffer.alloc(0);
   #length = 0;

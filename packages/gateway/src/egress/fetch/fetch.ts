@@ -86,7 +86,7 @@ function tooManyRedirects(most: number): Failed {
 }
 
 /** Makes one request: decides on it, connects, sends it and reads its answer. It is noted as a hop whatever comes of it. */
-export async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<Answer>> {
+async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<Answer>> {
   const { terms, hops, limits, watch } = run;
   const { host, port, scheme, path } = prepared.url;
   const egress = { host, port, scheme, method: prepared.method, path };

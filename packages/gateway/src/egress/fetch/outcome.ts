@@ -21,7 +21,7 @@ export type FailureCode =
   | 'malformed'
   | 'cancelled';
 
-export type FetchFailure = { readonly code: FailureCode; readonly why: string };
+type FetchFailure = { readonly code: FailureCode; readonly why: string };
 
 /** What a step of a fetch gives. */
 export type Fetched<T> = Result<T, FetchFailure>;

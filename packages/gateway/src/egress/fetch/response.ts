@@ -26,7 +26,7 @@ export type Answer = {
   readonly body: Uint8Array;
 };
 
-export type ConverseTerms = {
+type ConverseTerms = {
   readonly watch: Watch;
   readonly limits: FetchLimits;
   /** Says whether the body of a response is worth reading. */
@@ -113,13 +113,13 @@ async function readAnswer(
 }
 
 /** The next bytes of the target; null when it has said all. */
-export type NextPiece = () => Promise<Buffer | null>;
+type NextPiece = () => Promise<Buffer | null>;
 
 /** A response, and the bytes behind its head that were read with it. */
-export type ResponseStart = { readonly response: Response; readonly rest: Buffer };
+type ResponseStart = { readonly response: Response; readonly rest: Buffer };
 
 /** Reads up to the body of the answer. What comes in front of it, such as "100 Continue", is read and left out. */
-export async function readResponseHead(
+async function readResponseHead(
   next: NextPiece,
   method: string,
   responseHeaderBytes: number,
@@ -152,7 +152,7 @@ function malformed(problem: HttpProblem): Failed {
 }
 
 /** Reads the body of an answer to its end, and decompresses it on the way. */
-export async function readResponseBody(
+async function readResponseBody(
   { response, rest }: ResponseStart,
   next: NextPiece,
   limits: BodyLimits,

@@ -10,14 +10,14 @@ export type HeadLines = readonly [string, ...string[]];
 /** A head, and the bytes that came after it. */
 export type Head = { readonly lines: HeadLines; readonly rest: Buffer };
 
-export type HeadTerms = {
+type HeadTerms = {
   readonly side: Side;
   readonly headBytes: number;
   /** Checks the first line as soon as it is there, since a client of another protocol may never send a second. */
   readonly checkFirst: (line: string) => HttpProblem | null;
 };
 
-export type ReadHeadTerms = HeadTerms & {
+type ReadHeadTerms = HeadTerms & {
   readonly withinMs: number;
   /** Given when the time is over. */
   readonly late: HttpProblem;

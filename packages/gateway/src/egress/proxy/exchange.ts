@@ -7,7 +7,7 @@ import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
 import { reset } from './relay.ts';
 
-export type ExchangeTerms = {
+type ExchangeTerms = {
   readonly client: Socket;
   readonly ledger: Ledger;
   readonly limits: ProxyLimits;

@@ -49,7 +49,7 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** A record that is still being written. */
 export type OpenRecord = Writable<DecisionRecord> & { isSettled: boolean };
 
-export type LedgerTerms = {
+type LedgerTerms = {
   readonly limits: ProxyLimits;
   readonly clock: Clock;
   /** Called once for each request, when its verdict and its address are known. Its bytes are in the facts later. */

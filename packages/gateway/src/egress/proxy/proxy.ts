@@ -124,7 +124,7 @@ const USER = 'run';
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
 /** Makes the check for a token; how long it takes says nothing about the token. */
-export function newCredentialCheck(token: string): CredentialCheck {
+function newCredentialCheck(token: string): CredentialCheck {
   // Boundary: an empty or short token would let in who guesses it.
   if (token.length < PROXY_BOUNDS.leastTokenChars || !/^[!-9;-~]+$/.test(token)) {
     throw new TypeError(

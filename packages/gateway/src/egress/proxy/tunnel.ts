@@ -37,7 +37,7 @@ export async function tunnel(exchange: Exchange, host: Host, target: Socket): Pr
 }
 
 /** Tells a client that its tunnel is there. A client of a door requested none, and hears nothing. */
-export function establish(exchange: Exchange): void {
+function establish(exchange: Exchange): void {
   if (exchange.canAnswer) exchange.answer(ESTABLISHED);
 }
 

@@ -208,7 +208,7 @@ export type Interceptor = {
   readonly contextFor: (host: Host) => SecureContext;
 };
 
-export type InterceptorTerms = {
+type InterceptorTerms = {
   readonly authority: Authority;
   readonly isFor: (host: Host) => boolean;
 };

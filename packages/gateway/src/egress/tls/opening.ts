@@ -5,7 +5,7 @@ import { TLS_LIMITS } from '../limits.ts';
 import { type ClientHello, readClientHello } from './client-hello.ts';
 
 /** How a client begins; silent when it ended without a byte. */
-export type Opening = Exclude<ClientHello, { kind: 'more' }> | { readonly kind: 'silent' };
+type Opening = Exclude<ClientHello, { kind: 'more' }> | { readonly kind: 'silent' };
 
 const RECORD_HEADER_BYTES = 5;
 

@@ -188,7 +188,7 @@ class Watch {
 
 /** Boundary: terms are checked before they come here; a list that cannot be read lets nothing through. */
 function listOf({ egressHosts }: ProcessTerms): AllowList {
-  const parsed = parseAllowList(egressHosts);
+  const parsed = parseAllowList(egressHosts, 'egress_hosts of the call (--allow-host)');
   return parsed.ok ? parsed.value : NOWHERE;
 }
 

@@ -199,7 +199,7 @@ describe('TLS inside a tunnel for HTTP', () => {
     const client = speakTls(socket, { ca: RUN.certificatePem, servername: NAME });
     expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
     untouched(world);
-    const why = `Cannot reach "${world.authority}": the entry "GET http://${world.authority}/v1/" asks for its scheme, which nobody sees in a tunnel, expected an entry with the port alone, or TLS that is opened`;
+    const why = `Cannot reach "${world.authority}": the entry "GET http://${world.authority}/v1/" requires its scheme, which no one sees in a tunnel, expected the entry "${world.authority}", or "${NAME}" in process.egress_intercept`;
     expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', why, intercepted: false }]);
     expect(world.proxy.facts()).toMatchObject({ denied: 1, cut: 0, faults: 0 });
     await world.control();
@@ -217,7 +217,7 @@ describe('TLS inside a tunnel for HTTP', () => {
     expect(await client.ended).toMatchObject({ body: '', end: 'ECONNRESET' });
     untouched(world);
     expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
-    expect(world.decisions[0]?.why).toContain('asks for its scheme');
+    expect(world.decisions[0]?.why).toContain('requires its scheme');
   });
 });
 

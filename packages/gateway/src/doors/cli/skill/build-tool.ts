@@ -10,7 +10,7 @@ import { processTool } from '../../../registry/process-tool.ts';
 import { KnownPrograms } from '../../../runner/classify.ts';
 import { FileDigests } from '../../../runner/executable.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
-import type { Keepsakes } from '../../../runner/workspace.ts';
+import type { ForbiddenPaths } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
 
 /*
@@ -27,17 +27,17 @@ export type BuildBench = {
   readonly folder: string;
   readonly config: Config;
   readonly clock: Clock;
-  readonly keepsakes: Keepsakes;
+  readonly forbidden: ForbiddenPaths;
   /** The words of the compiler for a module; null: there is no such module. */
   readonly wordsFor: (module: string) => readonly string[] | null;
 };
 
 /** The tool that builds the modules of one skill. */
 export function buildTool(bench: BuildBench): Tool {
-  const { found, clock, keepsakes } = bench;
+  const { found, clock, forbidden } = bench;
   const settings = settingsFor(bench);
   const digests = new FileDigests(clock);
-  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, keepsakes };
+  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, forbidden };
   const command = processTool(
     () => settings,
     () => deps,
