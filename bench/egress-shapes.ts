@@ -1,8 +1,7 @@
 import { type Result, sentenceOf } from '../packages/gateway/src/core/result.ts';
 import { type AllowList, parseAllowList } from '../packages/gateway/src/egress/allowlist.ts';
-import { parseAuthority } from '../packages/gateway/src/egress/authority.ts';
+import { parseAuthority, parseHttpUrl } from '../packages/gateway/src/egress/authority.ts';
 import { decide, type EgressRequest } from '../packages/gateway/src/egress/decide.ts';
-import { parseHttpUrl } from '../packages/gateway/src/egress/http-url.ts';
 
 /*
  * The lists that operators write, and what is asked of them, at every size. A request is text as a proxy gets it:

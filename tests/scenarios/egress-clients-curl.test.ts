@@ -45,7 +45,7 @@ describe('curl', () => {
       exitCode: 22,
       stdout: [
         `served GET /v1/a for ${at}\n`,
-        `Cannot reach "${at}": its path is not allowed by the entry "${plain.entry}", expected an entry that allows it\n`,
+        `Cannot reach "${at}": its path is not allowed by the entry "${plain.entry}", expected an entry of process.egress_hosts in palisade.toml that allows it\n`,
       ].join(''),
     });
     expect(told(egress)).toEqual([`allow GET ${at} by ${plain.entry}`, `deny GET ${at} by null`]);
@@ -74,8 +74,8 @@ describe('curl', () => {
     expect(open.output).toMatchObject({
       exitCode: 22,
       stdout: [
-        `Cannot reach "${plain.host}:1": its port is not allowed by the entry "${plain.entry}", expected an entry that allows it\n`,
-        `Cannot reach "denied.test:80": ${NO_ENTRY}\n`,
+        `Cannot reach "${plain.host}:1": its port is not allowed by the entry "${plain.entry}", expected an entry of process.egress_hosts in palisade.toml that allows it\n`,
+        `Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`,
       ].join(''),
     });
     expect(told(open.egress)).toEqual([
@@ -85,7 +85,9 @@ describe('curl', () => {
     // Without -i or -v it says no more than "CONNECT tunnel failed, response 403".
     const tunnel = await script([`${CURL} -i https://denied.test/`]);
     expect(tunnel.output).toMatchObject({ exitCode: 56, stderr: expect.stringContaining('403') });
-    expect(tunnel.output?.stdout).toContain(`403 Cannot reach "denied.test:443": ${NO_ENTRY}`);
+    expect(tunnel.output?.stdout).toContain(
+      `403 Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"`,
+    );
     expect(told(tunnel.egress)).toEqual(['deny CONNECT denied.test:443 by null']);
     expect([plain.asked, secure.asked, world.lookedUp]).toEqual([[], [], []]);
   });
@@ -140,7 +142,7 @@ describe('curl', () => {
     ]);
     expect(output).toMatchObject({
       exitCode: 22,
-      stdout: `GET /there with 0 bytes\nCannot reach "denied.test:80": ${NO_ENTRY}\n`,
+      stdout: `GET /there with 0 bytes\nCannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`,
     });
     const allowed = `allow GET ${plain.host}:${plain.port} by ${plain.entry}`;
     expect(told(egress)).toEqual([allowed, allowed, allowed, 'deny GET denied.test:80 by null']);
@@ -229,8 +231,12 @@ describe.each(['/usr/bin/wget'].filter((path) => existsSync(path)))('%s', (wget)
     expect(allowed.output?.stdout.match(/served GET \/[abc] for/g)).toHaveLength(3);
     const denied = await script([`${get} http://denied.test/`, `${get} https://denied.test/`]);
     expect(denied.output?.exitCode).not.toBe(0);
-    expect(denied.output?.stderr).toContain(`403: Cannot reach "denied.test:80": ${NO_ENTRY}`);
-    expect(denied.output?.stderr).toContain(`failed: Cannot reach "denied.test:443": ${NO_ENTRY}`);
+    expect(denied.output?.stderr).toContain(
+      `403: Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"`,
+    );
+    expect(denied.output?.stderr).toContain(
+      `failed: Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"`,
+    );
     expect(told(denied.egress)).toEqual([
       'deny GET denied.test:80 by null',
       'deny CONNECT denied.test:443 by null',

@@ -43,14 +43,18 @@ test('git tells its user what the list denies in the open, and that a tunnel was
   const { script } = await openSites();
   const open = await script(['git clone http://denied.test/repo.git']);
   expect(open.output?.exitCode).toBe(128);
-  expect(open.output?.stderr).toContain(`remote: Cannot reach "denied.test:80": ${NO_ENTRY}\n`);
+  expect(open.output?.stderr).toContain(
+    `remote: Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`,
+  );
   expect(told(open.egress)).toEqual(['deny GET denied.test:80 by null']);
   const tunnel = await script(['git clone https://denied.test/repo.git']);
   expect(tunnel.output?.exitCode).toBe(128);
   expect(tunnel.output?.stderr).toMatch(/CONNECT tunnel failed, response 403|HTTP code 403 from proxy/);
   expect(told(tunnel.egress)).toEqual(['deny CONNECT denied.test:443 by null']);
   const verbose = await script(['GIT_CURL_VERBOSE=1 git clone https://denied.test/repo.git']);
-  expect(verbose.output?.stderr).toContain(`403 Cannot reach "denied.test:443": ${NO_ENTRY}`);
+  expect(verbose.output?.stderr).toContain(
+    `403 Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"`,
+  );
   const direct = await script([`${WITHOUT_PROXY} git clone https://denied.test/repo.git`]);
   expect(direct.output).toMatchObject({
     exitCode: 128,

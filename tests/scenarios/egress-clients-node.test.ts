@@ -107,7 +107,7 @@ describe('node:http and node:https', () => {
     const { output, egress } = await script([`${node} client.mjs https://denied.test/`]);
     expect(output?.exitCode).toBe(1);
     expect(output?.stderr).toContain(
-      KNOWS_PROXIES ? `403 Cannot reach "denied.test:443": ${NO_ENTRY}` : 'getaddrinfo',
+      KNOWS_PROXIES ? `403 Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"` : 'getaddrinfo',
     );
     expect(told(egress)).toEqual(KNOWS_PROXIES ? ['deny CONNECT denied.test:443 by null'] : []);
   });
@@ -149,7 +149,9 @@ describe('npm', () => {
     const { script } = await openSites({ config });
     const { output, egress } = await script([`${install} --registry ${scheme}://denied.test`]);
     expect(output?.exitCode).toBe(1);
-    expect(output?.stderr).toContain(`npm error 403 403 Cannot reach "denied.test:${port}": ${NO_ENTRY}`);
+    expect(output?.stderr).toContain(
+      `npm error 403 403 Cannot reach "denied.test:${port}": ${NO_ENTRY} "denied.test:${port}"`,
+    );
     expect(new Set(told(egress))).toEqual(new Set([`deny ${method} denied.test:${port} by null`]));
   });
 });

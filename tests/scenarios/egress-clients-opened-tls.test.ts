@@ -60,7 +60,7 @@ describe('inside TLS that is opened', () => {
       expect(code, output?.stderr).toBe('ok');
       const at = `${secure.host}:${secure.port}`;
       const served = `served GET /v1/a for ${at}\n`;
-      const denied = `Cannot reach "${at}": its path is not allowed by the entry "${secure.entry}", expected an entry that allows it\n`;
+      const denied = `Cannot reach "${at}": its path is not allowed by the entry "${secure.entry}", expected an entry of process.egress_hosts in palisade.toml that allows it\n`;
       expect(output?.stdout).toBe(served + denied + served + denied);
       expect(secure.asked.map(({ url }) => url)).toEqual(['/v1/a', '/v1/a']);
       const lines = [`allow GET ${at} by ${secure.entry}`, `deny GET ${at} by null`];

@@ -130,7 +130,7 @@ describe('in tier B', () => {
     const denied = await script([`${CURL} --fail-with-body http://denied.test/`], { tier: 'b' });
     expect(denied.output).toMatchObject({
       exitCode: 22,
-      stdout: `Cannot reach "denied.test:80": ${NO_ENTRY}\n`,
+      stdout: `Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`,
     });
   });
 

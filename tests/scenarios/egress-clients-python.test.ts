@@ -46,11 +46,13 @@ describe('urllib', () => {
     const sites = await openSites();
     const open = await run(sites, URLLIB, 'proxy', 'http://denied.test/');
     expect(open.output?.exitCode).toBe(1);
-    expect(open.output?.stderr).toContain(`HTTP Error 403: Cannot reach "denied.test:80": ${NO_ENTRY}\n`);
+    expect(open.output?.stderr).toContain(
+      `HTTP Error 403: Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`,
+    );
     expect(told(open.egress)).toEqual(['deny GET denied.test:80 by null']);
     const tunnel = await run(sites, URLLIB, 'proxy', 'https://denied.test/');
     expect(tunnel.output?.stderr).toContain(
-      `Tunnel connection failed: 403 Cannot reach "denied.test:443": ${NO_ENTRY}`,
+      `Tunnel connection failed: 403 Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"`,
     );
     expect(told(tunnel.egress)).toEqual(['deny CONNECT denied.test:443 by null']);
     const direct = await run(sites, URLLIB, 'direct', 'https://denied.test/');
@@ -114,12 +116,12 @@ for url in sys.argv[1:]:
     const sites = await openSites();
     const open = await run(sites, program, 'http://denied.test');
     expect(open.output?.exitCode).toBe(1);
-    expect(open.output?.stdout).toBe(`Cannot reach "denied.test:80": ${NO_ENTRY}\n`);
+    expect(open.output?.stdout).toBe(`Cannot reach "denied.test:80": ${NO_ENTRY} "denied.test:80"\n`);
     expect(open.output?.stderr).toContain('HTTPError: 403 Client Error: Cannot reach "denied.test:80"');
     const tunnel = await run(sites, program, 'https://denied.test');
     expect(tunnel.output?.exitCode).toBe(1);
     expect(tunnel.output?.stderr).toContain(
-      `Tunnel connection failed: 403 Cannot reach "denied.test:443": ${NO_ENTRY}`,
+      `Tunnel connection failed: 403 Cannot reach "denied.test:443": ${NO_ENTRY} "denied.test:443"`,
     );
     const [denied] = told(tunnel.egress);
     expect(denied).toBe('deny CONNECT denied.test:443 by null');

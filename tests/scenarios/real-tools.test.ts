@@ -221,10 +221,10 @@ describe('in a jail, with the settings that a new installation has,', () => {
     const elsewhere = programElsewhere();
     const byName = await gateway.run({ command: 'greet' });
     expect(byName.code).toBe('runner/not-found');
-    expect(byName.message).toContain(`it is in none of ${SEARCH_PATH.join(', ')}`);
+    expect(byName.message).toContain(`it is not in ${SEARCH_PATH.join(', ')}`);
     const byPath = await gateway.run({ command: join(elsewhere, 'greet') });
     expect(byPath.code).toBe('runner/outside-workspace');
-    expect(byPath.message).toMatch(/is outside, expected a program of the workspace or the system/);
+    expect(byPath.message).toMatch(/is outside the workspace and the system, expected a program inside/);
   });
 
   test('a program that lives elsewhere runs once the operator names its place', async () => {

@@ -1,11 +1,20 @@
 import { quote } from '../core/hostile-text.ts';
+import { sentenceOf } from '../core/result.ts';
 import { type Address, formatAddress } from './address.ts';
 import { isInside } from './address-range.ts';
-import { type AllowList, shelvesFor } from './allowlist.ts';
-import { formatAuthority, type Host } from './authority.ts';
-import { type Asked, misfit, newQuestion, type Question, type Term } from './misfit.ts';
+import { type AllowList, rulesByPattern, rulesFor } from './allowlist.ts';
+import { DEFAULT_PORTS, formatAuthority, formatHost, type Host, parseHost, type Site } from './authority.ts';
+import type { Own } from './resolve.ts';
 import type { Rule } from './rule.ts';
-import { firstFit, type Shelf } from './shelf.ts';
+import {
+  firstFit,
+  type NormalizedRequest,
+  normalizeRequest,
+  type RequestDetails,
+  type RuleGroup,
+  type Term,
+  unmetTerm,
+} from './rule-set.ts';
 import { carriedBy, type Special, specialRange } from './special.ts';
 
 /*
@@ -16,9 +25,9 @@ import { carriedBy, type Special, specialRange } from './special.ts';
  * metadata service stays closed inside an open link-local range, and the entry of a name opens no special address.
  */
 
-export type EgressRequest = Asked & { readonly host: Host };
+export type EgressRequest = RequestDetails & { readonly host: Host };
 
-export type Allowance = { readonly verdict: 'allow'; readonly rule: string; readonly why: string };
+type Allowance = { readonly verdict: 'allow'; readonly rule: string; readonly why: string };
 /** The rule is the denying entry; null when there was none and nothing allowed the request either. */
 export type Denial = { readonly verdict: 'deny'; readonly rule: string | null; readonly why: string };
 export type Decision = Allowance | Denial;
@@ -26,24 +35,26 @@ export type Decision = Allowance | Denial;
 /** Decides on a request before anything is looked up. */
 export function decide(list: AllowList, request: EgressRequest): Decision {
   const decision = decideAlone(list, request);
-  if (decision.verdict === 'deny' || list.narrowedBy === null) return decision;
-  // Boundary: what one of two lists denies is denied.
+  if (list.narrowedBy === null || (decision.verdict === 'deny' && decision.rule !== null)) return decision;
+  // Boundary: what one of two lists denies is denied. Where both do, the second is named: it is the operator's.
   const second = decide(list.narrowedBy, request);
   return second.verdict === 'deny' ? second : decision;
 }
 
 function decideAlone(list: AllowList, request: EgressRequest): Decision {
   const { host } = request;
-  const shelves = shelvesFor(list, host);
-  const question = newQuestion(request);
-  const denying = findDenying(shelves, question) ?? findDenying(carriedShelves(list, host), question);
-  if (denying !== undefined) return denyBy(denying, request);
-  const allowing = findAllowing(shelves, question);
-  if (allowing === undefined) return deny(request, whyNoneFits(shelves, question));
+  const groups = rulesByPattern(list, host);
+  const normalized = normalizeRequest(request);
+  const denying = findDenying(groups, normalized) ?? findDenying(carriedGroups(list, host), normalized);
+  if (denying !== undefined) return denyBy(list, denying, request);
+  const allowing = findAllowing(groups, normalized);
+  if (allowing === undefined) return deny(request, whyNoneFits(list, groups, request));
   const special = host.kind === 'name' ? null : specialRange(host.address, []);
   if (special === null) return allowBy(allowing);
-  const naming = findNaming(shelves, question, special);
-  return naming === undefined ? deny(request, whySpecial(special)) : allowBy(naming);
+  const naming = findNaming(groups, normalized, special);
+  return naming === undefined
+    ? deny(request, whySpecial(special, formatAuthority(host, request.port)))
+    : allowBy(naming);
 }
 
 /**
@@ -68,75 +79,171 @@ function denyAddressAlone(
   own: readonly Address[],
 ): Denial | null {
   const host: Host = { kind: 'address', address };
-  const shelves = shelvesFor(list, host);
-  const question = newQuestion(request);
-  const denying = findDenying(shelves, question) ?? findDenying(carriedShelves(list, host), question);
-  if (denying !== undefined) return denyBy(denying, request, address);
+  const groups = rulesByPattern(list, host);
+  const normalized = normalizeRequest(request);
+  const denying = findDenying(groups, normalized) ?? findDenying(carriedGroups(list, host), normalized);
+  if (denying !== undefined) return denyBy(list, denying, request, address);
   const special = specialRange(address, own);
-  if (special === null || findNaming(shelves, question, special) !== undefined) return null;
-  return deny(request, whySpecial(special), address);
+  if (special === null || findNaming(groups, normalized, special) !== undefined) return null;
+  return deny(request, whySpecial(special, formatAuthority(host, request.port)), address);
 }
 
 /** Boundary: a denied IPv4 address is denied in the IPv6 forms that lead to it as well. */
-function carriedShelves(list: AllowList, host: Host): readonly Shelf[] {
+function carriedGroups(list: AllowList, host: Host): readonly RuleGroup[] {
   if (host.kind === 'name') return [];
-  return carriedBy(host.address).flatMap((address) => shelvesFor(list, { kind: 'address', address }));
+  return carriedBy(host.address).flatMap((address) => rulesByPattern(list, { kind: 'address', address }));
 }
 
-function findDenying(shelves: readonly Shelf[], question: Question): Rule | undefined {
-  return firstOf(shelves, ({ denying }) => firstFit(denying, question));
+function findDenying(groups: readonly RuleGroup[], normalized: NormalizedRequest): Rule | undefined {
+  return firstOf(groups, ({ denying }) => firstFit(denying, normalized));
 }
 
-function findAllowing(shelves: readonly Shelf[], question: Question): Rule | undefined {
-  return firstOf(shelves, ({ allowing }) => firstFit(allowing, question));
+function findAllowing(groups: readonly RuleGroup[], normalized: NormalizedRequest): Rule | undefined {
+  return firstOf(groups, ({ allowing }) => firstFit(allowing, normalized));
 }
 
-function findNaming(shelves: readonly Shelf[], question: Question, special: Special): Rule | undefined {
+function findNaming(
+  groups: readonly RuleGroup[],
+  normalized: NormalizedRequest,
+  special: Special,
+): Rule | undefined {
   return findAllowing(
-    shelves.filter(({ place }) => place.kind === 'range' && isInside(place.range, special.range)),
-    question,
+    groups.filter(({ place }) => place.kind === 'range' && isInside(place.range, special.range)),
+    normalized,
   );
 }
 
-function firstOf(shelves: readonly Shelf[], find: (shelf: Shelf) => Rule | undefined): Rule | undefined {
-  for (const shelf of shelves) {
-    const rule = find(shelf);
+function firstOf(
+  groups: readonly RuleGroup[],
+  find: (group: RuleGroup) => Rule | undefined,
+): Rule | undefined {
+  for (const group of groups) {
+    const rule = find(group);
     if (rule !== undefined) return rule;
   }
   return undefined;
 }
 
-function whyNoneFits(shelves: readonly Shelf[], question: Question): string {
-  const near = firstOf(shelves, ({ allowing }) => allowing.rules[0]);
-  if (near === undefined) return 'no entry of the allow-list has this host, expected one that does';
-  const term = misfit(near, question) ?? 'port';
+function whyNoneFits({ source }: AllowList, groups: readonly RuleGroup[], request: EgressRequest): string {
+  const target = quote(formatAuthority(request.host, request.port));
+  const near = firstOf(groups, ({ allowing }) => allowing.rules[0]);
+  if (near === undefined) return `no entry of ${source} has this host, expected one such as ${target}`;
+  const normalized = normalizeRequest(request);
+  const term = unmetTerm(near, normalized) ?? 'port';
   const entry = quote(near.entry);
-  if (isUnseen(term, question))
-    return `the entry ${entry} asks for its ${term}, which nobody sees in a tunnel, expected an entry with the port alone, or TLS that is opened`;
-  return `its ${term} is not allowed by the entry ${entry}, expected an entry that allows it`;
+  if (!isUnseen(term, normalized))
+    return `its ${term} is not allowed by the entry ${entry}, expected an entry of ${source} that allows it`;
+  const opened = `${quote(formatHost(request.host))} in process.egress_intercept`;
+  return `the entry ${entry} requires its ${term}, which no one sees in a tunnel, expected the entry ${target}, or ${opened}`;
 }
 
 /** What goes through a tunnel is not known, unless it is opened. */
-function isUnseen(term: Term, { scheme, method, path }: Question): boolean {
+function isUnseen(term: Term, { scheme, method, path }: NormalizedRequest): boolean {
   if (term === 'scheme') return scheme === undefined;
   if (term === 'method') return method === undefined;
   return term === 'path' && method === undefined && path() === null;
 }
 
-function whySpecial({ sentence }: Special): string {
-  return `it is ${sentence}, expected an entry that names it`;
+function whySpecial({ sentence }: Special, target: string): string {
+  return `it is ${sentence}, expected an entry that names it, such as ${quote(target)}`;
 }
 
 function allowBy({ entry }: Rule): Allowance {
   return { verdict: 'allow', rule: entry, why: `the entry ${quote(entry)} allows it` };
 }
 
-function denyBy({ entry }: Rule, request: EgressRequest, address?: Address): Denial {
-  return { ...deny(request, `the entry ${quote(entry)} denies it`, address), rule: entry };
+function denyBy({ source }: AllowList, { entry }: Rule, request: EgressRequest, address?: Address): Denial {
+  const is = `the entry ${quote(entry)} denies it, expected no such entry in ${source}`;
+  return { ...deny(request, is, address), rule: entry };
 }
 
 function deny({ host, port }: EgressRequest, is: string, address?: Address): Denial {
   const target = quote(formatAuthority(host, port));
   const at = address === undefined || host.kind === 'address' ? '' : ` at ${quote(formatAddress(address))}`;
   return { verdict: 'deny', rule: null, why: `Cannot reach ${target}${at}: ${is}` };
+}
+
+/** What decides on a request at any moment. */
+export type Judge = {
+  /** The list of this moment. */
+  readonly list: () => AllowList;
+  readonly resolve: { readonly own: Own };
+};
+
+/**
+ * What speaks at this moment against a request that was allowed, or against the address that it goes to; null when
+ * nothing does. Boundary: a list that changed counts for what was decided on before.
+ */
+export function denyNow(
+  { list, resolve }: Judge,
+  asked: EgressRequest,
+  address: Address | null,
+): Denial | null {
+  const now = list();
+  const decision = decide(now, asked);
+  if (decision.verdict === 'deny') return decision;
+  return address === null ? null : denyAddress(now, asked, address, resolve.own.addresses);
+}
+
+/**
+ * Why a host that an argument names is not to be reached; null where some request to it would be. It is a look before the
+ * start and no more: what the program will ask of the host is not known, so every entry for it is tried with what that
+ * entry itself names.
+ */
+export function denyHost(list: AllowList, raw: string): string | null {
+  const host = parseHost(raw);
+  // Boundary: what cannot be read here may be read by the program as anything.
+  if (!host.ok) return sentenceOf(host.problem);
+  const allowing = rulesFor(list, host.value).filter(({ denies }) => !denies);
+  const tried = allowing.flatMap((rule) =>
+    portsOf(rule).map((port) => decide(list, { ...askedBy(rule), host: host.value, port })),
+  );
+  if (tried.some(({ verdict }) => verdict === 'allow')) return null;
+  return (
+    tried[0]?.why ??
+    `Cannot reach ${quote(raw)}: no entry of ${list.source} has this host, expected one such as ${quote(raw)}`
+  );
+}
+
+function portsOf({ ports }: Rule): readonly number[] {
+  return ports ?? Object.values(DEFAULT_PORTS);
+}
+
+function askedBy({ scheme, methods, path }: Rule) {
+  return {
+    ...(scheme === null ? {} : { scheme }),
+    ...(methods === null ? {} : { method: methods[0] }),
+    ...(path === null ? {} : { path }),
+  };
+}
+
+/**
+ * What speaks against every request to a site; null when some request could be allowed. It may be too kind, since what
+ * is asked for in the end is decided on in the end.
+ */
+export function denySite(list: AllowList, site: Site): Denial | null {
+  const decision = decide(list, site);
+  return decision.verdict === 'allow' || couldAllow(list, site) ? null : decision;
+}
+
+/**
+ * Whether an entry is for HTTP in the open at this site and nothing else there. Where none is, a client that asks for a
+ * tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
+ */
+export function namesHttp(list: AllowList, site: Site): boolean {
+  const isNamed = rulesFor(list, site.host).some(
+    ({ denies, scheme, ports }) => !denies && scheme === 'http' && ports?.includes(site.port) === true,
+  );
+  return isNamed || (list.narrowedBy !== null && namesHttp(list.narrowedBy, site));
+}
+
+function couldAllow(list: AllowList, site: Site): boolean {
+  const rules = rulesFor(list, site.host).filter((rule) => couldMean(rule, site));
+  const isDenied = rules.some(({ denies, methods, path }) => denies && methods === null && path === null);
+  if (isDenied || rules.every(({ denies }) => denies)) return false;
+  return list.narrowedBy === null || couldAllow(list.narrowedBy, site);
+}
+
+function couldMean({ ports, scheme }: Rule, site: Site): boolean {
+  return (ports === null || ports.includes(site.port)) && (scheme === null || scheme === site.scheme);
 }

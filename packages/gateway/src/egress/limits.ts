@@ -1,18 +1,28 @@
-/** What this room reads at most. Every number is above what honest use needs and below what harms the gateway. */
+/**
+ * Every limit of egress, each with its unit in its name. The numbers are above what honest use needs and below what harms
+ * the gateway; no caller changes them.
+ */
 export const EGRESS_LIMITS = {
-  /** Of a host before it is read; an internationalised name is longer than its ASCII form. */
+  /** Of a host before it is parsed; an internationalised name is longer than its ASCII form. */
   rawHostChars: 1_024,
   /** Of a name without its last dot (RFC 1035). */
   nameChars: 253,
   labelChars: 63,
   /** Of a request's path; servers refuse longer ones. */
   pathChars: 8_192,
+  /** Of one allow-list. */
   entries: 10_000,
   entryChars: 2_048,
-  /** Problems listed for one list; a list that is not a list at all should not fill a log. */
+  /** Problems reported for one list; a list that is not a list at all should not fill a log. */
   problems: 50,
   /** Addresses that one lookup may give. Large services give about twenty. */
-  answers: 64,
+  lookupAnswers: 64,
+  /** Addresses of one target that are tried. */
+  connectAttempts: 8,
+  /** Of the value of a secret. */
+  secretValueChars: 8_192,
+  /** Placeholders of one request that are replaced: without a limit a short request would become an endless one. */
+  secretPlaceholders: 64,
 } as const;
 
 /**
@@ -20,3 +30,133 @@ export const EGRESS_LIMITS = {
  * shorter is `*` in another spelling.
  */
 export const LEAST_PREFIX_BITS = { 4: 8, 6: 7 } as const;
+
+export const HTTP1_LIMITS = {
+  /** Of one head; browsers send about forty. */
+  headLines: 256,
+  /** Of the line with the size of a chunk, its extensions included. */
+  chunkLineBytes: 256,
+  /** Responses such as "100 Continue" in front of the final one. */
+  interimResponses: 8,
+} as const;
+
+export const TLS_LIMITS = {
+  /** What is read of a ClientHello, with the headers of its records. With post-quantum keys it has about 2 KiB. */
+  helloBytes: 65_536,
+  /** Far more than clients make of a hello, even those that cut it up on purpose. */
+  helloRecords: 1_024,
+  /** How often the bytes are parsed again: a record takes two times, and few hellos have more than one. */
+  helloReads: 256,
+  /** Hosts whose certificates are kept. A run that reaches more gets new ones for those it used longest ago. */
+  certificateHosts: 1_024,
+} as const;
+
+/** What one run may take of its proxy. Bytes are those between the proxy and the targets, heads included. */
+export type ProxyLimits = {
+  /** Connections of the run that are open at once. */
+  readonly connections: number;
+  readonly connectionsInAll: number;
+  /** Requests in all, tunnels included. Each makes at most one record, so this bounds the records as well. */
+  readonly requests: number;
+  /** Of the head of one request or response. */
+  readonly headBytes: number;
+  /** From the targets to the run, in all. */
+  readonly bytesIn: number;
+  /** From the run to the targets, in all. */
+  readonly bytesOut: number;
+  /** Both ways together, in all. */
+  readonly bytes: number;
+  /** For a client to send its whole head. */
+  readonly headMs: number;
+  /** For all attempts to connect to a target together. */
+  readonly connectMs: number;
+  /** Without a byte in either direction. */
+  readonly idleMs: number;
+  /** For one connection from its first moment to its last. */
+  readonly wholeMs: number;
+};
+
+/** What a run gets unless less is requested. */
+export const DEFAULT_PROXY_LIMITS: ProxyLimits = {
+  connections: 1_024,
+  connectionsInAll: 20_000,
+  requests: 10_000,
+  headBytes: 65_536,
+  bytesIn: 1024 * 1024 * 1024,
+  bytesOut: 1024 * 1024 * 1024,
+  bytes: 1024 * 1024 * 1024,
+  headMs: 10_000,
+  connectMs: 10_000,
+  idleMs: 120_000,
+  wholeMs: 15 * 60_000,
+};
+
+/** What no run changes. */
+export const PROXY_BOUNDS = {
+  /** For a client to read its answer and go, before the connection is reset. */
+  lingerMs: 2_000,
+  /** Of a token: 96 bits in base64. A shorter one is a mistake of its maker. */
+  leastTokenChars: 16,
+} as const;
+
+/** What one fetch may take, over all its hops where nothing else is said. */
+export type FetchLimits = {
+  /** Redirects that are followed. With 0 none is, and the answer of the first request is given whatever it is. */
+  readonly redirects: number;
+  /** Of the head of one request, with secrets filled in. */
+  readonly requestHeaderBytes: number;
+  /** Of the heads of one response, interim ones included. */
+  readonly responseHeaderBytes: number;
+  readonly requestBytes: number;
+  /** Of the body of the last response, decompressed. */
+  readonly responseBytes: number;
+  /** Decompressed bytes for each byte that was received. */
+  readonly expansionRatio: number;
+  /** Both ways together, heads included. */
+  readonly wireBytes: number;
+  readonly wholeMs: number;
+  /** For all attempts to connect of one hop together, and once more for its handshake. */
+  readonly connectMs: number;
+  /** Without a byte in either direction; a head that is not complete yet counts for none. */
+  readonly idleMs: number;
+};
+
+/** What a fetch gets unless something else is requested. */
+export const DEFAULT_FETCH_LIMITS: FetchLimits = {
+  redirects: 5,
+  requestHeaderBytes: 32_768,
+  responseHeaderBytes: 65_536,
+  requestBytes: 4 * 1024 * 1024,
+  responseBytes: 16 * 1024 * 1024,
+  // Text comes to 5 or 20, logs to 100; what is made to explode comes to 1,000 and more.
+  expansionRatio: 200,
+  wireBytes: 16 * 1024 * 1024,
+  wholeMs: 60_000,
+  connectMs: 10_000,
+  idleMs: 30_000,
+};
+
+/** What no fetch changes. */
+export const FETCH_BOUNDS = {
+  /** Written at once; between two writes it shows that the target still reads. */
+  writeBytes: 65_536,
+  /** Decompressed bytes below which the expansion is not checked, since short texts can be very even. */
+  uncheckedBytes: 262_144,
+} as const;
+
+/** The longest timer, and more than anything else needs; a longer timer would fire at once. */
+const MOST_MS = 2_147_483_647;
+
+/** The defaults, with what is requested in their place. */
+export function completeLimits<L extends Readonly<Record<string, number>>>(
+  defaults: L,
+  requested: Partial<L>,
+): L {
+  const limits: Record<string, number> = { ...defaults };
+  for (const [name, value] of Object.entries<number | undefined>(requested)) {
+    const most = name.endsWith('Ms') ? MOST_MS : Number.MAX_SAFE_INTEGER;
+    // Boundary: a limit that is not a number above zero is taken as zero, never as "no limit".
+    limits[name] = typeof value === 'number' && value > 0 ? Math.min(value, most) : 0;
+  }
+  return limits as L;
+}

@@ -1,10 +1,13 @@
+import { lookup } from 'node:dns/promises';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { rootCertificates } from 'node:tls';
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../core/result.ts';
 import { type Address, isSameAddress, parseAddress } from './address.ts';
 import type { AllowList } from './allowlist.ts';
-import { formatAuthority } from './authority.ts';
+import { formatAuthority, type HostName } from './authority.ts';
 import { type Denial, decide, denyAddress, type EgressRequest } from './decide.ts';
-import { type Lookup, lookUp } from './look-up.ts';
+import { EGRESS_LIMITS } from './limits.ts';
 import { carriedBy, specialRange } from './special.ts';
 
 /*
@@ -24,14 +27,14 @@ export type ResolveOptions = {
 };
 
 /** Checked addresses in the order of the answer: dial these and nothing else. */
-export type Dialable = {
+type Dialable = {
   readonly verdict: 'allow';
   readonly rule: string;
   readonly addresses: readonly [Address, ...Address[]];
 };
 
 /** A denial and the step that it came from. */
-export type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
+type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
 
 /** What is special in a way that leads to this machine. */
 const HOME: ReadonlySet<string> = new Set(['own', 'loopback', 'this-network', 'unspecified']);
@@ -42,7 +45,7 @@ export async function resolveTarget(
   request: EgressRequest,
   options: ResolveOptions,
 ): Promise<Dialable | Undialable> {
-  // Boundary: a denied name is never asked for, since the question alone would carry it out.
+  // Boundary: a denied name is never asked for, since the normalized alone would carry it out.
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
@@ -102,4 +105,151 @@ function refuse(
 ): Undialable {
   const target = quote(formatAuthority(host, port));
   return { verdict: 'deny', at, rule: null, why: `Cannot reach ${target}: ${is}, expected ${expected}` };
+}
+
+/** Asks a name server for all addresses of a name. It should stop when the signal says so; nobody waits for it then. */
+export type Lookup = (name: HostName, signal: AbortSignal) => Promise<readonly string[]>;
+
+type LookUpOptions = { readonly lookup: Lookup; readonly lookupMs: number; readonly signal: AbortSignal };
+
+/** Looks a name up once, for so long and no longer, and gives a bounded number of answers or what went wrong. */
+export async function lookUp(name: HostName, options: LookUpOptions): Promise<Result<readonly string[]>> {
+  const { lookup, lookupMs, signal } = options;
+  if (signal.aborted) return fail(name, 'the call has ended', 'one that still runs');
+  const stop = new AbortController();
+  const ended = new Promise<Result<never>>((end) => {
+    const timer = setTimeout(
+      () => end(fail(name, 'its name was not resolved in time', `an answer within ${lookupMs} ms`)),
+      lookupMs,
+    );
+    const onAbort = () => end(fail(name, 'the call has ended', 'one that still runs'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    stop.signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    });
+  });
+  try {
+    const asked = Promise.resolve()
+      .then(() => lookup(name, stop.signal))
+      .then(
+        (answers) => checkAnswers(name, answers),
+        (error: unknown) =>
+          fail(name, `its name cannot be resolved (${codeOf(error)})`, 'a name with an address'),
+      );
+    return await Promise.race([asked, ended]);
+  } finally {
+    // Ends the timer and the listeners as well, and tells a lookup that is still under way.
+    stop.abort();
+  }
+}
+
+function checkAnswers(name: HostName, answers: readonly string[]): Result<readonly string[]> {
+  const most = EGRESS_LIMITS.lookupAnswers;
+  // Boundary: a name server decides how long an answer is; each address is checked, so there are not many.
+  return answers.length > most
+    ? fail(name, `its name has ${answers.length} addresses`, `at most ${most}`)
+    : accept(answers);
+}
+
+function fail(name: HostName, is: string, expected: string) {
+  return reject({ subject: `host ${quote(name)}`, is, expected });
+}
+
+/** The code of an error of a connection or a lookup. The message is left out: it could repeat what the other side sent. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'failed';
+}
+
+/**
+ * Lets runs take turns at a lookup that nobody can take back: the system has a few threads for all of them, which also
+ * read files. Each run has one normalized under way and the others wait, also behind those of other runs; who has given up
+ * meanwhile is not asked for.
+ */
+export class LookupTurns {
+  readonly #lookup: Lookup;
+  readonly #atOnce: number;
+  /** By run, the questions that wait; the run whose turn it is comes first. */
+  readonly #waiting = new Map<object, (() => Promise<void>)[]>();
+  readonly #asking = new Set<object>();
+
+  constructor(lookup: Lookup, atOnce: number) {
+    this.#lookup = lookup;
+    this.#atOnce = atOnce;
+  }
+
+  /** The lookup of one run. */
+  forRun(): Lookup {
+    const run = {};
+    return (name, signal) =>
+      new Promise((resolve, reject) => {
+        const ask = async () => {
+          // Boundary: a run that is over, or no longer waits, takes no thread.
+          if (signal.aborted) reject(signal.reason);
+          else await this.#lookup(name, signal).then(resolve, reject);
+        };
+        const others = this.#waiting.get(run) ?? [];
+        others.push(ask);
+        this.#waiting.set(run, others);
+        this.#next();
+      });
+  }
+
+  #next(): void {
+    for (const [run, questions] of this.#waiting) {
+      if (this.#asking.size >= this.#atOnce) return;
+      if (this.#asking.has(run)) continue;
+      const ask = questions.shift();
+      if (questions.length === 0) this.#waiting.delete(run);
+      if (ask !== undefined) this.#begin(run, ask);
+    }
+  }
+
+  #begin(run: object, ask: () => Promise<void>): void {
+    this.#asking.add(run);
+    void ask().finally(() => {
+      this.#asking.delete(run);
+      // It has had its turn, and goes behind the others.
+      const rest = this.#waiting.get(run);
+      this.#waiting.delete(run);
+      if (rest !== undefined) this.#waiting.set(run, rest);
+      this.#next();
+    });
+  }
+}
+
+/** The network interfaces of a machine by their names, as the operating system lists them. */
+type Interfaces = {
+  readonly [name: string]: readonly Pick<NetworkInterfaceInfo, 'address'>[] | undefined;
+};
+
+/**
+ * Asks the operating system for all addresses of a name, in its order, with its hosts file and its name servers. Such a
+ * normalized cannot be taken back: after an abort its answer is dropped.
+ */
+export const systemLookup: Lookup = async (name, signal) => {
+  signal.throwIfAborted();
+  const answers = await lookup(name, { all: true, verbatim: true });
+  return answers.map(({ address }) => address);
+};
+
+/** What this machine is known by at this moment; the interfaces are its own unless others are given. */
+export function ownOf(interfaces: Interfaces | undefined, ports: Iterable<number>): Own {
+  const listed = Object.values(interfaces ?? networkInterfaces()).flatMap((each) => each ?? []);
+  return { addresses: listed.map(({ address }) => readOwn(address)), ports: new Set(ports) };
+}
+
+/** An address without the zone that it may have, which says on which interface it is and not where it leads. */
+function readOwn(text: string): Address {
+  const address = parseAddress(text.replace(/%.*$/s, ''));
+  // Boundary: an address of the machine that is not known as such would be open to what it runs.
+  if (address === null)
+    throw new TypeError(`Cannot list own addresses: ${quote(text)} is none, expected an IP address`);
+  return address;
+}
+
+/** The certificates of authorities that Node brings along. */
+export function nodeCertificates(): string {
+  return rootCertificates.join('\n');
 }

@@ -1,10 +1,9 @@
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject } from '../core/result.ts';
-import { parsePort } from './authority.ts';
-import { DEFAULT_PORTS, type Scheme } from './http-url.ts';
-import { EGRESS_LIMITS } from './limits.ts';
-import { normalizePath, widenPath } from './path.ts';
-import { type Place, parsePlace, widthProblem } from './place.ts';
+import { formatAddress } from './address.ts';
+import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
+import { DEFAULT_PORTS, type HostName, parseHost, parsePort, type Scheme } from './authority.ts';
+import { EGRESS_LIMITS, LEAST_PREFIX_BITS } from './limits.ts';
 
 /*
  * One entry of an allow-list: `example.com`, `*.example.com`, `example.com:8443`, `https://example.com/v1/`,
@@ -20,7 +19,7 @@ export type Rule = {
   /** As it was written. */
   readonly entry: string;
   readonly denies: boolean;
-  readonly place: Place;
+  readonly place: HostPattern;
   readonly ports: readonly number[] | null;
   readonly scheme: Scheme | null;
   readonly methods: readonly string[] | null;
@@ -99,7 +98,7 @@ function parseHostAndPort(raw: string, rawBits: string | null): Result<Target> {
   if (whole === undefined) {
     return refuseEntry(raw, 'it has more than one ":"', '"host:port", with an IPv6 address in brackets');
   }
-  const place = parsePlace(rawHost, rawBits);
+  const place = parseHostPattern(rawHost, rawBits);
   if (!place.ok) return place;
   const port = rawPort === undefined ? accept(null) : parsePort(rawPort);
   return port.ok ? accept({ place: place.value, scheme: null, port: port.value, path: null }) : port;
@@ -107,4 +106,102 @@ function parseHostAndPort(raw: string, rawBits: string | null): Result<Target> {
 
 function refuseEntry(entry: string, is: string, expected: string) {
   return reject({ subject: `entry ${quote(entry)}`, is, expected });
+}
+
+/** Which hosts an entry means. `below` means the names beneath the one it has, and not that one. */
+export type HostPattern =
+  | { readonly kind: 'name'; readonly name: HostName }
+  | { readonly kind: 'below'; readonly name: HostName }
+  | { readonly kind: 'range'; readonly range: AddressRange };
+
+/** Reads the host of an entry: a name, a wildcard, an address in its plain spelling, or a range. */
+export function parseHostPattern(rawHost: string, rawBits: string | null): Result<HostPattern> {
+  if (rawBits !== null) return parseRangePattern(rawHost, rawBits);
+  if (rawHost === '*') return refuseHost(rawHost, 'it would mean every host', 'those that are meant');
+  const isBelow = rawHost.startsWith('*.');
+  const text = isBelow ? rawHost.slice(2) : rawHost;
+  if (text.includes('*'))
+    return refuseHost(rawHost, 'a "*" stands inside it', 'one in front, as in "*.example.com"');
+  const host = parseHost(text);
+  if (!host.ok) return host;
+  if (host.value.kind === 'name') return accept({ kind: isBelow ? 'below' : 'name', name: host.value.name });
+  const { address } = host.value;
+  if (isBelow) return refuseHost(rawHost, 'nothing is below an address', 'a range such as "10.1.2.0/24"');
+  const plain = formatAddress(address);
+  // Boundary: 010.0.0.1 is 8.0.0.1 to most programs and 10.0.0.1 to its reader; a list must not have it.
+  if (!rawHost.includes(':') && rawHost !== plain)
+    return refuseHost(rawHost, 'it is not plain', quote(plain));
+  return accept({ kind: 'range', range: rangeOf(address) });
+}
+
+function parseRangePattern(rawHost: string, rawBits: string): Result<HostPattern> {
+  // Boundary: as for an address, only the plain spelling; a leading zero would make a part octal.
+  if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+\])$/.test(rawHost) || /(?:^|\.)0\d/.test(rawHost)) {
+    return refuseHost(
+      `${rawHost}/${rawBits}`,
+      'it is neither a range nor a URL',
+      '"10.1.2.0/24" or "https://…"',
+    );
+  }
+  const range = parseRange(rawHost, rawBits);
+  return range.ok ? accept({ kind: 'range', range: range.value }) : range;
+}
+
+/** What makes a place too wide to be allowed as a whole; null when nothing does. */
+function widthProblem(place: HostPattern): string | null {
+  // Boundary: what means nearly every host is a mistake, in whatever spelling.
+  if (place.kind === 'below' && !place.name.includes('.')) return 'it means every name of a top-level domain';
+  if (place.kind !== 'range') return null;
+  const { family, bits } = place.range;
+  const least = LEAST_PREFIX_BITS[family];
+  return bits < least ? `its prefix has ${bits} bits, which is less than ${least}` : null;
+}
+
+function refuseHost(raw: string, is: string, expected: string) {
+  return reject({ subject: `host ${quote(raw)}`, is, expected });
+}
+
+/*
+ * The path of a request in the one form in which paths are compared. Servers differ on what a path means: whether `%2f`
+ * is a slash, whether `..;` goes up. A path on which they could differ has no form, and is treated as not known.
+ */
+
+/** Printable ASCII without the backslash and the hash. */
+const PATH = /^\/[!"$-[\]-~]*$/;
+/** In its one form already, as nearly all are: no segment is empty or begins with a dot, and only what must be is encoded. */
+const PLAIN =
+  /^(?:\/(?![./])[!"$&-.0-[\]-~]*(?:%(?:2[0-46-9A-C]|3[A-F]|[46]0|5[BDE]|7[BCD]|[89A-F][0-9A-F])[!"$&-.0-[\]-~]*)*)+$/;
+/** A dot, a slash, a backslash or a control character that is encoded, once or more often. */
+const HIDDEN = /%(?:25)*(?:2[ef]|5c|[01][0-9a-f]|7f)/i;
+const BROKEN = /%(?![0-9A-Fa-f]{2})/;
+const CLIMBING = /\/\.{1,2}(?:(?:;|%3B)[^/]*)?(?=\/|$)/;
+const PARAMETERS = /(?:;|%3B)[^/]*/gi;
+
+/** The path without its query, with nothing encoded that need not be and no empty segment; null when it is doubtful. */
+export function normalizePath(raw: string): string | null {
+  const query = raw.indexOf('?');
+  const path = query < 0 ? raw : raw.slice(0, query);
+  // Boundary: a prefix means nothing for a path that a server could take for one outside it.
+  if (path.length > EGRESS_LIMITS.pathChars) return null;
+  if (PLAIN.test(path)) return path;
+  if (!PATH.test(path) || HIDDEN.test(path) || BROKEN.test(path)) return null;
+  const plain = path.replace(/%[0-9A-Fa-f]{2}/g, decodeUnreserved).replace(/\/{2,}/g, '/');
+  return CLIMBING.test(plain) ? null : plain;
+}
+
+function decodeUnreserved(encoded: string): string {
+  const char = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+  return /[A-Za-z0-9_~-]/.test(char) ? char : encoded.toUpperCase();
+}
+
+/** Tells whether a normalized path is the prefix or beneath it; a prefix ends where a segment ends. */
+export function isBeneath(path: string, prefix: string): boolean {
+  if (!path.startsWith(prefix)) return false;
+  return path.length === prefix.length || prefix.endsWith('/') || path[prefix.length] === '/';
+}
+
+/** A normalized path as a denial compares it: as the most generous server would read it. */
+export function widenPath(path: string): string {
+  const bare = path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/');
+  return bare.replace(/(?!^)\/$/, '').toLowerCase();
 }

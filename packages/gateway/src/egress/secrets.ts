@@ -1,6 +1,7 @@
-import type { Host } from './authority.ts';
-import { DEFAULT_PORTS, type Site } from './http-url.ts';
-import type { Field } from './proxy/fields.ts';
+import type { Problem } from '../core/result.ts';
+import { DEFAULT_PORTS, type Host, type Site } from './authority.ts';
+import type { Field } from './http1/index.ts';
+import { EGRESS_LIMITS } from './limits.ts';
 
 /*
  * Secrets that a run uses without having them. The run has a placeholder and writes it where the secret belongs; on the
@@ -19,7 +20,7 @@ export type BoundSecret = {
   readonly isFor: (host: Host, port: number) => boolean;
 };
 
-/** Headers with the secrets in them, to be sent and shown to nobody else. */
+/** Headers with the secrets in them, to be sent and shown to no one else. */
 export type Filled = {
   readonly fields: readonly Field[];
   /** The names of the secrets that are in them. */
@@ -32,9 +33,14 @@ export type Filled = {
 
 type Swap = { readonly from: string; readonly to: string; readonly name: string };
 
-const VALUE_CHARS = 8_192;
-/** Places of one request that are filled: with any number, a short request would become an endless one. */
-const PLACES = 64;
+/** Boundary: nothing is quoted of a host that may know a secret, since a part of the secret might be in it. */
+export const UNQUOTED_RESPONSE: Problem = {
+  subject: 'response',
+  is: 'it is malformed',
+  expected: 'HTTP/1.1',
+};
+export const UNQUOTED_BODY: Problem = { ...UNQUOTED_RESPONSE, subject: 'body of response' };
+
 /** Headers about the message or the way it took, which servers write into logs and repeat to others. */
 const NEVER =
   /^(?:host|connection|origin|referer|user-agent|via|forwarded|(?:content|transfer|proxy|x-forwarded)-.*)$/;
@@ -48,7 +54,7 @@ export function fillIn(fields: readonly Field[], site: Site, secrets: readonly B
   );
   const swaps = bound.map(({ name, placeholder, value }) => ({ name, from: placeholder, to: onWire(value) }));
   if (swaps.length === 0) return { fields, used: [], isBound: false, hide: (text) => text };
-  const most = isReadable(site) ? 0 : PLACES;
+  const most = isReadable(site) ? 0 : EGRESS_LIMITS.secretPlaceholders;
   const names = new Set<string>();
   let places = 0;
   const fill = newSwapper(swaps, ({ name }) => {
@@ -74,8 +80,8 @@ export function fillIn(fields: readonly Field[], site: Site, secrets: readonly B
 }
 
 /**
- * Boundary: a secret for the port of TLS is meant to be encrypted. In the open anybody on the way reads it, so it goes
- * there only on a port that somebody has named for it.
+ * Boundary: a secret for the port of TLS is meant to be encrypted. In the open everyone on the way reads it, so it goes
+ * there only on a port that was named for it.
  */
 function isReadable({ scheme, port }: Site): boolean {
   return scheme === 'http' && port === DEFAULT_PORTS.https;
@@ -89,6 +95,11 @@ function fillBasic(value: string, fill: (text: string) => string) {
   if (filled === said) return null;
   const sent = Buffer.from(filled, 'latin1').toString('base64');
   return { value: `${scheme}${sent}`, swap: { from: given, to: sent, name: '' } };
+}
+
+/** Headers of a host in which no secret is repeated. */
+export function hideInFields(fields: readonly Field[], hide: Filled['hide']): readonly Field[] {
+  return fields.map((field) => ({ ...field, value: hide(field.value) }));
 }
 
 /** Replaces in one pass, the longest first, so that nothing that was put in is looked at again. */
@@ -117,7 +128,8 @@ export function checkSecretValue(value: string): void {
 /** Why no header can carry a value as it is, and what it should be; null when one can. It has nothing of the value. */
 export function problemWithSecret(value: string): string | null {
   if (value === '') return 'it is empty, expected a text';
-  if (value.length > VALUE_CHARS) return `it has ${value.length} characters, expected at most ${VALUE_CHARS}`;
+  if (value.length > EGRESS_LIMITS.secretValueChars)
+    return `it has ${value.length} characters, expected at most ${EGRESS_LIMITS.secretValueChars}`;
   // Boundary: a line break would begin a header of its own, or a second request.
   if (/[\r\n]/.test(value)) return 'it has a line break, expected one line without its end';
   if (value.includes('\0')) return 'it has a NUL, expected a text';

@@ -1,8 +1,14 @@
 import { sentenceOf } from '../core/result.ts';
 import { type Address, isSameAddress } from './address.ts';
-import { type AddressRange, parseRange, rangeOf } from './address-range.ts';
+import {
+  type AddressRange,
+  parseRange,
+  plantRanges,
+  type RangeTree,
+  rangeOf,
+  ringAround,
+} from './address-range.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
-import { plantRanges, type RangeTree, ringAround } from './range-tree.ts';
 
 /** Why an address is not simply a place on the internet. */
 export type Special = {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Log, NO_LOG } from '../core/log.ts';
-import type { Lookup } from '../egress/look-up.ts';
+import type { Lookup } from '../egress/resolve.ts';
 import type { Reader } from '../store/transaction.ts';
 import type { Authenticated, Authenticator } from './authenticator.ts';
 import { readBearer } from './bearer.ts';

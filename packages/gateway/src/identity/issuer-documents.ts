@@ -6,10 +6,9 @@ import { type Address, parseAddress } from '../egress/address.ts';
 import { type AllowList, parseAllowList } from '../egress/allowlist.ts';
 import { formatAuthority } from '../egress/authority.ts';
 import { fetchFor } from '../egress/fetch/fetch.ts';
-import type { FetchTerms } from '../egress/fetch/fetch-terms.ts';
-import { type Lookup, lookUp } from '../egress/look-up.ts';
+import type { FetchTerms } from '../egress/fetch/outcome.ts';
+import { type Lookup, lookUp, ownOf, systemLookup } from '../egress/resolve.ts';
 import { specialRange } from '../egress/special.ts';
-import { ownOf, systemLookup } from '../egress/system.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 
 /*
@@ -30,7 +29,7 @@ export type Network = {
 export type FetchDocument = (at: KeyUrl, isNamed: boolean) => Promise<Result<Json, string>>;
 
 const LIMITS = {
-  ...{ redirects: 0, responseBytes: 262_144, wireBytes: 524_288, expansion: 100 },
+  ...{ redirects: 0, responseBytes: 262_144, wireBytes: 524_288, expansionRatio: 100 },
   ...{ wholeMs: 5_000, connectMs: 3_000, idleMs: 3_000 },
 };
 const LOOKUP_MS = 3_000;

@@ -1,7 +1,6 @@
 import type { OauthConfig } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { formatHost, type Host } from '../egress/authority.ts';
-import { type HttpUrl, parseHttpUrl } from '../egress/http-url.ts';
+import { formatHost, type Host, type HttpUrl, parseHttpUrl } from '../egress/authority.ts';
 import { specialRange } from '../egress/special.ts';
 
 /** The one name that means this machine everywhere (RFC 6761); it is never looked up. */

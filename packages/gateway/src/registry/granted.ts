@@ -3,8 +3,7 @@ import type { Risk } from '../core/tool.ts';
 import type { WasmGrants } from '../core/wasm.ts';
 import { formatAddress } from '../egress/address.ts';
 import { widthOf } from '../egress/address-range.ts';
-import type { Place } from '../egress/place.ts';
-import { parseRule } from '../egress/rule.ts';
+import { type HostPattern, parseRule } from '../egress/rule.ts';
 
 /** What a module can be granted. */
 export type GrantKind = 'http' | 'secret' | 'storage' | 'channel' | 'log' | 'clock' | 'random' | 'config';
@@ -43,7 +42,7 @@ export function hostsOf({ http }: WasmGrants): readonly string[] {
   return [...new Set(hosts)];
 }
 
-function writePlace(place: Place): string {
+function writePlace(place: HostPattern): string {
   if (place.kind === 'name') return place.name;
   if (place.kind === 'below') return `*.${place.name}`;
   const { family, first, bits } = place.range;

@@ -1,8 +1,7 @@
 import { normalize } from 'node:path';
-import { expandPattern, isPattern } from './glob.ts';
-import { partsOf } from './parts.ts';
-import { type Place, placeOf } from './place.ts';
-import { Lookups, type Resolution, resolvePath } from './resolve-path.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { expandPattern, isPattern, Lookups, type Resolution, resolvePath } from './resolve-path.ts';
+import { type PathZone, zoneOf } from './workspace.ts';
 
 /** One way to read an argument as a path, and where that leads. */
 export type ArgumentPath = {
@@ -10,7 +9,7 @@ export type ArgumentPath = {
   /** The part of the argument that is read as a path. */
   readonly meaning: string;
   readonly resolved: string;
-  readonly place: Place;
+  readonly zone: PathZone;
   /** In the workspace. */
   readonly inside: boolean;
 };
@@ -55,13 +54,13 @@ function* readingsOf(argument: string, scope: ArgumentScope, lookups: Lookups): 
       lookups.spend(1);
       if (USER_HOME.test(meaning)) {
         // Boundary: the home of a user of the host is outside, whether or not we know where it is.
-        yield { argument, meaning, resolved: meaning, place: 'outside', inside: false };
+        yield { argument, meaning, resolved: meaning, zone: 'outside', inside: false };
       }
       for (const { path, from } of meaningsOf(meaning, scope, lookups)) {
         const resolution = resolvePath(path, from, lookups);
         if (reading === 'guess' && !leadsSomewhere(path, resolution, lookups)) continue;
         const judged = judge(argument, meaning, resolution, scope);
-        // An option is no path in the workspace unless there is a file of its name.
+        // An option is a path in the workspace only if a file of its name exists.
         if (!judged.inside || resolution.exists || !path.startsWith('-')) yield judged;
       }
     }
@@ -95,9 +94,9 @@ function judge(
   { path: resolved, isKnown }: Resolution,
   { workspace, readOnly = [] }: ArgumentScope,
 ): ArgumentPath {
-  // Boundary: a path that nobody can follow is outside.
-  const place = isKnown ? placeOf(resolved, { workspace, readOnly }) : 'outside';
-  return { argument, meaning, resolved, place, inside: place === 'workspace' };
+  // Boundary: a path that cannot be followed is outside.
+  const zone = isKnown ? zoneOf(resolved, { workspace, readOnly }) : 'outside';
+  return { argument, meaning, resolved, zone, inside: zone === 'workspace' };
 }
 
 /** What a shell or a program that acts like one would make of `$NAME` and `${NAME}`; an unset one is empty. */
@@ -106,4 +105,110 @@ function expandVariables(text: string, variables: Readonly<Record<string, string
     const name = braced ?? bare ?? '';
     return Object.hasOwn(variables, name) ? (variables[name] ?? '') : '';
   });
+}
+
+/*
+ * What in an argument could be a path. Programs write options in many ways (`--out=/p`, `-I/p`, `if=/p`, `@/p`, `a:/p`,
+ * `-Wl,-T,/p`, `file:///p`), and no table knows all of them; so an argument is cut at every character that programs cut
+ * at, and every piece is a part. Too many parts cost a lookup each; one too few would be a way out.
+ *
+ * Words inside quotes or code are not found. Code that is an argument (`sh -c …`) is for the policies, which are told
+ * that the program is an interpreter, and for Tier C, where the kernel holds the line.
+ */
+
+type Part = {
+  readonly text: string;
+  /** `sure`: a program may well read it so. `guess`: only counts where it leads to something that exists. */
+  readonly reading: 'sure' | 'guess';
+};
+
+/** Schemes whose `//` begins the name of a host and not a path. */
+const REMOTE_URL =
+  /(?<![A-Za-z0-9+.]|[A-Za-z0-9]-)(?:-{1,2}[A-Za-z])?(?:(?:git|hg|svn|bzr)\+)?(?:https?|ftps?|sftp|ssh|git|wss?|rsync|scp|s3|gs|tcp|udp|ldaps?|smtps?|imaps?|redis|rediss|amqps?|mqtts?|postgres|postgresql|mysql|mongodb|docker|oci):\/\/[^\s,;<>]*/gi;
+const FILE_URL = /file:(?:\/\/[^/\\]*)?/gi;
+const SEPARATORS = ['=', ':', ',', ';', '@', '<', '>'] as const;
+const ANY_SEPARATOR = /[=:,;@<>]/;
+const ANY_SEPARATOR_OR_SPACE = /[=:,;@<>\s]/;
+/** An option or an assignment: programs split its value into words. A text (a commit message) is one word. */
+const IS_OPTION = /^(?:-|[A-Za-z_][A-Za-z0-9_.]*\+?:?=)/;
+/** As far as letters of short options are glued together before a value. */
+const GLUED_LETTERS = 16;
+/** In one argument; a JSON text of full length stays below it. */
+const MAX_SEPARATORS = 1_000;
+const MAX_FILE_URLS = 16;
+/** No file has a longer name, so a text without a slash that is longer names none. */
+const LONGEST_NAME = 255;
+
+/** Every part of an argument that a program could take for a path. */
+export function partsOf(argument: string): readonly Part[] {
+  const parts = new Map<string, Part>();
+  const add = (text: string, reading: Part['reading']): void => {
+    if (text.length > LONGEST_NAME && !text.includes('/')) return;
+    if (text !== '' && parts.get(text)?.reading !== 'sure') parts.set(text, { text, reading });
+  };
+  for (const text of fileUrlsIn(argument)) add(text, 'sure');
+  const local = argument.replace(REMOTE_URL, '');
+  add(local, 'sure');
+  for (const text of piecesOf(local)) {
+    add(text, 'sure');
+    if (text.startsWith('-')) for (const part of gluedIn(text)) add(part.text, part.reading);
+  }
+  return [...parts.values()];
+}
+
+/** The pieces between separators, and from each separator to the end: a path can have separators in its name. */
+function piecesOf(text: string): readonly string[] {
+  const separator = IS_OPTION.test(text) ? ANY_SEPARATOR_OR_SPACE : ANY_SEPARATOR;
+  const pieces = new Set(text.split(separator));
+  for (const each of SEPARATORS) {
+    if (text.includes(each)) for (const piece of text.split(each)) pieces.add(piece);
+  }
+  const starts: number[] = [];
+  for (let at = 0; at < text.length; at++) if (separator.test(text.charAt(at))) starts.push(at + 1);
+  demandFew(starts.length, MAX_SEPARATORS, 'separators such as "=" and ":"');
+  for (const start of starts) pieces.add(text.slice(start));
+  return [...pieces];
+}
+
+/** Values that stand right behind the letters of an option, as in `-I/p`, `-xf../p`, `-flink`. */
+function gluedIn(option: string): readonly Part[] {
+  const parts: Part[] = [{ text: option.slice(2), reading: 'sure' }];
+  for (let at = 3; at <= GLUED_LETTERS && at < option.length; at++) {
+    parts.push({ text: option.slice(at), reading: 'guess' });
+  }
+  const slash = option.indexOf('/');
+  // `-Iinclude/x` and `-isystem/x` look alike, so the second reading has to lead somewhere.
+  if (slash > 2) parts.push({ text: option.slice(slash), reading: 'guess' });
+  const upward = option.search(/(?<=[^/.])(?:\.\.|~)(?:\/|$)/);
+  if (upward > 2) parts.push({ text: option.slice(upward), reading: 'sure' });
+  return parts;
+}
+
+function fileUrlsIn(argument: string): readonly string[] {
+  const paths: string[] = [];
+  const urls = [...argument.matchAll(FILE_URL)];
+  demandFew(urls.length, MAX_FILE_URLS, 'file URLs');
+  for (const { 0: start, index } of urls) {
+    const rest = argument.slice(index + start.length);
+    const readings = [rest, rest.replace(/[?#].*$/s, ''), rest.replace(/[\s,;"'].*$/s, '')];
+    for (const path of readings) paths.push(path, decodePercent(path));
+  }
+  return paths;
+}
+
+/** Bytes written as %XX; what is not UTF-8 becomes a character that no path in the workspace has. */
+function decodePercent(text: string): string {
+  return text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) =>
+    Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
+  );
+}
+
+/** Boundary: each of these begins a part, and each part costs a look at the file system. */
+function demandFew(count: number, most: number, what: string): void {
+  if (count <= most) return;
+  throw new CodedError(
+    'runner/outside-workspace',
+    `Cannot check the arguments: one has ${count} ${what}, expected at most ${most}`,
+    { remedy: 'Put the text into a file of the workspace, and pass its path.' },
+  );
 }

@@ -1,19 +1,33 @@
-import { basename, isAbsolute } from 'node:path';
+import { opendirSync, realpathSync, statSync } from 'node:fs';
+import { basename, isAbsolute, join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import type { FileDigests } from './file-digests.ts';
-import { KINDS_BY_POWER, LAUNCHING_OPTIONS, MULTI_CALL, type ProgramKind } from './interpreters.table.ts';
-import { baseName, type KnownPrograms, kindOfName } from './known-programs.ts';
-import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
+import {
+  type Executable,
+  type ExecutableScope,
+  type FileDigests,
+  type OpenedExecutable,
+  openExecutable,
+  resolveExecutable,
+} from './executable.ts';
+import {
+  KINDS_BY_POWER,
+  LAUNCHING_OPTIONS,
+  LINKER_DIRECTORIES,
+  LINKER_NAME,
+  MULTI_CALL,
+  PROGRAM_KINDS,
+  type ProgramKind,
+} from './interpreters.table.ts';
 
 /*
- * What kind of program a command is. This room refuses none of them: the kind is a fact for the policies, which decide
+ * What kind of program a command is. This module refuses none of them: the kind is a fact for the policies, which decide
  * who may run an interpreter in which tier. Names, links, copies and the first line of a script are seen through; a
  * copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
 export type Format = 'elf' | 'mach-o' | 'script' | 'other';
 
-export type Classification = {
+type Classification = {
   readonly kind: ProgramKind;
   readonly format: Format;
   /** The resolved program that reads a script; null for a program that the kernel runs itself. */
@@ -70,9 +84,9 @@ function runnersOf(script: Executable, scope: ExecutableScope, deps: ClassifyDep
   const runners: Executable[] = [];
   let current: Executable | null = script;
   for (let depth = 0; current !== null && depth < MAX_SCRIPTS; depth++) {
-    const words = shebangOf(current.head);
-    if (words === null) break;
-    const [program = '', ...rest] = words;
+    const tokens = shebangOf(current.head);
+    if (tokens === null) break;
+    const [program = '', ...rest] = tokens;
     const runner = find(program, scope, deps);
     if (runner !== null) runners.push(runner);
     const next = runner !== null && baseName(basename(runner.path)) === 'env' ? nameAfterEnv(rest) : null;
@@ -93,19 +107,19 @@ function find(program: string, scope: ExecutableScope, { digests }: ClassifyDeps
   }
 }
 
-/** The words of a first line `#!`; null where the kernel would not take it for one. */
+/** The tokens of a first line `#!`; null where the kernel would not take it for one. */
 export function shebangOf(head: Uint8Array): readonly string[] | null {
   const text = Buffer.from(head).toString('latin1');
   if (!text.startsWith('#!')) return null;
   const [line = ''] = text.slice(2).split(/[\n\0]/);
-  const words = line.trim().split(/[ \t]+/);
-  const [program = ''] = words;
-  return isAbsolute(program) || program.includes('/') ? words : null;
+  const tokens = line.trim().split(/[ \t]+/);
+  const [program = ''] = tokens;
+  return isAbsolute(program) || program.includes('/') ? tokens : null;
 }
 
-/** The first word behind `env` that is neither an option nor an assignment. */
-function nameAfterEnv(words: readonly string[]): string | null {
-  return words.find((word) => !word.startsWith('-') && !word.includes('=')) ?? null;
+/** The first token behind `env` that is neither an option nor an assignment. */
+function nameAfterEnv(tokens: readonly string[]): string | null {
+  return tokens.find((token) => !token.startsWith('-') && !token.includes('=')) ?? null;
 }
 
 /** Tells whether an argument makes an otherwise plain program start another one. */
@@ -113,10 +127,10 @@ function startsByOption(executable: Executable, args: readonly string[]): boolea
   const names = new Set([basename(executable.argv0), basename(executable.path)].map(plainName));
   return [...names].some((name) => {
     const options = Object.hasOwn(LAUNCHING_OPTIONS, name) ? (LAUNCHING_OPTIONS[name] ?? []) : [];
-    // The first word of tar is a bundle of letters even without its dash.
-    const words =
+    // The first token of tar is a bundle of letters even without its dash.
+    const tokens =
       name === 'tar' ? args.map((arg, i) => (i === 0 && !arg.startsWith('-') ? `-${arg}` : arg)) : args;
-    return words.some((word, i) => options.some((option) => isOption(option, word, words[i + 1] ?? '')));
+    return tokens.some((token, i) => options.some((option) => isOption(option, token, tokens[i + 1] ?? '')));
   });
 }
 
@@ -125,12 +139,124 @@ function plainName(name: string): string {
   return name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, '').replace(/-?\d+(?:\.\d+)*$/, '');
 }
 
-function isOption(option: string | RegExp, word: string, next: string): boolean {
-  if (typeof option !== 'string') return option.test(`${word}\0${next}`);
+function isOption(option: string | RegExp, token: string, next: string): boolean {
+  if (typeof option !== 'string') return option.test(`${token}\0${next}`);
   if (option.startsWith('--')) {
-    const name = word.split('=', 1)[0] ?? '';
+    const name = token.split('=', 1)[0] ?? '';
     return name.length > 2 && option.startsWith(name);
   }
   const isLetter = option.length === 2 && option.startsWith('-');
-  return isLetter ? new RegExp(`^-[A-Za-z]*${option.charAt(1)}`).test(word) : word.startsWith(option);
+  return isLetter ? new RegExp(`^-[A-Za-z]*${option.charAt(1)}`).test(token) : token.startsWith(option);
+}
+
+type Known = {
+  readonly path: string;
+  readonly name: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly sizeBytes: bigint;
+};
+
+/** A name as the table has it: in lower case, without version and without `.exe`. */
+export function baseName(name: string): string {
+  const lower = name.toLowerCase().replace(/\.exe$/, '');
+  if (PROGRAM_KINDS.has(lower)) return lower;
+  const unversioned = lower.replace(
+    /[-_.]?v?\d+(?:\.\d+)*[a-z]?(?:[-_.](?:dbg|debug|static|minimal|config|full))?$/,
+    '',
+  );
+  return unversioned === '' ? lower : unversioned;
+}
+
+/** What a program of that name does with its arguments. */
+export function kindOfName(name: string): ProgramKind {
+  if (LINKER_NAME.test(name)) return 'launcher';
+  // A cross toolchain or a distribution puts its own tokens before the name.
+  const bare = baseName(name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, ''));
+  return PROGRAM_KINDS.get(baseName(name)) ?? PROGRAM_KINDS.get(bare) ?? 'plain';
+}
+
+/**
+ * The shells, interpreters and launchers that are installed, so that a copy or a hard link under another name is
+ * recognised. The directories are listed again when they change.
+ */
+export class KnownPrograms {
+  readonly #directories: readonly string[];
+  readonly #digests: FileDigests;
+  #stamp = '';
+  #known: readonly Known[] = [];
+
+  constructor(searchPath: readonly string[], digests: FileDigests) {
+    const directories = [...searchPath.filter(isAbsolute), '/usr/sbin', '/sbin', ...LINKER_DIRECTORIES];
+    this.#directories = directories;
+    this.#digests = digests;
+  }
+
+  /** The installed programs that are the same file, or have the same content; by path. */
+  twinsOf({ facts, sha256 }: OpenedExecutable): readonly { readonly path: string; readonly name: string }[] {
+    this.#refresh();
+    return this.#known.filter((known) => {
+      if (known.dev === facts.dev && known.ino === facts.ino) return true;
+      return known.sizeBytes === facts.sizeBytes && this.#digestOf(known.path) === sha256;
+    });
+  }
+
+  #digestOf(path: string): string | null {
+    try {
+      return openExecutable(path, this.#digests).sha256;
+    } catch (error) {
+      // Gone or unreadable since it was listed: then no copy of it can be recognised.
+      if (error instanceof CodedError) return null;
+      throw error;
+    }
+  }
+
+  #refresh(): void {
+    const stamp = this.#directories.map(stampOf).join(' ');
+    if (stamp === this.#stamp) return;
+    this.#known = this.#directories.flatMap(list);
+    this.#stamp = stamp;
+  }
+}
+
+function stampOf(directory: string): string {
+  try {
+    const { dev, ino, mtimeNs } = statSync(directory, { bigint: true });
+    return `${dev}:${ino}:${mtimeNs}`;
+  } catch {
+    return '-';
+  }
+}
+
+function list(directory: string): readonly Known[] {
+  const known: Known[] = [];
+  for (const name of namesIn(directory)) {
+    if (kindOfName(name) === 'plain') continue;
+    try {
+      const path = realpathSync.native(join(directory, name));
+      const stats = statSync(path, { bigint: true });
+      if (stats.isFile()) known.push({ path, name, dev: stats.dev, ino: stats.ino, sizeBytes: stats.size });
+    } catch {
+      // A dangling link is not a program.
+    }
+  }
+  return known.filter(({ name, path }) => !isApplet(name, path));
+}
+
+/** `sh` that is a link to busybox: the file is many programs, and only `busybox` stands for it. */
+function isApplet(name: string, path: string): boolean {
+  const file = baseName(path.slice(path.lastIndexOf('/') + 1));
+  return MULTI_CALL.has(file) && baseName(name) !== file;
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    const names: string[] = [];
+    const listing = opendirSync(directory);
+    for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) names.push(entry.name);
+    listing.closeSync();
+    return names;
+  } catch {
+    return [];
+  }
 }

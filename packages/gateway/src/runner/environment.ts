@@ -28,22 +28,30 @@ export function environmentOf(
 }
 
 function demandAllowed(name: string, value: string, envAllow: readonly string[]): void {
-  // Boundary: `BASH_FUNC_x%%`, `A=B` and the like are no names, whatever a shell makes of them.
-  if (!NAME.test(name)) throw refusal(name, 'it is no name of a variable, expected letters, digits and _');
+  // Boundary: `BASH_FUNC_x%%`, `A=B` and the like are not valid names, whatever a shell makes of them.
+  if (!NAME.test(name))
+    throw refusal(name, 'it is not a valid variable name, expected letters, digits and _', 'Leave it out.');
   // Boundary: the never-list comes first, so that no allow-list opens it.
   const never = reasonNever(name);
-  if (never !== null) throw refusal(name, `no caller may set it (${never}), expected another variable`);
-  if (!envAllow.some((pattern) => matchesPattern(pattern, name))) {
-    throw refusal(name, `it is not on the allow-list, expected one of ${envAllow.join(', ')}`);
-  }
+  if (never !== null)
+    throw refusal(
+      name,
+      `no caller may set it (${never}), expected another variable`,
+      'Leave it out; no setting allows it.',
+    );
+  if (!envAllow.some((pattern) => matchesPattern(pattern, name)))
+    throw refusal(
+      name,
+      `it is not on the allow-list, expected one of ${envAllow.join(', ')}`,
+      `Leave it out, or add ${quote(name)} to process.env in palisade.toml.`,
+    );
   if (/[\0\p{Surrogate}]/u.test(value))
-    throw refusal(name, 'its value cannot be passed on, expected text without NUL');
+    throw refusal(name, 'its value has a NUL or a lone surrogate, expected text', 'Change the value.');
   const shape = VALUE_SHAPES.find((row) => matchesPattern(row.name, name));
-  if (shape !== undefined && !shape.accepts.test(value)) {
-    throw refusal(name, `its value is something else, expected ${shape.expected}`);
-  }
+  if (shape !== undefined && !shape.accepts.test(value))
+    throw refusal(name, `its value has another form, expected ${shape.expected}`, 'Change the value.');
 }
 
-function refusal(name: string, what: string): CodedError {
-  return new CodedError('runner/environment', `Cannot set ${quote(name)}: ${what}`);
+function refusal(name: string, what: string, remedy: string): CodedError {
+  return new CodedError('runner/environment', `Cannot set ${quote(name)}: ${what}`, { remedy });
 }

@@ -1,26 +1,30 @@
+import type { ConfigFile } from '../config/config.ts';
+import { configOf } from '../config/load.ts';
+import { readConfigFile } from '../config/read-file.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject, sentenceOf } from '../core/result.ts';
-import { type AllowList, parseAllowList, rulesFor } from '../egress/allowlist.ts';
-import type { Host } from '../egress/authority.ts';
-import { type HostSet, newHostSet } from '../egress/host-set.ts';
-import { DEFAULT_PORTS } from '../egress/http-url.ts';
-import { parseRule, type Rule } from '../egress/rule.ts';
+import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../egress/allowlist.ts';
+import { DEFAULT_PORTS, type Host } from '../egress/authority.ts';
+import { parseHostPattern, parseRule, type Rule } from '../egress/rule.ts';
 
 /** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
 export function allowListOf(entries: readonly string[], key = 'process.egress_hosts'): AllowList {
-  return demand(key, readList(entries));
+  return demand(key, readList(entries, { source: `${key} in palisade.toml` }));
 }
 
 /** The hosts whose TLS is opened, on every port. They have names; an address is never opened. */
 export function interceptedBy(entries: readonly string[]): HostSet {
   const isName = (rule: Rule) => isHostAlone(rule) && !namesPort(rule) && rule.place.kind !== 'range';
-  demand('process.egress_intercept', readList(entries, isName, 'the name of a host alone'));
+  demand(
+    'process.egress_intercept',
+    readList(entries, { isFit: isName, expected: 'the name of a host alone' }),
+  );
   return newHostSet(entries);
 }
 
 /** Tells whether a secret may go to a port of a host. */
-export type SecretHosts = (host: Host, port: number) => boolean;
+type SecretHosts = (host: Host, port: number) => boolean;
 
 /** The hosts and ports that a secret is for; throws a CodedError that names the key for entries that cannot be read. */
 export function boundTo(entries: readonly string[], key: string): SecretHosts {
@@ -28,7 +32,7 @@ export function boundTo(entries: readonly string[], key: string): SecretHosts {
 }
 
 export function parseSecretHosts(entries: readonly string[]): Result<SecretHosts> {
-  const list = readList(entries, isHostAlone, 'a host, with or without a port');
+  const list = readList(entries, { isFit: isHostAlone, expected: 'a host, with or without a port' });
   if (!list.ok) return list;
   return accept((host, port) => rulesFor(list.value, host).some((rule) => isOn(rule, port)));
 }
@@ -38,20 +42,25 @@ function isOn(rule: Rule, port: number): boolean {
   return namesPort(rule) ? rule.ports?.includes(port) === true : port === DEFAULT_PORTS.https;
 }
 
+type ListTerms = {
+  readonly source?: string;
+  readonly isFit?: (rule: Rule) => boolean;
+  readonly expected?: string;
+};
+
 /** Reads a list whose every entry has to be of one kind. */
 function readList(
   entries: readonly string[],
-  isFit: (rule: Rule) => boolean = () => true,
-  expected = '',
+  { source, isFit, expected = '' }: ListTerms,
 ): Result<AllowList> {
-  const list = parseAllowList(entries);
+  const list = parseAllowList(entries, source);
   if (!list.ok) return reject(list.problem[0]);
   const unfit = entries.find((entry) => {
     const rule = parseRule(entry);
-    return !rule.ok || !isFit(rule.value);
+    return !rule.ok || isFit?.(rule.value) === false;
   });
   if (unfit === undefined) return list;
-  return reject({ subject: `entry ${quote(unfit)}`, is: 'it says more than that', expected });
+  return reject({ subject: `entry ${quote(unfit)}`, is: 'it says more than a host', expected });
 }
 
 function isHostAlone({ denies, scheme, methods, path }: Rule): boolean {
@@ -66,4 +75,94 @@ function namesPort({ ports }: Rule): boolean {
 function demand<T>(key: string, result: Result<T>): T {
   if (result.ok) return result.value;
   throw new CodedError('config/invalid', `${key}: ${sentenceOf(result.problem)}`);
+}
+
+/** Tells whether a host is one of a set, or, where that is asked, whether any host below its name is. */
+export type HostSet = (host: Host, orAnyBelow?: boolean) => boolean;
+
+/** The set of names and wildcards such as "example.com" and "*.example.com"; other entries mean no host. */
+function newHostSet(entries: readonly string[]): HostSet {
+  const places = entries.flatMap((entry) => {
+    const place = parseHostPattern(entry, null);
+    return place.ok && place.value.kind !== 'range' ? [place.value] : [];
+  });
+  return (host, orAnyBelow = false) =>
+    host.kind === 'name' &&
+    places.some(({ kind, name }) =>
+      kind === 'name'
+        ? host.name === name || (orAnyBelow && isBelow(name, host.name))
+        : isBelow(host.name, name) || (orAnyBelow && (name === host.name || isBelow(name, host.name))),
+    );
+}
+
+function isBelow(name: string, above: string): boolean {
+  return name.endsWith(`.${above}`);
+}
+
+type LiveHostsOptions = {
+  /** Where the configuration is, or would be. */
+  readonly path: string;
+  /** The text that the list was read from; null: there was no file. */
+  readonly text: string | null;
+  readonly list: AllowList;
+};
+
+/** Stands for a file that cannot be read; no file is this text, as none has a NUL. */
+const UNREADABLE = '\0';
+
+/**
+ * The operator's allow-list as the configuration says it at this moment. A file that was changed is read by the time of
+ * the next look; one that cannot be read, or is wrong, allows nothing until it is mended.
+ */
+export class LiveHosts {
+  readonly #path: string;
+  #text: string | null;
+  #list: AllowList;
+  #loading: Promise<void> = Promise.resolve();
+
+  constructor({ path, text, list }: LiveHostsOptions) {
+    this.#path = path;
+    this.#text = text;
+    this.#list = list;
+  }
+
+  /** The list as it was read last; where the file has changed since, the next look has what it says. */
+  get list(): AllowList {
+    void this.refresh();
+    return this.#list;
+  }
+
+  /** Reads the file again where it has changed, and is done when the list is that of the file. */
+  async refresh(): Promise<void> {
+    const file = this.#read();
+    const text = file === UNREADABLE ? file : (file?.text ?? null);
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#loading = this.#load(file);
+    }
+    await this.#loading;
+  }
+
+  #read(): ConfigFile | typeof UNREADABLE | null {
+    try {
+      return readConfigFile(this.#path);
+    } catch {
+      return UNREADABLE;
+    }
+  }
+
+  /** What was compared is what is read: the file may be another one by now. */
+  async #load(file: ConfigFile | typeof UNREADABLE | null): Promise<void> {
+    const wanted = this.#text;
+    const list = await listOf(file);
+    if (wanted === this.#text) this.#list = list;
+  }
+}
+
+/** Boundary: what the operator wants is not known of a file that cannot be read or is wrong, so nothing is allowed. */
+async function listOf(file: ConfigFile | typeof UNREADABLE | null): Promise<AllowList> {
+  if (file === UNREADABLE) return NOWHERE;
+  return configOf(file)
+    .then(({ process }) => allowListOf(process.egressHosts))
+    .catch(() => NOWHERE);
 }

@@ -45,7 +45,7 @@ export const INPUT_LIMITS = {
   totalBytes: 128 * 1024,
 } as const;
 
-/** The limits in the words of the input, and what each is called inside. */
+/** The limits as the input names them, and what each is called inside. */
 export const LIMIT_NAMES = {
   cpu_time_ms: 'cpuMs',
   memory_bytes: 'memoryBytes',
@@ -77,7 +77,7 @@ export const INPUT_SCHEMA: JsonSchema = {
       type: 'array',
       maxItems: INPUT_LIMITS.args,
       items: { type: 'string', maxLength: argBytes },
-      description: 'The words after the name of the program, as they are: no shell reads them.',
+      description: 'The arguments of the program, as they are: no shell reads them.',
     },
     cwd: text(
       pathBytes,
@@ -134,12 +134,14 @@ export const INPUT_SCHEMA: JsonSchema = {
 export function parseInput(input: Json): ProcessInput {
   const raw = objectOf(input, 'the input', Object.keys(INPUT_SCHEMA.properties as object));
   const parsed: ProcessInput = {
-    command: wordOf(raw.command, 'command', commandBytes),
-    args: listOf(raw.args, 'args', INPUT_LIMITS.args).map((arg, i) => wordOf(arg, `args[${i}]`, argBytes)),
-    cwd: orNull(raw.cwd, (value) => wordOf(value, 'cwd', pathBytes)),
+    command: plainTextOf(raw.command, 'command', commandBytes),
+    args: listOf(raw.args, 'args', INPUT_LIMITS.args).map((arg, i) =>
+      plainTextOf(arg, `args[${i}]`, argBytes),
+    ),
+    cwd: orNull(raw.cwd, (value) => plainTextOf(value, 'cwd', pathBytes)),
     env: variablesOf(raw.env),
     stdin: orNull(raw.stdin, (value) => textOf(value, 'stdin')),
-    workspace: orNull(raw.workspace, (value) => wordOf(value, 'workspace', pathBytes)),
+    workspace: orNull(raw.workspace, (value) => plainTextOf(value, 'workspace', pathBytes)),
     egress: orNull(raw.egress, (value) => oneOf(value, 'egress', ['strict', 'preflight', 'none'])),
     egressHosts: orNull(raw.egress_hosts, entriesOf),
     secrets: secretsOf(raw.secrets),
@@ -161,25 +163,25 @@ function sizeOf(input: ProcessInput): number {
   return texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
 }
 
-/** A text that becomes a word of a command line: the kernel ends it at a NUL, and half a character has no bytes. */
-function wordOf(raw: Json | undefined, name: string, maxBytes: number): string {
-  const word = textOf(raw, name);
-  // Boundary: what follows a NUL is cut off by the kernel, so the checked word would not be the used one.
-  if (word.includes('\0')) throw invalid(`${name} has a NUL character, expected text without one`);
-  const bytes = Buffer.byteLength(word);
+/** A text that becomes a part of a command line: the kernel ends it at a NUL, and a lone surrogate has no bytes. */
+function plainTextOf(raw: Json | undefined, name: string, maxBytes: number): string {
+  const plain = textOf(raw, name);
+  // Boundary: what follows a NUL is cut off by the kernel, so the checked text would not be the used one.
+  if (plain.includes('\0')) throw invalid(`${name} has a NUL character, expected text without one`);
+  const bytes = Buffer.byteLength(plain);
   if (bytes > maxBytes) throw invalid(`${name} has ${bytes} bytes, expected at most ${maxBytes}`);
-  return word;
+  return plain;
 }
 
 function textOf(raw: Json | undefined, name: string): string {
-  if (typeof raw !== 'string') throw invalid(`${name} is no text, expected a string`);
-  if (/\p{Surrogate}/u.test(raw)) throw invalid(`${name} has half a character, expected whole characters`);
+  if (typeof raw !== 'string') throw invalid(`${name} is not a string, expected one`);
+  if (/\p{Surrogate}/u.test(raw)) throw invalid(`${name} has a lone surrogate, expected whole characters`);
   return raw;
 }
 
 function listOf(raw: Json | undefined, name: string, most: number): readonly Json[] {
   if (raw === undefined) return [];
-  if (!Array.isArray(raw)) throw invalid(`${name} is no list, expected a list of strings`);
+  if (!Array.isArray(raw)) throw invalid(`${name} is not a list, expected a list of strings`);
   if (raw.length <= most) return raw as readonly Json[];
   throw invalid(`${name} has ${raw.length} elements, expected at most ${most}`);
 }
@@ -190,20 +192,20 @@ function entriesOf(raw: Json): readonly string[] {
 }
 
 function entryOf(raw: Json, name: string): string {
-  const entry = wordOf(raw, name, entryBytes);
+  const entry = plainTextOf(raw, name, entryBytes);
   const rule = parseRule(entry);
   if (!rule.ok) throw invalid(`${name} is not a valid allow-list entry. ${sentenceOf(rule.problem)}`);
-  // Boundary: a caller says what it needs; policies that compare entries never meet one that means its opposite.
-  if (rule.value.denies) throw invalid(`${name} denies, expected an entry without "!"`);
+  // Boundary: a caller says what it needs; policies that compare entries never see one that means its opposite.
+  if (rule.value.denies) throw invalid(`${name} is a denial, expected an entry without "!"`);
   return entry;
 }
 
 function secretsOf(raw: Json | undefined): readonly string[] {
   const list = listOf(raw, 'secrets', INPUT_LIMITS.secrets);
-  return [...new Set(list.map((name, i) => wordOf(name, `secrets[${i}]`, secretBytes)))];
+  return [...new Set(list.map((name, i) => plainTextOf(name, `secrets[${i}]`, secretBytes)))];
 }
 
-/** Boundary: only the proxy of a strict run holds these, and nobody shall believe that they hold elsewhere. */
+/** Boundary: only the proxy of a strict run holds these, and no caller shall believe that they hold elsewhere. */
 function demandStrict({ egress, egressHosts, secrets }: ProcessInput): void {
   if (egress === null || egress === 'strict') return;
   const asked = egressHosts !== null ? 'egress_hosts' : secrets.length > 0 ? 'secrets' : null;
@@ -220,8 +222,8 @@ function variablesOf(raw: Json | undefined): Readonly<Record<string, string>> {
   }
   return Object.fromEntries(
     entries.map(([name, value]) => [
-      wordOf(name, 'a name in env', variableBytes),
-      wordOf(value, `env ${quote(name)}`, variableBytes),
+      plainTextOf(name, 'a name in env', variableBytes),
+      plainTextOf(value, `env ${quote(name)}`, variableBytes),
     ]),
   );
 }
@@ -231,7 +233,7 @@ function limitsOf(raw: Json | undefined): Partial<ProcessLimits> {
   if (raw === undefined) return {};
   const limits: Partial<Record<keyof ProcessLimits, number>> = {};
   for (const [name, value] of Object.entries(objectOf(raw, 'limits', Object.keys(LIMIT_NAMES)))) {
-    if (typeof value !== 'number') throw invalid(`limits.${name} is no number, expected an integer`);
+    if (typeof value !== 'number') throw invalid(`limits.${name} is not a number, expected an integer`);
     limits[LIMIT_NAMES[name as keyof typeof LIMIT_NAMES]] = value;
   }
   return limits;

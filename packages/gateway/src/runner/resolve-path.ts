@@ -1,11 +1,11 @@
 import { lstatSync, opendirSync, readlinkSync } from 'node:fs';
 import { normalize } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import { DEVICES } from './system.table.ts';
+import { DEVICES } from './system.ts';
 
 /*
  * Where a path leads. The kernel's realpath gives nothing for a path whose end does not exist yet, and such a path is
- * just what a command is told to create; so links are followed here, one part at a time, dangling ones included.
+ * just what a command is asked to create; so links are followed here, one part at a time, dangling ones included.
  */
 
 export type Resolution = {
@@ -13,7 +13,7 @@ export type Resolution = {
   readonly path: string;
   readonly exists: boolean;
   readonly throughLink: boolean;
-  /** False where a directory could not be looked into or links go in circles: nobody knows where this leads. */
+  /** False where a directory could not be looked into or links go in circles: where this leads is not known. */
   readonly isKnown: boolean;
 };
 
@@ -40,7 +40,7 @@ const PARTS_PER_LOOKUP = 16;
 /** Of one part of a path, on every file system in use; what is longer does not exist. */
 const LONGEST_NAME = 255;
 
-/** Looks at the file system on behalf of one call: each place once, and not without end. */
+/** Looks at the file system on behalf of one call: each path once, and not without end. */
 export class Lookups {
   readonly #seen = new Map<string, Seen>();
   readonly #names = new Map<string, readonly string[]>();
@@ -71,11 +71,12 @@ export class Lookups {
 
   spend(lookups: number): void {
     this.#left -= lookups;
-    // Boundary: the work that one call can cause before anybody has allowed it is bounded.
+    // Boundary: the work that one call can cause before it is allowed is bounded.
     if (this.#left >= 0) return;
     throw new CodedError(
       'runner/outside-workspace',
-      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} places, expected fewer`,
+      `Cannot check the arguments: they can mean more than ${MAX_LOOKUPS} paths, expected fewer`,
+      { remedy: 'Pass fewer arguments, or fewer patterns such as "*/*".' },
     );
   }
 }
@@ -154,4 +155,69 @@ function step(walk: Walk, part: string, lookups: Lookups): void {
   if (seen.kind === 'there') return;
   walk.missing += 1;
   if (seen.kind !== 'missing') walk.isKnown = false;
+}
+
+/** `*`, `?`, a set in brackets, or alternatives in braces. */
+const MAGIC = /\*+|\?|\[[^\]]+\]|\{[^{}]*(?:,|\.\.)[^{}]*\}/;
+const ONE = Symbol('any one character');
+const MANY = Symbol('any characters');
+
+type Token = string | typeof ONE | typeof MANY;
+
+/** Tells whether a program that expands patterns could take this for one; texts with quotes are code or data. */
+export function isPattern(text: string): boolean {
+  return MAGIC.test(text) && text.length <= LONGEST_NAME && !text.includes('"');
+}
+
+/**
+ * The paths that a pattern can mean to a program that expands it. It may give too much, since a set is read as any
+ * character and alternatives as any characters, and never too little.
+ */
+export function expandPattern(pattern: string, from: string, lookups: Lookups): readonly string[] {
+  let bases = [pattern.startsWith('/') ? '' : from];
+  for (const part of pattern.split('/').filter((each) => each !== '')) {
+    bases = MAGIC.test(part)
+      ? bases.flatMap((base) => matchesIn(base, tokensOf(part), lookups))
+      : bases.map((base) => `${base}/${part}`);
+  }
+  return bases;
+}
+
+function matchesIn(directory: string, tokens: readonly Token[], lookups: Lookups): readonly string[] {
+  const names = lookups.namesIn(directory === '' ? '/' : directory);
+  // A name costs less than a lookup, but not nothing.
+  lookups.spend(Math.ceil(names.length / 16));
+  return names.filter((name) => matches(tokens, name)).map((name) => `${directory}/${name}`);
+}
+
+function tokensOf(pattern: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let rest = pattern;
+  for (let magic = MAGIC.exec(rest); magic !== null; magic = MAGIC.exec(rest)) {
+    tokens.push(...rest.slice(0, magic.index), /^[?[]/.test(magic[0]) ? ONE : MANY);
+    rest = rest.slice(magic.index + magic[0].length);
+  }
+  return [...tokens, ...rest];
+}
+
+/** Boundary: goes back to the last MANY only, so that no pattern takes more than the product of both lengths. */
+function matches(tokens: readonly Token[], name: string): boolean {
+  const chars = [...name];
+  let token = 0;
+  let char = 0;
+  let many = { token: -1, char: 0 };
+  while (char < chars.length) {
+    if (tokens[token] === MANY) {
+      many = { token, char };
+      token += 1;
+    } else if (tokens[token] === ONE || tokens[token] === chars[char]) {
+      token += 1;
+      char += 1;
+    } else if (many.token >= 0) {
+      many = { token: many.token, char: many.char + 1 };
+      token = many.token + 1;
+      char = many.char;
+    } else return false;
+  }
+  return tokens.slice(token).every((each) => each === MANY);
 }

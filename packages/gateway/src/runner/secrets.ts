@@ -1,12 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { normalize } from 'node:path';
 import type { SecretRule } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
-import type { BoundSecret } from '../egress/secrets.ts';
+import { type BoundSecret, problemWithSecret } from '../egress/secrets.ts';
+import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { boundTo } from './host-lists.ts';
-import { type Grounds, placeOf } from './place.ts';
 import { resolvePath } from './resolve-path.ts';
-import { readSecretFile } from './secret-file.ts';
+import { type ZoneRoots, zoneOf } from './workspace.ts';
 
 /** A secret as the operator grants it. Its value is read when a run needs it and is kept nowhere. */
 export type GrantedSecret = {
@@ -34,7 +35,7 @@ export function grantSecrets(rules: readonly SecretRule[]): GrantedSecrets {
   return new Map(granted.map((secret) => [secret.name, secret]));
 }
 
-/** Refuses secrets that nobody grants, and those that would share a variable with another or with the caller. */
+/** Refuses secrets that are not granted, and those that would share a variable with another or with the caller. */
 export function demandGranted(
   names: readonly string[],
   granted: GrantedSecrets,
@@ -56,14 +57,15 @@ export function demandGranted(
 }
 
 /** Boundary: a command that can read the file of a secret has the value, and not what stands for it. */
-export function demandHidden(granted: GrantedSecrets, grounds: Grounds): void {
+export function demandHidden(granted: GrantedSecrets, roots: ZoneRoots): void {
   for (const { name, paths } of granted.values()) {
-    if (paths.every((path) => placeOf(path, grounds) === 'outside')) continue;
+    if (paths.every((path) => zoneOf(path, roots) === 'outside')) continue;
     throw new CodedError(
       'runner/invalid-workspace',
       `Cannot use the workspace: the command could read the file of the secret ${quote(name)}, expected it elsewhere`,
       {
-        remedy: 'Have the operator move the file out of the workspaces, the read-only paths and the system.',
+        remedy:
+          'Move the file out of process.workspaces and process.read_only of palisade.toml, and out of the system directories.',
       },
     );
   }
@@ -72,10 +74,9 @@ export function demandHidden(granted: GrantedSecrets, grounds: Grounds): void {
 function unknownSecret(name: string): CodedError {
   return new CodedError(
     'runner/egress-denied',
-    `Cannot run the command: there is no secret ${quote(name)}, expected one that the operator grants`,
+    `Cannot run the command: the secret ${quote(name)} does not exist, expected one that the operator grants`,
     {
-      remedy:
-        'Name a [[secret]] of palisade.toml, or have the operator add it; `palisade config show` lists them.',
+      remedy: 'Name a [[secret]] of palisade.toml, or add one there; "palisade config show" lists them.',
     },
   );
 }
@@ -85,4 +86,39 @@ function sharedVariable(variable: string, what: string): CodedError {
     'runner/environment',
     `Cannot set ${quote(variable)}: ${what}, expected a variable for each`,
   );
+}
+
+/*
+ * A file with one secret in it. It is the operator's, but what stands in its place may not be: the file is opened once
+ * and judged by its descriptor, so that what was judged is what is read. No message has a byte of the content.
+ */
+
+const MAX_BYTES = 64 * 1024;
+
+/** The first line of a file that only the user of the gateway can read; throws a CodedError for any other. */
+export function readSecretFile(path: string): string {
+  const bytes = readBytes(path);
+  if (!isUtf8(bytes)) throw unfit(path, 'it is not UTF-8, expected UTF-8 text');
+  const [line = ''] = new TextDecoder().decode(bytes).split('\n', 1);
+  const value = line.replace(/\r$/, '');
+  const problem = problemWithSecret(value);
+  if (problem !== null) throw unfit(path, problem);
+  return value;
+}
+
+function readBytes(path: string): Uint8Array {
+  try {
+    const bytes = readPrivateFile(path, MAX_BYTES);
+    if (bytes !== null) return bytes;
+  } catch (error) {
+    if (!(error instanceof UnfitFile)) throw error;
+    throw unfit(path, error.message);
+  }
+  throw unfit(path, 'it does not exist, expected a readable file');
+}
+
+function unfit(path: string, is: string): CodedError {
+  return new CodedError('config/invalid', `Cannot use the secret file ${quote(path)}: ${is}`, {
+    remedy: 'Put the value alone into a file of your own with mode 0600, and name it in palisade.toml.',
+  });
 }

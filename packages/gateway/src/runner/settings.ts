@@ -1,7 +1,14 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../core/clock.ts';
 import type { EgressMode, ProcessLimits } from '../core/process.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
-import type { HostSet } from '../egress/host-set.ts';
-import type { GrantedSecrets } from './secrets.ts';
+import { KnownPrograms } from './classify.ts';
+import { FileDigests } from './executable.ts';
+import { allowListOf, type HostSet, interceptedBy } from './host-lists.ts';
+import { resolvePath } from './resolve-path.ts';
+import { type GrantedSecrets, grantSecrets } from './secrets.ts';
+import type { RunnerDeps } from './terms.ts';
+import type { ForbiddenPaths } from './workspace.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
@@ -93,3 +100,71 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   home: null,
   tmpDir: '/tmp',
 };
+
+const EVERY_PROGRAM = '*';
+
+/**
+ * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null where that says
+ * nothing.
+ */
+export function settingsOf({ process, ceilings, secrets }: Config, cwd: string | null): RunnerSettings {
+  const here = cwd === null ? [] : [cwd];
+  const roots = process.workspaces.length > 0 ? process.workspaces : here;
+  const { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes } = process;
+  const defaults = { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes };
+  const highest = {
+    ...DEFAULT_SETTINGS.ceilings,
+    wallMs: ceilings.wallMs,
+    cpuMs: ceilings.cpuMs,
+    memoryBytes: ceilings.memoryBytes,
+    outputBytes: ceilings.outputBytes,
+    fileBytes: Math.max(DEFAULT_SETTINGS.ceilings.fileBytes, fileBytes),
+    processes: Math.max(DEFAULT_SETTINGS.ceilings.processes, processes),
+    openFiles: Math.max(DEFAULT_SETTINGS.ceilings.openFiles, openFiles),
+    egressBytes: ceilings.egressBytes,
+  };
+  return {
+    ...DEFAULT_SETTINGS,
+    workspaceRoots: roots.map(settle),
+    defaultWorkspace: cwd ?? roots[0] ?? null,
+    allowedExecutables: process.executables.includes(EVERY_PROGRAM) ? 'any' : process.executables,
+    searchPath: process.searchPath,
+    envAllow: process.env,
+    readOnly: process.readOnly.map(settle),
+    protectedPaths: process.protected,
+    defaults: {
+      ...defaults,
+      // A default never passes a ceiling that the operator lowered.
+      wallMs: Math.min(wallMs, highest.wallMs),
+      cpuMs: Math.min(cpuMs, highest.cpuMs),
+      memoryBytes: Math.min(memoryBytes, highest.memoryBytes),
+      outputBytes: Math.min(outputBytes, highest.outputBytes),
+      egressBytes: Math.min(egressBytes, highest.egressBytes),
+    },
+    ceilings: highest,
+    egressHosts: allowListOf(process.egressHosts),
+    isIntercepted: interceptedBy(process.egressIntercept),
+    secrets: grantSecrets(secrets),
+    loosestEgress: process.egress,
+  };
+}
+
+/** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */
+function settle(path: string): string {
+  return resolvePath(path, '/').path;
+}
+
+/** What commands are read with: those of callers, and those that upstream servers are started by. */
+type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
+
+export function openRunner(
+  config: Config,
+  here: ForbiddenPaths & { readonly cwd: string | null },
+  clock: Clock,
+): OpenedRunner {
+  const { cwd, ...forbidden } = here;
+  const settings = settingsOf(config, cwd);
+  const digests = new FileDigests(clock);
+  const known = new KnownPrograms(settings.searchPath, digests);
+  return { settings: () => settings, deps: () => ({ known, digests, forbidden }) };
+}

@@ -3,42 +3,47 @@ import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
-import type { EgressMode, ProcessTerms, ProcessTierName } from '../core/process.ts';
+import type { EgressMode, ProcessLimits, ProcessTerms, ProcessTierName } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
-import { denyHost } from '../egress/preflight.ts';
+import { denyHost } from '../egress/decide.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
 import { type ClassifyDeps, classify, type Format } from './classify.ts';
 import { environmentOf } from './environment.ts';
-import { type FileFacts, isSameDirectory, isSameFile } from './file-facts.ts';
+import { type Executable, type ExecutableScope, resolveExecutable } from './executable.ts';
 import { hostsIn } from './hosts.ts';
 import type { ProcessInput } from './input.ts';
 import type { ProgramKind } from './interpreters.table.ts';
-import { meetLimits } from './meet-limits.ts';
-import type { Place } from './place.ts';
-import { type Executable, type ExecutableScope, resolveExecutable } from './resolve-executable.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
-import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
+import {
+  type FileFacts,
+  type ForbiddenPaths,
+  findCwd,
+  findWorkspace,
+  isSameDirectory,
+  isSameFile,
+  type PathZone,
+} from './workspace.ts';
 
 /*
  * From what a caller asks to what would run. In comes a parsed input, all of it hostile, and the operator's settings,
  * which are trusted; out go terms in which every path is canonical, every limit a number and every variable allowed, and
  * the facts that policies judge. Nothing is started here and nothing is written.
  *
- * This room refuses what no policy could allow: a path outside the workspace, a variable of the loader, a limit that is
- * none. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
+ * This module refuses what no policy could allow: a path outside the workspace, a variable of the loader, an invalid
+ * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
  *
  * The look at the files is older than the run. `findChange` looks again, as late as the tier can call it; the tier opens
  * the workspace by descriptor and compares it with the facts. In Tier B a swap after that still wins; in Tier C what lies
  * outside is not mounted.
  */
 
-export type RunnerDeps = ClassifyDeps & { readonly keepsakes: Keepsakes };
+export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
 
 /** What the policies are told about a command, beside its input. */
-export type ProcessFacts = {
+type ProcessFacts = {
   readonly tier: ProcessTierName;
   readonly kind: ProgramKind;
   readonly format: Format;
@@ -46,7 +51,7 @@ export type ProcessFacts = {
   readonly interpreter: string | null;
   readonly executable: string;
   readonly executableSha256: Digest;
-  readonly executablePlace: Place;
+  readonly executableZone: PathZone;
   readonly args: readonly string[];
   readonly workspace: string;
   readonly cwd: string;
@@ -60,7 +65,7 @@ export type ProcessFacts = {
 };
 
 /** What was looked at, for a second look. */
-export type Seen = {
+type Seen = {
   readonly workspace: FileFacts;
   readonly cwd: FileFacts;
   readonly executable: FileFacts;
@@ -72,7 +77,7 @@ export type Seen = {
 /** What would run, and what the policies are told about it. */
 export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
 
-export type TermsResult = Result<CheckedTerms, Refused>;
+type TermsResult = Result<CheckedTerms, Refused>;
 
 const EGRESS_BY_LOOSENESS: readonly EgressMode[] = ['strict', 'preflight', 'none'];
 
@@ -93,7 +98,7 @@ function isRunnerCode(code: Code): code is Extract<RefusedCode, `runner/${string
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): CheckedTerms {
   const limits = meetLimits(input.limits, settings);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
-  const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
+  const workspace = findWorkspace(input.workspace, settings, deps.forbidden);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
   const { readOnly } = settings;
@@ -137,7 +142,7 @@ function factsOf(
     ...classify(executable, args, scope, deps),
     executable: executable.path,
     executableSha256: executable.sha256,
-    executablePlace: executable.place,
+    executableZone: executable.zone,
     args,
     workspace: scope.workspace,
     cwd: scope.cwd,
@@ -155,14 +160,16 @@ function argumentScopeOf(
 
 /** Boundary: one meaning of one argument that leads outside refuses the command. */
 function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'): void {
-  const outside = paths.find(({ place }) => place === 'outside');
+  const outside = paths.find(({ zone }) => zone === 'outside');
   if (outside === undefined) return;
   const { argument, meaning, resolved } = outside;
   const how = meaning === argument ? '' : `, read as ${quote(meaning)},`;
   throw new CodedError(
     'runner/outside-workspace',
     `Cannot run the command: the ${what} ${quote(argument)}${how} leads to ${quote(resolved)}, expected a path in the workspace or the system`,
-    { remedy: 'Name a path inside the workspace, or have the operator list the path as read-only.' },
+    {
+      remedy: `Name a path inside the workspace, or add ${quote(resolved)} to process.read_only in palisade.toml.`,
+    },
   );
 }
 
@@ -173,7 +180,7 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
   throw new CodedError(
     'runner/egress-denied',
     `Cannot run the command: it asks for egress "${egress}", expected nothing looser than "${loosest}"`,
-    { remedy: 'Ask for a tighter mode, or have the operator loosen it.' },
+    { remedy: `Ask for egress "${loosest}", or set process.egress = "${egress}" in palisade.toml.` },
   );
 }
 
@@ -191,7 +198,7 @@ function networkOf(
     throw new CodedError(
       'runner/egress-denied',
       'Cannot run the command: it asks for secrets and can reach no host, expected hosts to use them with',
-      { remedy: 'Leave the secrets out, or have the operator add their hosts to `process.egress_hosts`.' },
+      { remedy: 'Leave the secrets out, or add their hosts to process.egress_hosts in palisade.toml.' },
     );
   }
   return { egressHosts: entries, secrets };
@@ -205,8 +212,7 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
       'runner/egress-denied',
       `Cannot run the command: its arguments name the host ${quote(host)}. ${why}`,
       {
-        remedy:
-          'Have the operator add the host to `process.egress_hosts`; `palisade egress explain HOST` shows the decision.',
+        remedy: `Add ${quote(host)} to process.egress_hosts in palisade.toml; "palisade egress explain HOST" shows the decision.`,
       },
     );
   }
@@ -236,4 +242,32 @@ function readAgain(
     if (!(error instanceof CodedError)) throw error;
     return [{ argument: args.join(' '), resolved: 'too many places' }];
   }
+}
+
+/** The asked limits, else the default ones, each lowered to its ceiling. Never gives anything but whole numbers above 0. */
+export function meetLimits(
+  asked: Partial<ProcessLimits>,
+  { defaults, ceilings }: Pick<RunnerSettings, 'defaults' | 'ceilings'>,
+): ProcessLimits {
+  const unknown = Object.keys(asked).find((term) => !Object.hasOwn(ceilings, term));
+  if (unknown !== undefined) throw badLimit(unknown, 'it is unknown');
+  const terms = Object.keys(ceilings) as (keyof ProcessLimits)[];
+  const met = terms.map((term) => {
+    const value = asked[term] ?? defaults[term];
+    return [term, Math.min(checked(term, value), checked(term, ceilings[term]))];
+  });
+  return Object.fromEntries(met) as ProcessLimits;
+}
+
+function checked(term: string, value: number): number {
+  // Boundary: zero, a negative, a fraction, NaN and what a double cannot hold are refused; to a kernel 0 or -1 is "no limit".
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw badLimit(term, `it is ${value}`);
+}
+
+function badLimit(term: string, is: string): CodedError {
+  return new CodedError(
+    'runner/invalid-limits',
+    `Cannot use the limit ${term}: ${is}, expected a whole number of at least 1`,
+  );
 }

@@ -1,15 +1,14 @@
-import { lstatSync, realpathSync } from 'node:fs';
+import { type BigIntStats, lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { isWithin } from '../core/within.ts';
-import { type FileFacts, factsFrom } from './file-facts.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
-import { NEVER_BELOW, NEVER_WORKSPACES } from './system.table.ts';
+import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';
 
 /** What must never be in reach of a command, whatever the settings say. */
-export type Keepsakes = {
+export type ForbiddenPaths = {
   /** The state directory of the gateway. */
   readonly stateDir: string;
   /** The home of the gateway's user, which has keys and configuration; null where there is none. */
@@ -18,25 +17,26 @@ export type Keepsakes = {
 
 type WorkspaceCode = 'runner/invalid-workspace' | 'runner/outside-workspace';
 
-const REMEDY = 'Name a directory below one of the workspace roots, or have the operator add a root.';
+const REMEDY =
+  'Name a directory below one of process.workspaces in palisade.toml (--workspace DIR), or add it there.';
 
 /** The one directory that the run may write to: canonical, below a root, and nothing that holds more than one project. */
 export function findWorkspace(
   asked: string | null,
   { workspaceRoots, defaultWorkspace }: Pick<RunnerSettings, 'workspaceRoots' | 'defaultWorkspace'>,
-  keepsakes: Keepsakes,
+  forbidden: ForbiddenPaths,
 ): FileFacts {
   const raw = asked ?? defaultWorkspace;
-  if (raw === null) throw badWorkspace('none is named and there is no default, expected one');
+  if (raw === null) throw badWorkspace('the call names none and there is no default, expected a directory');
   if (!isAbsolute(raw)) throw badWorkspace(`${quote(raw)} is relative, expected an absolute path`);
   const facts = directoryAt(raw, 'runner/invalid-workspace', 'workspace');
   const { path } = facts;
   // Boundary: the links of both sides are resolved, those of the roots when palisade was started: a run that has since
   // put a link in the place of a root leads nowhere new.
   if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(path, root))) {
-    throw badWorkspace(`${quote(path)} is below none of the workspace roots, expected one that is`);
+    throw badWorkspace(`${quote(path)} is not below any of the workspace roots, expected one that is`);
   }
-  const reason = reasonAgainst(path, keepsakes);
+  const reason = reasonAgainst(path, forbidden);
   if (reason !== null) throw badWorkspace(`${quote(path)} ${reason}, expected the directory of one project`);
   return facts;
 }
@@ -54,7 +54,7 @@ export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
   );
 }
 
-function reasonAgainst(path: string, { stateDir, home }: Keepsakes): string | null {
+function reasonAgainst(path: string, { stateDir, home }: ForbiddenPaths): string | null {
   if (NEVER_WORKSPACES.has(path) || NEVER_BELOW.some((part) => isWithin(path, part))) {
     return 'belongs to the system';
   }
@@ -73,7 +73,7 @@ function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts 
     if (stats.isDirectory()) return factsFrom(path, stats);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
-    const message = `Cannot use the ${what}: ${quote(raw)} gives ${error.code}, expected a directory`;
+    const message = `Cannot use the ${what}: ${quote(raw)} cannot be opened (${error.code}), expected a directory`;
     throw new CodedError(code, message);
   }
   throw new CodedError(code, `Cannot use the ${what}: ${quote(raw)} is a file, expected a directory`);
@@ -81,4 +81,65 @@ function directoryAt(raw: string, code: WorkspaceCode, what: string): FileFacts 
 
 function badWorkspace(what: string): CodedError {
   return new CodedError('runner/invalid-workspace', `Cannot use the workspace: ${what}`, { remedy: REMEDY });
+}
+
+/** Which part of the machine a resolved path is in: the workspace, what every program reads, what the operator named, or elsewhere. */
+export type PathZone = 'workspace' | 'system' | 'read-only' | 'outside';
+
+export type ZoneRoots = { readonly workspace: string; readonly readOnly: readonly string[] };
+
+/** The zone of a path that has no links left in it. */
+export function zoneOf(path: string, { workspace, readOnly }: ZoneRoots): PathZone {
+  if (isWithin(path, workspace)) return 'workspace';
+  if (DEVICES.has(path) || SYSTEM_PATHS.some((part) => isWithin(path, part))) return 'system';
+  return readOnly.some((part) => isWithin(path, part)) ? 'read-only' : 'outside';
+}
+
+/** Which file or directory stood at a canonical path, for a later look at the same path. */
+export type FileFacts = {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+  readonly sizeBytes: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+};
+
+export function factsFrom(path: string, stats: BigIntStats): FileFacts {
+  return {
+    path,
+    dev: stats.dev,
+    ino: stats.ino,
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    mode: Number(stats.mode),
+    sizeBytes: stats.size,
+    mtimeNs: stats.mtimeNs,
+    ctimeNs: stats.ctimeNs,
+  };
+}
+
+/** Tells whether the very same directory still stands there; its content may be another. */
+export function isSameDirectory(facts: FileFacts): boolean {
+  const now = lookAgain(facts.path);
+  return now !== null && now.dev === facts.dev && now.ino === facts.ino && now.mode === facts.mode;
+}
+
+/** Tells whether the very same file still stands there, and was not written to. */
+export function isSameFile(facts: FileFacts): boolean {
+  const now = lookAgain(facts.path);
+  return now !== null && (Object.keys(facts) as (keyof FileFacts)[]).every((key) => now[key] === facts[key]);
+}
+
+/** Boundary: a link that took the place of the file is not followed; its own facts differ. */
+function lookAgain(path: string): FileFacts | null {
+  try {
+    return factsFrom(path, lstatSync(path, { bigint: true }));
+  } catch {
+    // Gone, or no longer to be reached: in any case not what it was.
+    return null;
+  }
 }

@@ -1,6 +1,5 @@
 import type { AddressRange } from '../egress/address-range.ts';
-import type { Place } from '../egress/place.ts';
-import { parseRule, type Rule } from '../egress/rule.ts';
+import { type HostPattern, parseRule, type Rule } from '../egress/rule.ts';
 
 /** The entry among those that are left which allows all that this one allows; null: none does by itself. */
 export function coveringEntry(entry: string, left: readonly (string | null)[]): string | null {
@@ -43,7 +42,7 @@ function pathCovers(outer: string | null, inner: string | null): boolean {
   return inner?.startsWith(outer.endsWith('/') ? outer : `${outer}/`) ?? false;
 }
 
-function placeCovers(outer: Place, inner: Place): boolean {
+function placeCovers(outer: HostPattern, inner: HostPattern): boolean {
   if (outer.kind === 'range' || inner.kind === 'range')
     return outer.kind === 'range' && inner.kind === 'range' && rangeCovers(outer.range, inner.range);
   if (outer.kind === 'name') return inner.kind === 'name' && inner.name === outer.name;

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
-import { formatAuthority, formatHost, parseAuthority, parseHost } from '../../src/egress/authority.ts';
-import { parseHttpUrl } from '../../src/egress/http-url.ts';
+import {
+  formatAuthority,
+  formatHost,
+  parseAuthority,
+  parseHost,
+  parseHttpUrl,
+} from '../../src/egress/authority.ts';
 import { hostOf } from './sample.ts';
 
 const long = (count: number) => Array.from({ length: count }, () => 'a'.repeat(61)).join('.');

@@ -278,18 +278,18 @@ describe('a decision', () => {
     expect(why('b.example.com:80')).toEqual({
       verdict: 'deny',
       rule: '!b.example.com:80',
-      why: 'Cannot reach "b.example.com:80": the entry "!b.example.com:80" denies it',
+      why: 'Cannot reach "b.example.com:80": the entry "!b.example.com:80" denies it, expected no such entry in the allow-list',
     });
     expect(why('evil.example:443')).toMatchObject({ rule: null, why: expect.stringContaining('no entry') });
     expect(why('example.com:22').why).toContain('its port is not allowed by the entry "example.com"');
     expect(why('GET https://c.example/v2').why).toContain('its path is not allowed');
     expect(why('POST https://c.example/v1/').why).toContain('its method is not allowed');
-    expect(why('c.example:443').why).toContain('asks for its scheme, which nobody sees in a tunnel');
+    expect(why('c.example:443').why).toContain('requires its scheme, which no one sees in a tunnel');
     expect(why('127.0.0.1:80').why).toBe(
-      'Cannot reach "127.0.0.1:80": no entry of the allow-list has this host, expected one that does',
+      'Cannot reach "127.0.0.1:80": no entry of the allow-list has this host, expected one such as "127.0.0.1:80"',
     );
     expect(decide(listOf('168.0.0.0/8'), requestOf('168.63.129.16:80')).why).toBe(
-      'Cannot reach "168.63.129.16:80": it is the configuration service of Azure machines, expected an entry that names it',
+      'Cannot reach "168.63.129.16:80": it is the configuration service of Azure machines, expected an entry that names it, such as "168.63.129.16:80"',
     );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { denyNow } from '../../src/egress/deny-now.ts';
+import { denyNow } from '../../src/egress/decide.ts';
 import { addressOf, listOf, requestOf } from './sample.ts';
 
 const ASKED = requestOf('GET http://a.test:80/v1');

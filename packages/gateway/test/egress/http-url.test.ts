@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatSite, parseHttpUrl, type Scheme } from '../../src/egress/http-url.ts';
+import { formatSite, parseHttpUrl, type Scheme } from '../../src/egress/authority.ts';
 import { hostOf } from './sample.ts';
 
 describe('formatSite()', () => {

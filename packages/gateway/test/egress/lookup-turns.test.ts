@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type HostName, parseHost } from '../../src/egress/authority.ts';
-import { LookupTurns } from '../../src/egress/lookup-turns.ts';
+import { LookupTurns } from '../../src/egress/resolve.ts';
 
 function nameOf(text: string): HostName {
   const host = parseHost(text);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allAbove, plantNames } from '../../src/egress/name-tree.ts';
+import { allAbove, plantNames } from '../../src/egress/allowlist.ts';
 
 function above(names: readonly string[], name: string): string[] {
   return allAbove(plantNames(new Map(names.map((each) => [each, each]))), name);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isBeneath, normalizePath, widenPath } from '../../src/egress/path.ts';
+import { isBeneath, normalizePath, widenPath } from '../../src/egress/rule.ts';
 
 describe('normalizePath()', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
 import { parseAllowList } from '../../src/egress/allowlist.ts';
-import { denyHost } from '../../src/egress/preflight.ts';
+import { denyHost } from '../../src/egress/decide.ts';
 
 function isReached(host: string, entries: readonly string[]): boolean {
   const parsed = parseAllowList(entries);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
-import { type AddressRange, parseRange } from '../../src/egress/address-range.ts';
-import { plantRanges, ringAround } from '../../src/egress/range-tree.ts';
+import { type AddressRange, parseRange, plantRanges, ringAround } from '../../src/egress/address-range.ts';
 import { addressOf } from './sample.ts';
 
 function rangeOf(text: string): AddressRange {

@@ -2,8 +2,7 @@ import { getEventListeners } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatAddress } from '../../src/egress/address.ts';
-import type { Lookup } from '../../src/egress/look-up.ts';
-import { type ResolveOptions, resolveTarget } from '../../src/egress/resolve.ts';
+import { type Lookup, type ResolveOptions, resolveTarget } from '../../src/egress/resolve.ts';
 import { addressOf, listOf, requestOf } from './sample.ts';
 
 type World = Partial<ResolveOptions> & { readonly answers?: readonly (readonly string[])[] };
@@ -108,7 +107,7 @@ describe('resolveTarget()', () => {
     });
     expect(result).toMatchObject({
       rule: '!93.184.0.0/16',
-      why: 'Cannot reach "example.com:443" at "93.184.216.34": the entry "!93.184.0.0/16" denies it',
+      why: 'Cannot reach "example.com:443" at "93.184.216.34": the entry "!93.184.0.0/16" denies it, expected no such entry in the allow-list',
     });
   });
 

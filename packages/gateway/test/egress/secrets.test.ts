@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatHost } from '../../src/egress/authority.ts';
-import type { Site } from '../../src/egress/http-url.ts';
+import { formatHost, type Site } from '../../src/egress/authority.ts';
 import { type BoundSecret, checkSecretValue, fillIn } from '../../src/egress/secrets.ts';
 import { hostOf } from './sample.ts';
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decide, type EgressRequest } from '../../src/egress/decide.ts';
-import { misfit, newQuestion } from '../../src/egress/misfit.ts';
 import { parseRule, type Rule } from '../../src/egress/rule.ts';
-import { fillShelf, firstFit } from '../../src/egress/shelf.ts';
+import { firstFit, groupRules, normalizeRequest, unmetTerm } from '../../src/egress/rule-set.ts';
 import { hostOf, listOf, requestOf } from './sample.ts';
 
 const SEGMENTS = ['a', 'b', 'A', 'a;b', '%C3%A9', 'a%2fb', '..', ''];
@@ -43,17 +42,17 @@ function rulesOf(entries: readonly string[]): Rule[] {
 }
 
 describe('firstFit()', () => {
-  it.each(['allowing', 'denying'] as const)('finds among many %s rules what a look at each finds', (pile) => {
+  it.each(['allowing', 'denying'] as const)('finds among many %s rules what a look at each finds', (list) => {
     const many = fc.uniqueArray(entry, { minLength: 40, maxLength: 80 }).map(rulesOf);
     fc.assert(
       fc.property(many, fc.array(request, { minLength: 8, maxLength: 8 }), (rules, requests) => {
         const [first] = rules;
         fc.pre(first !== undefined);
-        const shelf = fillShelf(first.place, rules);
+        const group = groupRules(first.place, rules);
         for (const asked of requests) {
-          const question = newQuestion(asked);
-          const expected = shelf[pile].rules.find((rule) => misfit(rule, question) === null);
-          expect(firstFit(shelf[pile], question)?.entry).toBe(expected?.entry);
+          const normalized = normalizeRequest(asked);
+          const expected = group[list].rules.find((rule) => unmetTerm(rule, normalized) === null);
+          expect(firstFit(group[list], normalized)?.entry).toBe(expected?.entry);
         }
       }),
       { numRuns: 300 },

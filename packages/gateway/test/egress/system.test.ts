@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatAddress } from '../../src/egress/address.ts';
 import type { HostName } from '../../src/egress/authority.ts';
 import { parseHost } from '../../src/egress/authority.ts';
-import { ownOf, systemLookup } from '../../src/egress/system.ts';
+import { ownOf, systemLookup } from '../../src/egress/resolve.ts';
 
 function nameOf(text: string): HostName {
   const host = parseHost(text);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OauthConfig } from '../../src/config/config.ts';
-import type { Lookup } from '../../src/egress/look-up.ts';
+import type { Lookup } from '../../src/egress/resolve.ts';
 import { findKeys, metadataUrls } from '../../src/identity/find-keys.ts';
 import { documentFetcher, type FetchDocument } from '../../src/identity/issuer-documents.ts';
 import { type Issuer, issuerOf, readKeyUrl } from '../../src/identity/issuer-url.ts';

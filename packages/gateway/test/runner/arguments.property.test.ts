@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { isWithin } from '../../src/core/within.ts';
-import { pathsIn } from '../../src/runner/arguments.ts';
-import { partsOf } from '../../src/runner/parts.ts';
+import { partsOf, pathsIn } from '../../src/runner/arguments.ts';
 import { resolvePath } from '../../src/runner/resolve-path.ts';
 import { makeHost } from './sample.ts';
 

@@ -214,7 +214,7 @@ describe('pathsIn()', () => {
       argument: '--opt=key=link',
       meaning: 'link',
       resolved: canary,
-      place: 'outside',
+      zone: 'outside',
       inside: false,
     });
   });

@@ -11,8 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shebangOf } from '../../src/runner/classify.ts';
-import { baseName, kindOfName } from '../../src/runner/known-programs.ts';
+import { baseName, kindOfName, shebangOf } from '../../src/runner/classify.ts';
 import { accept, type Host, makeDeps, makeHost } from './sample.ts';
 
 function script(host: Host, name: string, text: string): string {
@@ -111,7 +110,7 @@ describe('termsOf() tells the policies what a program is', () => {
     copyFileSync(realpathSync('/bin/sh'), join(host.workspace, 'tool'));
     appendFileSync(join(host.workspace, 'tool'), '\n');
     expect(kindOf(host, './tool')).toBe('plain');
-    expect(accept(host, { command: './tool' }).facts.executablePlace).toBe('workspace');
+    expect(accept(host, { command: './tool' }).facts.executableZone).toBe('workspace');
   });
 
   it('sees the dynamic linker, which runs any program, under its own name and as a copy', () => {

@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FileDigests } from '../../src/runner/file-digests.ts';
-import { openExecutable } from '../../src/runner/open-executable.ts';
+import { FileDigests, openExecutable } from '../../src/runner/executable.ts';
 import { accept, ask, type Host, makeHost, verdict } from './sample.ts';
 
 /** A program that says that it was run. */
@@ -33,7 +32,7 @@ describe('termsOf() and the program', () => {
     expect(facts).toMatchObject({
       executable: real,
       executableSha256: terms.executableSha256,
-      executablePlace: 'system',
+      executableZone: 'system',
     });
   });
 
@@ -45,7 +44,7 @@ describe('termsOf() and the program', () => {
     for (const command of ['./bin/tool', 'bin/tool', tool, './alias']) {
       const { terms, facts } = accept(host, { command });
       expect(terms.executable).toBe(tool);
-      expect(facts.executablePlace).toBe('workspace');
+      expect(facts.executableZone).toBe('workspace');
     }
     expect(accept(host, { command: './alias' }).terms.argv[0]).toBe(join(host.workspace, 'alias'));
   });

@@ -133,7 +133,7 @@ describe('parseInput()', () => {
     ['a NUL in a variable', { command: 'x', env: { LANG: '\0' } }, /NUL/],
     ['a NUL in the name of a variable', { command: 'x', env: { 'A\0': '' } }, /NUL/],
     ['a NUL in cwd', { command: 'x', cwd: '\0' }, /NUL/],
-    ['half a character', { command: 'x', args: ['\ud800'] }, /half a character/],
+    ['half a character', { command: 'x', args: ['\ud800'] }, /lone surrogate/],
     ['few characters of many bytes', { command: '€'.repeat(86) }, /258 bytes/],
     [
       'too much in all',

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ProcessLimits } from '../../src/core/process.ts';
-import { meetLimits } from '../../src/runner/meet-limits.ts';
 import { DEFAULT_SETTINGS } from '../../src/runner/settings.ts';
+import { meetLimits } from '../../src/runner/terms.ts';
 import { ask, makeHost } from './sample.ts';
 
 const { defaults, ceilings } = DEFAULT_SETTINGS;

@@ -1,8 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { LiveHosts } from '../../src/runner/live-hosts.ts';
-import { allowListOf } from '../../src/runner/settings-of.ts';
+import { allowListOf, LiveHosts } from '../../src/runner/host-lists.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 function open(first: readonly string[]) {

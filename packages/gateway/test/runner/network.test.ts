@@ -109,7 +109,7 @@ describe('termsOf() and secrets', () => {
       expect(ask(hostWith([secret()]), { secrets: ['github', name] })).toMatchObject({
         ok: false,
         code: 'runner/egress-denied',
-        message: `Cannot run the command: there is no secret "${name}", expected one that the operator grants`,
+        message: `Cannot run the command: the secret "${name}" does not exist, expected one that the operator grants`,
         remedy: expect.stringContaining('[[secret]]'),
       });
     },
@@ -230,9 +230,9 @@ describe('grantSecrets()', () => {
     ['a.example:70000', 'it is not a port number'],
     ['010.0.0.1', 'it is not plain'],
     ['0.0.0.0/1', 'its prefix has 1 bits'],
-    ['!a.example', 'it says more than that, expected a host'],
-    ['https://a.example', 'it says more than that, expected a host'],
-    ['GET a.example', 'it says more than that, expected a host'],
+    ['!a.example', 'it says more than a host, expected a host'],
+    ['https://a.example', 'it says more than a host, expected a host'],
+    ['GET a.example', 'it says more than a host, expected a host'],
   ])('refuses the host %s and says whose it is', (entry, why) => {
     const grant = () => grantSecrets([secret({ name: 'first' }), secret({ hosts: ['a.example', entry] })]);
     expect(grant).toThrow(expect.objectContaining({ code: 'config/invalid' }));

@@ -1,9 +1,9 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Refused } from '../../src/core/outcome.ts';
-import { FileDigests } from '../../src/runner/file-digests.ts';
+import { KnownPrograms } from '../../src/runner/classify.ts';
+import { FileDigests } from '../../src/runner/executable.ts';
 import type { ProcessInput } from '../../src/runner/input.ts';
-import { KnownPrograms } from '../../src/runner/known-programs.ts';
 import { DEFAULT_SETTINGS, type RunnerSettings } from '../../src/runner/settings.ts';
 import { type CheckedTerms, type RunnerDeps, termsOf } from '../../src/runner/terms.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
@@ -40,7 +40,7 @@ export function makeHost(changes: Partial<RunnerSettings> = {}): Host {
 
 export function makeDeps(settings: RunnerSettings, stateDir: string, home: string): RunnerDeps {
   const digests = new FileDigests({ nowMs: () => Date.now() });
-  return { digests, known: new KnownPrograms(settings.searchPath, digests), keepsakes: { stateDir, home } };
+  return { digests, known: new KnownPrograms(settings.searchPath, digests), forbidden: { stateDir, home } };
 }
 
 export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {

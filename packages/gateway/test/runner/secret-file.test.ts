@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
-import { readSecretFile } from '../../src/runner/secret-file.ts';
+import { readSecretFile } from '../../src/runner/secrets.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const NOBODY = 65_534;
@@ -79,7 +79,7 @@ describe('readSecretFile()', () => {
   });
 
   it('refuses a file that is not there or lies beneath a file', () => {
-    expect(refusalOf(join(tempDir(), 'none'))).toContain('it gives ENOENT, expected a file that can be read');
+    expect(refusalOf(join(tempDir(), 'none'))).toContain('it does not exist, expected a readable file');
     expect(refusalOf(join(fileWith(VALUE), 'none'))).toContain('it gives ENOTDIR');
   });
 

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { sentenceOf } from '../../src/core/result.ts';
 import { parseHost } from '../../src/egress/authority.ts';
-import type { RunnerSettings } from '../../src/runner/settings.ts';
-import { settingsOf } from '../../src/runner/settings-of.ts';
+import { type RunnerSettings, settingsOf } from '../../src/runner/settings.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { makeHost } from './sample.ts';
 
@@ -54,7 +53,7 @@ describe('settingsOf()', () => {
     const { process, ...config } = await loadConfig({ stateDir: tempDir() });
     const egressIntercept = ['a.example', entry];
     expect(() => settingsOf({ ...config, process: { ...process, egressIntercept } }, null)).toThrow(
-      `process.egress_intercept: Cannot use entry "${entry}": it says more than that, expected the name of a host alone`,
+      `process.egress_intercept: Cannot use entry "${entry}": it says more than a host, expected the name of a host alone`,
     );
   });
 

@@ -1,17 +1,17 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { quote } from '../../core/hostile-text.ts';
-import { type Field, tokensOf } from '../proxy/fields.ts';
-import { Collector } from './collector.ts';
-import { FETCH_BOUNDS, type FetchLimits } from './fetch-limits.ts';
-import { type Failure, fail, give, type Result } from './outcome.ts';
+import { accept, sentenceOf } from '../../core/result.ts';
+import { type Field, tokensOf } from '../http1/index.ts';
+import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
+import { type Failed, type Fetched, fail } from './outcome.ts';
 
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br';
-export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansion'>;
+export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansionRatio'>;
 
 /** Takes a body as it was sent, piece by piece, and gives it as it was meant. */
-export type Decoder = {
-  readonly write: (piece: Buffer) => Promise<Failure | null>;
-  readonly end: () => Promise<Result<Uint8Array>>;
+type Decoder = {
+  readonly write: (piece: Buffer) => Promise<Failed | null>;
+  readonly end: () => Promise<Fetched<Uint8Array>>;
   /** To be called in any case. */
   readonly destroy: () => void;
 };
@@ -26,13 +26,13 @@ const CODINGS: Readonly<Record<string, Coding>> = {
 };
 
 /** The one encoding of a body. */
-export function codingOf(fields: readonly Field[]): Result<Coding> {
+export function codingOf(fields: readonly Field[]): Fetched<Coding> {
   const codings = tokensOf(fields, 'content-encoding', 'response');
-  if (!codings.ok) return fail('malformed', codings.why);
+  if (!codings.ok) return fail('malformed', sentenceOf(codings.problem));
   const [name = 'identity', second] = codings.value;
   const coding = Object.hasOwn(CODINGS, name) ? CODINGS[name] : undefined;
   // Boundary: a bomb inside a bomb is smaller than any ratio would tell.
-  if (coding !== undefined && second === undefined) return give(coding);
+  if (coding !== undefined && second === undefined) return accept(coding);
   return refuseBody(`its encoding is ${quote(codings.value.join(', '))}`, 'one of gzip, deflate and br');
 }
 
@@ -44,7 +44,7 @@ function newPlainDecoder({ responseBytes }: BodyLimits): Decoder {
   const collector = new Collector(responseBytes);
   return {
     write: async (piece) => (collector.add(piece) ? null : tooLong(responseBytes)),
-    end: async () => give(collector.bytes()),
+    end: async () => accept(collector.bytes()),
     destroy: () => {},
   };
 }
@@ -57,7 +57,7 @@ class StreamDecoder implements Decoder {
   readonly #limits: BodyLimits;
   readonly #collector: Collector;
   #taken = 0;
-  #failure: Failure | null = null;
+  #failure: Failed | null = null;
   #isEnded = false;
   /** Wakes who waits for the stream. */
   #wake = () => {};
@@ -74,7 +74,7 @@ class StreamDecoder implements Decoder {
     });
   }
 
-  async write(piece: Buffer): Promise<Failure | null> {
+  async write(piece: Buffer): Promise<Failed | null> {
     if (piece.length === 0) return this.#failure;
     this.#taken += piece.length;
     if (this.#failure !== null || this.#isEnded) return this.#failure ?? refuseRest();
@@ -85,9 +85,9 @@ class StreamDecoder implements Decoder {
     return this.#failure;
   }
 
-  async end(): Promise<Result<Uint8Array>> {
+  async end(): Promise<Fetched<Uint8Array>> {
     // Many servers name an encoding for a body that is not there.
-    if (this.#taken === 0) return give(this.#collector.bytes());
+    if (this.#taken === 0) return accept(this.#collector.bytes());
     if (this.#failure === null && !this.#isEnded) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -96,7 +96,7 @@ class StreamDecoder implements Decoder {
     }
     if (this.#failure !== null) return this.#failure;
     // Boundary: nothing is hidden behind the end of what is decompressed.
-    return this.#stream.bytesWritten === this.#taken ? give(this.#collector.bytes()) : refuseRest();
+    return this.#stream.bytesWritten === this.#taken ? accept(this.#collector.bytes()) : refuseRest();
   }
 
   destroy(): void {
@@ -105,31 +105,73 @@ class StreamDecoder implements Decoder {
 
   #take(piece: Buffer): void {
     if (this.#failure !== null) return;
-    const { responseBytes, expansion } = this.#limits;
+    const { responseBytes, expansionRatio } = this.#limits;
     const length = this.#collector.length + piece.length;
     // Boundary: a bomb ends with the first piece that is too much; the rest of it is neither read nor unpacked.
     if (!this.#collector.add(piece)) this.#fail(tooLong(responseBytes));
-    else if (length > FETCH_BOUNDS.freeBytes && length > this.#taken * expansion)
-      this.#fail(fail('too-large', `${CANNOT}: it explodes, expected at most ${expansion} bytes for one`));
+    else if (length > FETCH_BOUNDS.uncheckedBytes && length > this.#taken * expansionRatio)
+      this.#fail(
+        fail('too-large', `${CANNOT}: it explodes, expected at most ${expansionRatio} bytes for one`),
+      );
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: Failed): void {
     this.#failure ??= failure;
     this.#stream.destroy();
     this.#wake();
   }
 }
 
-const CANNOT = 'Cannot read body of response';
+const CANNOT = 'Cannot use body of response';
 
-function tooLong(most: number): Failure {
+function tooLong(most: number): Failed {
   return fail('too-large', `${CANNOT}: it is too long, expected at most ${most} bytes`);
 }
 
-function refuseRest(): Failure {
-  return refuseBody('something stands behind its end', 'nothing');
+function refuseRest(): Failed {
+  return refuseBody('it has bytes after its end', 'none');
 }
 
-function refuseBody(is: string, expected: string): Failure {
+function refuseBody(is: string, expected: string): Failed {
   return fail('malformed', `${CANNOT}: ${is}, expected ${expected}`);
+}
+
+const FIRST_BYTES = 16_384;
+
+/**
+ * Puts pieces together, up to a number of bytes. Boundary: pieces are copied into one block, since a target that sends
+ * single bytes would otherwise make every one of them hold a whole block of its own.
+ */
+class Collector {
+  readonly #most: number;
+  #block: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  constructor(mostBytes: number) {
+    this.#most = mostBytes;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Takes a piece; false when it does not fit, and then nothing of it is taken. */
+  add(piece: Buffer): boolean {
+    const length = this.#length + piece.length;
+    if (length > this.#most) return false;
+    if (length > this.#block.length) this.#grow(length);
+    piece.copy(this.#block, this.#length);
+    this.#length = length;
+    return true;
+  }
+
+  bytes(): Uint8Array {
+    return new Uint8Array(this.#block.buffer, this.#block.byteOffset, this.#length);
+  }
+
+  #grow(length: number): void {
+    const block = Buffer.alloc(Math.min(this.#most, Math.max(FIRST_BYTES, length, this.#block.length * 2)));
+    this.#block.copy(block, 0, 0, this.#length);
+    this.#block = block;
+  }
 }

@@ -1,65 +1,181 @@
-import type { Answer } from './converse.ts';
-import { fillFetchLimits } from './fetch-limits.ts';
-import type { FetchRun, FetchTerms } from './fetch-terms.ts';
-import { takeHop } from './hop.ts';
-import { type Arrival, type Failure, type FetchOutcome, fail, type HeaderPair, type Hop } from './outcome.ts';
-import { type Errand, type FetchRequest, readRequest } from './read-request.ts';
-import { followRedirect, isRedirect } from './redirect.ts';
-import { formatUrl } from './url.ts';
-import { Watch } from './watch.ts';
+import type { Socket } from 'node:net';
+import { accept, sentenceOf } from '../../core/result.ts';
+import { formatAddress } from '../address.ts';
+import { formatHost, formatUrl, type Site } from '../authority.ts';
+import { type ConnectFailure, connectTls, type Reached, reach } from '../connect.ts';
+import { completeLimits, DEFAULT_FETCH_LIMITS } from '../limits.ts';
+import { type Filled, fillIn, hideInFields, UNQUOTED_RESPONSE } from '../secrets.ts';
+import {
+  type Arrival,
+  type Failed,
+  type FailureCode,
+  type Fetched,
+  type FetchOutcome,
+  type FetchRun,
+  type FetchTerms,
+  fail,
+  type HeaderPair,
+  type Hop,
+} from './outcome.ts';
+import { type Answered, followRedirect, isRedirect } from './redirect.ts';
+import {
+  type FetchRequest,
+  formatMessage,
+  type PreparedRequest,
+  readRequest,
+  tooLongHead,
+} from './request.ts';
+import { type Answer, converse, type Message } from './response.ts';
+import { tooMany, Watch } from './watch.ts';
 
 /*
- * The one way in which the gateway itself makes an HTTP request for somebody: a guest, or the gateway. What comes in is
+ * The one way in which the gateway itself makes an HTTP request, for a guest or for itself. What comes in is
  * hostile on both sides: the request, the name server, the target and where it sends us. Each hop is decided on by the
  * allow-list with its scheme, method and path before any name is looked up, goes to an address that was checked, over a
  * connection of its own, to a target that has proved to be the host where it says https. The answer is read by the same
  * strict readers that the proxy has, since the parser of Node repairs some of what they refuse. All of it is bounded in
- * bytes and time. An answer that ends with its connection may have been cut on the way by somebody who ends connections
+ * bytes and time. An answer that ends with its connection may have been cut on the way by an attacker who ends connections
  * properly: nothing in it would tell. This folder never keeps a connection, a cookie or an answer, never takes part in a second protocol,
  * and never throws for what a caller or a target sent.
  */
 
 /** Makes a request and follows its redirects. When it returns, no socket, timer or listener of it is left. */
 export async function fetchFor(request: FetchRequest, terms: FetchTerms): Promise<FetchOutcome> {
-  const limits = fillFetchLimits(terms.limits ?? {});
+  const limits = completeLimits(DEFAULT_FETCH_LIMITS, terms.limits ?? {});
   const watch = new Watch(terms.signal, limits);
   const hops: Hop[] = [];
   try {
     const result = await travel(request, { terms, limits, watch, hops });
-    return { ...result, hops, ...watch.counts };
+    const arrival = result.ok ? result.value : { ok: false as const, ...result.problem };
+    return { ...arrival, hops, ...watch.counts };
   } finally {
     watch.end();
   }
 }
 
-async function travel(request: FetchRequest, run: FetchRun): Promise<Arrival | Failure> {
+async function travel(request: FetchRequest, run: FetchRun): Promise<Fetched<Arrival>> {
   const { limits, watch, terms } = run;
   if (watch.failure !== null) return watch.failure;
   const first = readRequest(request, limits);
   if (!first.ok) return first;
-  let errand = first.value;
+  let prepared = first.value;
   for (let redirects = 0; ; redirects += 1) {
-    const answer = await takeHop(errand, run);
+    const answer = await takeHop(prepared, run);
     if (!answer.ok) return answer;
-    if (limits.redirects === 0 || !isRedirect(answer.value)) return arrive(errand, answer.value);
+    if (limits.redirects === 0 || !isRedirect(answer.value)) return accept(arrive(prepared, answer.value));
     // Boundary: a target cannot send us round and round.
     if (redirects >= limits.redirects) return tooManyRedirects(limits.redirects);
-    const next = followRedirect(errand, answer.value, terms.secrets ?? []);
+    const next = followRedirect(prepared, answer.value, terms.secrets ?? []);
     if (!next.ok) return next;
-    errand = next.value;
+    prepared = next.value;
   }
 }
 
-function arrive({ url, method }: Errand, { status, fields, toldLength, body }: Answer): Arrival {
-  const isBare = toldLength !== null && method === 'HEAD';
+function arrive({ url, method }: PreparedRequest, { status, fields, declaredLength, body }: Answer): Arrival {
+  const isBare = declaredLength !== null && method === 'HEAD';
   const headers: HeaderPair[] = fields
     // A body that was decompressed is not encoded any more.
     .filter(({ name }) => name !== 'content-encoding' || body.length === 0)
     .map(({ name, value }) => [name, value]);
-  if (isBare) headers.push(['content-length', toldLength]);
+  if (isBare) headers.push(['content-length', declaredLength]);
   return { ok: true, status, headers, body, url: formatUrl(url) };
 }
 
-function tooManyRedirects(most: number): Failure {
+function tooManyRedirects(most: number): Failed {
   return fail('too-many-redirects', `Cannot follow redirect: it is one too many, expected at most ${most}`);
+}
+
+/** Makes one request: decides on it, connects, sends it and reads its answer. It is noted as a hop whatever comes of it. */
+async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<Answer>> {
+  const { terms, hops, limits, watch } = run;
+  const { host, port, scheme, path } = prepared.url;
+  const egress = { host, port, scheme, method: prepared.method, path };
+  const filled = fillIn(prepared.fields, egress, terms.secrets ?? []);
+  const message = formatMessage({ ...prepared, fields: filled.fields });
+  const tooLarge = refuseSize(message, run);
+  if (tooLarge !== null) return tooLarge;
+  const reached = await reach(egress, {
+    list: terms.list,
+    resolve: terms.resolve,
+    connectMs: limits.connectMs,
+    signal: watch.signal,
+  });
+  const connection = reached.connection.ok
+    ? reached.connection
+    : (watch.failure ?? failureOf(reached.connection.problem));
+  const { rule, verdict, why } = decisionOf(reached, watch);
+  const address = connection.ok ? formatAddress(connection.value.address) : null;
+  const hop: Omit<Hop, 'status'> = {
+    url: formatUrl(prepared.url),
+    host: formatHost(host),
+    port,
+    address,
+    method: prepared.method,
+    rule,
+    verdict,
+  };
+  const index = hops.push({ ...hop, status: null }) - 1;
+  try {
+    terms.onDecision?.({ ...hop, atMs: terms.clock.nowMs(), why, secrets: connection.ok ? filled.used : [] });
+    if (!connection.ok) return connection;
+    const answer = await exchange(connection.value.socket, message, egress, run);
+    if (answer.ok) hops[index] = { ...hop, status: answer.value.status };
+    return hideSecrets(answer, filled);
+  } finally {
+    if (connection.ok) connection.value.socket.destroy();
+  }
+}
+
+/** Boundary: a target that repeats a secret, in a Location above all, gives back no more than its placeholder. */
+function hideSecrets(answer: Fetched<Answer>, { isBound, hide }: Filled): Fetched<Answer> {
+  if (!isBound) return answer;
+  if (answer.ok) return accept({ ...answer.value, fields: hideInFields(answer.value.fields, hide) });
+  return answer.problem.code === 'malformed' ? fail('malformed', sentenceOf(UNQUOTED_RESPONSE)) : answer;
+}
+
+/** Boundary: what does not fit is known before anything leaves the machine. */
+function refuseSize({ head, body }: Message, { limits, watch }: FetchRun): Failed | null {
+  if (head.length > limits.requestHeaderBytes) return tooLongHead(limits);
+  return watch.canPass(head.length + (body?.length ?? 0)) ? null : tooMany(limits);
+}
+
+async function exchange(
+  socket: Socket,
+  message: Message,
+  { scheme, host }: Site,
+  { terms, limits, watch }: FetchRun,
+): Promise<Fetched<Answer>> {
+  if (watch.failure !== null) return watch.failure;
+  const channel = await speakTo(socket, { scheme, host }, { terms, limits, watch });
+  if (!channel.ok) return watch.failure ?? channel;
+  const wantsBody = (response: Answered) => limits.redirects === 0 || !isRedirect(response);
+  return converse(channel.value, message, { watch, limits, wantsBody });
+}
+
+async function speakTo(
+  socket: Socket,
+  { scheme, host }: Pick<Site, 'scheme' | 'host'>,
+  { terms, limits, watch }: Pick<FetchRun, 'terms' | 'limits' | 'watch'>,
+): Promise<Fetched<Socket>> {
+  if (scheme === 'http') return accept(socket);
+  const trust = { withinMs: limits.connectMs, signal: watch.signal, trust: terms.trust };
+  const channel = await connectTls(socket, host, trust);
+  return channel.ok ? channel : failureOf(channel.problem);
+}
+
+/** What was decided in the end: an address that the list came to deny denies the request. */
+function decisionOf({ decision, connection }: Reached, { failure }: Watch) {
+  if (connection.ok || failure !== null || connection.problem.cause !== 'denied') return decision;
+  const { why } = connection.problem;
+  return decision.verdict === 'deny' ? decision : { verdict: 'deny' as const, rule: null, why };
+}
+
+const CODES: Readonly<Record<ConnectFailure['cause'], FailureCode>> = {
+  denied: 'denied',
+  unreachable: 'unreachable',
+  timeout: 'too-slow',
+};
+
+function failureOf({ cause, why }: ConnectFailure): Failed {
+  return fail(CODES[cause], why);
 }

@@ -1,6 +1,15 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { Clock } from '../../core/clock.ts';
+import { type Result, reject } from '../../core/result.ts';
+import type { AllowList } from '../allowlist.ts';
+import type { FetchLimits } from '../limits.ts';
+import type { ResolveOptions } from '../resolve.ts';
+import type { BoundSecret } from '../secrets.ts';
+import type { Watch } from './watch.ts';
+
 /**
- * Why a request came to nothing: the rules do not allow it, the caller asked in a way that cannot be sent, the target is
- * not there, something is too long or too slow, the answer cannot be read, or nobody wants it any more.
+ * Why a request came to nothing: the rules do not allow it, the request cannot be sent as it is, the target is
+ * not there, something is too long or too slow, the answer cannot be read, or the caller ended it.
  */
 export type FailureCode =
   | 'denied'
@@ -12,10 +21,12 @@ export type FailureCode =
   | 'malformed'
   | 'cancelled';
 
-export type Failure = { readonly ok: false; readonly code: FailureCode; readonly why: string };
+type FetchFailure = { readonly code: FailureCode; readonly why: string };
 
-/** What a step of this folder gives. */
-export type Result<T> = { readonly ok: true; readonly value: T } | Failure;
+/** What a step of a fetch gives. */
+export type Fetched<T> = Result<T, FetchFailure>;
+
+export type Failed = Extract<Fetched<never>, { ok: false }>;
 
 /** One request of those that a fetch came to: the first, and one for each redirect. */
 export type Hop = {
@@ -53,12 +64,43 @@ export type Arrival = {
   readonly url: string;
 };
 
-export type FetchOutcome = (Arrival & Travelled) | (Failure & Travelled);
+export type FetchOutcome = (Arrival & Travelled) | (FetchFailure & Travelled & { readonly ok: false });
 
-export function give<T>(value: T): Result<T> {
-  return { ok: true, value };
+export function fail(code: FailureCode, why: string): Failed {
+  return reject({ code, why });
 }
 
-export function fail(code: FailureCode, why: string): Failure {
-  return { ok: false, code, why };
-}
+/** What was decided on one hop. */
+export type FetchDecision = Omit<Hop, 'status'> & {
+  readonly atMs: number;
+  readonly why: string;
+  /** The names of the secrets that were filled in; never their values. */
+  readonly secrets: readonly string[];
+};
+
+export type FetchTerms = {
+  /** The list of this moment; it is read for each hop, and again before each attempt to connect. */
+  readonly list: () => AllowList;
+  readonly resolve: Omit<ResolveOptions, 'signal'>;
+  /** Ends the fetch at once. */
+  readonly signal: AbortSignal;
+  readonly limits?: Partial<FetchLimits>;
+  /** Filled in on each hop, and only where they belong. */
+  readonly secrets?: readonly BoundSecret[];
+  /** The authorities that prove who a target is, instead of those that Node trusts. */
+  readonly trust?: SecureContextOptions['ca'];
+  readonly clock: Clock;
+  /**
+   * Called once for each hop, when its verdict and its address are known and before anything of the request is sent. Its
+   * bytes are in the outcome later. What it throws ends the fetch, so that nothing goes out without its record.
+   */
+  readonly onDecision?: (record: FetchDecision) => void;
+};
+
+/** What the hops of one fetch share. */
+export type FetchRun = {
+  readonly terms: FetchTerms;
+  readonly limits: FetchLimits;
+  readonly watch: Watch;
+  readonly hops: Hop[];
+};

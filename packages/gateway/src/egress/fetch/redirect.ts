@@ -1,11 +1,10 @@
 import { quote } from '../../core/hostile-text.ts';
-import type { HttpUrl } from '../http-url.ts';
-import { type Field, valuesOf } from '../proxy/fields.ts';
+import { accept, sentenceOf } from '../../core/result.ts';
+import { formatOrigin, type HttpUrl, isSameOrigin, readUrl } from '../authority.ts';
+import { type Field, valuesOf } from '../http1/index.ts';
 import type { BoundSecret } from '../secrets.ts';
-import { resolveLocation } from './location.ts';
-import { fail, give, type Result } from './outcome.ts';
-import type { Errand } from './read-request.ts';
-import { formatOrigin, isSameOrigin } from './url.ts';
+import { type Fetched, fail } from './outcome.ts';
+import type { PreparedRequest } from './request.ts';
 
 /*
  * What a redirect makes of a request, as the Fetch standard has it, and narrower where that would carry something to a
@@ -33,38 +32,91 @@ export function isRedirect({ status, fields }: Answered): boolean {
 
 /** The request that a redirect asks for. */
 export function followRedirect(
-  errand: Errand,
+  prepared: PreparedRequest,
   { status, fields }: Answered,
   secrets: readonly BoundSecret[],
-): Result<Errand> {
+): Fetched<PreparedRequest> {
   const [location = '', second] = valuesOf(fields, 'location');
   if (second !== undefined)
     return fail('malformed', 'Cannot follow redirect: it has more than one Location, expected one');
-  const url = resolveLocation(errand.url, location);
+  const url = resolveLocation(prepared.url, location);
   if (!url.ok) return url;
   const target = quote(formatOrigin(url.value));
   // Boundary: what was asked for under encryption is not repeated in the open.
-  if (errand.url.scheme === 'https' && url.value.scheme === 'http')
+  if (prepared.url.scheme === 'https' && url.value.scheme === 'http')
     return fail('denied', `Cannot follow redirect to ${target}: it is not encrypted, expected "https"`);
-  const next = rewrite({ ...errand, url: url.value }, status);
-  if (isSameOrigin(errand.url, url.value)) return give(next);
+  const next = rewrite({ ...prepared, url: url.value }, status);
+  if (isSameOrigin(prepared.url, url.value)) return accept(next);
   // Boundary: the body was meant for one origin.
   if (next.body !== null && next.body.length > 0)
     return fail(
       'denied',
       `Cannot follow redirect to ${target}: the body would leave its origin, expected GET`,
     );
-  return give({ ...next, fields: next.fields.filter((field) => mayLeave(field, secrets)) });
+  return accept({ ...next, fields: next.fields.filter((field) => mayLeave(field, secrets)) });
 }
 
-function rewrite(errand: Errand & { readonly url: HttpUrl }, status: number): Errand {
-  const { method, fields } = errand;
+function rewrite(prepared: PreparedRequest & { readonly url: HttpUrl }, status: number): PreparedRequest {
+  const { method, fields } = prepared;
   const isGet = status === 303 ? method !== 'GET' && method !== 'HEAD' : status < 303 && method === 'POST';
-  if (!isGet) return errand;
-  return { ...errand, method: 'GET', body: null, fields: fields.filter(({ name }) => !OF_BODY.has(name)) };
+  if (!isGet) return prepared;
+  return { ...prepared, method: 'GET', body: null, fields: fields.filter(({ name }) => !OF_BODY.has(name)) };
 }
 
 /** Boundary: a header goes to another origin only when neither its name nor its value is that of a credential. */
 function mayLeave({ name, value }: Field, secrets: readonly BoundSecret[]): boolean {
   return !PRIVATE.test(name) && !secrets.some(({ placeholder }) => value.includes(placeholder));
+}
+
+/*
+ * Where a redirect leads (RFC 3986, section 5). A browser repairs what it finds in a Location: it drops tabs and line
+ * breaks, takes a backslash for a slash and adds slashes that are missing. Here all that is refused, so that the URL that
+ * is decided on is the one that every reader would find in the text.
+ */
+
+const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
+
+/** Resolves a Location against the URL of the request that it answers. The fragment, which is never sent, is left out. */
+export function resolveLocation(base: HttpUrl, raw: string): Fetched<HttpUrl> {
+  // Boundary: nothing that two programs could read in two ways.
+  if (/[^!-~]|\\/.test(raw)) {
+    const is = 'it has a backslash, a blank or a character outside printable ASCII';
+    return fail('malformed', `Cannot follow redirect to ${quote(raw)}: ${is}, expected them encoded`);
+  }
+  const [reference = ''] = raw.split('#', 1);
+  const scheme = SCHEME.exec(reference)?.[1]?.toLowerCase() ?? base.scheme;
+  // Boundary: no redirect makes a file, a program or another protocol out of a web address.
+  if (scheme !== 'http' && scheme !== 'https') {
+    const expected = 'expected "http" or "https"';
+    return fail('denied', `Cannot follow redirect: its scheme is ${quote(scheme)}, ${expected}`);
+  }
+  const url = readUrl(absolute(base, reference));
+  if (!url.ok) return fail('malformed', sentenceOf(url.problem));
+  return accept({ ...url.value, path: withoutDots(url.value.path) });
+}
+
+function absolute(base: HttpUrl, reference: string): string {
+  if (SCHEME.test(reference)) return reference;
+  if (reference.startsWith('//')) return `${base.scheme}:${reference}`;
+  const origin = formatOrigin(base);
+  if (reference.startsWith('/')) return origin + reference;
+  if (reference === '') return origin + base.path;
+  const [path = ''] = base.path.split('?', 1);
+  if (reference.startsWith('?')) return origin + path + reference;
+  return origin + path.slice(0, path.lastIndexOf('/') + 1) + reference;
+}
+
+/** Follows `.` and `..`, which never lead above the root. Encoded dots stay as they are: the list takes them for doubtful. */
+function withoutDots(whole: string): string {
+  const query = whole.indexOf('?');
+  const path = query < 0 ? whole : whole.slice(0, query);
+  const kept: string[] = [];
+  const segments = path.slice(1).split('/');
+  for (const [index, segment] of segments.entries()) {
+    const isDots = segment === '.' || segment === '..';
+    if (segment === '..') kept.pop();
+    if (!isDots) kept.push(segment);
+    else if (index === segments.length - 1) kept.push('');
+  }
+  return `/${kept.join('/')}${whole.slice(path.length)}`;
 }

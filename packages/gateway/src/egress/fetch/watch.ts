@@ -1,5 +1,5 @@
-import type { FetchLimits } from './fetch-limits.ts';
-import { type Failure, fail } from './outcome.ts';
+import type { FetchLimits } from '../limits.ts';
+import { type Failed, fail } from './outcome.ts';
 
 /**
  * What can end a fetch at any moment: its caller, its time, its bytes. The first of them that happens is the failure of
@@ -12,7 +12,7 @@ export class Watch {
   readonly #onAbort = () => this.fail(fail('cancelled', 'Cannot go on: the caller has ended the call'));
   readonly #whole: NodeJS.Timeout;
   #idle: NodeJS.Timeout | undefined;
-  #failure: Failure | null = null;
+  #failure: Failed | null = null;
   #bytes = { bytesIn: 0, bytesOut: 0 };
 
   constructor(caller: AbortSignal, limits: FetchLimits) {
@@ -20,7 +20,7 @@ export class Watch {
     this.#limits = limits;
     this.#whole = setTimeout(() => this.fail(late('the end', limits.wholeMs)), limits.wholeMs);
     caller.addEventListener('abort', this.#onAbort, { once: true });
-    // One that is aborted already says nothing any more.
+    // A signal that is aborted already gives no event any more.
     if (caller.aborted) this.#onAbort();
   }
 
@@ -28,7 +28,7 @@ export class Watch {
     return this.#stop.signal;
   }
 
-  get failure(): Failure | null {
+  get failure(): Failed | null {
     return this.#failure;
   }
 
@@ -36,7 +36,7 @@ export class Watch {
     return { ...this.#bytes };
   }
 
-  fail(failure: Failure): void {
+  fail(failure: Failed): void {
     this.#failure ??= failure;
     this.#stop.abort();
   }
@@ -46,16 +46,16 @@ export class Watch {
     if (this.#failure !== null) return false;
     this.#bytes[way] += bytes;
     // Boundary: a target that never stops is stopped here, whatever its bytes mean.
-    if (!this.hasRoomFor(0)) this.fail(tooMany(this.#limits));
+    if (!this.canPass(0)) this.fail(tooMany(this.#limits));
     return this.#failure === null;
   }
 
-  /** Tells whether so many bytes more would still be within the limit. */
-  hasRoomFor(bytes: number): boolean {
+  /** Tells whether this many more bytes are still within the limit. */
+  canPass(bytes: number): boolean {
     return this.#bytes.bytesIn + this.#bytes.bytesOut + bytes <= this.#limits.wireBytes;
   }
 
-  /** From here on somebody has to say something now and then. */
+  /** From here on one side has to send something now and then. */
   startIdle(): void {
     const { idleMs } = this.#limits;
     this.stopIdle();
@@ -78,10 +78,10 @@ export class Watch {
   }
 }
 
-export function tooMany({ wireBytes }: FetchLimits): Failure {
+export function tooMany({ wireBytes }: FetchLimits): Failed {
   return fail('too-large', `Cannot go on: the bytes of the fetch are used up, expected at most ${wireBytes}`);
 }
 
-function late(what: string, ms: number): Failure {
-  return fail('too-slow', `Cannot go on: ${what} was not there in time, expected it within ${ms} ms`);
+function late(what: string, ms: number): Failed {
+  return fail('too-slow', `Cannot go on: ${what} did not come in time, expected it within ${ms} ms`);
 }

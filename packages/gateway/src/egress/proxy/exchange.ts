@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
-import type { EgressRequest } from '../decide.ts';
-import { denyNow, type Judge } from '../deny-now.ts';
-import type { Dialled } from './dial.ts';
+import { accept, type Result, reject, sentenceOf } from '../../core/result.ts';
+import type { Connection } from '../connect.ts';
+import { type Decision, denyNow, type EgressRequest, type Judge } from '../decide.ts';
+import type { HttpProblem, HttpResult } from '../http1/index.ts';
+import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
-import { PROXY_BOUNDS, type ProxyLimits } from './proxy-limits.ts';
-import { formatRefusal, type Refused, turnDown } from './refusal.ts';
 import { reset } from './relay.ts';
 
-export type ExchangeTerms = {
+type ExchangeTerms = {
   readonly client: Socket;
   readonly ledger: Ledger;
   readonly limits: ProxyLimits;
@@ -29,8 +29,8 @@ export class Exchange {
   readonly #whole: NodeJS.Timeout;
   #idle: NodeJS.Timeout | undefined;
   #linger: NodeJS.Timeout | undefined;
-  #target: Dialled | null = null;
-  #asked: EgressRequest | null = null;
+  #target: Connection | null = null;
+  #request: EgressRequest | null = null;
   #record: OpenRecord | null = null;
   /** The wire, or what is spoken inside it. */
   #client: Socket;
@@ -79,14 +79,19 @@ export class Exchange {
     inside.once('close', (hadError) => this.#onClosed(hadError));
   }
 
-  /** Notes what is asked for, before anything is done about it. */
-  decided(asked: EgressRequest, record: OpenRecord): void {
-    this.#asked = asked;
+  /** Notes what is requested, before anything is done about it. */
+  decided(request: EgressRequest, record: OpenRecord): void {
+    this.#request = request;
     this.#record = record;
   }
 
-  /** Takes over the connection to the target, or ends it when nobody wants it any more. */
-  reached(target: Dialled): void {
+  /** Takes over what was decided once the addresses of the target were known. */
+  revise({ verdict, rule, why }: Decision): void {
+    if (this.#record !== null) Object.assign(this.#record, { verdict, rule, why });
+  }
+
+  /** Takes over the connection to the target, or ends it when the exchange is over. */
+  reached(target: Connection): void {
     if (this.isOver || this.#record === null) {
       target.socket.destroy();
       return;
@@ -99,7 +104,7 @@ export class Exchange {
 
   /** Ends with what the target is spoken to on. */
   heed(channel: Socket): void {
-    channel.on('error', () => this.refuse(turnDown(502, 'Cannot go on: the target broke off')));
+    channel.on('error', () => this.refuse({ status: 502, why: 'Cannot go on: the target broke off' }));
   }
 
   /** Notes that the request goes out now, and with which secrets. */
@@ -121,26 +126,26 @@ export class Exchange {
     this.#idle?.refresh();
     const over = this.#terms.ledger.pass(this.#record, way, bytes);
     if (over === null) return true;
-    this.refuse(turnDown(way === 'bytesOut' ? 413 : 429, over));
+    this.refuse({ status: way === 'bytesOut' ? 413 : 429, why: over });
     return false;
   }
 
   /** Boundary: what was allowed is cut as soon as the list does not allow it any more. */
   recheck(judge: Judge): void {
-    if (this.isOver || this.#asked === null) return;
-    const denial = denyNow(judge, this.#asked, this.#target?.address ?? null);
-    if (denial !== null) this.refuse(turnDown(403, denial.why));
+    if (this.isOver || this.#request === null) return;
+    const denial = denyNow(judge, this.#request, this.#target?.address ?? null);
+    if (denial !== null) this.refuse({ status: 403, why: denial.why });
   }
 
   /** Answers that it is not done, or cuts when there can be no answer. */
-  refuse(refused: Refused): void {
+  refuse(refusal: Refusal): void {
     if (this.isOver) return;
     if (!this.#canAnswer) {
-      this.cut(refused.why);
+      this.cut(refusal.why);
       return;
     }
-    this.#note(refused.why);
-    this.answer(formatRefusal(refused));
+    this.#note(refusal.why);
+    this.answer(formatRefusal(refusal));
     this.#leave();
   }
 
@@ -207,8 +212,51 @@ export class Exchange {
   }
 }
 
-function late(what: string, ms: number): Refused {
-  return turnDown(504, `Cannot go on: the ${what} was not there in time, expected it within ${ms} ms`);
+function late(what: string, ms: number): Refusal {
+  const why = `Cannot go on: the ${what} did not come in time, expected it within ${ms} ms`;
+  return { status: 504, why };
 }
 
 function ignore(): void {}
+
+/** The answer to a request that is not served: its status and its one sentence. */
+export type Refusal = { readonly status: number; readonly why: string };
+
+export type Served<T> = Result<T, Refusal>;
+
+/** Headers that an answer of this status has to have. */
+const EXTRA: Readonly<Record<number, string>> = {
+  405: 'Allow: CONNECT, GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n',
+  407: 'Proxy-Authenticate: Basic realm="palisade"\r\n',
+};
+const REASON_CHARS = 400;
+
+export function refused(status: number, why: string) {
+  return reject({ status, why });
+}
+
+/** A message that cannot be used is answered with the sentence of its problem. */
+export function served<T>(result: HttpResult<T>): Served<T> {
+  return result.ok ? accept(result.value) : reject(refusalOf(result.problem));
+}
+
+export function refusalOf(problem: HttpProblem): Refusal {
+  return { status: problem.status, why: sentenceOf(problem) };
+}
+
+/** The whole answer. Clients that hide the body of a refused tunnel show its first line, so the sentence is in both. */
+export function formatRefusal({ status, why }: Refusal): Buffer {
+  // Boundary: a sentence repeats what a client or a target sent; no byte of it may end the line.
+  const reason = why.replace(/[^ -~]/g, '?').slice(0, REASON_CHARS);
+  const body = `${why}\n`;
+  const parts = [
+    `HTTP/1.1 ${status} ${reason}\r\n`,
+    'Content-Type: text/plain; charset=utf-8\r\n',
+    `Content-Length: ${Buffer.byteLength(body)}\r\n`,
+    `X-Palisade-Egress: ${status === 403 ? 'denied' : 'refused'}\r\n`,
+    EXTRA[status] ?? '',
+    'Connection: close\r\n\r\n',
+    body,
+  ];
+  return Buffer.from(parts.join(''));
+}

@@ -1,20 +1,29 @@
 import type { Socket } from 'node:net';
-import { fillIn } from '../secrets.ts';
-import { frame, newBodyReader } from './body.ts';
-import type { Exchange } from './exchange.ts';
-import { formatRequestHead } from './format-request.ts';
-import type { Framing } from './framing.ts';
-import { readResponse } from './read-response.ts';
-import { turnDown } from './refusal.ts';
+import { accept, reject, sentenceOf } from '../../core/result.ts';
+import {
+  checkStatusLine,
+  type Framing,
+  formatChunks,
+  formatRequestHead,
+  formatResponseHead,
+  type HttpResult,
+  newBodyReader,
+  type PlainRequest,
+  type Response,
+  readFinalHead,
+  readHead,
+  rejectBody,
+} from '../http1/index.ts';
+import type { ProxyLimits } from '../limits.ts';
+import { type Filled, fillIn, hideInFields, UNQUOTED_BODY, UNQUOTED_RESPONSE } from '../secrets.ts';
+import { type Exchange, refusalOf } from './exchange.ts';
+import type { ProxyRun } from './receive.ts';
 import { relay } from './relay.ts';
-import type { PlainRequest } from './request-head.ts';
-import { formatResponseHead, type Response } from './response-head.ts';
-import type { ProxyRun } from './run.ts';
 
 /*
  * One plain request and its response. Both connections end after it: the target is told so, and the client is told so
- * whatever it asked for. A second request therefore comes on a connection of its own and is decided anew, and a target
- * that answers more than it was asked answers nobody.
+ * whatever it requested. A second request therefore comes on a connection of its own and is decided anew, and a target
+ * that answers more than one request is not listened to.
  */
 
 /** Passes a request on, with its secrets, and its response back. */
@@ -24,7 +33,7 @@ export async function forward(
   target: Socket,
   { limits, secrets }: ProxyRun,
 ): Promise<void> {
-  const filled = fillIn(request.fields, request.asked, secrets);
+  const filled = fillIn(request.fields, request.egress, secrets);
   exchange.begin(filled.used);
   const head = formatRequestHead({ ...request, fields: filled.fields });
   if (!exchange.pass('bytesOut', head.length)) return;
@@ -33,7 +42,7 @@ export async function forward(
   const response = await readResponse(exchange, request, target, { limits, filled });
   if (exchange.isOver) return;
   if (!response.ok) {
-    exchange.refuse(response);
+    exchange.refuse(refusalOf(response.problem));
     return;
   }
   exchange.answer(formatResponseHead(response.value, request.minor));
@@ -48,15 +57,14 @@ function passRequestBody(exchange: Exchange, framing: Framing, target: Socket): 
     if (exchange.isOver || body.isDone()) return [];
     const data = body.read(piece);
     if (!data.ok) {
-      exchange.refuse(data);
+      exchange.refuse(refusalOf(data.problem));
       return [];
     }
-    const parts = framing.kind === 'chunked' ? frame(data.value, body.isDone()) : data.value;
+    const parts = framing.kind === 'chunked' ? formatChunks(data.value, body.isDone()) : data.value;
     return exchange.pass('bytesOut', bytesIn(parts)) ? parts : [];
   });
   client.once('end', () => {
-    if (!body.isDone())
-      exchange.refuse(turnDown(400, 'Cannot read body of request: it stops, expected all of it'));
+    if (!body.isDone()) exchange.refuse(refusalOf(rejectBody('request', 'it stops', 'all of it').problem));
   });
 }
 
@@ -72,12 +80,12 @@ function passResponseBody(exchange: Exchange, { framing }: Response, target: Soc
     if (!exchange.pass('bytesIn', piece.length)) return [];
     const data = body.read(piece);
     if (!data.ok) {
-      exchange.cut(
-        terms.isQuotable ? data.why : 'Cannot read body of response: it is malformed, expected HTTP/1.1',
-      );
+      exchange.cut(sentenceOf(terms.isQuotable ? data.problem : UNQUOTED_BODY));
       return [];
     }
-    return framing.kind === 'chunked' && terms.minor === 1 ? frame(data.value, body.isDone()) : data.value;
+    return framing.kind === 'chunked' && terms.minor === 1
+      ? formatChunks(data.value, body.isDone())
+      : data.value;
   });
   target.on('data', () => {
     if (body.isDone()) exchange.finish();
@@ -90,4 +98,47 @@ function passResponseBody(exchange: Exchange, { framing }: Response, target: Soc
 
 function bytesIn(parts: readonly Buffer[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+type ResponseTerms = { readonly limits: ProxyLimits; readonly filled: Filled };
+
+/** Reads the head of a response; those in front of it, such as "100 Continue", are passed on as they come. */
+async function readResponse(
+  exchange: Exchange,
+  { method, minor }: PlainRequest,
+  target: Socket,
+  { limits: { headBytes, idleMs }, filled }: ResponseTerms,
+): Promise<HttpResult<Response>> {
+  const late = {
+    status: 504,
+    subject: 'response',
+    is: 'it did not begin',
+    expected: `it within ${idleMs} ms`,
+  };
+  const nextHead = () =>
+    readHead(target, {
+      side: 'response',
+      headBytes,
+      checkFirst: checkStatusLine,
+      withinMs: idleMs,
+      late,
+      onBytes: (bytes) => exchange.pass('bytesIn', bytes),
+    });
+  const response = await readFinalHead(method, nextHead, (interim) => {
+    // An interim response is not the answer yet: a refusal may still follow it.
+    if (minor === 1 && !exchange.isOver)
+      exchange.client.write(formatResponseHead(withoutSecrets(interim, filled), 1));
+  });
+  if (response === null)
+    return reject({ status: 502, subject: 'response', is: 'the target ended first', expected: 'an answer' });
+  if (response.ok) return accept(withoutSecrets(response.value, filled));
+  // Boundary: nothing is quoted of a target that may know a secret, since a part of the secret might be in it.
+  return filled.isBound && response.problem !== late
+    ? reject({ ...UNQUOTED_RESPONSE, status: response.problem.status })
+    : response;
+}
+
+/** Boundary: what a host repeats of a secret reaches neither the run nor a record. */
+function withoutSecrets(response: Response, { hide }: Filled): Response {
+  return { ...response, reason: hide(response.reason), fields: hideInFields(response.fields, hide) };
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { type Address, formatAddress } from '../address.ts';
 import { formatHost } from '../authority.ts';
 import type { Decision, EgressRequest } from '../decide.ts';
-import type { ProxyLimits } from './proxy-limits.ts';
-import { type Refused, turnDown } from './refusal.ts';
+import type { ProxyLimits } from '../limits.ts';
+import type { Refusal } from './exchange.ts';
 
 /** What was decided on one request, and what came of it. */
 export type DecisionRecord = {
@@ -49,7 +49,7 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** A record that is still being written. */
 export type OpenRecord = Writable<DecisionRecord> & { isSettled: boolean };
 
-export type LedgerTerms = {
+type LedgerTerms = {
   readonly limits: ProxyLimits;
   readonly clock: Clock;
   /** Called once for each request, when its verdict and its address are known. Its bytes are in the facts later. */
@@ -61,8 +61,16 @@ export class Ledger {
   readonly #terms: LedgerTerms;
   readonly #records: OpenRecord[] = [];
   readonly counts: Counts = {
-    ...{ connections: 0, turnedAway: 0, malformed: 0, unauthorized: 0, requests: 0 },
-    ...{ denied: 0, cut: 0, faults: 0, bytesIn: 0, bytesOut: 0 },
+    connections: 0,
+    turnedAway: 0,
+    malformed: 0,
+    unauthorized: 0,
+    requests: 0,
+    denied: 0,
+    cut: 0,
+    faults: 0,
+    bytesIn: 0,
+    bytesOut: 0,
   };
 
   constructor(terms: LedgerTerms) {
@@ -70,35 +78,36 @@ export class Ledger {
   }
 
   /** Takes a connection in, or says which limit is in its way. */
-  admitConnection(open: number): Refused | null {
+  admitConnection(open: number): Refusal | null {
     const { connections, connectionsInAll } = this.#terms.limits;
-    const refused =
+    const refusal =
       open >= connections
         ? refuseLimit('connection', `${open} are open`, `fewer than ${connections}`)
         : this.counts.connections >= connectionsInAll
           ? refuseLimit('connection', `the run has made ${connectionsInAll}`, 'no more')
           : null;
-    if (refused === null) this.counts.connections += 1;
+    if (refusal === null) this.counts.connections += 1;
     else this.counts.turnedAway += 1;
-    return refused;
+    return refusal;
   }
 
   /** Takes a request in, whose body has at least so many bytes, or says which limit is in its way. */
-  admitRequest(bodyBytes: number): Refused | null {
+  admitRequest(bodyBytes: number): Refusal | null {
     const { requests } = this.#terms.limits;
     if (this.counts.requests >= requests)
       return refuseLimit('request', `the run has made ${requests}`, 'no more');
     if (this.#left('bytesIn') <= 0 || this.#left('bytesOut') <= 0)
       return refuseLimit('request', 'the run has used up its bytes', 'no more');
-    const refused = this.refuseBody(bodyBytes);
-    if (refused === null) this.counts.requests += 1;
-    return refused;
+    const refusal = this.refuseBody(bodyBytes);
+    if (refusal === null) this.counts.requests += 1;
+    return refusal;
   }
 
   /** Refuses a body that is known to be too long before its first byte leaves. */
-  refuseBody(bytes: number): Refused | null {
+  refuseBody(bytes: number): Refusal | null {
     if (bytes <= this.#left('bytesOut')) return null;
-    return turnDown(413, `Cannot take request: its body has ${bytes} bytes, expected fewer`);
+    const most = Math.max(0, this.#left('bytesOut'));
+    return { status: 413, why: `Cannot take request: its body has ${bytes} bytes, expected at most ${most}` };
   }
 
   /** How many bytes may still go this way. */
@@ -171,6 +180,6 @@ function publish({ isSettled: _, ...record }: OpenRecord): DecisionRecord {
   return record;
 }
 
-function refuseLimit(what: string, is: string, expected: string): Refused {
-  return turnDown(429, `Cannot take ${what}: ${is}, expected ${expected}`);
+function refuseLimit(what: string, is: string, expected: string): Refusal {
+  return { status: 429, why: `Cannot take ${what}: ${is}, expected ${expected}` };
 }

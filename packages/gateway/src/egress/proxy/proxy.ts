@@ -1,18 +1,16 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../../core/clock.ts';
 import type { AllowList } from '../allowlist.ts';
+import { completeLimits, DEFAULT_PROXY_LIMITS, PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { ResolveOptions } from '../resolve.ts';
 import { type BoundSecret, checkSecretValue } from '../secrets.ts';
-import type { Interceptor } from '../tls/interceptor.ts';
-import { newCredentialCheck } from './credential.ts';
-import type { Door } from './door.ts';
-import { Exchange } from './exchange.ts';
+import type { Interceptor } from '../tls/certificate.ts';
+import { Exchange, formatRefusal } from './exchange.ts';
 import { type DecisionRecord, Ledger, type ProxyFacts } from './ledger.ts';
-import { fillLimits, type ProxyLimits } from './proxy-limits.ts';
-import { formatRefusal } from './refusal.ts';
+import type { CredentialCheck, Door, ProxyRun } from './receive.ts';
 import { reset } from './relay.ts';
-import type { ProxyRun } from './run.ts';
 import { serve } from './serve.ts';
 
 /*
@@ -21,8 +19,8 @@ import { serve } from './serve.ts';
  * must carry the token of the run, is decided on by the allow-list before any name is looked up, and goes to an address
  * that was checked. A door stands for one target and knows no proxy protocol; what comes through it is decided on in the
  * same way. Of a tunnel only the name in its first message is looked at, unless it leads to a host whose tunnels are
- * opened, or only HTTP in the open is allowed inside: then the request inside is one like any other. Whatever is wrong
- * with one connection ends that connection and no other. This room never follows a redirect, never reads a file, and
+ * opened, or only unencrypted HTTP is allowed inside: then the request inside is one like any other. Whatever is wrong
+ * with one connection ends that connection and no other. This folder never follows a redirect, never reads a file, and
  * never keeps a connection for a second request.
  */
 
@@ -39,7 +37,7 @@ export type ProxyOptions = {
   readonly secrets?: readonly BoundSecret[];
   /** Opens the tunnels to some hosts, so that what is asked for inside is decided on. */
   readonly intercept?: Interceptor;
-  /** Who may say who the target of an opened tunnel is, instead of whom Node trusts. */
+  /** The authorities that prove who the target of an opened tunnel is, instead of those that Node trusts. */
   readonly trust?: SecureContextOptions['ca'];
   readonly clock: Clock;
   readonly onDecision?: (record: DecisionRecord) => void;
@@ -61,7 +59,7 @@ export type Proxy = {
 
 /** Opens the proxy of one run. It shares nothing with the proxy of any other. */
 export function openProxy(options: ProxyOptions): Proxy {
-  const limits = fillLimits(options.limits ?? {});
+  const limits = completeLimits(DEFAULT_PROXY_LIMITS, options.limits ?? {});
   const ledger = new Ledger({ limits, clock: options.clock, onDecision: options.onDecision });
   const isOfRun = newCredentialCheck(options.credential);
   const { list, resolve, secrets = [], intercept: interceptor = null, trust } = options;
@@ -78,11 +76,11 @@ export function openProxy(options: ProxyOptions): Proxy {
       client.destroy();
       return;
     }
-    // Boundary: who opens more than the limit is answered at once and holds nothing.
-    const refused = ledger.admitConnection(open.size);
-    if (refused !== null) {
+    // Boundary: a client that opens more than the limit is answered at once and holds nothing.
+    const refusal = ledger.admitConnection(open.size);
+    if (refusal !== null) {
       client.on('error', () => {});
-      if (canAnswer) client.end(formatRefusal(refused), () => client.destroy());
+      if (canAnswer) client.end(formatRefusal(refusal), () => client.destroy());
       else reset(client);
       return;
     }
@@ -91,7 +89,7 @@ export function openProxy(options: ProxyOptions): Proxy {
     open.add(exchange);
     serve(exchange, run, door).catch(() => {
       ledger.counts.faults += 1;
-      exchange.cut('Cannot go on: the proxy made a mistake');
+      exchange.cut('Cannot go on: the proxy failed');
     });
   };
 
@@ -119,4 +117,28 @@ export function openProxy(options: ProxyOptions): Proxy {
       }
     },
   };
+}
+
+/** The user name that goes with the token of a run. */
+const USER = 'run';
+const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
+
+/** Makes the check for a token; how long it takes says nothing about the token. */
+function newCredentialCheck(token: string): CredentialCheck {
+  // Boundary: an empty or short token would let in who guesses it.
+  if (token.length < PROXY_BOUNDS.leastTokenChars || !/^[!-9;-~]+$/.test(token)) {
+    throw new TypeError(
+      `Cannot open proxy: the token is short or has odd characters, expected at least ${PROXY_BOUNDS.leastTokenChars} printable ones`,
+    );
+  }
+  const expected = digest(Buffer.from(`${USER}:${token}`).toString('base64'));
+  return (raw) => {
+    const [, given = ''] = BASIC.exec(raw ?? '') ?? [];
+    // Boundary: digests have one length and say nothing about where two texts begin to differ.
+    return timingSafeEqual(digest(given), expected);
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

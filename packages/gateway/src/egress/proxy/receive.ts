@@ -1,57 +1,104 @@
-import { type Door, siteOf, tunnelThrough } from './door.ts';
-import type { Exchange } from './exchange.ts';
-import type { Head } from './head-reader.ts';
-import { readHead } from './read-head.ts';
-import { found, type Read, type Refused, turnDown } from './refusal.ts';
-import { type ProxyRequest, parseRequestHead, parseSiteHead } from './request-head.ts';
-import { parseRequestLine } from './request-line.ts';
-import type { ProxyRun } from './run.ts';
+import type { SecureContextOptions } from 'node:tls';
+import { accept } from '../../core/result.ts';
+import type { AllowList } from '../allowlist.ts';
+import type { Host, Site } from '../authority.ts';
+import {
+  type HeadLines,
+  type HttpResult,
+  type ProxyRequest,
+  parseRequestHead,
+  parseRequestLine,
+  parseSiteHead,
+  readHead,
+  type TunnelRequest,
+} from '../http1/index.ts';
+import type { ProxyLimits } from '../limits.ts';
+import type { ResolveOptions } from '../resolve.ts';
+import type { BoundSecret } from '../secrets.ts';
+import type { Interceptor } from '../tls/certificate.ts';
+import { type Exchange, refused, type Served, served } from './exchange.ts';
+import type { Ledger } from './ledger.ts';
+
+/** Tells whether a value of Proxy-Authorization is that of the run. */
+export type CredentialCheck = (raw: string | null) => boolean;
+
+/** What all connections of one run share. */
+export type ProxyRun = {
+  readonly list: () => AllowList;
+  readonly resolve: Omit<ResolveOptions, 'signal'>;
+  readonly isOfRun: CredentialCheck;
+  readonly limits: ProxyLimits;
+  readonly ledger: Ledger;
+  readonly secrets: readonly BoundSecret[];
+  readonly interceptor: Interceptor | null;
+  /** The authorities that prove who a target is; without, those that Node trusts. */
+  readonly trust: SecureContextOptions['ca'];
+};
+
+/**
+ * A listening socket that stands for one target: every connection to it is for that target. It knows no proxy protocol and
+ * asks for no credential, so only the run may be able to connect to it.
+ */
+export type Door = {
+  readonly host: Host;
+  readonly port: number;
+  /** Whether unencrypted HTTP is spoken there; anything else is passed on as it comes. */
+  readonly isHttp: boolean;
+};
 
 /** Receives a request that the run may make at all; null when the client went away before it was complete. */
 export async function receive(
   exchange: Exchange,
   run: ProxyRun,
   door: Door | null,
-): Promise<Read<ProxyRequest> | null> {
+): Promise<Served<ProxyRequest> | null> {
   if (door === null) return receiveAsProxy(exchange, run);
+  const site: Site = { scheme: 'http', host: door.host, port: door.port };
   const request = door.isHttp
-    ? await readRequest(exchange, run, (lines) => parseSiteHead(lines, siteOf(door)))
-    : found(tunnelThrough(door));
+    ? await readRequest(exchange, run, (lines) => parseSiteHead(lines, site))
+    : accept(tunnelThrough(door));
   return request?.ok ? admit(request.value, run) : request;
 }
 
-async function receiveAsProxy(exchange: Exchange, run: ProxyRun): Promise<Read<ProxyRequest> | null> {
+/** The request that a connection to a door makes when it is not read. */
+function tunnelThrough({ host, port }: Door): TunnelRequest {
+  return { kind: 'tunnel', method: 'CONNECT', egress: { host, port }, credential: null, minor: 1 };
+}
+
+async function receiveAsProxy(exchange: Exchange, run: ProxyRun): Promise<Served<ProxyRequest> | null> {
   const request = await readRequest(exchange, run, parseRequestHead);
   if (!request?.ok) return request;
   const { credential } = request.value;
-  // Boundary: who does not know the token of this run is not of this run.
+  // Boundary: a client that does not know the token of this run is not of this run.
   if (run.isOfRun(credential)) return admit(request.value, run);
   run.ledger.counts.unauthorized += 1;
   const is = credential === null ? 'it has no Proxy-Authorization' : 'its token is not that of the run';
-  return turnDown(407, `Cannot take request: ${is}, expected the one in the proxy's address`);
+  return refused(407, `Cannot take request: ${is}, expected the user and password of the URL in HTTP_PROXY`);
 }
 
 /** Reads a head off the client and counts it when it cannot be used. */
 export async function readRequest<T>(
   { client }: Exchange,
   { limits, ledger }: ProxyRun,
-  parse: (lines: Head['lines']) => Read<T>,
-): Promise<Read<T> | null> {
+  parse: (lines: HeadLines) => HttpResult<T>,
+): Promise<Served<T> | null> {
+  const expected = `the whole head within ${limits.headMs} ms`;
   const lines = await readHead(client, {
+    side: 'request',
     headBytes: limits.headBytes,
-    status: 400,
-    judgeFirst: (line) => refusalIn(parseRequestLine(line)),
+    checkFirst: (line) => problemIn(parseRequestLine(line)),
     withinMs: limits.headMs,
-    late: turnDown(408, `Cannot read request: it is not complete, expected it within ${limits.headMs} ms`),
+    late: { status: 408, subject: 'request', is: 'it is not complete', expected },
   });
   if (lines === null) return null;
   const request = lines.ok ? parse(lines.value) : lines;
   if (!request.ok) ledger.counts.malformed += 1;
-  return request;
+  return served(request);
 }
 
-function admit(request: ProxyRequest, { ledger }: ProxyRun): Read<ProxyRequest> {
-  return ledger.admitRequest(bodyBytes(request)) ?? found(request);
+function admit(request: ProxyRequest, { ledger }: ProxyRun): Served<ProxyRequest> {
+  const refusal = ledger.admitRequest(bodyBytes(request));
+  return refusal === null ? accept(request) : { ok: false, problem: refusal };
 }
 
 /** How long a body says that it is. */
@@ -59,6 +106,6 @@ export function bodyBytes(request: ProxyRequest): number {
   return request.kind === 'plain' && request.framing.kind === 'length' ? request.framing.bytes : 0;
 }
 
-function refusalIn(read: Read<unknown>): Refused | null {
-  return read.ok ? null : read;
+function problemIn(result: HttpResult<unknown>) {
+  return result.ok ? null : result.problem;
 }

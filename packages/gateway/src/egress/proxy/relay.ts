@@ -1,7 +1,7 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 
 /** Turns a piece that came in into what goes out for it; nothing when it must not. */
-export type RelayStep = (piece: Buffer) => readonly Buffer[];
+type RelayStep = (piece: Buffer) => readonly Buffer[];
 
 /** What one read gives at most. A read that gave so much is followed by another at once. */
 const READ_BYTES = 64 * 1024;

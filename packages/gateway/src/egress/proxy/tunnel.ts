@@ -1,9 +1,16 @@
 import type { Socket } from 'node:net';
-import type { Host } from '../authority.ts';
-import type { Exchange } from './exchange.ts';
-import { readHello } from './read-hello.ts';
+import { type SecureContext, TLSSocket } from 'node:tls';
+import { accept, type Result, reject } from '../../core/result.ts';
+import type { AllowList } from '../allowlist.ts';
+import type { Host, Scheme, Site } from '../authority.ts';
+import { type Denial, decide, denySite, type EgressRequest, namesHttp } from '../decide.ts';
+import { type PlainRequest, type ProxyRequest, parseSiteHead, type TunnelRequest } from '../http1/index.ts';
+import { codeOf } from '../resolve.ts';
+import type { Interceptor } from '../tls/certificate.ts';
+import { problemWithHttps, problemWithName, readHello } from '../tls/opening.ts';
+import type { Exchange, Refusal, Served } from './exchange.ts';
+import { bodyBytes, type ProxyRun, readRequest } from './receive.ts';
 import { relay } from './relay.ts';
-import { problemWithName } from './server-name.ts';
 
 const ESTABLISHED = Buffer.from('HTTP/1.1 200 Connection established\r\n\r\n');
 
@@ -29,7 +36,139 @@ export async function tunnel(exchange: Exchange, host: Host, target: Socket): Pr
   client.once('end', () => target.end());
 }
 
-/** Tells a client that its tunnel is there. Who came through a door asked for none, and hears nothing. */
-export function establish(exchange: Exchange): void {
+/** Tells a client that its tunnel is there. A client of a door requested none, and hears nothing. */
+function establish(exchange: Exchange): void {
   if (exchange.canAnswer) exchange.answer(ESTABLISHED);
+}
+
+/*
+ * A tunnel that is looked into. It leads to a host whose TLS is opened: to the client the proxy is the target then, with
+ * a certificate of the authority of the run. Or it is denied as a tunnel and an entry is for HTTP in the open there,
+ * which some clients ask for inside a tunnel as well. How the client begins tells which of the two it speaks. The one
+ * request inside is a plain request like any other, decided on with the scheme that it was found with. What goes wrong
+ * before there is a request is recorded as CONNECT.
+ */
+
+/** What becomes of TLS inside a tunnel that is read. */
+type TunnelTls = { readonly opener: Interceptor } | { readonly denial: Denial };
+
+type ReadTunnel = {
+  /** As it is recorded when no request comes of it. */
+  readonly egress: EgressRequest;
+  readonly tls: TunnelTls;
+  /** Whether unencrypted HTTP could be allowed. */
+  readonly canBePlain: boolean;
+};
+
+/** Where the request inside a tunnel is read, and with which scheme. */
+type InnerChannel = { readonly socket: Socket; readonly scheme: Scheme };
+
+/** The request that counts: that inside a tunnel which is read, or the one received. Null when the client left. */
+export async function lookInside(
+  exchange: Exchange,
+  request: ProxyRequest,
+  run: ProxyRun,
+): Promise<Served<ProxyRequest> | null> {
+  const tunnel = request.kind === 'tunnel' ? readingOf(request, run) : null;
+  if (tunnel === null) return accept(request);
+  // Boundary: nothing is said in the name of a host that no request may go to.
+  if ('denial' in tunnel.tls && !tunnel.canBePlain)
+    return reject(recordDenial(exchange, tunnel, run, tunnel.tls.denial));
+  if (exchange.isOver) return null;
+  establish(exchange);
+  return receiveInside(exchange, tunnel, run);
+}
+
+/** How a tunnel is read; null when it is allowed to pass as it comes. */
+function readingOf({ egress }: TunnelRequest, { list, interceptor }: ProxyRun): ReadTunnel | null {
+  const now = list();
+  if (interceptor?.isFor(egress.host) !== true) {
+    const decision = decide(now, egress);
+    return decision.verdict === 'allow' ? null : withPlain(now, egress, { denial: decision });
+  }
+  const site = siteOf(egress, 'https');
+  const denial = denySite(now, site);
+  return withPlain(now, site, denial === null ? { opener: interceptor } : { denial });
+}
+
+function withPlain(list: AllowList, egress: EgressRequest, tls: TunnelTls): ReadTunnel {
+  const plain = siteOf(egress, 'http');
+  const canBePlain = denySite(list, plain) === null && ('opener' in tls || namesHttp(list, plain));
+  return { egress, tls, canBePlain };
+}
+
+async function receiveInside(
+  exchange: Exchange,
+  tunnel: ReadTunnel,
+  run: ProxyRun,
+): Promise<Served<PlainRequest> | null> {
+  const { headMs } = run.limits;
+  // Boundary: the time is for all of the handshake, so a byte now and then does not hold a connection open.
+  const late = setTimeout(() => {
+    const why = `Cannot look into tunnel: the client has sent no request, expected it within ${headMs} ms`;
+    exchange.refuse(recordDenial(exchange, tunnel, run, denied(why)));
+  }, headMs);
+  const inside = await openTunnel(exchange.client, tunnel).finally(() => clearTimeout(late));
+  if (exchange.isOver || inside === null) return null;
+  if (!inside.ok) return reject(recordDenial(exchange, tunnel, run, inside.problem));
+  exchange.enter(inside.value.socket);
+  const site = siteOf(tunnel.egress, inside.value.scheme);
+  const request = await readRequest(exchange, run, (lines) => parseSiteHead(lines, site));
+  if (!request?.ok) return request;
+  const refusal = run.ledger.refuseBody(bodyBytes(request.value));
+  return refusal === null ? request : reject(refusal);
+}
+
+/** Finds out what a client speaks, and accepts TLS where it is opened; null when it said nothing. */
+async function openTunnel(
+  client: Socket,
+  { egress: { host }, tls, canBePlain }: ReadTunnel,
+): Promise<Result<InnerChannel, Denial> | null> {
+  const opening = await readHello(client);
+  if (opening.kind === 'silent' || client.destroyed) return null;
+  // Boundary: what does not begin as TLS is read here, and goes on as a request that the list allows or not at all.
+  if (opening.kind === 'other' && canBePlain) return accept({ socket: client, scheme: 'http' });
+  // Boundary: no one sees what is said inside TLS that is not opened, so only an allowed tunnel carries it.
+  if ('denial' in tls) return reject(tls.denial);
+  const problem = problemWithHttps(opening, host);
+  if (problem !== null) return reject(denied(problem));
+  const accepted = await acceptTls(client, tls.opener.contextFor(host));
+  return accepted.ok ? accept({ socket: accepted.value, scheme: 'https' }) : reject(denied(accepted.problem));
+}
+
+/** Records a tunnel that comes to nothing, and gives the answer to it. */
+function recordDenial(
+  exchange: Exchange,
+  { egress }: ReadTunnel,
+  { ledger }: ProxyRun,
+  denial: Denial,
+): Refusal {
+  exchange.decided(egress, ledger.open(egress, 'CONNECT', denial));
+  return { status: 403, why: denial.why };
+}
+
+function siteOf({ host, port }: EgressRequest, scheme: Scheme): Site {
+  return { scheme, host, port };
+}
+
+function denied(why: string): Denial {
+  return { verdict: 'deny', rule: null, why };
+}
+
+/** Is the server of TLS to a client whose hello is there and still to be read. It waits as long as the client. */
+function acceptTls(client: Socket, secureContext: SecureContext): Promise<Result<TLSSocket, string>> {
+  return new Promise((resolve) => {
+    const socket = new TLSSocket(client, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });
+    const fail = (is: string) =>
+      resolve(
+        reject(
+          `Cannot look into tunnel: ${is}, expected a client that trusts the authority in SSL_CERT_FILE`,
+        ),
+      );
+    // An error comes before the end of what it broke; afterwards the holder of the socket listens for its end.
+    socket.on('error', (error) => fail(`the client broke off TLS (${codeOf(error)})`));
+    socket.once('end', () => fail('the client ended in the middle of TLS'));
+    socket.once('close', () => fail('the client went away in the middle of TLS'));
+    socket.once('secure', () => resolve(accept(socket)));
+  });
 }

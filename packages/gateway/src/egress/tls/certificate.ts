@@ -1,12 +1,14 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { quote } from '../../core/hostile-text.ts';
 import type { Address } from '../address.ts';
-import type { Host } from '../authority.ts';
+import { formatHost, type Host } from '../authority.ts';
+import { TLS_LIMITS } from '../limits.ts';
 import * as der from './der.ts';
 
 /*
  * Certificates (X.509 v3, RFC 5280) of an authority that lives as long as one run, and of the hosts it stands in for.
- * Whoever holds its key can speak for any host to a client that trusts it. So the key is made here, stands in no result
+ * A holder of its key can speak for any host to a client that trusts it. So the key is made here, stands in no result
  * and is gone with the closure; and where the hosts are known, the certificate of the authority names them, and clients
  * refuse it for all others (those of Java overlook that). The measure are the strictest verifiers in use: whatever one
  * of them asks for is there.
@@ -16,7 +18,7 @@ import * as der from './der.ts';
 export type Authority = {
   /** What a client has to trust. */
   readonly certificatePem: string;
-  /** A new key, and a certificate that is good for this host alone and for as long as the authority. */
+  /** A new key, and a certificate that is valid for this host alone and for as long as the authority. */
   readonly leafFor: (host: Host) => Leaf;
 };
 
@@ -197,4 +199,42 @@ function checkTerms({ nowMs, lifeMs, name }: AuthorityTerms): void {
 function toPem(label: string, bytes: Buffer): string {
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+}
+
+/** Opens tunnels to the hosts that it is for, with a certificate for each. */
+export type Interceptor = {
+  readonly isFor: (host: Host) => boolean;
+  /** What the server side of TLS needs to be taken for the host by clients that trust the authority. Refuses any other host. */
+  readonly contextFor: (host: Host) => SecureContext;
+};
+
+type InterceptorTerms = {
+  readonly authority: Authority;
+  readonly isFor: (host: Host) => boolean;
+};
+
+export function newInterceptor({ authority, isFor }: InterceptorTerms): Interceptor {
+  const contexts = new Map<string, SecureContext>();
+  const contextFor = (host: Host): SecureContext => {
+    const name = formatHost(host);
+    // Boundary: there is no certificate for a host that is not opened.
+    if (!isFor(host))
+      throw new TypeError(
+        `Cannot open tunnel: "${name}" is not a host to open, expected one of process.egress_intercept`,
+      );
+    const context = contexts.get(name) ?? makeContext(authority, host);
+    contexts.delete(name);
+    contexts.set(name, context);
+    // Boundary: a run that asks for ever new names does not fill the memory of the gateway.
+    const [oldest] = contexts.keys();
+    if (contexts.size > TLS_LIMITS.certificateHosts && oldest !== undefined) contexts.delete(oldest);
+    return context;
+  };
+  return { isFor, contextFor };
+}
+
+function makeContext(authority: Authority, host: Host): SecureContext {
+  const { keyPem, certificatePem } = authority.leafFor(host);
+  // No client shows a certificate here, so none is trusted; without the empty list every context would hold all roots.
+  return createSecureContext({ key: keyPem, cert: certificatePem, ca: [], minVersion: 'TLSv1.2' });
 }

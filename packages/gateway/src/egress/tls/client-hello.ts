@@ -1,4 +1,5 @@
 import { quote } from '../../core/hostile-text.ts';
+import { TLS_LIMITS } from '../limits.ts';
 
 /*
  * Reads the first message of a TLS client (RFC 8446, 4.1.2): which host it names and which protocols it offers. What comes
@@ -26,13 +27,8 @@ export type ClientHello =
 
 type Malformed = Extract<ClientHello, { kind: 'malformed' }>;
 
-/** What is looked at, with the headers of the records. With post-quantum keys a hello has about 2 KiB. */
-export const CLIENT_HELLO_BYTES = 65_536;
-
 const RECORD_HEADER_BYTES = 5;
 const RECORD_BYTES = 16_384;
-/** Far more than clients make of a hello, even those that cut it up on purpose. */
-const RECORDS = 1_024;
 const MESSAGE_HEADER_BYTES = 4;
 const VERSION_AND_RANDOM_BYTES = 34;
 const SESSION_BYTES = 32;
@@ -44,11 +40,11 @@ const [SERVER_NAME, PROTOCOLS, HOST_NAME] = [0, 16, 0];
 
 /** Reads the first bytes of a connection. Bytes behind the hello are not looked at. */
 export function readClientHello(bytes: Uint8Array): ClientHello {
-  const seen = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, CLIENT_HELLO_BYTES));
+  const seen = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, TLS_LIMITS.helloBytes));
   const message = judgeStart(seen) ?? collect(seen);
   if (Buffer.isBuffer(message)) return readMessage(message);
   // Boundary: what has no end is not collected.
-  return message.kind === 'more' && seen.length === CLIENT_HELLO_BYTES ? tooLong() : message;
+  return message.kind === 'more' && seen.length === TLS_LIMITS.helloBytes ? tooLong() : message;
 }
 
 /** Null when the first bytes are those of a handshake. */
@@ -79,7 +75,8 @@ function collect(bytes: Buffer): Buffer | ClientHello {
     if (size === 0 || size > RECORD_BYTES)
       return malformed(`a record has ${size} bytes`, `1 to ${RECORD_BYTES}`);
     // Boundary: every piece of a hello is read from its start, so crumbs that come one by one must not be many.
-    if (records > RECORDS) return malformed(`it has more than ${RECORDS} records`, 'fewer');
+    if (records > TLS_LIMITS.helloRecords)
+      return malformed(`it has more than ${TLS_LIMITS.helloRecords} records`, 'fewer');
     at += RECORD_HEADER_BYTES + size;
     announced += size;
     const arrived = announced - Math.max(0, at - bytes.length);
@@ -87,7 +84,7 @@ function collect(bytes: Buffer): Buffer | ClientHello {
       const header = join(bytes, MESSAGE_HEADER_BYTES);
       if (header[0] !== CLIENT_HELLO) return malformed(`its type is ${header[0]}`, `${CLIENT_HELLO}`);
       needed = MESSAGE_HEADER_BYTES + header.readUIntBE(1, 3);
-      if (needed > CLIENT_HELLO_BYTES) return tooLong();
+      if (needed > TLS_LIMITS.helloBytes) return tooLong();
     }
     // Boundary: nothing follows a hello in its last record, or it would be read as a second message.
     if (announced > needed) return malformed('its last record is longer than it', 'its length');
@@ -113,10 +110,7 @@ function readMessage(message: Buffer): ClientHello {
   const [session, suites, methods] = [hello.vector(1), hello.vector(2), hello.vector(1)];
   if (fixed === null || session === null || suites === null || methods === null) return unequal('it');
   if (session.length > SESSION_BYTES || suites.length < 2 || suites.length % 2 !== 0 || methods.length === 0)
-    return malformed(
-      'its session, ciphers or compressions have a length that is none of theirs',
-      'one that is',
-    );
+    return malformed('its session, ciphers or compressions have an invalid length', 'a valid one');
   // A hello of an old client ends here.
   if (hello.isAtEnd()) return { kind: 'hello', serverName: null, protocols: [] };
   const extensions = hello.vector(2);
@@ -206,5 +200,5 @@ function unequal(what: string): Malformed {
 }
 
 function tooLong(): Malformed {
-  return malformed(`it has more than ${CLIENT_HELLO_BYTES} bytes`, 'fewer');
+  return malformed(`it has more than ${TLS_LIMITS.helloBytes} bytes`, 'fewer');
 }

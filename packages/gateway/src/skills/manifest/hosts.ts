@@ -1,7 +1,6 @@
 import { isInside, widthOf } from '../../egress/address-range.ts';
-import { DEFAULT_PORTS } from '../../egress/http-url.ts';
-import type { Place } from '../../egress/place.ts';
-import { parseRule, type Rule } from '../../egress/rule.ts';
+import { DEFAULT_PORTS } from '../../egress/authority.ts';
+import { type HostPattern, parseRule, type Rule } from '../../egress/rule.ts';
 
 /** The entries that can be read. */
 export function rulesOf(entries: readonly (string | null)[]): readonly Rule[] {
@@ -34,7 +33,7 @@ export function isCovered(secretHost: Rule, allowed: readonly Rule[]): boolean {
 }
 
 /** Tells whether every host of the inner place is one of the outer. */
-function hasPlace(outer: Place, inner: Place): boolean {
+function hasPlace(outer: HostPattern, inner: HostPattern): boolean {
   if (outer.kind === 'range' || inner.kind === 'range') {
     return outer.kind === 'range' && inner.kind === 'range' && isInside(inner.range, outer.range);
   }

@@ -3,7 +3,7 @@ import type { Problem } from '../../core/result.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/wasm.ts';
-import { parseHttpUrl } from '../../egress/http-url.ts';
+import { parseHttpUrl } from '../../egress/authority.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 import { PACKAGE_LIMITS } from '../package/limits.ts';
 import { pathProblem } from '../package/paths.ts';

@@ -1,7 +1,6 @@
 import { widthOf } from '../../egress/address-range.ts';
 import { formatHost } from '../../egress/authority.ts';
-import type { FetchDecision } from '../../egress/fetch/fetch-terms.ts';
-import type { FailureCode, FetchOutcome } from '../../egress/fetch/outcome.ts';
+import type { FailureCode, FetchDecision, FetchOutcome } from '../../egress/fetch/outcome.ts';
 import type { DecisionRecord } from '../../egress/proxy/ledger.ts';
 import { parseRule } from '../../egress/rule.ts';
 import { type NetworkReport, reportOf } from '../network/report.ts';

@@ -6,19 +6,15 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { type AllowList, NOWHERE, narrowList, parseAllowList } from '../../egress/allowlist.ts';
 import type { Host } from '../../egress/authority.ts';
-import type { Lookup } from '../../egress/look-up.ts';
 import type { ProxyFacts } from '../../egress/proxy/ledger.ts';
 import { type Proxy as EgressProxy, openProxy, type ProxyOptions } from '../../egress/proxy/proxy.ts';
-import type { Own } from '../../egress/resolve.ts';
+import { type Lookup, nodeCertificates, type Own, ownOf } from '../../egress/resolve.ts';
 import { parseRule } from '../../egress/rule.ts';
 import { problemWithSecret } from '../../egress/secrets.ts';
-import { nodeCertificates, ownOf } from '../../egress/system.ts';
-import { newAuthority } from '../../egress/tls/certificate.ts';
-import { newInterceptor } from '../../egress/tls/interceptor.ts';
-import { interceptedBy } from '../../runner/host-lists.ts';
-import type { LiveHosts } from '../../runner/live-hosts.ts';
+import { newAuthority, newInterceptor } from '../../egress/tls/certificate.ts';
+import { interceptedBy, type LiveHosts } from '../../runner/host-lists.ts';
 import { type GrantedSecret, grantSecrets } from '../../runner/secrets.ts';
-import { systemCertificates } from '../../runner/system-certificates.ts';
+import { systemCertificates } from '../../runner/system.ts';
 import { hasNetwork, type NetworkPass, type NetworkPlan, SAMPLE_PASS } from './plan.ts';
 
 /**
@@ -195,7 +191,7 @@ class Watch {
 
 /** Boundary: terms are checked before they come here; a list that cannot be read lets nothing through. */
 function listOf({ egressHosts }: ProcessTerms): AllowList {
-  const parsed = parseAllowList(egressHosts);
+  const parsed = parseAllowList(egressHosts, 'egress_hosts of the call (--allow-host)');
   return parsed.ok ? parsed.value : NOWHERE;
 }
 

@@ -1,10 +1,3 @@
-import type { ProcessTerms } from '../../core/process.ts';
-import { formatAddress } from '../../egress/address.ts';
-import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
-import type { Door } from '../../egress/proxy/door.ts';
-import { parseRule, type Rule } from '../../egress/rule.ts';
-import type { AddDescriptor } from '../child/descriptor.ts';
-
 /**
  * The network of a strict run as data. It is a network of its own with nothing but `lo`, on which listening sockets wait
  * whose other side is the proxy of that run in the gateway: one for programs that know what a proxy is, and doors for
@@ -12,6 +5,12 @@ import type { AddDescriptor } from '../child/descriptor.ts';
  * file of the sandbox. Whatever leads to no listener leads nowhere. What a door lets through is decided by the proxy,
  * with every connection.
  */
+import type { ProcessTerms } from '../../core/process.ts';
+import { formatAddress } from '../../egress/address.ts';
+import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
+import type { Door } from '../../egress/proxy/proxy.ts';
+import { parseRule, type Rule } from '../../egress/rule.ts';
+import type { AddDescriptor } from '../child/descriptor.ts';
 
 /** A listening socket in the network of the run; the one without a door speaks the language of proxies. */
 export type Listener = { readonly address: string; readonly port: number; readonly door: Door | null };

@@ -128,7 +128,7 @@ describe('palisade exec --dry-run', () => {
       'a secret that is not known',
       ['--secret', 'gitlab'],
       'runner/egress-denied',
-      'there is no secret "gitlab"',
+      'the secret "gitlab" does not exist',
     ],
     [
       'entries that nothing would hold',

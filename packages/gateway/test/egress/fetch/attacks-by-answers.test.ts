@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { FetchLimits } from '../../../src/egress/fetch/fetch-limits.ts';
+import type { FetchLimits } from '../../../src/egress/limits.ts';
 import { allowing, eventually, HELLO, NAME, startTarget } from '../proxy/world.ts';
 import { codeOf, LOOPBACK, openBoth, openWorld, textOf } from './world.ts';
 
@@ -95,7 +95,7 @@ describe('an answer that breaks off', () => {
       socket.write(start, () => setTimeout(() => socket.resetAndDestroy(), 50));
     }, {});
     expect(textOf(outcome)).toBe(
-      'unreachable: Cannot read response: the target broke off, expected all of it',
+      'unreachable: Cannot use response: the target broke off, expected all of it',
     );
   });
 });
@@ -150,8 +150,8 @@ describe('a bomb', () => {
     const head = Buffer.from(`${OK}Content-Encoding: ${coding}\r\nContent-Length: ${bomb.length}\r\n\r\n`);
     const { get, url } = await openBoth(Buffer.concat([head, bomb]));
     const before = process.memoryUsage().arrayBuffers;
-    const bySize = await get(url, {}, { limits: { responseBytes: 1_000_000, expansion: 1e9 } });
-    const byExpansion = await get(url, {}, { limits: { responseBytes: 1e12, expansion: 200 } });
+    const bySize = await get(url, {}, { limits: { responseBytes: 1_000_000, expansionRatio: 1e9 } });
+    const byExpansion = await get(url, {}, { limits: { responseBytes: 1e12, expansionRatio: 200 } });
     expect(textOf(bySize)).toContain('expected at most 1000000 bytes');
     expect(textOf(byExpansion)).toContain('expected at most 200 bytes for one');
     expect(Math.max(bySize.bytesIn, byExpansion.bytesIn)).toBeLessThan(
@@ -185,7 +185,7 @@ describe('a slow answer', () => {
     ['one put off again', { idleMs: 150 }, (socket: Socket) => socket.write('HTTP/1.1 100 Wait\r\n\r\n')],
   ])('ends by time: %s', async (_what, limits, answer) => {
     const outcome = await ask(answer, limits);
-    expect(textOf(outcome)).toMatch(/^too-slow: Cannot go on: .* was not there in time, expected it within/);
+    expect(textOf(outcome)).toMatch(/^too-slow: Cannot go on: .* did not come in time, expected it within/);
   });
 
   it('may take longer than a pause may, as long as it goes on', async () => {

@@ -46,7 +46,7 @@ describe('a redirect (N11)', () => {
     const world = await openTwo((_, port) => redirectTo(`http://${OTHER}:${port}/x`), false);
     const outcome = await world.get(world.url);
     expect(textOf(outcome)).toBe(
-      `denied: Cannot reach "${OTHER}:${world.other.port}": no entry of the allow-list has this host, expected one that does`,
+      `denied: Cannot reach "${OTHER}:${world.other.port}": no entry of the allow-list has this host, expected one such as "${OTHER}:${world.other.port}"`,
     );
     expect({ asked: world.asked, seen: world.other.seen }).toEqual({ asked: [NAME], seen: [] });
     expect(outcome.hops).toMatchObject([{ status: 302 }, { host: OTHER, verdict: 'deny', status: null }]);

@@ -2,8 +2,8 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coding, codingOf, newDecoder } from '../../../src/egress/fetch/decompress.ts';
-import type { Result } from '../../../src/egress/fetch/outcome.ts';
-import { cutAt } from '../proxy/read.ts';
+import type { Fetched } from '../../../src/egress/fetch/outcome.ts';
+import { cutAt } from '../http1/read.ts';
 
 const PACK = {
   identity: (bytes: Buffer) => bytes,
@@ -13,7 +13,7 @@ const PACK = {
 } as const;
 const CODINGS = Object.keys(PACK) as Coding[];
 const PACKED = CODINGS.filter((coding) => coding !== 'identity');
-const LIMITS = { responseBytes: 1_000_000, expansion: 200 };
+const LIMITS = { responseBytes: 1_000_000, expansionRatio: 200 };
 
 /** Decodes pieces, and tells how many of them it took. */
 async function decode(coding: Coding, pieces: readonly Buffer[], limits = LIMITS) {
@@ -23,7 +23,7 @@ async function decode(coding: Coding, pieces: readonly Buffer[], limits = LIMITS
     for (const piece of pieces) {
       taken += 1;
       const failure = await decoder.write(piece);
-      if (failure !== null) return { result: failure as Result<Uint8Array>, taken };
+      if (failure !== null) return { result: failure as Fetched<Uint8Array>, taken };
     }
     return { result: await decoder.end(), taken };
   } finally {
@@ -59,11 +59,13 @@ describe('codingOf()', () => {
     'a b',
     ';',
   ])('refuses %j', (value) => {
-    expect(codingOf(encodings(value))).toMatchObject({ ok: false, code: 'malformed' });
+    expect(codingOf(encodings(value))).toMatchObject({ ok: false, problem: { code: 'malformed' } });
   });
 
   it('refuses one that stands on two lines', () => {
-    expect(codingOf([...encodings('gzip'), ...encodings('gzip')])).toMatchObject({ code: 'malformed' });
+    expect(codingOf([...encodings('gzip'), ...encodings('gzip')])).toMatchObject({
+      problem: { code: 'malformed' },
+    });
   });
 });
 
@@ -99,13 +101,13 @@ describe('a decoder', () => {
     expect((await decode(coding, [whole])).result).toMatchObject({ ok: true });
     for (const [what, pieces] of Object.entries(cases)) {
       const { result } = await decode(coding, pieces);
-      expect([what, result]).toMatchObject([what, { ok: false, code: 'malformed' }]);
+      expect([what, result]).toMatchObject([what, { ok: false, problem: { code: 'malformed' } }]);
     }
   });
 
   it('refuses deflate without its frame, which some servers send', async () => {
     const { result } = await decode('deflate', [deflateRawSync('hello')]);
-    expect(result).toMatchObject({ ok: false, code: 'malformed' });
+    expect(result).toMatchObject({ ok: false, problem: { code: 'malformed' } });
   });
 
   it.each(CODINGS)('takes no body for an empty one in %s', async (coding) => {
@@ -114,12 +116,14 @@ describe('a decoder', () => {
   });
 
   it.each(CODINGS)('gives so many bytes of %s and not one more', async (coding) => {
-    const limits = { responseBytes: 100_000, expansion: 1e9 };
+    const limits = { responseBytes: 100_000, expansionRatio: 1e9 };
     expect((await decode(coding, [PACK[coding](Buffer.alloc(100_000))], limits)).result.ok).toBe(true);
     expect((await decode(coding, [PACK[coding](Buffer.alloc(100_001))], limits)).result).toMatchObject({
       ok: false,
-      code: 'too-large',
-      why: 'Cannot read body of response: it is too long, expected at most 100000 bytes',
+      problem: {
+        code: 'too-large',
+        why: 'Cannot use body of response: it is too long, expected at most 100000 bytes',
+      },
     });
   });
 
@@ -130,18 +134,18 @@ describe('a decoder', () => {
       Array.from({ length: 200 }, (_, index) => Math.ceil((bomb.length * index) / 200)),
     );
     for (const limits of [
-      { responseBytes: 1_000_000, expansion: 1e9 },
-      { responseBytes: 1e9, expansion: 200 },
+      { responseBytes: 1_000_000, expansionRatio: 1e9 },
+      { responseBytes: 1e9, expansionRatio: 200 },
     ]) {
       const { result, taken } = await decode(coding, pieces, limits);
-      expect(result).toMatchObject({ ok: false, code: 'too-large' });
+      expect(result).toMatchObject({ ok: false, problem: { code: 'too-large' } });
       expect(taken).toBeLessThan(pieces.length / 10);
     }
   });
 
   it('does not take a short text that is very even for a bomb', async () => {
     const packed = gzipSync(Buffer.alloc(200_000));
-    expect(200_000 / packed.length).toBeGreaterThan(LIMITS.expansion);
+    expect(200_000 / packed.length).toBeGreaterThan(LIMITS.expansionRatio);
     expect((await decode('gzip', [packed])).result.ok).toBe(true);
   });
 });

@@ -166,7 +166,7 @@ describe('fetchFor()', () => {
   it('says who is not there', async () => {
     const { get } = openWorld({ entries: [...allowing(NAME, 9), 'gone.test'], answers: LOOPBACK });
     expect(textOf(await get(`http://${NAME}:9/`))).toBe(
-      'unreachable: Cannot connect to target: 127.0.0.1 does not take it (ECONNREFUSED), expected an answer',
+      'unreachable: Cannot connect to target: 127.0.0.1 refuses the connection (ECONNREFUSED), expected an answer',
     );
     const unknown = await get('http://gone.test/');
     expect(textOf(unknown)).toBe(

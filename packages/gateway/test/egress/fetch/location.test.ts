@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../../src/core/result.ts';
-import { resolveLocation } from '../../../src/egress/fetch/location.ts';
-import { formatUrl } from '../../../src/egress/fetch/url.ts';
-import { type HttpUrl, parseHttpUrl } from '../../../src/egress/http-url.ts';
+import { formatUrl, type HttpUrl, parseHttpUrl } from '../../../src/egress/authority.ts';
+import { resolveLocation } from '../../../src/egress/fetch/redirect.ts';
 
 const BASE = 'https://a.test/b/c/d?q';
 
@@ -15,7 +14,7 @@ function urlOf(text: string): HttpUrl {
 
 function resolve(location: string, base = BASE): string {
   const url = resolveLocation(urlOf(base), location);
-  return url.ok ? formatUrl(url.value) : url.code;
+  return url.ok ? formatUrl(url.value) : url.problem.code;
 }
 
 describe('resolveLocation()', () => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_FETCH_LIMITS } from '../../../src/egress/fetch/fetch-limits.ts';
 import type { HeaderPair } from '../../../src/egress/fetch/outcome.ts';
-import { type FetchRequest, readRequest } from '../../../src/egress/fetch/read-request.ts';
-import { formatMessage } from '../../../src/egress/fetch/request-message.ts';
+import { type FetchRequest, formatMessage, readRequest } from '../../../src/egress/fetch/request.ts';
+import { DEFAULT_FETCH_LIMITS } from '../../../src/egress/limits.ts';
 
 const GOOD: FetchRequest = { url: 'https://a.test/b', method: 'GET', headers: [], body: null };
 const LIMITS = DEFAULT_FETCH_LIMITS;
@@ -14,7 +13,7 @@ function read(request: Partial<FetchRequest>, limits = {}) {
 
 function headOf(request: Partial<FetchRequest>): string {
   const errand = read(request);
-  return errand.ok ? formatMessage(errand.value).head.toString('latin1') : errand.why;
+  return errand.ok ? formatMessage(errand.value).head.toString('latin1') : errand.problem.why;
 }
 
 describe('readRequest()', () => {
@@ -59,7 +58,10 @@ describe('readRequest()', () => {
     ['https://a.test\0/', 'NUL'],
   ])('refuses the URL %j', (url, part) => {
     const errand = read({ url });
-    expect(errand).toMatchObject({ ok: false, code: 'invalid', why: expect.stringContaining(part) });
+    expect(errand).toMatchObject({
+      ok: false,
+      problem: { code: 'invalid', why: expect.stringContaining(part) },
+    });
   });
 
   it('does not repeat a password', () => {
@@ -79,7 +81,7 @@ describe('readRequest()', () => {
     'G\0T',
     'A'.repeat(99),
   ])('refuses the method %j', (method) => {
-    expect(read({ method })).toMatchObject({ ok: false, code: 'invalid' });
+    expect(read({ method })).toMatchObject({ ok: false, problem: { code: 'invalid' } });
     expect(read({ method: 'DELETE' }).ok).toBe(true);
   });
 
@@ -95,7 +97,7 @@ describe('readRequest()', () => {
     ],
     ...['Content_Length', 'Transfer_Encoding', '', ' X', 'X ', 'X:', 'X: y\r\nZ', 'X\n', 'X\0', 'Ä', 'a b'],
   ])('refuses the header %j', (name) => {
-    expect(read({ headers: [[name, '5']] })).toMatchObject({ ok: false, code: 'invalid' });
+    expect(read({ headers: [[name, '5']] })).toMatchObject({ ok: false, problem: { code: 'invalid' } });
     expect(read({ headers: [['X-Fine', '5']] }).ok).toBe(true);
   });
 
@@ -103,7 +105,10 @@ describe('readRequest()', () => {
     'refuses the value %j, and does not repeat it',
     (value) => {
       const errand = read({ headers: [['X-A', `secret${value}`]] });
-      expect(errand).toMatchObject({ ok: false, code: 'invalid', why: expect.stringContaining('"X-A"') });
+      expect(errand).toMatchObject({
+        ok: false,
+        problem: { code: 'invalid', why: expect.stringContaining('"X-A"') },
+      });
       expect(JSON.stringify(errand)).not.toContain('secret');
     },
   );
@@ -116,8 +121,7 @@ describe('readRequest()', () => {
         [name.toLowerCase(), 'a'],
       ];
       expect(read({ headers: twice })).toMatchObject({
-        code: 'invalid',
-        why: expect.stringContaining('more than once'),
+        problem: { code: 'invalid', why: expect.stringContaining('more than once') },
       });
       expect(read({ headers: twice.slice(1) }).ok).toBe(true);
     },
@@ -125,7 +129,8 @@ describe('readRequest()', () => {
 
   it('refuses a body where no server expects one', () => {
     const body = Buffer.from('x');
-    for (const method of ['GET', 'HEAD']) expect(read({ method, body })).toMatchObject({ code: 'invalid' });
+    for (const method of ['GET', 'HEAD'])
+      expect(read({ method, body })).toMatchObject({ problem: { code: 'invalid' } });
     expect(read({ method: 'POST', body }).ok).toBe(true);
   });
 
@@ -135,7 +140,7 @@ describe('readRequest()', () => {
     ['many headers', { headers: Array.from({ length: 300 }, (): HeaderPair => ['A', '']) }, {}],
     ['a long body', { method: 'POST', body: Buffer.alloc(11) }, { requestBytes: 10 }],
   ])('refuses %s', (_what, request, limits) => {
-    expect(read(request, limits)).toMatchObject({ ok: false, code: 'too-large' });
+    expect(read(request, limits)).toMatchObject({ ok: false, problem: { code: 'too-large' } });
   });
 
   it('never lets a text of the caller begin a line', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_FETCH_LIMITS } from '../../../src/egress/fetch/fetch-limits.ts';
+import { formatUrl } from '../../../src/egress/authority.ts';
 import type { HeaderPair } from '../../../src/egress/fetch/outcome.ts';
-import { type Errand, readRequest } from '../../../src/egress/fetch/read-request.ts';
 import { followRedirect, isRedirect } from '../../../src/egress/fetch/redirect.ts';
-import { formatUrl } from '../../../src/egress/fetch/url.ts';
-import type { Field } from '../../../src/egress/proxy/fields.ts';
+import { type PreparedRequest, readRequest } from '../../../src/egress/fetch/request.ts';
+import type { Field } from '../../../src/egress/http1/fields.ts';
+import { DEFAULT_FETCH_LIMITS } from '../../../src/egress/limits.ts';
 import type { BoundSecret } from '../../../src/egress/secrets.ts';
 
 const FROM = 'https://a.test/b';
@@ -23,10 +23,10 @@ const HEADERS: HeaderPair[] = [
 ];
 const PUBLIC = ['accept', 'x-keyboard'];
 
-function errandOf(method: string, body: string | null, url = FROM): Errand {
+function errandOf(method: string, body: string | null, url = FROM): PreparedRequest {
   const bytes = body === null ? null : Buffer.from(body);
   const errand = readRequest({ url, method, headers: HEADERS, body: bytes }, DEFAULT_FETCH_LIMITS);
-  if (!errand.ok) throw new Error(errand.why);
+  if (!errand.ok) throw new Error(errand.problem.why);
   return errand.value;
 }
 
@@ -34,11 +34,11 @@ function locationsOf(...values: string[]): Field[] {
   return values.map((value) => ({ name: 'location', rawName: 'Location', value }));
 }
 
-function follow(errand: Errand, status: number, ...locations: string[]) {
+function follow(errand: PreparedRequest, status: number, ...locations: string[]) {
   return followRedirect(errand, { status, fields: locationsOf(...locations) }, [SECRET]);
 }
 
-function namesIn(errand: Errand): string[] {
+function namesIn(errand: PreparedRequest): string[] {
   return errand.fields.map(({ name }) => name);
 }
 
@@ -76,7 +76,7 @@ describe('followRedirect()', () => {
     ['DELETE', 303, 'GET', false],
   ])('turns %s with %i into %s on its own origin', (method, status, expected, hasBody) => {
     const next = follow(errandOf(method, 'body'), status, 'c');
-    if (!next.ok) throw new Error(next.why);
+    if (!next.ok) throw new Error(next.problem.why);
     expect(next.value.method).toBe(expected);
     expect(next.value.body === null).toBe(!hasBody);
     expect(formatUrl(next.value.url)).toBe('https://a.test/c');
@@ -97,7 +97,7 @@ describe('followRedirect()', () => {
     ['another scheme', 'http://a.test/b', 'https://a.test/'],
   ])('takes no credential along to %s', (_what, from, to) => {
     const next = follow(errandOf('POST', 'body', from), 303, to);
-    if (!next.ok) throw new Error(next.why);
+    if (!next.ok) throw new Error(next.problem.why);
     expect(namesIn(next.value)).toEqual(PUBLIC);
     const back = follow(next.value, 302, from.replace('http:', 'https:'));
     expect(back.ok && namesIn(back.value)).toEqual(PUBLIC);
@@ -111,8 +111,10 @@ describe('followRedirect()', () => {
   ])('takes no body along to another origin: %s with %i', (method, status) => {
     expect(follow(errandOf(method, 'body'), status, 'https://b.test/')).toMatchObject({
       ok: false,
-      code: 'denied',
-      why: 'Cannot follow redirect to "https://b.test": the body would leave its origin, expected GET',
+      problem: {
+        code: 'denied',
+        why: 'Cannot follow redirect to "https://b.test": the body would leave its origin, expected GET',
+      },
     });
     expect(follow(errandOf(method, null), status, 'https://b.test/')).toMatchObject({ value: { method } });
   });
@@ -120,12 +122,17 @@ describe('followRedirect()', () => {
   it('goes from http to https and never back', () => {
     expect(follow(errandOf('GET', null, 'http://a.test/'), 301, 'https://a.test/').ok).toBe(true);
     expect(follow(errandOf('GET', null), 301, 'http://a.test/')).toMatchObject({
-      code: 'denied',
-      why: 'Cannot follow redirect to "http://a.test": it is not encrypted, expected "https"',
+      problem: {
+        code: 'denied',
+        why: 'Cannot follow redirect to "http://a.test": it is not encrypted, expected "https"',
+      },
     });
   });
 
   it('refuses two places to go to', () => {
-    expect(follow(errandOf('GET', null), 302, '/a', '/a')).toMatchObject({ ok: false, code: 'malformed' });
+    expect(follow(errandOf('GET', null), 302, '/a', '/a')).toMatchObject({
+      ok: false,
+      problem: { code: 'malformed' },
+    });
   });
 });

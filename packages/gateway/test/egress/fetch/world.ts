@@ -1,12 +1,10 @@
 /** A gateway that fetches, its name server and its targets, all on loopback. Everything ends with the test. */
 import type { SecureContextOptions } from 'node:tls';
 import { fetchFor } from '../../../src/egress/fetch/fetch.ts';
-import type { FetchLimits } from '../../../src/egress/fetch/fetch-limits.ts';
-import type { FetchDecision, FetchTerms } from '../../../src/egress/fetch/fetch-terms.ts';
-import type { FetchOutcome } from '../../../src/egress/fetch/outcome.ts';
-import type { FetchRequest } from '../../../src/egress/fetch/read-request.ts';
-import type { Lookup } from '../../../src/egress/look-up.ts';
-import type { Own } from '../../../src/egress/resolve.ts';
+import type { FetchDecision, FetchOutcome, FetchTerms } from '../../../src/egress/fetch/outcome.ts';
+import type { FetchRequest } from '../../../src/egress/fetch/request.ts';
+import type { FetchLimits } from '../../../src/egress/limits.ts';
+import type { Lookup, Own } from '../../../src/egress/resolve.ts';
 import type { BoundSecret } from '../../../src/egress/secrets.ts';
 import { allowing, NAME, startAnswering, startTarget } from '../proxy/world.ts';
 import { listOf } from '../sample.ts';

@@ -122,7 +122,7 @@ describe('N20: a WebSocket', () => {
   const handshake = (host: string) =>
     `GET /socket HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
   const sentence = (authority: string) =>
-    `501 Cannot upgrade to "websocket": the proxy reads this request, expected CONNECT to "${authority}", with the entry "${authority}" and without "${NAME}" in egress_intercept\r\n`;
+    `501 Cannot use upgrade to "websocket": the proxy reads this request, expected CONNECT to "${authority}", with the entry "${authority}" in process.egress_hosts and without "${NAME}" in process.egress_intercept\r\n`;
   const startSocket = () =>
     startTarget((socket, received) => {
       socket.once('data', () => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'));

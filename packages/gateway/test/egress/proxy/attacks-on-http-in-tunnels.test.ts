@@ -1,7 +1,7 @@
 /** Attempts to get more out of a tunnel for HTTP in the open than the one request that the list allows. */
 import { describe, expect, it } from 'vitest';
 import { type AllowList, narrowList } from '../../../src/egress/allowlist.ts';
-import type { ProxyLimits } from '../../../src/egress/proxy/proxy-limits.ts';
+import type { ProxyLimits } from '../../../src/egress/limits.ts';
 import type { BoundSecret } from '../../../src/egress/secrets.ts';
 import { listOf } from '../sample.ts';
 import { RUN, speakTls } from './tls-world.ts';
@@ -199,7 +199,7 @@ describe('TLS inside a tunnel for HTTP', () => {
     const client = speakTls(socket, { ca: RUN.certificatePem, servername: NAME });
     expect(await client.ended).toMatchObject({ text: '', end: 'ECONNRESET' });
     untouched(world);
-    const why = `Cannot reach "${world.authority}": the entry "GET http://${world.authority}/v1/" asks for its scheme, which nobody sees in a tunnel, expected an entry with the port alone, or TLS that is opened`;
+    const why = `Cannot reach "${world.authority}": the entry "GET http://${world.authority}/v1/" requires its scheme, which no one sees in a tunnel, expected the entry "${world.authority}", or "${NAME}" in process.egress_intercept`;
     expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', why, intercepted: false }]);
     expect(world.proxy.facts()).toMatchObject({ denied: 1, cut: 0, faults: 0 });
     await world.control();
@@ -217,7 +217,7 @@ describe('TLS inside a tunnel for HTTP', () => {
     expect(await client.ended).toMatchObject({ body: '', end: 'ECONNRESET' });
     untouched(world);
     expect(world.decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny' }]);
-    expect(world.decisions[0]?.why).toContain('asks for its scheme');
+    expect(world.decisions[0]?.why).toContain('requires its scheme');
   });
 });
 
@@ -283,7 +283,7 @@ describe('a tunnel for HTTP', () => {
     const { text } = await world.say(bytes);
     expect(text.slice(9, 12)).toBe(status);
     untouched(world);
-    const why = 'the client has not begun to ask, expected it within 200 ms';
+    const why = 'the client has sent no request, expected it within 200 ms';
     const records =
       status === '' ? [{ method: 'CONNECT', verdict: 'deny', why: expect.stringContaining(why) }] : [];
     expect(world.proxy.facts().decisions).toMatchObject(records);

@@ -27,7 +27,7 @@ describe('N3: a denied name', () => {
     expect(denied.head).toContain('X-Palisade-Egress: denied');
     expect(denied.head).toContain('Content-Type: text/plain');
     expect(denied.body).toBe(
-      `Cannot reach "${secret}:${target.port}": no entry of the allow-list has this host, expected one that does\n`,
+      `Cannot reach "${secret}:${target.port}": no entry of the allow-list has this host, expected one such as "${secret}:${target.port}"\n`,
     );
     expect(statusOf(await talk(port, connectHead(`${secret}:443`)))).toBe(403);
     expect(asked).toEqual([]);

@@ -173,7 +173,7 @@ describe('a tunnel that is to be opened', () => {
 
   it.each([
     ['that names another host', { servername: 'other.test' }, 'names "other.test", expected "allowed.test"'],
-    ['that names nobody', { servername: '' }, 'names nobody, expected "allowed.test"'],
+    ['that names nobody', { servername: '' }, 'names no host, expected "allowed.test"'],
     ['that speaks HTTP/2 alone', { protocols: ['h2'] }, 'speaks "h2" alone, expected "http/1.1"'],
   ])('is reset for a hello %s, and recorded', async (_what, terms, why) => {
     const world = await startOpened();

@@ -117,7 +117,7 @@ describe('curl', () => {
     const denied = await run('curl', ['-sS', '-i', 'http://denied.test/'], port);
     expect(denied.out).toContain('X-Palisade-Egress: denied');
     expect(denied.out).toContain(
-      'Cannot reach "denied.test:80": no entry of the allow-list has this host, expected one that does',
+      'Cannot reach "denied.test:80": no entry of the allow-list has this host, expected one such as "denied.test:80"',
     );
     const tunnel = await run('curl', ['-sS', 'https://denied.test/'], port);
     expect(tunnel.status).toBe(56);

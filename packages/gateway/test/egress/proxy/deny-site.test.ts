@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllowList, narrowList } from '../../../src/egress/allowlist.ts';
-import { decide } from '../../../src/egress/decide.ts';
-import { denySite, namesHttp } from '../../../src/egress/proxy/deny-site.ts';
+import { decide, denySite, namesHttp } from '../../../src/egress/decide.ts';
 import { hostOf, listOf } from '../sample.ts';
 
 const SITE = { scheme: 'https', host: hostOf('api.a.test'), port: 443 } as const;

@@ -183,7 +183,7 @@ describe('the end of an opened tunnel', () => {
     client.socket.write(Buffer.from(bytes, 'latin1'));
     expect((await client.ended).end).toBe('ECONNRESET');
     expect(proxy.facts().decisions).toMatchObject([{ method: 'CONNECT', verdict: 'deny', address: null }]);
-    expect(proxy.facts().decisions[0]?.why).toContain('has not begun to ask, expected it within 150 ms');
+    expect(proxy.facts().decisions[0]?.why).toContain('has sent no request, expected it within 150 ms');
   });
 
   it('comes in time for a client that asks for nothing inside, and it is told so', async () => {

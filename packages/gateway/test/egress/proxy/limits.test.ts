@@ -245,7 +245,7 @@ describe('time', () => {
     const drip = setInterval(() => client.socket.write('A'), 20);
     const { text } = await client.ended;
     clearInterval(drip);
-    expect(text).toMatch(/^HTTP\/1\.1 408 Cannot read request: it is not complete/);
+    expect(text).toMatch(/^HTTP\/1\.1 408 Cannot use request: it is not complete/);
   });
 
   it.each([
@@ -264,7 +264,7 @@ describe('time', () => {
     // Who heard an end learns that nobody listens any more when it speaks.
     await eventually(() => target.sockets[0]?.write('x') === false || target.sockets[0]?.destroyed === true);
     expect(proxy.facts().decisions[0]?.cut).toContain(
-      'next byte was not there in time, expected it within 150 ms',
+      'next byte did not come in time, expected it within 150 ms',
     );
   });
 

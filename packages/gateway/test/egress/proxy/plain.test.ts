@@ -112,7 +112,7 @@ describe('a plain request', () => {
     const client = openClient(port);
     client.socket.end(plainHead('POST', `http://${NAME}:${targetPort}/`, header) + body);
     const { text } = await client.ended;
-    expect(text).toMatch(/^HTTP\/1\.1 400 Cannot read body of request/);
+    expect(text).toMatch(/^HTTP\/1\.1 400 Cannot use body of request/);
     await eventually(() => whole.length > 0);
     expect(whole).toEqual([false]);
   });

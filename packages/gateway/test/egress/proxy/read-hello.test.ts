@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHello } from '../../../src/egress/proxy/read-hello.ts';
 import { readClientHello } from '../../../src/egress/tls/client-hello.ts';
-import { cutAt } from './read.ts';
+import { readHello } from '../../../src/egress/tls/opening.ts';
+import { cutAt } from '../http1/read.ts';
 
 /** A hello for this name in records of so many bytes each. */
 function helloOf(name: string, recordBytes: number): Buffer {

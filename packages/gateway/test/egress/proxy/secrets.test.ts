@@ -209,7 +209,7 @@ describe('a host that repeats the secret', () => {
   ])('in %s is not quoted', async (_what, answer) => {
     const { port, url, proxy, decisions } = await startBoth(answer);
     const { text } = await talk(port, plainHead('GET', url, `X-A: ${PLACEHOLDER}`));
-    expect(proxy.facts().decisions[0]?.cut).toMatch(/^Cannot read .*: it is malformed/);
+    expect(proxy.facts().decisions[0]?.cut).toMatch(/^Cannot use .*: it is malformed/);
     expect(JSON.stringify([text, proxy.facts(), decisions])).not.toContain('sk-live');
   });
 

@@ -4,10 +4,9 @@ import type { Socket } from 'node:net';
 import { connect, createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import { formatHost } from '../../../src/egress/authority.ts';
+import type { ProxyLimits } from '../../../src/egress/limits.ts';
 import type { ProxyOptions } from '../../../src/egress/proxy/proxy.ts';
-import type { ProxyLimits } from '../../../src/egress/proxy/proxy-limits.ts';
-import { type Authority, newAuthority } from '../../../src/egress/tls/certificate.ts';
-import { newInterceptor } from '../../../src/egress/tls/interceptor.ts';
+import { type Authority, newAuthority, newInterceptor } from '../../../src/egress/tls/certificate.ts';
 import { hostOf } from '../sample.ts';
 import { HELLO, listenOn, NAME, openTunnel, startProxy, type Talk } from './world.ts';
 

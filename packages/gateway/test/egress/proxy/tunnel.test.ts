@@ -89,7 +89,7 @@ describe('a tunnel', () => {
     });
     const { text } = await talk(port, connectHead('127.0.0.1:1'));
     expect(text).toMatch(
-      /^HTTP\/1\.1 502 Cannot connect to target: 127\.0\.0\.1 does not take it \(ECONNREFUSED\)/,
+      /^HTTP\/1\.1 502 Cannot connect to target: 127\.0\.0\.1 refuses the connection \(ECONNREFUSED\)/,
     );
     expect(decisions).toMatchObject([{ verdict: 'allow', address: null }]);
   });

@@ -3,11 +3,10 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { AllowList } from '../../../src/egress/allowlist.ts';
-import type { Lookup } from '../../../src/egress/look-up.ts';
+import type { ProxyLimits } from '../../../src/egress/limits.ts';
 import type { DecisionRecord } from '../../../src/egress/proxy/ledger.ts';
 import { openProxy, type ProxyOptions } from '../../../src/egress/proxy/proxy.ts';
-import type { ProxyLimits } from '../../../src/egress/proxy/proxy-limits.ts';
-import type { Own } from '../../../src/egress/resolve.ts';
+import type { Lookup, Own } from '../../../src/egress/resolve.ts';
 import { hostOf, listOf } from '../sample.ts';
 
 export const TOKEN = 'a-token-of-this-run-alone';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CLIENT_HELLO_BYTES, readClientHello } from '../../../src/egress/tls/client-hello.ts';
+import { TLS_LIMITS } from '../../../src/egress/limits.ts';
+import { readClientHello } from '../../../src/egress/tls/client-hello.ts';
 import {
   alpn,
   CLIENTS,
@@ -276,9 +277,9 @@ describe('a length that is a lie', () => {
       longest,
       Array.from({ length: 1_000 }, (_, index) => index * 63),
     );
-    expect(crumbs.length).toBeGreaterThan(CLIENT_HELLO_BYTES);
-    expect(readClientHello(crumbs.subarray(0, CLIENT_HELLO_BYTES - 1))).toEqual(MORE);
-    expect(readClientHello(crumbs.subarray(0, CLIENT_HELLO_BYTES))).toEqual(refused);
+    expect(crumbs.length).toBeGreaterThan(TLS_LIMITS.helloBytes);
+    expect(readClientHello(crumbs.subarray(0, TLS_LIMITS.helloBytes - 1))).toEqual(MORE);
+    expect(readClientHello(crumbs.subarray(0, TLS_LIMITS.helloBytes))).toEqual(refused);
     expect(readClientHello(crumbs)).toEqual(refused);
   });
 

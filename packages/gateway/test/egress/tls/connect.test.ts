@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectTls } from '../../../src/egress/tls/connect.ts';
+import { connectTls } from '../../../src/egress/connect.ts';
 import { identityOf, startSecure, TARGETS } from '../proxy/tls-world.ts';
 import { eventually, startTarget } from '../proxy/world.ts';
 import { hostOf } from '../sample.ts';
@@ -23,9 +23,9 @@ describe('connectTls()', () => {
   it.each(['a.test', '127.0.0.1'])('gives a channel to a target that has proved to be %s', async (host) => {
     const target = await startSecure(identityOf(host), (socket) => socket.end('hello'));
     const secured = await secure(target.port, host).secured;
-    if (!secured.ok) throw new Error(secured.why);
-    expect(secured.channel).toMatchObject({ authorized: true, alpnProtocol: false });
-    secured.channel.destroy();
+    if (!secured.ok) throw new Error(secured.problem.why);
+    expect(secured.value).toMatchObject({ authorized: true, alpnProtocol: false });
+    secured.value.destroy();
   });
 
   it.each([
@@ -41,8 +41,10 @@ describe('connectTls()', () => {
       const wrong = 'its certificate is for another host (ERR_TLS_CERT_ALTNAME_INVALID)';
       expect(await secured).toEqual({
         ok: false,
-        isLate: false,
-        why: `Cannot trust target "${host}": ${wrong}, expected a certificate for this host`,
+        problem: {
+          cause: 'unreachable',
+          why: `Cannot trust target "${host}": ${wrong}, expected a certificate for this host`,
+        },
       });
       await eventually(() => socket.destroyed);
     },
@@ -51,7 +53,7 @@ describe('connectTls()', () => {
   it('does not wait longer than it may', async () => {
     const target = await startTarget(() => {});
     const { secured, socket } = secure(target.port, 'a.test', { withinMs: 100 });
-    expect(await secured).toMatchObject({ ok: false, isLate: true });
+    expect(await secured).toMatchObject({ ok: false, problem: { cause: 'timeout' } });
     await eventually(() => socket.destroyed);
   });
 
@@ -64,8 +66,7 @@ describe('connectTls()', () => {
     stop.abort();
     expect(await secured).toMatchObject({
       ok: false,
-      isLate: false,
-      why: expect.stringContaining('not wanted'),
+      problem: { cause: 'unreachable', why: expect.stringContaining('the call has ended') },
     });
     await eventually(() => socket.destroyed);
   });
@@ -73,9 +74,9 @@ describe('connectTls()', () => {
   it('leaves an error of the channel to nobody', async () => {
     const target = await startSecure(identityOf('a.test'), () => {});
     const secured = await secure(target.port, 'a.test').secured;
-    if (!secured.ok) throw new Error(secured.why);
-    const closed = new Promise((resolve) => secured.channel.once('close', resolve));
-    secured.channel.destroy(new Error('broken'));
+    if (!secured.ok) throw new Error(secured.problem.why);
+    const closed = new Promise((resolve) => secured.value.once('close', resolve));
+    secured.value.destroy(new Error('broken'));
     expect(await closed).toBe(true);
   });
 });

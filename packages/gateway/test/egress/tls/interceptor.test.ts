@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Host } from '../../../src/egress/authority.ts';
-import type { Authority } from '../../../src/egress/tls/certificate.ts';
-import { newInterceptor } from '../../../src/egress/tls/interceptor.ts';
+import { type Authority, newInterceptor } from '../../../src/egress/tls/certificate.ts';
 import { hostOf } from '../sample.ts';
 import { authorityOf, startTls, visit } from './authorities.ts';
 

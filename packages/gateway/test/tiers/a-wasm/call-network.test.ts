@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FetchDecision } from '../../../src/egress/fetch/fetch-terms.ts';
-import { type FetchOutcome, fail } from '../../../src/egress/fetch/outcome.ts';
+import type { FetchDecision, FetchOutcome } from '../../../src/egress/fetch/outcome.ts';
 import { CallNetwork } from '../../../src/tiers/a-wasm/call-network.ts';
 
 const decision = (changes: Partial<FetchDecision> = {}): FetchDecision => ({
@@ -62,7 +61,7 @@ describe('the network of a call', () => {
   ] as const)('tells what the gateway cut: %s after %s', (code, verdict, cut) => {
     const network = new CallNetwork(['a.test']);
     network.note(decision({ verdict }));
-    network.end({ ...fail(code, 'why it was'), hops: [hop], bytesIn: 0, bytesOut: 9 });
+    network.end({ ok: false, code, why: 'why it was', hops: [hop], bytesIn: 0, bytesOut: 9 });
     const denied = verdict === 'deny' ? 1 : 0;
     const told = { cut: cut === 1 ? 'why it was' : null, bytesOut: 9 };
     expect(network.report().record).toMatchObject({ cut, denied, decisions: [told] });

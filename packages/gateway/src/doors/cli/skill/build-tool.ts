@@ -7,11 +7,10 @@ import type { PrepareProcess, Tool } from '../../../core/tool.ts';
 import { isWithin } from '../../../core/within.ts';
 import { NOWHERE } from '../../../egress/allowlist.ts';
 import { processTool } from '../../../registry/process-tool.ts';
-import { FileDigests } from '../../../runner/file-digests.ts';
-import { KnownPrograms } from '../../../runner/known-programs.ts';
-import type { RunnerSettings } from '../../../runner/settings.ts';
-import { settingsOf } from '../../../runner/settings-of.ts';
-import type { Keepsakes } from '../../../runner/workspace.ts';
+import { KnownPrograms } from '../../../runner/classify.ts';
+import { FileDigests } from '../../../runner/executable.ts';
+import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
+import type { ForbiddenPaths } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
 
 /*
@@ -28,17 +27,17 @@ export type BuildBench = {
   readonly folder: string;
   readonly config: Config;
   readonly clock: Clock;
-  readonly keepsakes: Keepsakes;
+  readonly forbidden: ForbiddenPaths;
   /** The words of the compiler for a module; null: there is no such module. */
   readonly wordsFor: (module: string) => readonly string[] | null;
 };
 
 /** The tool that builds the modules of one skill. */
 export function buildTool(bench: BuildBench): Tool {
-  const { found, clock, keepsakes } = bench;
+  const { found, clock, forbidden } = bench;
   const settings = settingsFor(bench);
   const digests = new FileDigests(clock);
-  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, keepsakes };
+  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, forbidden };
   const command = processTool(
     () => settings,
     () => deps,

@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { isWithin } from '../../../core/within.ts';
-import { searchFor } from '../../../runner/resolve-executable.ts';
+import { searchFor } from '../../../runner/executable.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { COMPILERS, type Compiler, type Language } from './compilers.table.ts';

@@ -1,11 +1,9 @@
 import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
 import { sentenceOf } from '../../../core/result.ts';
-import { formatAuthority, parseAuthority } from '../../../egress/authority.ts';
+import { DEFAULT_PORTS, formatAuthority, parseAuthority, parseHttpUrl } from '../../../egress/authority.ts';
 import { type Decision, decide, type EgressRequest } from '../../../egress/decide.ts';
-import { DEFAULT_PORTS, parseHttpUrl } from '../../../egress/http-url.ts';
-import type { RunnerSettings } from '../../../runner/settings.ts';
-import { settingsOf } from '../../../runner/settings-of.ts';
+import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
 import { textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

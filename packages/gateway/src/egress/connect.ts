@@ -1,0 +1,187 @@
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
+import {
+  checkServerIdentity,
+  connect as connectSecurely,
+  type SecureContextOptions,
+  type TLSSocket,
+} from 'node:tls';
+import { quote } from '../core/hostile-text.ts';
+import { accept, type Result, reject } from '../core/result.ts';
+import { type Address, formatAddress } from './address.ts';
+import { formatHost, type Host } from './authority.ts';
+import { type Decision, decide, denyNow, type EgressRequest, type Judge } from './decide.ts';
+import { EGRESS_LIMITS } from './limits.ts';
+import { codeOf, type ResolveOptions, resolveTarget } from './resolve.ts';
+
+/*
+ * The one way to a target, for the proxy and for requests of our own: decide, look the name up once, check every address,
+ * connect to a checked one, and where it is https prove that the target is the host that was decided on.
+ */
+
+/** Why there is no connection. */
+export type ConnectFailure = {
+  readonly cause: 'denied' | 'unreachable' | 'timeout';
+  readonly why: string;
+};
+
+export type Connection = { readonly socket: Socket; readonly address: Address };
+
+/** What was decided in the end, and the connection that came of it. */
+export type Reached = {
+  readonly decision: Decision;
+  readonly connection: Result<Connection, ConnectFailure>;
+};
+
+type ReachTerms = Judge & {
+  readonly resolve: Omit<ResolveOptions, 'signal'>;
+  /** For all attempts together. */
+  readonly connectMs: number;
+  readonly signal: AbortSignal;
+  /** Called with the decision before anything leaves the machine. */
+  readonly onDecision?: (decision: Decision) => void;
+  /** Makes the socket; without, as a plain one. */
+  readonly open?: (options: TcpNetConnectOpts) => Socket;
+};
+
+/** Decides on a request, finds its addresses and connects to one of them, in this order. */
+export async function reach(request: EgressRequest, terms: ReachTerms): Promise<Reached> {
+  const list = terms.list();
+  const decision = decide(list, request);
+  terms.onDecision?.(decision);
+  // Boundary: nothing leaves the machine for a request that the list denies, and no normalized about its name.
+  if (decision.verdict === 'deny') return { decision, connection: fail('denied', decision.why) };
+  const target = await resolveTarget(list, request, { ...terms.resolve, signal: terms.signal });
+  if (terms.signal.aborted)
+    return { decision, connection: fail('unreachable', 'Cannot connect to target: the call has ended') };
+  if (target.verdict === 'allow')
+    return { decision, connection: await dial(target.addresses, request, terms) };
+  const cause = target.at === 'lookup' ? 'unreachable' : 'denied';
+  return { decision: target, connection: fail(cause, target.why) };
+}
+
+/** Connects to the first of the checked addresses that answers. */
+async function dial(
+  addresses: readonly Address[],
+  request: EgressRequest,
+  terms: ReachTerms,
+): Promise<Result<Connection, ConnectFailure>> {
+  const tried = addresses.slice(0, EGRESS_LIMITS.connectAttempts);
+  const attemptMs = Math.ceil(terms.connectMs / tried.length);
+  let last: Result<Socket, ConnectFailure> = fail('unreachable', 'it has no address');
+  for (const address of tried) {
+    // Boundary: the list may have changed since the address was checked.
+    const denial = denyNow(terms, request, address);
+    if (denial !== null) return fail('denied', denial.why);
+    last = await attempt(address, request.port, { ...terms, attemptMs });
+    if (last.ok) return accept({ socket: last.value, address });
+    if (terms.signal.aborted) break;
+  }
+  const { cause, why } = last.problem;
+  return fail(cause, `Cannot connect to target: ${why}, expected an answer`);
+}
+
+function attempt(
+  address: Address,
+  port: number,
+  { signal, attemptMs, open = connect }: ReachTerms & { readonly attemptMs: number },
+): Promise<Result<Socket, ConnectFailure>> {
+  const host = formatAddress(address);
+  return new Promise((resolve) => {
+    // Boundary: the address that was checked, as a number; no name is looked up from here on.
+    const socket = open({ host, port, allowHalfOpen: true, noDelay: true });
+    const finish = (outcome: Result<Socket, ConnectFailure>) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', onError);
+      // The next holder of the socket listens for its end; an error alone must not end the program.
+      socket.on('error', () => {});
+      if (!outcome.ok) socket.destroy();
+      resolve(outcome);
+    };
+    const onAbort = () => finish(fail('unreachable', `the call ended before ${host} answered`));
+    const onError = (error: Error) =>
+      finish(fail('unreachable', `${host} refuses the connection (${codeOf(error)})`));
+    const timer = setTimeout(
+      () => finish(fail('timeout', `${host} did not answer within ${attemptMs} ms`)),
+      attemptMs,
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+    socket.once('error', onError);
+    socket.once('connect', () => finish(accept(socket)));
+  });
+}
+
+type TrustTerms = {
+  readonly withinMs: number;
+  readonly signal: AbortSignal;
+  /** Instead of the authorities that Node trusts. */
+  readonly trust: SecureContextOptions['ca'];
+};
+
+const UNTRUSTED = 'its certificate is of an authority that is not trusted';
+/** What a code of the handshake means for people. */
+const HANDSHAKE_PROBLEMS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/1.1',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+  ECONNRESET: 'it broke off the handshake',
+};
+
+/** Speaks TLS to a target. What is given belongs to a target that has proved to be the host, and speaks HTTP/1.1. */
+export function connectTls(
+  socket: Socket,
+  host: Host,
+  { withinMs, signal, trust }: TrustTerms,
+): Promise<Result<TLSSocket, ConnectFailure>> {
+  const name = formatHost(host);
+  return new Promise((resolve) => {
+    const channel = connectSecurely({
+      socket,
+      // Only a name is sent; an address is what the certificate has to have.
+      ...(host.kind === 'name' ? { servername: name } : { host: name }),
+      ...(trust === undefined ? {} : { ca: trust }),
+      // Boundary: the target is the host that was decided on, or it hears nothing. Said here, so that no setting of the
+      // environment turns it off.
+      rejectUnauthorized: true,
+      checkServerIdentity: (_named, certificate) => checkServerIdentity(name, certificate),
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+    });
+    const finish = (outcome: Result<TLSSocket, ConnectFailure>) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      channel.off('close', onClose);
+      if (!outcome.ok) channel.destroy();
+      resolve(outcome);
+    };
+    const refuse = (is: string, cause: ConnectFailure['cause'] = 'unreachable') =>
+      finish(fail(cause, `Cannot trust target ${quote(name)}: ${is}, expected a certificate for this host`));
+    const onAbort = () => refuse('the call has ended');
+    const onClose = () => refuse('it broke off the handshake');
+    const timer = setTimeout(
+      () => refuse(`its handshake took more than ${withinMs} ms`, 'timeout'),
+      withinMs,
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+    // It stays: the next holder of the channel notices its end, and an error alone must not end the program.
+    channel.on('error', (error) => {
+      const code = codeOf(error);
+      refuse(`${HANDSHAKE_PROBLEMS[code] ?? 'its handshake failed'} (${code})`);
+    });
+    channel.once('close', onClose);
+    channel.once('secureConnect', () => finish(accept(channel)));
+    // A signal that is aborted already gives no event any more.
+    if (signal.aborted) onAbort();
+  });
+}
+
+function fail(cause: ConnectFailure['cause'], why: string) {
+  return reject({ cause, why });
+}
