@@ -8,7 +8,12 @@ import { keysOf } from '../../skills/trust/keys.ts';
 import { type TrustAsked, trustFor } from '../../skills/trust/trust-for.ts';
 import type { TrustVerdict } from '../../skills/trust/verdict.ts';
 import type { Reader } from '../../store/transaction.ts';
-import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../tiers/a-wasm/engine/abi.table.ts';
+import {
+  ABI_ALLOC,
+  ABI_FUNCTIONS,
+  ABI_MODULE,
+  type AbiFunction,
+} from '../../tiers/a-wasm/engine/abi.table.ts';
 import { linkToWorld, needOf, worldRow } from '../../tiers/a-wasm/engine/world.ts';
 import type { Gateway } from '../gateway.ts';
 
