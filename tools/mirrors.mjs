@@ -99,8 +99,8 @@ export const MIRRORS = [
   {
     file: 'docs/cli.md',
     mark: 'grants',
-    table: 'packages/gateway/src/doors/cli/module/grants.table.ts',
-    names: ['GRANT_FORMS'],
+    table: 'packages/gateway/src/skills/capabilities/kinds.ts',
+    names: ['CAPABILITIES'],
     head: ['Kind', 'Written as', 'What it gives'],
     rows: (forms) => Object.entries(forms).map(([kind, row]) => [kind, `\`${row.form}\``, row.sentence]),
   },

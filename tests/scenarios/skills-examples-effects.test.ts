@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import type { Tool } from '../../packages/gateway/src/core/tool.ts';
 import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
-import { narrowGrant } from '../../packages/gateway/src/skills/narrow-grant.ts';
+import { narrowGrant } from '../../packages/gateway/src/skills/grant.ts';
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import type { Entries } from '../../packages/gateway/src/skills/package/skill-package.ts';

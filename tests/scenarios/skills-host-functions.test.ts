@@ -61,7 +61,7 @@ const toldBy = ({ output }: ModuleEnd) => output as unknown as Told;
 /** Where a language has its names for the numbers of the ABI, and how it spells one. */
 const SPELLINGS = {
   assemblyscript: {
-    files: ['assembly/answer.ts', 'assembly/capabilities.ts'],
+    files: ['assembly/answer.ts', 'assembly/palisade_v1.ts'],
     spell: (name: string, number: number) => `export const ${name}: i32 = ${number};`,
   },
   c: {

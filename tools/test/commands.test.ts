@@ -43,7 +43,7 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':
         'export const ABI_FUNCTIONS = [], ABI_ERRORS = {};\n',
       'packages/gateway/src/core/wasm.ts': 'export const CAPABILITY_KINDS = {};\n',
-      'packages/gateway/src/doors/cli/module/grants.table.ts': 'export const GRANT_FORMS = {};\n',
+      'packages/gateway/src/skills/capabilities/kinds.ts': 'export const CAPABILITIES = {};\n',
       'packages/wasm/src/features.table.ts': 'export const FEATURES = [];\n',
       'packages/wasm/src/limits.ts': 'export const DEFAULT_LIMITS = {}, CEILINGS = {};\n',
       'packages/wasm/src/costs.table.ts':

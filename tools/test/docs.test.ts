@@ -125,7 +125,7 @@ const sound: Tree = {
     export const ABI_ERRORS = { denied: { code: -1, sentence: 'No.' } };`,
   'packages/gateway/src/core/wasm.ts':
     "export const CAPABILITY_KINDS = { http: { number: 1, firstHandle: 10_000, sentence: 'One host.' } };",
-  'packages/gateway/src/doors/cli/module/grants.table.ts': `export const GRANT_FORMS = {
+  'packages/gateway/src/skills/capabilities/kinds.ts': `export const CAPABILITIES = {
     log: { form: 'log', sentence: 'Lines.' },
     channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },
   };`,

@@ -1,16 +1,16 @@
-import * as host from './palisade_v1';
+import * as host from './beside/palisade_v1';
 
-/** The handle is none of this call, or does not allow this. */
+/** The handle does not belong to this call, or does not allow this. */
 export const DENIED: i32 = -1;
-/** There is no such thing, or nothing yet. */
+/** It does not exist, or not yet. */
 export const MISSING: i32 = -2;
 /** It is larger than is taken. */
 export const TOO_LARGE: i32 = -3;
 /** A quota is used up. */
 export const FULL: i32 = -4;
-/** It has changed meanwhile: the version is another. */
+/** It has changed meanwhile: its version is another one. */
 export const CONFLICT: i32 = -5;
-/** An argument makes no sense. */
+/** An argument is not valid. */
 export const INVALID: i32 = -6;
 /** The other side cannot be reached, or broke off. */
 export const UNAVAILABLE: i32 = -7;

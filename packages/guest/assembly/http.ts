@@ -1,11 +1,9 @@
 import { Answer, answerOf, headLengthOf, INVALID } from './answer';
 import { textOf } from './bytes';
-import { HTTP, handleOf } from './capabilities';
 import { asList, asNumber, asText, Json, JsonList, JsonObject } from './json';
 import { readJson } from './json-reader';
 import { writeJson } from './json-writer';
-import * as host from './palisade_v1';
-import { Secret } from './secret';
+import { HTTP, handleOf, http_request, Secret } from './palisade_v1';
 
 export class Header {
   readonly name: string;
@@ -48,7 +46,7 @@ export class Request {
   send(index: i32 = 0): Answer<Response> {
     const head = writeJson(this.head);
     const answer = answerOf(
-      host.http_request(
+      http_request(
         handleOf(HTTP, index),
         head.dataStart,
         head.length,

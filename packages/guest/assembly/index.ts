@@ -14,8 +14,6 @@ export {
   UNAVAILABLE,
 } from './answer';
 export { bytesOf, textOf } from './bytes';
-export { CHANNEL, countOf, HTTP, handleOf, SECRET, STORAGE } from './capabilities';
-export { Channel, Message } from './channel';
 export { Header, Request, Response } from './http';
 export { joined } from './join';
 export {
@@ -33,7 +31,6 @@ export {
 } from './json';
 export { parseJson, readJson } from './json-reader';
 export { writeJson } from './json-writer';
-export { Secret } from './secret';
-export { ABSENT, ANY, Storage, Stored } from './storage';
+export * from './palisade_v1';
 export { config, DEBUG, ERROR, INFO, log, nowMs, randomBytes, WARNING } from './surroundings';
 export { fail, palisade_alloc, run } from './tool';

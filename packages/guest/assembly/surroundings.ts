@@ -1,6 +1,6 @@
 import { fetchAnswer } from './answer';
+import * as host from './beside/palisade_v1';
 import { bytesOf, textOf } from './bytes';
-import * as host from './palisade_v1';
 
 export const DEBUG: i32 = 0;
 export const INFO: i32 = 1;

@@ -1,7 +1,7 @@
+import * as host from './beside/palisade_v1';
 import { Json } from './json';
 import { readJson } from './json-reader';
 import { writeJson } from './json-writer';
-import * as host from './palisade_v1';
 
 /** Gives a place for the input. Export it: `export { palisade_alloc } from '@palisade/guest/assembly';` */
 export function palisade_alloc(length: i32): usize {

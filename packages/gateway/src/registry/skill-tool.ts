@@ -3,9 +3,10 @@ import { type Digest, digestValue } from '../core/digest.ts';
 import { LIMIT_CEILINGS, narrow } from '../core/limits.ts';
 import type { Risk, Tool, ToolAnnotations, ToolSkill } from '../core/tool.ts';
 import type { WasmGrants } from '../core/wasm.ts';
+import { hostsOf } from '../skills/capabilities/http.ts';
+import { capabilitiesOf, openGrants, riskOf } from '../skills/capabilities/kinds.ts';
 import type { SkillGrant } from '../skills/grant.ts';
 import type { Manifest, ManifestTool } from '../skills/manifest/manifest.ts';
-import { capabilitiesOf, hostsOf, riskOf } from './granted.ts';
 
 export type GrantedSkill = {
   readonly manifest: Manifest;
@@ -75,17 +76,6 @@ function moduleDigest({ digests, manifest }: GrantedSkill, { module }: ManifestT
   if (sha256 === undefined)
     throw new TypeError(`Cannot use ${manifest.id}: its package has no "${module}", expected every module`);
   return sha256;
-}
-
-/** The grants without what was asked for and withheld: policies see what a call can do, not what it wished for. */
-export function openGrants(grants: WasmGrants): WasmGrants {
-  return {
-    ...grants,
-    http: grants.http.filter((entry) => entry !== null),
-    secrets: grants.secrets.filter(({ mayReveal, hosts }) => mayReveal || hosts.length > 0),
-    storage: grants.storage.filter(({ read, write }) => read.length > 0 || write.length > 0),
-    channels: grants.channels.filter(({ publish, receive }) => publish || receive),
-  };
 }
 
 /** Boundary: a manifest that plays its risk down does not get below what its grant can do. */

@@ -1,10 +1,9 @@
 import { canonicalize } from '@palisade/sdk';
 import type { Risk } from '../core/tool.ts';
-import type { SkillGrant } from './grant.ts';
-import { termsOf } from './grant-terms.ts';
+import { termsOf } from './capabilities/kinds.ts';
+import { type SkillGrant, wholeGrant } from './grant.ts';
 import { differenceOfLines } from './line-difference.ts';
 import type { Manifest, ManifestTool } from './manifest/manifest.ts';
-import { wholeGrant } from './narrow-grant.ts';
 
 /** What a version has that another does not; `widens` says whether it could do more than before. */
 export type SkillDifference = {

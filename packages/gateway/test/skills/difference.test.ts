@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Asks } from '../../src/core/wasm.ts';
 import { differenceOf } from '../../src/skills/difference.ts';
+import { narrowGrant, wholeGrant } from '../../src/skills/grant.ts';
 import { differenceOfLines } from '../../src/skills/line-difference.ts';
 import type { Manifest } from '../../src/skills/manifest/manifest.ts';
-import { narrowGrant, wholeGrant } from '../../src/skills/narrow-grant.ts';
 import { ASKS_FOR_MUCH, manifestWith, toolWith } from './operate-manifest.ts';
 
 const MUCH = manifestWith(ASKS_FOR_MUCH);

@@ -1,10 +1,9 @@
 import { type Digest, digestBytes } from '../../src/core/digest.ts';
 import type { AuditFinding, AuditReport } from '../../src/skills/audit/report.ts';
-import type { SkillGrant } from '../../src/skills/grant.ts';
+import { type SkillGrant, wholeGrant } from '../../src/skills/grant.ts';
 import { addVersion, changeVersion, type NewSkill, type SkillChange } from '../../src/skills/index/write.ts';
 import type { SkillState } from '../../src/skills/lifecycle.table.ts';
 import type { Manifest } from '../../src/skills/manifest/manifest.ts';
-import { wholeGrant } from '../../src/skills/narrow-grant.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { ASKS_FOR_MUCH, manifestWith } from './operate-manifest.ts';
 

@@ -1,9 +1,8 @@
 import { isoTime } from '../../core/clock.ts';
-import type { SkillGrant } from '../../skills/grant.ts';
-import { standOf } from '../../skills/grant-terms.ts';
+import { spellAsks } from '../../skills/capabilities/kinds.ts';
+import { askStateOf, type SkillGrant } from '../../skills/grant.ts';
 import type { InstalledSkill, SkillSummary } from '../../skills/index/skill.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
-import { spellAsks } from '../../skills/narrow-grant.ts';
 
 /* What programs read of skills. The names are a promise: what is kept may change, these do not. */
 
@@ -47,7 +46,7 @@ export function shownSkillDocument(skill: InstalledSkill, versions: readonly Ski
 export function askedAndGranted(manifest: Manifest, grant: SkillGrant | null) {
   return spellAsks(manifest).map((ask) => {
     const { spelling, sentence, isReaching } = ask;
-    return { spelling, sentence, isReaching, ...standOf(ask, grant) };
+    return { spelling, sentence, isReaching, ...askStateOf(ask, grant) };
   });
 }
 

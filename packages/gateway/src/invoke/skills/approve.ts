@@ -6,12 +6,11 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { digestValue } from '../../core/digest.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import type { SkillGrant } from '../../skills/grant.ts';
+import { narrowGrant, type SkillGrant } from '../../skills/grant.ts';
 import { skillAt } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { changeVersion } from '../../skills/index/write.ts';
 import { nextState } from '../../skills/lifecycle.ts';
-import { narrowGrant } from '../../skills/narrow-grant.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 import { trustOf } from './audit-bench.ts';

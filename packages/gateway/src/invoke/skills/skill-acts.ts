@@ -4,14 +4,13 @@ import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
 import type { SkillAct, SkillStanding } from '../../policy/skill-act.ts';
-import { capabilitiesOf, hostsOf } from '../../registry/granted.ts';
-import { openGrants } from '../../registry/skill-tool.ts';
-import type { SkillGrant } from '../../skills/grant.ts';
+import { hostsOf } from '../../skills/capabilities/http.ts';
+import { capabilitiesOf, openGrants } from '../../skills/capabilities/kinds.ts';
+import { type SkillGrant, wholeGrant } from '../../skills/grant.ts';
 import { skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../skills/index/skill.ts';
 import type { SkillState } from '../../skills/lifecycle.table.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
-import { wholeGrant } from '../../skills/narrow-grant.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 

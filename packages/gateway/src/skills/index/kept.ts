@@ -3,8 +3,8 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
-import type { AskedSecret, Asks, ChannelGrant, SecretGrant, WasmGrants } from '../../core/wasm.ts';
 import type { AuditFinding, AuditReport, CaseCounts } from '../audit/report.ts';
+import { isAsks, isGrants } from '../capabilities/kinds.ts';
 import type { SkillGrant } from '../grant.ts';
 import type {
   Manifest,
@@ -13,18 +13,7 @@ import type {
   ManifestTool,
   Quotas,
 } from '../manifest/manifest.ts';
-import {
-  isFlag,
-  isObject,
-  isText,
-  isWhole,
-  listOf,
-  objectOf,
-  oneOf,
-  orNull,
-  recordOf,
-  type Shape,
-} from './shape.ts';
+import { isFlag, isObject, isText, isWhole, listOf, objectOf, oneOf, orNull, type Shape } from './shape.ts';
 
 /* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
 
@@ -34,8 +23,6 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const MOST_DEPTH = 128;
 
 const isSchema = isObject as Shape<JsonSchema>;
-const isScope = oneOf('global', 'tenant', 'principal', 'skill');
-const isTexts = listOf(isText);
 
 const isTool = objectOf<ManifestTool>({
   id: isText,
@@ -52,21 +39,6 @@ const isTool = objectOf<ManifestTool>({
     idempotent: isFlag,
     openWorld: isFlag,
   }),
-});
-
-const isChannel = objectOf<ChannelGrant>({ name: isText, publish: isFlag, receive: isFlag });
-const isRoots = objectOf<Asks['storage']>({ read: isTexts, write: isTexts });
-
-const isAsks = objectOf<Asks>({
-  http: isTexts,
-  secrets: listOf(objectOf<AskedSecret>({ name: isText, scope: isScope, mayReveal: isFlag, hosts: isTexts })),
-  storage: isRoots,
-  channels: listOf(isChannel),
-  log: isFlag,
-  clock: isFlag,
-  random: isFlag,
-  config: orNull(isTexts),
-  allowWildcards: isFlag,
 });
 
 const isBuild = objectOf<ManifestBuild>({
@@ -99,18 +71,7 @@ export const isManifest: Shape<Manifest> = objectOf<Manifest>({
 });
 
 export const isGrant: Shape<SkillGrant> = objectOf<SkillGrant>({
-  wasm: objectOf<WasmGrants>({
-    http: listOf(orNull(isText)),
-    secrets: listOf(
-      objectOf<SecretGrant>({ name: isText, mayReveal: isFlag, scope: isScope, hosts: isTexts }, ['scope']),
-    ),
-    storage: listOf(isRoots),
-    channels: listOf(isChannel),
-    log: isFlag,
-    clock: isFlag,
-    random: isFlag,
-    config: orNull(recordOf(isText)),
-  }),
+  wasm: isGrants,
   limits: objectOf<SkillGrant['limits']>({ wallMs: isWhole, fuel: isWhole, memoryBytes: isWhole }, [
     'wallMs',
     'fuel',

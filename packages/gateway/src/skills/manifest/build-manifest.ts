@@ -1,5 +1,5 @@
-import type { AskedSecret, Asks, SecretScope } from '../../core/wasm.ts';
-import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn, textsIn } from './checked.ts';
+import { readAsks } from '../capabilities/kinds.ts';
+import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn } from './checked.ts';
 import type { Manifest, ManifestBuild, ManifestTool } from './manifest.ts';
 
 /** The manifest of a file in which nothing was found; every gap has been filled by the table of keys. */
@@ -16,7 +16,7 @@ export function buildManifest(file: Checked): Manifest {
     license: textIn(file, 'license'),
     homepage: textIn(file, 'homepage'),
     tools: tablesIn(tableIn(file, 'entrypoints'), 'tools').map(buildTool),
-    asks: buildAsks(asks),
+    asks: readAsks(asks),
     quotas: {
       wallMs: numberIn(quotas, 'wall_clock_ms'),
       fuel: numberIn(quotas, 'fuel'),
@@ -54,35 +54,6 @@ function buildTool(tool: Checked): ManifestTool {
   };
 }
 
-function buildAsks(asks: Checked): Asks {
-  const storage = tableIn(asks, 'filesystem');
-  return {
-    http: list(asks, 'http_egress_allowlist'),
-    secrets: tablesIn(asks, 'secrets').flatMap(buildSecrets),
-    storage: { read: roots(storage, 'read_roots'), write: roots(storage, 'write_roots') },
-    channels: tablesIn(asks, 'channels').map((channel) => ({
-      name: text(channel, 'name'),
-      publish: isSet(channel, 'publish'),
-      receive: isSet(channel, 'receive'),
-    })),
-    log: isSet(asks, 'log'),
-    clock: isSet(asks, 'clock'),
-    random: isSet(asks, 'random'),
-    config: asks.has('config') ? list(asks, 'config') : null,
-    allowWildcards: isSet(asks, 'allow_wildcards'),
-  };
-}
-
-/** Each name is a capability of its own. */
-function buildSecrets(secret: Checked): readonly AskedSecret[] {
-  return list(secret, 'keys').map((name) => ({
-    name,
-    scope: text(secret, 'scope') as SecretScope,
-    mayReveal: text(secret, 'use') === 'reveal',
-    hosts: list(secret, 'hosts'),
-  }));
-}
-
 function buildOf(build: Checked): ManifestBuild {
   return {
     language: text(build, 'language') as ManifestBuild['language'],
@@ -93,17 +64,8 @@ function buildOf(build: Checked): ManifestBuild {
   };
 }
 
-/** The whole storage has one spelling from here on. */
-function roots(storage: Checked, name: string): readonly string[] {
-  return list(storage, name).map((root) => (root === '' ? '/' : root));
-}
-
 function text(table: Checked, name: string): string {
   return textIn(table, name) ?? '';
-}
-
-function list(table: Checked, name: string): readonly string[] {
-  return (textsIn(table, name) ?? []).filter((each) => each !== null);
 }
 
 function isSet(table: Checked, name: string): boolean {

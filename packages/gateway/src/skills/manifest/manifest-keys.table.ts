@@ -1,67 +1,19 @@
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
-import type { TextName } from './texts.table.ts';
+import { CAPABILITY_KEYS } from '../capabilities/kinds.ts';
+import { choice, flag, type ManifestKey, quota, required, text } from './key-rows.ts';
 
-type Row<Type extends string, Rule> = {
-  /** Dotted; `entrypoints.tools[].id` is a key of each [[entrypoints.tools]]. */
-  readonly key: string;
-  readonly type: Type;
-  readonly sentence: string;
-} & Rule;
+export type {
+  ChoiceKey,
+  IntegerKey,
+  LeafKey,
+  ManifestKey,
+  SchemaKey,
+  TablesKey,
+  TextsKey,
+} from './key-rows.ts';
 
-type Leaf<Type extends string, Default, Rule> = Row<
-  Type,
-  Rule & {
-    readonly isRequired?: true;
-    /** What holds when the file does not say it; null: nothing does. */
-    readonly default: Default | null;
-    /** As it stands in a file. */
-    readonly example: string;
-  }
->;
-
-export type TextKey = Leaf<'text', string, { readonly rule: TextName }>;
-export type ChoiceKey = Leaf<'choice', string, { readonly choices: readonly string[] }>;
-export type IntegerKey = Leaf<'integer', number, { readonly min: number; readonly max: number }>;
-export type BooleanKey = Leaf<'boolean', boolean, object>;
-export type TextsKey = Leaf<
-  'texts',
-  readonly string[],
-  { readonly rule: TextName; readonly min: number; readonly max: number }
->;
-/** A JSON Schema, as a table or as the path of a file in the package. */
-export type SchemaKey = Leaf<'schema', never, { readonly of: 'input' | 'output' }>;
-/** A table; one that is filled is read as if it stood there empty when it does not. */
-export type TableKey = Row<'table', { readonly isFilled: boolean }>;
-/** Tables under `[[key]]`. */
-export type TablesKey = Row<'tables', { readonly min: number; readonly max: number }>;
-export type LeafKey = TextKey | ChoiceKey | IntegerKey | BooleanKey | TextsKey | SchemaKey;
-export type ManifestKey = LeafKey | TableKey | TablesKey;
-
-/** Each is a capability of its own, and has to be read by whoever approves it. */
-const MOST_ASKED = 64;
 const MOST_TOOLS = 64;
 const MOST_COMPONENTS = 1_024;
-
-function text(key: string, rule: TextName, example: string, sentence: string): TextKey {
-  return { key, type: 'text', rule, default: null, example: JSON.stringify(example), sentence };
-}
-
-function required(key: string, rule: TextName, example: string, sentence: string): TextKey {
-  return { ...text(key, rule, example, sentence), isRequired: true };
-}
-
-function flag(key: string, value: boolean, sentence: string): BooleanKey {
-  return { key, type: 'boolean', default: value, example: String(!value), sentence };
-}
-
-function texts(key: string, rule: TextName, example: readonly string[], sentence: string): TextsKey {
-  const shown = `[${example.map((each) => JSON.stringify(each)).join(', ')}]`;
-  return { key, type: 'texts', rule, min: 0, max: MOST_ASKED, default: [], example: shown, sentence };
-}
-
-function quota(key: string, max: number, example: number, sentence: string): IntegerKey {
-  return { key, type: 'integer', min: 1, max, default: null, example: String(example), sentence };
-}
 
 /** Every key of skill.toml. docs/skill-package.md and schema/skill.schema.json are held to it. */
 export const MANIFEST_KEYS: readonly ManifestKey[] = [
@@ -93,15 +45,12 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
     'Counts the words of a text.',
     'What it does, for those who choose among tools.',
   ),
-  {
-    key: 'entrypoints.tools[].risk',
-    type: 'choice',
-    choices: ['low', 'medium', 'high'],
-    isRequired: true,
-    default: null,
-    example: '"low"',
-    sentence: 'How much harm a call can do, for policies to judge by.',
-  },
+  choice(
+    'entrypoints.tools[].risk',
+    ['low', 'medium', 'high'],
+    'low',
+    'How much harm a call can do, for policies to judge by.',
+  ),
   required('entrypoints.tools[].module', 'module', 'text.wasm', 'The module or component that has the tool.'),
   required(
     'entrypoints.tools[].export',
@@ -148,94 +97,7 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
     isFilled: true,
     sentence: 'What the skill asks for. What is left out is not asked for.',
   },
-  texts(
-    'capabilities.http_egress_allowlist',
-    'egress-entry',
-    ['api.example.com:443'],
-    'Hosts that it sends requests to; each entry is a capability of its own.',
-  ),
-  flag(
-    'capabilities.allow_wildcards',
-    false,
-    'Says that hosts by wildcard or range, and the root of the storage, are meant.',
-  ),
-  flag('capabilities.log', false, 'It writes to the log of the call.'),
-  flag('capabilities.clock', false, 'It reads the time when the call began.'),
-  flag('capabilities.random', false, 'It reads random bytes.'),
-  {
-    ...texts(
-      'capabilities.config',
-      'capability-name',
-      ['unit'],
-      'Keys whose values the operator gives; left out, it has no configuration.',
-    ),
-    default: null,
-  },
-  {
-    key: 'capabilities.channels[]',
-    type: 'tables',
-    min: 0,
-    max: MOST_ASKED,
-    sentence: 'Channels between skills.',
-  },
-  required('capabilities.channels[].name', 'capability-name', 'news', 'The name of the channel.'),
-  flag('capabilities.channels[].publish', false, 'It sends messages.'),
-  flag('capabilities.channels[].receive', false, 'It receives messages.'),
-  {
-    key: 'capabilities.filesystem',
-    type: 'table',
-    isFilled: true,
-    sentence: 'The storage of the skill, by the beginnings of keys.',
-  },
-  texts('capabilities.filesystem.read_roots', 'storage-root', ['notes/'], 'What it reads.'),
-  texts(
-    'capabilities.filesystem.write_roots',
-    'storage-root',
-    ['notes/'],
-    'What it writes; it need not be what it reads.',
-  ),
-  {
-    key: 'capabilities.secrets[]',
-    type: 'tables',
-    min: 0,
-    max: MOST_ASKED,
-    sentence: 'Secrets of one scope and one use.',
-  },
-  {
-    key: 'capabilities.secrets[].scope',
-    type: 'choice',
-    choices: ['global', 'tenant', 'principal', 'skill'],
-    isRequired: true,
-    default: null,
-    example: '"skill"',
-    sentence: 'Where in the vault they are looked for, and nowhere else.',
-  },
-  {
-    ...texts(
-      'capabilities.secrets[].keys',
-      'capability-name',
-      ['api_token'],
-      'Their names, each once in the whole manifest.',
-    ),
-    min: 1,
-    isRequired: true,
-    default: null,
-  },
-  {
-    key: 'capabilities.secrets[].use',
-    type: 'choice',
-    choices: ['send', 'reveal'],
-    isRequired: true,
-    default: null,
-    example: '"send"',
-    sentence: 'Whether they are only put into requests, or the skill reads them as well.',
-  },
-  texts(
-    'capabilities.secrets[].hosts',
-    'secret-host',
-    ['api.example.com'],
-    'The only hosts that get them; without a port that is 443 alone. Required for "send".',
-  ),
+  ...CAPABILITY_KEYS,
   {
     key: 'capabilities.quotas',
     type: 'table',
@@ -301,15 +163,12 @@ export const MANIFEST_KEYS: readonly ManifestKey[] = [
   text('components[].license', 'license', 'Zlib', 'Its licence.'),
 
   { key: 'build', type: 'table', isFilled: false, sentence: 'How `palisade skill build` makes the modules.' },
-  {
-    key: 'build.language',
-    type: 'choice',
-    choices: ['assemblyscript', 'c', 'javascript'],
-    isRequired: true,
-    default: null,
-    example: '"assemblyscript"',
-    sentence: 'What the sources are written in.',
-  },
+  choice(
+    'build.language',
+    ['assemblyscript', 'c', 'javascript'],
+    'assemblyscript',
+    'What the sources are written in.',
+  ),
   {
     key: 'build.modules[]',
     type: 'tables',

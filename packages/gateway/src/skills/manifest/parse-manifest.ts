@@ -1,6 +1,6 @@
 import { CodedError } from '../../core/coded-error.ts';
+import { checkAsks } from '../capabilities/kinds.ts';
 import { buildManifest } from './build-manifest.ts';
-import { checkAsks } from './check-asks.ts';
 import { checkNames } from './check-names.ts';
 import { checkTable } from './check-table.ts';
 import { tableIn } from './checked.ts';

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isToolName } from '../../../src/core/principal.ts';
 import { NO_GRANTS } from '../../../src/core/wasm.ts';
-import { GRANT_FORMS } from '../../../src/doors/cli/module/grants.table.ts';
 import { readGrants } from '../../../src/doors/cli/module/grants.ts';
 import { localTool } from '../../../src/doors/cli/module/local-tool.ts';
 import { VERBS } from '../../../src/doors/cli/verbs.table.ts';
-import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../src/registry/granted.ts';
 import { Registry } from '../../../src/registry/registry.ts';
+import { hostsOf } from '../../../src/skills/capabilities/http.ts';
+import { CAPABILITIES, capabilitiesOf, riskOf, spellGrants } from '../../../src/skills/capabilities/kinds.ts';
 import { wat, writeModule } from '../../fixture/wat.ts';
 import { ECHO, guest } from '../../tiers/a-wasm/guests.ts';
 import { runInside } from './fake-edge.ts';
@@ -83,7 +83,7 @@ describe('readGrants()', () => {
 
   test('names every form where the kind is unknown', () => {
     const message = orWrongUsage(() => readGrants(['network']));
-    for (const { form } of Object.values(GRANT_FORMS)) expect(message).toContain(form);
+    for (const { form } of Object.values(CAPABILITIES)) expect(message).toContain(form);
   });
 
   test.each([
@@ -93,25 +93,25 @@ describe('readGrants()', () => {
     ['http:api.example.com', 'it has no value, expected http=ENTRY'],
     ['http=*', 'it would mean every host'],
     ['http=*.com', 'every name of a top-level domain'],
-    ['http=!api.example.com', 'its entry denies, expected one without "!"'],
-    ['http=ftp://x.example', 'the scheme is "ftp", expected "http" or "https"'],
+    ['http=!api.example.com', '"!api.example.com" denies, expected only what is asked for, without "!"'],
+    ['http=ftp://x.example', 'the scheme is "ftp" (entry "ftp://x.example"), expected "http" or "https"'],
     ['http=010.0.0.1', 'it is not plain'],
     ['storage=', 'it has no value, expected storage=PREFIX[:ro]'],
     ['storage=../x', 'the segment "." or ".."'],
     ['storage=/etc', 'it begins or ends with "/"'],
-    ['storage=notes:rw', '"rw" stands behind its prefix, expected "ro" or nothing'],
+    ['storage=notes:rw', '"rw" follows its prefix, expected "ro" or nothing'],
     ['storage=notes:ro:ro', 'expected "ro" or nothing'],
-    ['storage=:ro', 'it is empty'],
+    ['storage=:ro', 'its prefix is empty'],
     ['channel=News', 'its name is "News", expected up to 64 lower-case letters'],
-    ['channel=news:both', '"both" stands behind its name, expected "publish" or "receive" or nothing'],
+    ['channel=news:both', '"both" follows its name, expected "publish" or "receive" or nothing'],
     ['secret=../github', 'its name is "../github"'],
-    ['secret=github:show', '"show" stands behind its name, expected "reveal" or nothing'],
+    ['secret=github:show', '"show" follows its name, expected "reveal" or nothing'],
     ['secret=github:reveal:reveal', 'expected "reveal" or nothing'],
     ['secret=github', 'it names no host, expected secret=github@HOST, or secret=github:reveal'],
     ['secret=github@', 'entry ""'],
     ['secret=github@a.test,', 'entry ""'],
-    ['secret=github@https://a.test/', 'it says more than a host, expected a host, with or without a port'],
-    ['secret=github@!a.test', 'it says more than a host'],
+    ['secret=github@https://a.test/', 'it is "https://a.test/", expected a host such as'],
+    ['secret=github@!a.test', 'it is "!a.test", expected a host such as'],
     ['secret=github@a.test:reveal', 'port "reveal"'],
     ['config:region', 'it has no "=", expected config:KEY=VALUE'],
     ['config=region', 'it has no value, expected config:KEY=VALUE'],
@@ -162,7 +162,7 @@ describe('readGrants()', () => {
 
   test('is told by the help in the very forms of its table', () => {
     const flag = VERBS.find(({ words }) => words === 'wasm run')?.flags.find(({ name }) => name === 'grant');
-    for (const { form } of Object.values(GRANT_FORMS)) expect(flag?.sentence).toContain(form);
+    for (const { form } of Object.values(CAPABILITIES)) expect(flag?.sentence).toContain(form);
   });
 });
 
@@ -184,7 +184,7 @@ describe('what the policies are told of grants', () => {
   test('are the kinds, and that a secret may be read', () => {
     expect(capabilitiesOf(NO_GRANTS)).toEqual([]);
     expect(capabilitiesOf(readGrants(['secret=a@a.test']))).toEqual(['secret']);
-    expect(capabilitiesOf(all)).toEqual([...Object.keys(GRANT_FORMS), 'secret:reveal']);
+    expect(capabilitiesOf(all)).toEqual([...Object.keys(CAPABILITIES), 'secret:reveal']);
   });
 
   test('are the hosts in their one spelling', () => {
@@ -311,7 +311,7 @@ describe('palisade wasm run', () => {
     [
       'an unknown grant',
       [path.echo, '--tool', 'tool', '--grant', 'files=/'],
-      'it is no grant, expected one of',
+      'it is not a grant, expected one of',
     ],
     [
       'no fuel',

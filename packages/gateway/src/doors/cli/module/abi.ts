@@ -2,8 +2,8 @@
 import { type Facts, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf } from '../../../registry/granted.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
+import { CAPABILITIES, capabilitiesOf } from '../../../skills/capabilities/kinds.ts';
 import {
   ABI_ALLOC,
   ABI_FUNCTIONS,
@@ -12,7 +12,6 @@ import {
 } from '../../../tiers/a-wasm/engine/abi.table.ts';
 import { wrongUsage } from '../input.ts';
 import { codedOf } from './errors.ts';
-import { GRANT_FORMS } from './grants.table.ts';
 
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';
@@ -57,7 +56,7 @@ function requireImport({ module, name, kind, type }: ImportFact, granted: Readon
     throw unlinked(`it imports ${what} as ${shorten(type)}, expected ${expected}`, what, READ_ABI);
   const { needs } = row;
   if (needs === null || granted.has(needs)) return;
-  const { form } = GRANT_FORMS[needs];
+  const { form } = CAPABILITIES[needs];
   const remedy = `Grant it with --grant ${form}, or build the module without it.`;
   throw unlinked(`it imports ${what}, which was not granted, expected --grant ${form}`, what, remedy);
 }

@@ -2,11 +2,10 @@
 import { isComponent, type LinkedComponent, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf } from '../../../registry/granted.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
+import { CAPABILITIES, capabilitiesOf } from '../../../skills/capabilities/kinds.ts';
 import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/engine/world.ts';
 import { wrongUsage } from '../input.ts';
-import { GRANT_FORMS } from './grants.table.ts';
 
 const READ_WORLD = 'Build it for the world of docs/components.md.';
 
@@ -37,7 +36,7 @@ export function requireWorld(bytes: Uint8Array, grants: WasmGrants): void {
     const row = worldRow({ module, name });
     const need = row === undefined ? null : needOf(row);
     if (need === null || granted.has(need)) continue;
-    const { form } = GRANT_FORMS[need];
+    const { form } = CAPABILITIES[need];
     const what = `${shorten(module)}.${shorten(name)}`;
     throw new CodedError(
       'wasm/link',

@@ -1,155 +1,45 @@
-import type { Problem as EntryProblem } from '../../../core/result.ts';
-import { parsePrefix } from '../../../core/storage-key.ts';
-import { CAPABILITY_NAME_SHAPE, isCapabilityName, NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
-import { parseRule } from '../../../egress/rule.ts';
-import type { GrantKind } from '../../../registry/granted.ts';
-import { parseSecretHosts } from '../../../runner/host-lists.ts';
+import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
+import type { ParsedGrant } from '../../../skills/capabilities/capability.ts';
+import { CAPABILITIES, isGrantKind } from '../../../skills/capabilities/kinds.ts';
 import { wrongUsage } from '../input.ts';
-import { GRANT_FORMS } from './grants.table.ts';
 
-/** Each is a capability of its own, which the guest asks for by its place. */
+/** Each is a capability of its own, which the guest asks for by its position. */
 const MOST_GRANTS = 64;
-const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';
-const CHANNEL_ACTS = ['publish', 'receive'];
-
-/** A word that was read: what must not be granted twice, and the grants with it. */
-type Read = { readonly what: string; readonly join: (grants: WasmGrants) => WasmGrants };
-type Problem = { readonly is: string; readonly expected: string };
 
 /** The grants of all `--grant`; refuses what is not exactly one of the forms. */
 export function readGrants(words: readonly string[]): WasmGrants {
   if (words.length > MOST_GRANTS)
-    throw wrongUsage(`Cannot grant so much: --grant is given ${words.length} times, expected ${MOST_GRANTS}`);
+    throw wrongUsage(
+      `Cannot grant that many: --grant is given ${words.length} times, expected at most ${MOST_GRANTS}`,
+    );
   const granted = new Set<string>();
   let grants = NO_GRANTS;
   for (const word of words) {
-    const { what, join } = readGrant(word);
+    const parsed = parseGrant(word);
+    if (!parsed.ok) throw badGrant(word, parsed.problem);
+    const { what, addTo } = parsed.value;
     if (granted.has(what)) throw badGrant(word, { is: `${what} is granted twice`, expected: 'it once' });
     granted.add(what);
-    grants = join(grants);
+    grants = { ...grants, ...addTo(grants) };
   }
   return grants;
 }
 
 /** Boundary: a word grants what it says and nothing else; one that is nearly a form is refused, never mended. */
-function readGrant(word: string): Read {
+function parseGrant(word: string): ParsedGrant {
   const [, kind = '', rest] = /^([a-z]+)([=:].*)?$/s.exec(word) ?? [];
-  if (!isGrantKind(kind)) throw badGrant(word, { is: 'it is no grant', expected: formsInWords() });
-  const { form } = GRANT_FORMS[kind];
-  const sign = kind === 'config' ? ':' : '=';
-  const isPlain = form === kind;
-  if (isPlain ? rest !== undefined : rest?.[0] !== sign || rest.length === 1)
-    throw badGrant(word, { is: isPlain ? 'it has a value' : 'it has no value', expected: form });
-  const read = isPlain
-    ? { what: kind, join: (grants: WasmGrants) => ({ ...grants, [kind]: true }) }
-    : READERS[kind as keyof typeof READERS]((rest ?? '').slice(1));
-  if ('is' in read) throw badGrant(word, read);
-  return read;
+  if (!isGrantKind(kind)) {
+    const forms = Object.values(CAPABILITIES).map(({ form }) => form);
+    throw badGrant(word, { is: 'it is not a grant', expected: `one of ${forms.join(', ')}` });
+  }
+  const { form, parseGrant: parse } = CAPABILITIES[kind];
+  const sign = form.charAt(kind.length);
+  if (sign === '' && rest !== undefined) throw badGrant(word, { is: 'it has a value', expected: form });
+  if (sign !== '' && (rest?.[0] !== sign || rest.length === 1))
+    throw badGrant(word, { is: 'it has no value', expected: form });
+  return parse((rest ?? '').slice(1));
 }
 
-const READERS = {
-  http: readHttp,
-  secret: readSecret,
-  storage: readStorage,
-  channel: readChannel,
-  config: readConfig,
-};
-
-function readHttp(entry: string): Read | Problem {
-  const rule = parseRule(entry);
-  if (!rule.ok) return entryProblem(rule.problem);
-  if (rule.value.denies) return { is: 'its entry denies', expected: 'one without "!"' };
-  return { what: `http=${entry}`, join: (grants) => ({ ...grants, http: [...grants.http, entry] }) };
-}
-
-function readSecret(value: string): Read | Problem {
-  const [, word = '', list] = /^([^@]*)(?:@(.*))?$/s.exec(value) ?? [];
-  const named = nameAndMode(word, ['reveal']);
-  if ('is' in named) return named;
-  const { name, mode } = named;
-  const hosts = list?.split(',') ?? [];
-  const odd = hosts.length === 0 ? null : problemWithHosts(hosts);
-  if (odd !== null) return odd;
-  // A grant that nothing can come of is a mistake of whoever wrote it.
-  if (hosts.length === 0 && mode === null)
-    return { is: 'it names no host', expected: `secret=${name}@HOST, or secret=${name}:reveal` };
-  const secret = { name, mayReveal: mode === 'reveal', hosts };
-  return {
-    what: `secret ${name}`,
-    join: (grants) => ({ ...grants, secrets: [...grants.secrets, secret] }),
-  };
-}
-
-function problemWithHosts(hosts: readonly string[]): Problem | null {
-  const parsed = parseSecretHosts(hosts);
-  return parsed.ok ? null : entryProblem(parsed.problem);
-}
-
-function readStorage(value: string): Read | Problem {
-  const [raw = '', mode, ...more] = value.split(':');
-  if (more.length > 0 || (mode !== undefined && mode !== 'ro'))
-    return { is: `"${mode}" stands behind its prefix`, expected: '"ro" or nothing' };
-  const parsed = parsePrefix(raw);
-  if (!parsed.ok) return problemOf(parsed.message);
-  const storage = { read: [raw], write: mode === 'ro' ? [] : [raw] };
-  return {
-    what: `storage ${parsed.prefix}/`,
-    join: (grants) => ({ ...grants, storage: [...grants.storage, storage] }),
-  };
-}
-
-function readChannel(value: string): Read | Problem {
-  const named = nameAndMode(value, CHANNEL_ACTS);
-  if ('is' in named) return named;
-  const { name, mode } = named;
-  const may = (act: string) => mode === null || mode === act;
-  const channel = { name, publish: may('publish'), receive: may('receive') };
-  return {
-    what: `channel ${name}`,
-    join: (grants) => ({ ...grants, channels: [...grants.channels, channel] }),
-  };
-}
-
-function readConfig(value: string): Read | Problem {
-  const [, key, text = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
-  if (key === undefined) return { is: 'it has no "="', expected: GRANT_FORMS.config.form };
-  if (!CONFIG_KEY.test(key)) return { is: `its key is "${key}"`, expected: CONFIG_KEY_SHAPE };
-  return {
-    what: `config:${key}`,
-    join: (grants) => ({ ...grants, config: { ...grants.config, [key]: text } }),
-  };
-}
-
-type Named = { readonly name: string; readonly mode: string | null };
-
-function nameAndMode(value: string, modes: readonly string[]): Named | Problem {
-  const [name = '', mode, ...more] = value.split(':');
-  if (!isCapabilityName(name)) return { is: `its name is "${name}"`, expected: CAPABILITY_NAME_SHAPE };
-  if (more.length === 0 && (mode === undefined || modes.includes(mode))) return { name, mode: mode ?? null };
-  const expected = [...modes.map((each) => `"${each}"`), 'nothing'].join(' or ');
-  return { is: `"${[mode, ...more].join(':')}" stands behind its name`, expected };
-}
-
-/** The sentence of another room, `Cannot use X: it is Y, expected Z`, as part of ours. */
-function entryProblem({ subject, is, expected }: EntryProblem): Problem {
-  return { is: `${subject}: ${is}`, expected };
-}
-
-function problemOf(sentence: string): Problem {
-  const [, is = sentence, expected = 'another'] = /^Cannot use (.*), expected (.*?)$/s.exec(sentence) ?? [];
-  return { is, expected };
-}
-
-function isGrantKind(kind: string): kind is GrantKind {
-  return Object.hasOwn(GRANT_FORMS, kind);
-}
-
-function formsInWords(): string {
-  const forms = Object.values(GRANT_FORMS).map(({ form }) => form);
-  return `one of ${forms.join(', ')}`;
-}
-
-function badGrant(word: string, { is, expected }: Problem) {
+function badGrant(word: string, { is, expected }: { readonly is: string; readonly expected: string }) {
   return wrongUsage(`Cannot use --grant "${word}": ${is}, expected ${expected}`);
 }

@@ -3,7 +3,8 @@ import { digestBytes } from '../../../core/digest.ts';
 import { LIMIT_CEILINGS, type Limits } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../registry/granted.ts';
+import { hostsOf } from '../../../skills/capabilities/http.ts';
+import { capabilitiesOf, riskOf, spellGrants } from '../../../skills/capabilities/kinds.ts';
 import type { ModuleFile } from './file.ts';
 
 /** What `palisade wasm run` says of the module that it runs. */

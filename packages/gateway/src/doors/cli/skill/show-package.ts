@@ -1,5 +1,5 @@
 import type { Digest } from '../../../core/digest.ts';
-import { spellAsks } from '../../../skills/asks.ts';
+import { spellAsks } from '../../../skills/capabilities/kinds.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import type { Printer } from '../printer.ts';

@@ -1,28 +1,16 @@
-import type { Asks } from '../../../core/wasm.ts';
+import { type Asks, hasGrant } from '../../../core/wasm.ts';
+import { CAPABILITIES, grantAll, isGrantKind } from '../../capabilities/kinds.ts';
 import type { ModuleSubject } from '../module/module-subject.ts';
-
-/** Whether a manifest asks for a capability, by the word that an import needs it under, and where it says so. */
-const DECLARED: Readonly<
-  Record<string, { readonly key: string; readonly isAsked: (asks: Asks) => boolean }>
-> = {
-  http: { key: 'http_egress_allowlist', isAsked: ({ http }) => http.length > 0 },
-  secret: { key: 'secrets', isAsked: ({ secrets }) => secrets.length > 0 },
-  storage: { key: 'filesystem', isAsked: ({ storage }) => storage.read.length + storage.write.length > 0 },
-  channel: { key: 'channels', isAsked: ({ channels }) => channels.length > 0 },
-  log: { key: 'log', isAsked: ({ log }) => log },
-  clock: { key: 'clock', isAsked: ({ clock }) => clock },
-  random: { key: 'random', isAsked: ({ random }) => random },
-  config: { key: 'config', isAsked: ({ config }) => config !== null },
-};
 
 /** The capabilities that the manifest asks for, as imports need them. */
 export function declaredNeeds(asks: Asks): ReadonlySet<string> {
-  return new Set(Object.keys(DECLARED).filter((need) => DECLARED[need]?.isAsked(asks)));
+  const all = grantAll(asks);
+  return new Set(Object.keys(CAPABILITIES).filter((need) => isGrantKind(need) && hasGrant(all, need)));
 }
 
 /** The key of the manifest that asks for a capability. */
 export function keyOf(need: string): string {
-  return `capabilities.${DECLARED[need]?.key ?? need}`;
+  return `capabilities.${isGrantKind(need) ? CAPABILITIES[need].manifestKey : need}`;
 }
 
 /** What is asked for and imported by no module. A secret that is only sent is used by whoever makes requests. */

@@ -1,5 +1,5 @@
 import { LIMIT_CEILINGS } from '../../../../core/limits.ts';
-import type { Narrowing } from '../../../../skills/narrow-grant.ts';
+import type { Narrowing } from '../../../../skills/grant.ts';
 import { readBytes, readTime } from '../../exec/quantities.ts';
 import { numberOf, textOf, wrongUsage } from '../../input.ts';
 import type { Invocation } from '../../verb.ts';

@@ -1,5 +1,4 @@
-import type { SkillGrant } from '../../../../skills/grant.ts';
-import type { Stand } from '../../../../skills/grant-terms.ts';
+import type { AskState, SkillGrant } from '../../../../skills/grant.ts';
 import type { Manifest } from '../../../../skills/manifest/manifest.ts';
 import { askedAndGranted } from '../../../documents/skills.ts';
 import type { Printer } from '../../printer.ts';
@@ -9,7 +8,7 @@ const MARKS = {
   granted: ['green', '✓ '],
   narrowed: ['yellow', '~ '],
   withheld: ['red', '✗ '],
-} as const satisfies Record<Stand['stand'], readonly [string, string]>;
+} as const satisfies Record<AskState['stand'], readonly [string, string]>;
 const QUOTAS = { wallMs: 'ms of wall clock', fuel: 'fuel', memoryBytes: 'bytes of memory' } as const;
 
 /** Prints every capability in words with what became of it, or will, then the limits. */

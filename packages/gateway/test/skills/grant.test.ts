@@ -3,11 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../src/core/limits.ts';
 import type { Asks } from '../../src/core/wasm.ts';
-import { withholdingsOf } from '../../src/skills/asks.ts';
-import type { SkillGrant } from '../../src/skills/grant.ts';
-import { termsOf } from '../../src/skills/grant-terms.ts';
+import { spellAsks, termsOf, withholdingsOf } from '../../src/skills/capabilities/kinds.ts';
+import { type Narrowing, narrowGrant, type SkillGrant, wholeGrant } from '../../src/skills/grant.ts';
 import type { Manifest } from '../../src/skills/manifest/manifest.ts';
-import { type Narrowing, narrowGrant, spellAsks, wholeGrant } from '../../src/skills/narrow-grant.ts';
 import { ASKS_FOR_MUCH, manifestWith } from './operate-manifest.ts';
 
 const MUCH = manifestWith(ASKS_FOR_MUCH);

@@ -1,0 +1,93 @@
+import { accept } from '../../core/result.ts';
+import type { ChannelGrant } from '../../core/wasm.ts';
+import { isFlag, isText, listOf, objectOf } from '../index/shape.ts';
+import { flagIn, tablesIn } from '../manifest/checked.ts';
+import { flag, MOST_ASKED, required } from '../manifest/key-rows.ts';
+import { type Capability, isSet, parseNameAndMode, report, textOf } from './capability.ts';
+
+const isChannel = objectOf<ChannelGrant>({ name: isText, publish: isFlag, receive: isFlag });
+const USES = ['publish', 'receive'] as const;
+const VERBS = { publish: 'publishes to', receive: 'receives from' } as const;
+
+/** One channel between calls of a tenant, to publish to or receive from. */
+export const channels: Capability = {
+  kind: 'channel',
+  isReaching: true,
+  manifestKey: 'channels',
+  keys: [
+    {
+      key: 'capabilities.channels[]',
+      type: 'tables',
+      min: 0,
+      max: MOST_ASKED,
+      sentence: 'Channels between skills.',
+    },
+    required('capabilities.channels[].name', 'capability-name', 'news', 'The name of the channel.'),
+    flag('capabilities.channels[].publish', false, 'It sends messages.'),
+    flag('capabilities.channels[].receive', false, 'It receives messages.'),
+  ],
+  check: (asks, context) => {
+    for (const [i, channel] of tablesIn(asks, 'channels').entries()) {
+      if (flagIn(channel, 'publish') !== false || flagIn(channel, 'receive') !== false) continue;
+      const is = 'it neither publishes nor receives';
+      report(context, ['channels', i], { is, expected: 'publish or receive to be true' });
+    }
+  },
+  readAsks: (asks) => ({
+    channels: tablesIn(asks, 'channels').map((channel) => ({
+      name: textOf(channel, 'name'),
+      publish: isSet(channel, 'publish'),
+      receive: isSet(channel, 'receive'),
+    })),
+  }),
+  shapes: { asks: { channels: listOf(isChannel) }, grants: { channels: listOf(isChannel) } },
+
+  describe: (asks) =>
+    asks.channels.flatMap((channel) =>
+      USES.filter((use) => channel[use]).map((use) => {
+        const spelling = `channel=${channel.name}:${use}`;
+        return { spelling, sentence: `${VERBS[use]} the channel "${channel.name}"`, terms: [spelling] };
+      }),
+    ),
+  withholdings: (asks) => asks.channels.map(({ name }) => `channel=${name}`),
+  grantAll: (asks) => ({
+    channels: asks.channels.map(({ name, publish, receive }) => ({ name, publish, receive })),
+  }),
+  withhold: (grants, word) => ({
+    channels: grants.channels.map((channel) => {
+      const spelling = `channel=${channel.name}`;
+      const isLeft = (use: (typeof USES)[number]) =>
+        channel[use] && word !== spelling && word !== `${spelling}:${use}`;
+      return { name: channel.name, publish: isLeft('publish'), receive: isLeft('receive') };
+    }),
+  }),
+  withholdAll: (grants) => ({
+    channels: grants.channels.map(({ name }) => ({ name, publish: false, receive: false })),
+  }),
+  openOnly: (grants) => ({
+    channels: grants.channels.filter(({ publish, receive }) => publish || receive),
+  }),
+  terms: (grants) =>
+    grants.channels.flatMap((channel) =>
+      USES.filter((use) => channel[use]).map((use) => `channel=${channel.name}:${use}`),
+    ),
+
+  form: 'channel=NAME[:publish|:receive]',
+  sentence: 'A channel, to publish to and to receive from, or only one of both.',
+  parseGrant: (value) => {
+    const named = parseNameAndMode(value, USES);
+    if (!named.ok) return named;
+    const { name, mode } = named.value;
+    const may = (use: string) => mode === null || mode === use;
+    const channel = { name, publish: may('publish'), receive: may('receive') };
+    return accept({
+      what: `channel ${name}`,
+      addTo: (grants) => ({ channels: [...grants.channels, channel] }),
+    });
+  },
+  spellGrants: (grants) =>
+    grants.channels.map(({ name, publish, receive }) => {
+      const only = publish ? ':publish' : ':receive';
+      return `channel=${name}${publish && receive ? '' : only}`;
+    }),
+};

@@ -1,0 +1,95 @@
+/** What a module has or has not: it reaches nothing beyond the call, so it cannot be withheld. */
+import { accept, reject } from '../../core/result.ts';
+import { isFlag, isText, listOf, orNull, recordOf } from '../index/shape.ts';
+import { flag, texts } from '../manifest/key-rows.ts';
+import { type Capability, isSet, listIn } from './capability.ts';
+
+const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';
+const CONFIG_FORM = 'config:KEY=VALUE';
+
+type PlainKind = 'log' | 'clock' | 'random';
+
+type PlainTexts = {
+  /** Of the key in the manifest, of the ask, and of the grant. */
+  readonly key: string;
+  readonly ask: string;
+  readonly grant: string;
+};
+
+function plain(kind: PlainKind, sentences: PlainTexts): Capability {
+  return {
+    kind,
+    isReaching: false,
+    manifestKey: kind,
+    keys: [flag(`capabilities.${kind}`, false, sentences.key)],
+    readAsks: (asks) => ({ [kind]: isSet(asks, kind) }),
+    shapes: { asks: { [kind]: isFlag }, grants: { [kind]: isFlag } },
+    describe: (asks) => (asks[kind] ? [{ spelling: kind, sentence: sentences.ask, terms: [kind] }] : []),
+    grantAll: (asks) => ({ [kind]: asks[kind] }),
+    terms: (grants) => (grants[kind] ? [kind] : []),
+    form: kind,
+    sentence: sentences.grant,
+    parseGrant: () => accept({ what: kind, addTo: () => ({ [kind]: true }) }),
+    spellGrants: (grants) => (grants[kind] ? [kind] : []),
+  };
+}
+
+export const log = plain('log', {
+  key: 'It writes to the log of the call.',
+  ask: 'writes lines to the log',
+  grant: 'Lines on standard error.',
+});
+
+export const clock = plain('clock', {
+  key: 'It reads the time when the call began.',
+  ask: 'knows the time when the call began',
+  grant: 'The time when the call began.',
+});
+
+export const random = plain('random', {
+  key: 'It reads random bytes.',
+  ask: 'gets random bytes',
+  grant: 'Random bytes.',
+});
+
+/** Values that the operator gives by key. A key that is asked for is always granted; whether it has a value is not. */
+export const config: Capability = {
+  kind: 'config',
+  isReaching: false,
+  manifestKey: 'config',
+  keys: [
+    {
+      ...texts(
+        'capabilities.config',
+        'capability-name',
+        ['unit'],
+        'Keys whose values the operator gives; left out, it has no configuration.',
+      ),
+      default: null,
+    },
+  ],
+  readAsks: (asks) => ({ config: asks.has('config') ? listIn(asks, 'config') : null }),
+  shapes: { asks: { config: orNull(listOf(isText)) }, grants: { config: orNull(recordOf(isText)) } },
+  describe: (asks) =>
+    (asks.config ?? []).map((key) => ({
+      spelling: `config:${key}`,
+      sentence: `reads the value of "${key}" that you give it`,
+      terms: [],
+    })),
+  grantAll: (asks) => ({ config: asks.config === null ? null : {} }),
+  terms: () => [],
+  form: CONFIG_FORM,
+  sentence: 'One value of its configuration.',
+  parseGrant: (value) => {
+    const [, key, text = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
+    if (key === undefined) return reject({ is: 'it has no "="', expected: CONFIG_FORM });
+    if (!CONFIG_KEY.test(key)) return reject({ is: `its key is "${key}"`, expected: CONFIG_KEY_SHAPE });
+    return accept({
+      what: `config:${key}`,
+      addTo: (grants) => ({ config: { ...grants.config, [key]: text } }),
+    });
+  },
+  spellGrants: (grants) =>
+    Object.entries(grants.config ?? {}).map(([key, value]) => `config:${key}=${value}`),
+};
