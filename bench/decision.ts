@@ -8,7 +8,7 @@ import { authorize, type CallFacts } from '../packages/gateway/src/policy/author
 import { type Cedar, loadCedar } from '../packages/gateway/src/policy/cedar.ts';
 import { openPolicy, type PolicyEngine } from '../packages/gateway/src/policy/engine.ts';
 import { STARTER_POLICIES } from '../packages/gateway/src/policy/starter.table.ts';
-import { policyMigrations } from '../packages/gateway/src/policy/tables.ts';
+import { policyMigrations } from '../packages/gateway/src/policy/memory.ts';
 import { BUILTIN_TOOLS } from '../packages/gateway/src/registry/builtin.table.ts';
 import { Registry } from '../packages/gateway/src/registry/registry.ts';
 import { Schemas } from '../packages/gateway/src/registry/schema.ts';

@@ -32,7 +32,7 @@ describe.each(EXAMPLE_SKILLS)('the example skill %s', (name) => {
   test('passes its audit with all cases, waits, is approved, and answers as its cases say', async () => {
     const { skill, files, manifest } = await installed(name);
     const parsed = parseCases(files, manifest);
-    const cases = parsed.ok ? parsed.cases : [];
+    const cases = parsed.ok ? parsed.value : [];
     const [wrong] = skill.report?.findings.filter(({ severity }) => severity !== 'note') ?? [];
     expect(wrong).toBeUndefined();
     expect(skill).toMatchObject({

@@ -50,8 +50,8 @@ function packageOf(name: string): SkillPackage {
 
 function casesOf({ entries, manifest }: SkillPackage): readonly SkillCase[] {
   const parsed = parseCases(entries, manifest);
-  if (!parsed.ok) throw new Error(`${parsed.where}: ${parsed.what}`);
-  return parsed.cases;
+  if (!parsed.ok) throw new Error(`${parsed.problem.file}: ${parsed.problem.is}`);
+  return parsed.value;
 }
 
 const onlyComputes = ({ asks }: Manifest) =>

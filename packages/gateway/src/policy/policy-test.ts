@@ -2,14 +2,13 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { isSkillAct, type PolicyCase } from './case-file.ts';
-import { decide, type Ruling } from './decide.ts';
+import { decide, type Ruling } from './authorize.ts';
+import { isSkillAct, type PolicyCase } from './cases.ts';
 import type { PolicyEngine } from './engine.ts';
-import { Directory } from './principals.ts';
+import { Directory, type SkillAct } from './entities.ts';
 import { actQuestion, approvedQuestion, callQuestion } from './request.ts';
-import type { SkillAct } from './skill-act.ts';
 
-export { type PolicyCase, parseCases } from './case-file.ts';
+export { type PolicyCase, parseCases } from './cases.ts';
 
 export type CaseOptions = {
   /** Finds a tool and checks an input the way a real call is checked. */

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
+import { isPolicyFileName, policyNames, type ReadResult } from './policy-files.ts';
 import type { PolicyFile } from './policy-set.ts';
-import { isPolicyFileName, policyNames, type ReadResult } from './read-files.ts';
 
 /*
  * Puts other files in the place of the policy files: all of them or none, also where the process ends in between. The

@@ -6,7 +6,7 @@ import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, cedarVersion, loadCedar } from '../../src/policy/cedar.ts';
 import type { PolicyEngine } from '../../src/policy/engine.ts';
 import { recallSet } from '../../src/policy/memory.ts';
-import type { Named } from '../../src/policy/names.ts';
+import type { Named } from '../../src/policy/parse.ts';
 import {
   type Bed,
   COUNT,

@@ -67,7 +67,7 @@ function tellAudit({ print }: Invocation, { state, report, id, version }: Instal
 
 function firstCase(parsed: ReturnType<typeof parseCases>): SkillCase {
   const tried = parsed.ok
-    ? parsed.cases.find(({ needs, expect }) => needs.length === 0 && 'output' in expect)
+    ? parsed.value.find(({ needs, expect }) => needs.length === 0 && 'output' in expect)
     : undefined;
   if (tried === undefined) throw unexpected('the skill has no case that can be shown');
   return tried;

@@ -3,7 +3,7 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
-import type { SkillAct, SkillStanding } from '../../policy/skill-act.ts';
+import type { SkillAct, SkillStanding } from '../../policy/entities.ts';
 import { capabilitiesOf, hostsOf } from '../../registry/granted.ts';
 import { openGrants } from '../../registry/skill-tool.ts';
 import type { SkillGrant } from '../../skills/grant.ts';

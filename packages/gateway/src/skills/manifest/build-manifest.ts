@@ -29,7 +29,7 @@ export function buildManifest(file: Checked): Manifest {
       purl: textIn(part, 'purl'),
       license: textIn(part, 'license'),
     })),
-    build: file.has('build') ? buildOf(tableIn(file, 'build')) : null,
+    build: file.build !== undefined ? buildOf(tableIn(file, 'build')) : null,
   };
 }
 
@@ -67,7 +67,7 @@ function buildAsks(asks: Checked): Asks {
     log: isSet(asks, 'log'),
     clock: isSet(asks, 'clock'),
     random: isSet(asks, 'random'),
-    config: asks.has('config') ? list(asks, 'config') : null,
+    config: asks.config !== undefined ? list(asks, 'config') : null,
     allowWildcards: isSet(asks, 'allow_wildcards'),
   };
 }

@@ -1,9 +1,9 @@
-import type { Path } from '../../config/problem.ts';
 import { quote } from '../../core/hostile-text.ts';
+import type { ValuePath as Path } from '../../core/result.ts';
+import { type ShapeProblem as Found, misfitAt } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { type Checked, flagIn, tableIn, tablesIn, textIn, textsIn } from './checked.ts';
 import { isCovered, isWild, meaningOf, rulesOf } from './hosts.ts';
-import { type Found, misfitAt } from './problem.ts';
 
 const MOST_SECRETS = 64;
 const WILD_HINT = 'allow_wildcards = true under [capabilities] says that it is meant';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { quote } from '../../core/hostile-text.ts';
-import { placeOfBadUtf8 } from '../../core/strict-json.ts';
+import { positionOfBadUtf8 } from '../../core/strict-json.ts';
 import { misfitIn } from './texts.table.ts';
 
 /*
@@ -42,7 +42,7 @@ const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 export function readProse(bytes: Uint8Array): Prose {
   if (bytes.length > MAX_PROSE_BYTES)
     return problem(1, 'it is too large', `at most ${MAX_PROSE_BYTES} bytes`);
-  if (!isUtf8(bytes)) return problem(placeOfBadUtf8(bytes).line, 'it has other bytes', 'UTF-8');
+  if (!isUtf8(bytes)) return problem(positionOfBadUtf8(bytes).line, 'it has other bytes', 'UTF-8');
   const text = new TextDecoder().decode(bytes);
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
   const nul = lines.findIndex((line) => line.includes('\0'));

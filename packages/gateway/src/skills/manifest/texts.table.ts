@@ -1,13 +1,14 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/capability-name.ts';
-import { ACTIVE, quote } from '../../core/hostile-text.ts';
+import { ACTIVE, inert, quote } from '../../core/hostile-text.ts';
+import type { Problem } from '../../core/result.ts';
+import { didYouMean, type Misfit } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
 import { parseHttpUrl } from '../../egress/http-url.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
-import { PACKAGE_LIMITS } from '../package/limits.ts';
-import { pathProblem } from '../package/paths.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
+import { pathMisfit } from '../package/paths.ts';
 import { parseVersion, VERSION_CHARS, VERSION_PATTERN } from '../semver.ts';
-import { type Misfit, misfitOf } from './problem.ts';
 
 /** What a text is instead, and what it should be where that can be said better than for all texts of the shape. */
 type Oddity = { readonly is: string; readonly expected?: string; readonly hint?: string | null };
@@ -105,7 +106,7 @@ export const TEXTS = {
     chars: [1, 2048],
     oddity(text) {
       const rule = parseRule(text);
-      if (!rule.ok) return misfitOf(rule.why, text);
+      if (!rule.ok) return oddityOf(egressProblem(rule, text));
       // Boundary: a manifest asks; what is kept from it is for the operator to say.
       return rule.value.denies
         ? { is: `${quote(text)} denies`, expected: 'only what is asked for, without "!"' }
@@ -117,7 +118,7 @@ export const TEXTS = {
     chars: [1, 2048],
     oddity(text) {
       const rule = parseRule(text);
-      if (!rule.ok) return misfitOf(rule.why, text);
+      if (!rule.ok) return oddityOf(egressProblem(rule, text));
       return isPlaceAlone(rule.value) ? null : plain(text);
     },
   },
@@ -127,7 +128,7 @@ export const TEXTS = {
     chars: [0, STORAGE_KEY_BYTES + 1],
     oddity(text) {
       const prefix = parsePrefix(text === '' ? '/' : text);
-      return prefix.ok ? null : misfitOf(prefix.message, text);
+      return prefix.ok ? null : oddityOf(prefix.problem);
     },
   },
   'component-name': matching(
@@ -221,20 +222,25 @@ function pathTo(ending: string, expected: string): TextRule {
     pattern: `^[A-Za-z0-9_][A-Za-z0-9._/-]*${ending.replace('.', '\\.')}$`,
     oddity(text) {
       // Boundary: what a manifest names lies in its package; no path leads out of it.
-      const problem = pathProblem(text);
-      if (problem !== null) return misfitOf(problem, text);
+      const misfit = pathMisfit(text);
+      if (misfit !== null) return { ...misfit, is: `${misfit.is} (${quote(text)})` };
       return text.endsWith(ending) && text !== ending ? null : plain(text);
     },
   };
+}
+
+function oddityOf({ subject, is, expected }: Problem): Oddity {
+  return { is: inert(`${is} (${subject})`), expected: inert(expected) };
+}
+
+/** The problem that the parser of egress entries found, which is data or still a sentence. */
+function egressProblem(failed: { readonly why?: string; readonly problem?: Problem }, text: string): Problem {
+  const expected = 'an entry as in docs/egress.md';
+  return failed.problem ?? { subject: quote(text), is: failed.why ?? 'it cannot be read', expected };
 }
 
 function plain(text: string, isFit: (text: string) => boolean = () => false): Oddity {
   const lower = text.trim().toLowerCase();
   const meant = [lower, lower.replace(/[_\s]+/g, '-')].find(isFit);
   return { is: `it is ${quote(text)}`, hint: didYouMean(meant) };
-}
-
-/** The hint for what was probably meant. */
-export function didYouMean(meant: string | null | undefined): string | null {
-  return meant === null || meant === undefined ? null : `did you mean "${meant}"?`;
 }

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { CodedError } from '../../core/coded-error.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
 import { entriesProblem } from './check-entries.ts';
 import { showText } from './json-parts.ts';
-import { PACKAGE_LIMITS } from './limits.ts';
 import { pathProblem } from './paths.ts';
 import type { Entries } from './skill-package.ts';
 import { encodeRecord, fieldValue, recordBytes, wrongField, type ZipValues } from './zip-record.ts';

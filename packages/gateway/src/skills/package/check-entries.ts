@@ -1,5 +1,5 @@
+import { PACKAGE_LIMITS } from '../limits.ts';
 import { showText } from './json-parts.ts';
-import { PACKAGE_LIMITS } from './limits.ts';
 import { collisionOf, pathProblem } from './paths.ts';
 import type { Entries } from './skill-package.ts';
 

@@ -1,4 +1,5 @@
-import { PACKAGE_LIMITS } from './limits.ts';
+import type { Misfit } from '../../core/shape-problem.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
 
 /*
  * The names that a file in a package may have. They mean one and the same file on every file system: plain ASCII, no
@@ -11,24 +12,32 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
 /** Tells whether a file in a package may have this path. */
 export function isPackagePath(path: string): boolean {
-  return pathProblem(path) === null;
+  return pathMisfit(path) === null;
 }
 
-/** What is wrong with a path and what it should be; null: nothing. */
+/** What is wrong with a path and what it should be, as a clause; null: nothing. */
 export function pathProblem(path: string): string | null {
+  const misfit = pathMisfit(path);
+  return misfit === null ? null : `${misfit.is}, expected ${misfit.expected}`;
+}
+
+/** The same as data. */
+export function pathMisfit(path: string): Misfit | null {
   // Boundary: no path of a package leaves the folder that it is unpacked into, or means another file elsewhere.
-  if (path.length > PACKAGE_LIMITS.pathChars) {
-    return `its path has ${path.length} characters, expected at most ${PACKAGE_LIMITS.pathChars}`;
+  const { pathChars, pathDepth } = PACKAGE_LIMITS;
+  if (path.length > pathChars) {
+    return { is: `its path has ${path.length} characters`, expected: `at most ${pathChars}` };
   }
   const segments = path.split('/');
-  if (segments.length > PACKAGE_LIMITS.pathDepth) {
-    return `its path has ${segments.length} parts, expected at most ${PACKAGE_LIMITS.pathDepth}`;
+  if (segments.length > pathDepth) {
+    return { is: `its path has ${segments.length} parts`, expected: `at most ${pathDepth}` };
   }
   if (!segments.every((segment) => SEGMENT.test(segment) && !segment.endsWith('.'))) {
-    return 'its path is not plain, expected parts of letters, digits, ".", "_" and "-" with "/" between them';
+    const expected = 'parts of letters, digits, ".", "_" and "-" with "/" between them';
+    return { is: 'its path is not plain', expected };
   }
   if (segments.some((segment) => DEVICE.test(segment))) {
-    return 'its path has the name of a Windows device in it, expected another name';
+    return { is: 'its path has the name of a Windows device in it', expected: 'another name' };
   }
   return null;
 }

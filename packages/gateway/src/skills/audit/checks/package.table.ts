@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
@@ -15,7 +16,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/unsigned'
         ? []
-        : [{ where: 'the package', what: sentenceOf(trust.why), remedy: 'Have the publisher sign it.' }],
+        : [{ where: 'the package', what: asSentence(trust.why), remedy: 'Have the publisher sign it.' }],
   },
   {
     id: 'trust/untrusted',
@@ -27,7 +28,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         : [
             {
               where: PACKAGE_FILES.key,
-              what: sentenceOf(trust.why),
+              what: asSentence(trust.why),
               remedy:
                 'Add the key with `palisade trust add` once you know from the publisher that it is the right one.',
             },
@@ -111,15 +112,15 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
     sentence: 'Test cases that cannot be read.',
     look: ({ pkg: { entries, manifest } }) => {
       const cases = parseCases(entries, manifest);
-      return cases.ok
-        ? []
-        : [
-            {
-              where: cases.where,
-              what: `${cases.what}.`,
-              remedy: 'Have the author run `palisade skill test`.',
-            },
-          ];
+      if (cases.ok) return [];
+      const { file, position } = cases.problem;
+      return [
+        {
+          where: position === undefined ? file : `${file}:${position.line}`,
+          what: `${sentenceOf(cases.problem)}.`,
+          remedy: 'Have the author run `palisade skill test`.',
+        },
+      ];
     },
   },
   {
@@ -128,11 +129,11 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
     sentence: 'A package without test cases, or with none that an audit can run.',
     look: ({ pkg: { entries, manifest } }) => {
       const read = parseCases(entries, manifest);
-      if (!read.ok || read.cases.some(({ needs }) => needs.length === 0)) return [];
+      if (!read.ok || read.value.some(({ needs }) => needs.length === 0)) return [];
       const is =
-        read.cases.length === 0
+        read.value.length === 0
           ? 'It has no test cases'
-          : `Every one of its ${count(read.cases.length, 'test case')} needs a capability, and an audit gives none`;
+          : `Every one of its ${count(read.value.length, 'test case')} needs a capability, and an audit gives none`;
       const what = `${is}, so nothing shows that it does what it says.`;
       return [{ where: CASES_FOLDER, what, remedy: 'Try its tools before you rely on them.' }];
     },
@@ -162,6 +163,6 @@ function eachMarked(subject: AuditSubject, kind: 'program' | 'archive' | 'pictur
   });
 }
 
-function sentenceOf(why: string): string {
+function asSentence(why: string): string {
   return `${why.slice(0, 1).toUpperCase()}${why.slice(1)}${why.endsWith('.') ? '' : '.'}`;
 }
