@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseCases } from '../../packages/gateway/src/skills/audit/cases.ts';
-import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
-import { signPackage } from '../../packages/gateway/src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../packages/gateway/src/skills/package/pack.ts';
 import { palisade } from '../fixtures/cli.ts';
 import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { standingHouse } from '../fixtures/skills/house.ts';

@@ -6,7 +6,7 @@ import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import type { SourcePosition } from '../core/result.ts';
 import { formatProblem, locate, type Positions } from '../core/shape-problem.ts';
-import { positionAt, positionOfBadUtf8 } from '../core/strict-json.ts';
+import { positionAt, positionOfBadUtf8 } from '../core/text-position.ts';
 import { checkConfig } from './check.ts';
 import type { Config, ConfigFile } from './config.ts';
 

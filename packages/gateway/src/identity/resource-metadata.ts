@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { ALL_SCOPES } from '../core/caller.ts';
-import { SCOPE_PREFIX } from './claims.ts';
+import { SCOPE_PREFIX } from './oauth.ts';
 
 /** What a client reads to learn whose tokens are taken here (RFC 9728). */
 export type ResourceMetadata = {

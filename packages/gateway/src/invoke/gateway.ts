@@ -10,7 +10,7 @@ import type { PolicyEngine } from '../policy/engine.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { ResultTerms } from '../results/results.ts';
 import type { Artifacts } from '../skills/artifacts.ts';
-import type { Advisory } from '../skills/audit/advisories.ts';
+import type { Advisory } from '../skills/advisories.ts';
 import type { RunningSkills } from '../skills/running.ts';
 import type { Presence } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';

@@ -31,3 +31,17 @@ export const PROSE_LIMITS = { fileBytes: 256 * 1024, nameChars: 64 } as const;
 
 /** Of one schema, in the manifest or in a file of its own; it bounds what a gateway compiles for each tool. */
 export const SCHEMA_LIMITS = { maxBytes: 64 * 1024, maxDepth: 32 } as const;
+
+/** Of the file of advisories, which the operator keeps: all advisories of a large ecosystem fit. */
+export const ADVISORY_LIMITS = { maxBytes: 256 * 1024 * 1024, maxDepth: 64 } as const;
+
+/** Of what is kept of a skill as JSON: a manifest brings its schemas along, and the canonical encoding has 128 levels. */
+export const KEPT_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 128 } as const;
+
+/** Of the JSON documents in a package. */
+export const STATEMENT_LIMITS = { maxBytes: 1024 * 1024, maxDepth: 8 } as const;
+export const PROVENANCE_LIMITS = { maxBytes: 1024 * 1024, maxDepth: 32 } as const;
+export const BOM_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 64 } as const;
+export const LOCK_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 32 } as const;
+/** Differences that one finding lists: more than a person reads. */
+export const MAX_SHOWN_DIFFERENCES = 50;

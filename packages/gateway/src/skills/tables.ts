@@ -1,9 +1,9 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
 import { queries } from '../store/query.ts';
-import type { AuditVerdict } from './audit/report.ts';
+import type { AuditVerdict } from './audit/check.ts';
 import type { SkillState } from './lifecycle.table.ts';
-import type { TrustOrigin } from './trust/verdict.ts';
+import type { TrustOrigin } from './trust.ts';
 
 /** What lists show of a version; short columns only. */
 export type SummaryRow = {

@@ -14,7 +14,8 @@ import {
   withDefault,
 } from '../../src/core/shape.ts';
 import { formatProblem, locate } from '../../src/core/shape-problem.ts';
-import { jsonPositions, parseStrict } from '../../src/core/strict-json.ts';
+import { parseStrict } from '../../src/core/strict-json.ts';
+import { jsonPositions } from '../../src/core/text-position.ts';
 
 const NAME = textLike('a lower-case name', (text) => /^[a-z]+$/.test(text));
 const PERSON = table({

@@ -9,7 +9,7 @@ import { changeVersion, type NewSkill } from '../../src/skills/index/write.ts';
 import { narrowGrant } from '../../src/skills/narrow-grant.ts';
 import { writeArchive } from '../../src/skills/package/archive.ts';
 import { skillsMigrations } from '../../src/skills/tables.ts';
-import { addKey } from '../../src/skills/trust/keys.ts';
+import { addKey } from '../../src/skills/trust.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { bring, NOON, newSkill, step } from '../skills/index-sample.ts';

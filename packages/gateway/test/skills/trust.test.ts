@@ -6,16 +6,7 @@ import { CodedError } from '../../src/core/coded-error.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { epochOf } from '../../src/skills/index/read.ts';
 import { skillsMigrations } from '../../src/skills/tables.ts';
-import {
-  addKey,
-  keyAt,
-  keysOf,
-  type NewKey,
-  retireKeys,
-  revokeKey,
-  type TrustedKey,
-} from '../../src/skills/trust/keys.ts';
-import { type TrustAsked, trustFor } from '../../src/skills/trust/trust-for.ts';
+import { addKey, keyAt, keysOf, type NewKey, retireKeys, revokeKey, type TrustedKey, type TrustAsked, trustFor } from '../../src/skills/trust.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { NOON } from './index-sample.ts';

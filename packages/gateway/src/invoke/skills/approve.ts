@@ -14,8 +14,9 @@ import { nextState } from '../../skills/lifecycle.ts';
 import { narrowGrant } from '../../skills/narrow-grant.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { trustOf } from './audit-bench.ts';
+import { trustOf } from './audit.ts';
 import { activate, reviewersFor } from './change.ts';
+import { storedPackage } from './examine.ts';
 import { move } from './move.ts';
 import {
   type Acting,
@@ -26,7 +27,6 @@ import {
   requireSkill,
   standingOf,
 } from './skill-acts.ts';
-import { storedPackage } from './stored.ts';
 
 export type Approving = Acting &
   Named & {

@@ -6,11 +6,10 @@ import type { SkillState } from '../../skills/lifecycle.table.ts';
 import { nextState, transitionOf } from '../../skills/lifecycle.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { quarantineChanged } from './audit.ts';
-import { trustOf } from './audit-bench.ts';
+import { quarantineChanged, trustOf } from './audit.ts';
+import { storedPackage } from './examine.ts';
 import { move } from './move.ts';
 import { type Acting, meantOf, type Named, recordSkill, requireActUpon, requireSkill } from './skill-acts.ts';
-import { storedPackage } from './stored.ts';
 
 export type ChangeEvent = 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
 

@@ -1,13 +1,22 @@
-/** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
-
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
+import { SkillTools } from '../../registry/skill-tools.ts';
+import { advisoryFile } from '../../skills/advisories.ts';
+import { Artifacts } from '../../skills/artifacts.ts';
 import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
-import type { AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/report.ts';
-import type { SkillPackage } from '../../skills/package/skill-package.ts';
-import type { Gateway } from '../gateway.ts';
-import { auditBench } from './audit-bench.ts';
+import type { AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { openPackage } from '../../skills/package/open-package.ts';
+import { PACKAGE_FILES, type SkillPackage } from '../../skills/package/skill-package.ts';
+import { RunningSkills } from '../../skills/running.ts';
+import type { Gateway, Records, SkillRoom } from '../gateway.ts';
+import { auditBench, auditDue, quarantineChanged } from './audit.ts';
 import { type CaseResult, runCases } from './run-cases.ts';
 import type { Acting } from './skill-acts.ts';
+
+/** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
 
 /** Boundary: how long all cases of a package may hold whoever audits it; what has not begun by then is not run. */
 const MOST_CASES_MS = 120_000;
@@ -66,4 +75,61 @@ function harmless(text: string): string {
 export function countsOf(results: readonly CaseResult[]): CaseCounts {
   const count = (wanted: CaseResult['verdict']) => results.filter(({ verdict }) => verdict === wanted).length;
   return { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
+}
+
+/** Makes the room of skills ready: nothing of any skill is read before somebody calls it. */
+
+export type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
+
+export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {
+  const { firstUse, reviewers, reauditAfterMs, advisories } = skills;
+  const room: SkillRoom = {
+    artifacts: new Artifacts(join(stateDir, 'skills')),
+    running: new RunningSkills(records.store),
+    terms: { firstUse, reviewers, reauditAfterMs, advisories: advisoryFile(advisories) },
+  };
+  const tools = new SkillTools({
+    reader: records.store,
+    artifacts: room.artifacts,
+    clock: records.clock,
+    onMisfit: (skill, why) => quarantineChanged({ ...records, skills: room }, skill, { why, acting: null }),
+  });
+  return { room, tools };
+}
+
+const AUDIT_LOOK_MS = 60_000;
+
+/** A gateway that lasts looks every minute for skills whose audit is too old; gives the way to stop that. */
+export function auditOnSchedule(gateway: Gateway): () => Promise<void> {
+  const stop = new AbortController();
+  let last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    // What cannot be audited now is audited a minute later; what runs meanwhile was audited before.
+    last = last.then(() => auditDue(gateway, stop.signal)).catch(() => undefined);
+  }, AUDIT_LOOK_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await last;
+  };
+}
+
+/** The package of an installed skill, read from the disk and compared to the byte; throws `skill/changed` for any other. */
+export async function storedPackage(
+  { skills }: Pick<Gateway, 'skills'>,
+  { id, version, artifact }: Pick<InstalledSkill, 'id' | 'version' | 'artifact'>,
+): Promise<SkillPackage> {
+  const pkg = await openPackage(skills.artifacts.read(artifact));
+  const { manifest } = pkg;
+  // Boundary: a row that names the bytes of another skill is no way to run them.
+  if (manifest.id === id && manifest.version === version) return pkg;
+  throw new CodedError(
+    'skill/changed',
+    `Cannot use ${id}@${version}: its package is that of ${manifest.id}@${manifest.version}`,
+  );
+}
+
+/** What a package says to whoever reads it. */
+export function proseOf({ entries }: SkillPackage): string {
+  return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
 }

@@ -13,15 +13,13 @@ import type { Manifest } from '../../skills/manifest/manifest.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import type { Signer, SkillPackage } from '../../skills/package/skill-package.ts';
 import { compareVersions } from '../../skills/semver.ts';
-import { addKey, keysOf } from '../../skills/trust/keys.ts';
-import type { TrustOrigin } from '../../skills/trust/verdict.ts';
+import { addKey, keysOf, type TrustOrigin } from '../../skills/trust.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { auditInstalled } from './audit.ts';
-import { trustOf } from './audit-bench.ts';
+import { auditInstalled, trustOf } from './audit.ts';
 import { dropArtifact } from './change.ts';
+import { proseOf, storedPackage } from './examine.ts';
 import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
-import { proseOf, storedPackage } from './stored.ts';
 import { recordTrust } from './trust.ts';
 
 export type Installing = Acting & {

@@ -4,9 +4,8 @@ import type { AuditSubject } from '../../skills/audit/check.ts';
 import { PROSE_CHECKS } from '../../skills/audit/checks/prose.table.ts';
 import { fold } from '../../skills/audit/prose/fold.ts';
 import { findHidden } from '../../skills/audit/prose/hidden.ts';
-import type { Material } from '../../skills/audit/prose/material.ts';
+import { type Material, stringsOf } from '../../skills/audit/prose/material.ts';
 import { findPhrases } from '../../skills/audit/prose/phrases.ts';
-import { stringsOf } from '../../skills/audit/prose/strings-of.ts';
 import type { Definition } from '../../upstreams/definition.ts';
 
 export type ProseFinding = {

@@ -20,7 +20,8 @@ import {
   withDefault,
 } from '../../core/shape.ts';
 import { locate } from '../../core/shape-problem.ts';
-import { jsonPositions, parseStrict } from '../../core/strict-json.ts';
+import { parseStrict } from '../../core/strict-json.ts';
+import { jsonPositions } from '../../core/text-position.ts';
 import { CASE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';

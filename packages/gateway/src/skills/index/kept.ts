@@ -4,8 +4,9 @@ import type { Digest } from '../../core/digest.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
 import type { SecretGrant, WasmGrants } from '../../core/wasm.ts';
-import type { AuditFinding, AuditReport, CaseCounts } from '../audit/report.ts';
+import type { AuditFinding, AuditReport, CaseCounts } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
+import { KEPT_LIMITS } from '../limits.ts';
 import type {
   AskedChannel,
   AskedSecret,
@@ -16,29 +17,55 @@ import type {
   ManifestTool,
   Quotas,
 } from '../manifest/manifest.ts';
-import {
-  isFlag,
-  isObject,
-  isText,
-  isWhole,
-  listOf,
-  objectOf,
-  oneOf,
-  orNull,
-  recordOf,
-  type Shape,
-} from './shape.ts';
 
 /* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
 
-/** A manifest brings its schemas along; past this, something else than a manifest is kept. */
-const MOST_BYTES = 8 * 1024 * 1024;
-/** As deep as the canonical encoding bears. */
-const MOST_DEPTH = 128;
+/* Guards tell whether a value has its type. They are for what we wrote ourselves: there is nothing to explain to a person. */
 
-const isSchema = isObject as Shape<JsonSchema>;
+type Guard<T> = (value: unknown) => value is T;
+
+const isText: Guard<string> = (value) => typeof value === 'string';
+const isFlag: Guard<boolean> = (value) => typeof value === 'boolean';
+const isWhole: Guard<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** Any object but a list. */
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** One of these very values. */
+function oneOf<const T extends string | number>(...values: readonly T[]): Guard<T> {
+  return (value): value is T => values.includes(value as T);
+}
+
+function orNull<T>(shape: Guard<T>): Guard<T | null> {
+  return (value): value is T | null => value === null || shape(value);
+}
+
+function listOf<T>(shape: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(shape);
+}
+
+/** Any keys, and values of one shape. */
+function recordOf<T>(shape: Guard<T>): Guard<Readonly<Record<string, T>>> {
+  return (value): value is Readonly<Record<string, T>> =>
+    isObject(value) && Object.values(value).every(shape);
+}
+
+type Fields<T> = { readonly [K in keyof T]-?: Guard<Exclude<T[K], undefined>> };
+
+/** These keys and no others; each must be there unless it is named as one that need not be. */
+function objectOf<T extends object>(fields: Fields<T>, optional: readonly (keyof T)[] = []): Guard<T> {
+  const shapes = new Map<string, Guard<unknown>>(Object.entries(fields));
+  const needed = [...shapes.keys()].filter((key) => !optional.includes(key as keyof T));
+  return (value): value is T =>
+    isObject(value) &&
+    needed.every((key) => Object.hasOwn(value, key)) &&
+    Object.entries(value).every(([key, part]) => shapes.get(key)?.(part) === true);
+}
+
+const isSchema = isObject as Guard<JsonSchema>;
 const isScope = oneOf('global', 'tenant', 'principal', 'skill');
-const isTexts = listOf(isText);
+export const isTexts = listOf(isText);
 
 const isTool = objectOf<ManifestTool>({
   id: isText,
@@ -77,7 +104,7 @@ const isBuild = objectOf<ManifestBuild>({
   modules: listOf(objectOf<ManifestBuild['modules'][number]>({ source: isText, module: isText })),
 });
 
-export const isManifest: Shape<Manifest> = objectOf<Manifest>({
+export const isManifest: Guard<Manifest> = objectOf<Manifest>({
   id: isText,
   name: isText,
   version: isText,
@@ -101,7 +128,7 @@ export const isManifest: Shape<Manifest> = objectOf<Manifest>({
   build: orNull(isBuild),
 });
 
-export const isGrant: Shape<SkillGrant> = objectOf<SkillGrant>({
+export const isGrant: Guard<SkillGrant> = objectOf<SkillGrant>({
   wasm: objectOf<WasmGrants>({
     http: listOf(orNull(isText)),
     secrets: listOf(
@@ -121,11 +148,11 @@ export const isGrant: Shape<SkillGrant> = objectOf<SkillGrant>({
   ]),
 });
 
-export const isReport: Shape<AuditReport> = objectOf<AuditReport>({
+export const isReport: Guard<AuditReport> = objectOf<AuditReport>({
   format: oneOf(1),
   skill: isText,
   version: isText,
-  artifact: isText as Shape<Digest>,
+  artifact: isText as Guard<Digest>,
   verdict: oneOf('passed', 'failed'),
   findings: listOf(
     objectOf<AuditFinding>({
@@ -145,16 +172,16 @@ export const isReport: Shape<AuditReport> = objectOf<AuditReport>({
 export function writeKept(value: unknown, what: string): string {
   const text = canonicalize(value);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MOST_BYTES) return text;
+  if (bytes <= KEPT_LIMITS.maxBytes) return text;
   throw new CodedError(
     'skill/invalid-package',
-    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${MOST_BYTES}`,
+    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${KEPT_LIMITS.maxBytes}`,
   );
 }
 
 /** The value of a kept text; null when it does not have that shape. */
-export function readKept<T>(text: string, shape: Shape<T>): T | null {
+export function readKept<T>(text: string, shape: Guard<T>): T | null {
   // Boundary: whoever has the file of the database can write anything here, also what no writer of ours would.
-  const read = parseStrict(text, { maxBytes: MOST_BYTES, maxDepth: MOST_DEPTH });
+  const read = parseStrict(text, KEPT_LIMITS);
   return read.ok && shape(read.value) ? read.value : null;
 }

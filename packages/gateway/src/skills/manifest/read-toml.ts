@@ -5,7 +5,7 @@ import { inert } from '../../core/hostile-text.ts';
 import { accept, type Result, reject, type SourcePosition } from '../../core/result.ts';
 import { isTable } from '../../core/shape.ts';
 import type { LocatedProblem } from '../../core/shape-problem.ts';
-import { positionAt, positionOfBadUtf8 } from '../../core/strict-json.ts';
+import { positionAt, positionOfBadUtf8 } from '../../core/text-position.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 
 /*

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reportOf } from '../../../src/skills/audit/audit.ts';
-import { CHECKS } from '../../../src/skills/audit/checks.table.ts';
+import { reportOf, CHECKS } from '../../../src/skills/audit/audit.ts';
 import { audit, packageWith } from './sample.ts';
 
 describe('auditPackage()', () => {

@@ -1,4 +1,4 @@
-import type { Advisory } from '../../../src/skills/audit/advisories.ts';
+import type { Advisory } from '../../../src/skills/advisories.ts';
 import { CASES, HONEST, TOOL } from './sample.ts';
 import type { Difference, Trial } from './trial.ts';
 

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import { positionOfBadUtf8 } from '../../../core/strict-json.ts';
+import { positionOfBadUtf8 } from '../../../core/text-position.ts';
 
 /*
  * The file of a client on the disk. It is the user's: it is read whole or not at all, written whole or not at all, and what

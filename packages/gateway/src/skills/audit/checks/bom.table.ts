@@ -1,7 +1,7 @@
-import { bomComponents, checkBom } from '../../package/check-bom.ts';
-import { checkProvenance } from '../../package/check-provenance.ts';
+import type { Advisory } from '../../advisories.ts';
+import { bomComponents, checkBom } from '../../package/bom.ts';
+import { checkProvenance } from '../../package/provenance.ts';
 import { PACKAGE_FILES } from '../../package/skill-package.ts';
-import type { Advisory } from '../advisories.ts';
 import { type Affecting, affects, byPackage, type Component } from '../affects.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';

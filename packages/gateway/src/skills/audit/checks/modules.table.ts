@@ -1,16 +1,11 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
-import { denseBytes, isDense } from '../dense.ts';
-import { programAt, programIn } from '../files.ts';
+import { denseBytes, isDense, programAt, programIn } from '../files.table.ts';
 import { KNOWN_SECTIONS } from '../module/checks.table.ts';
-import type { Looked } from '../module/look.ts';
-import type { ModuleSubject } from '../module/module-subject.ts';
-import { PAGE_BYTES } from '../module/needs.ts';
-import { remedyOf } from '../module/refusal.ts';
-import type { CustomSection } from '../module/sections.ts';
+import { type Looked, PAGE_BYTES, remedyOf } from '../module/look.ts';
+import type { CustomSection, ModuleSubject } from '../module/module-subject.ts';
 import { count, importName, list, shorten } from '../module/words.ts';
-import { declaredNeeds, keyOf, unusedNeeds } from './declared.ts';
-import { SHARED_MODULE_CHECKS } from './shared-modules.ts';
+import { declaredNeeds, keyOf, SHARED_MODULE_CHECKS, unusedNeeds } from './declared.ts';
 
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';

@@ -2,7 +2,7 @@ import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
-import { isScript, markOf } from '../files.ts';
+import { isScript, markOf } from '../files.table.ts';
 import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
 

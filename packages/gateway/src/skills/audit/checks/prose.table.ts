@@ -1,11 +1,15 @@
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { count } from '../module/words.ts';
-import { findComment } from '../prose/comments.ts';
-import { findEncoded } from '../prose/encoded.ts';
 import { lineAt } from '../prose/fold.ts';
-import { findMixedWord, type HiddenKind, isMixedName, isOfOtherScript } from '../prose/hidden.ts';
+import {
+  findEncoded,
+  findMixedWord,
+  type HiddenKind,
+  isMixedName,
+  isOfOtherScript,
+} from '../prose/hidden.ts';
 import { findActiveLink, findDoubtfulLinks } from '../prose/links.ts';
-import type { Material } from '../prose/material.ts';
+import { findComment, type Material } from '../prose/material.ts';
 import type { PhraseKind } from '../prose/phrases.table.ts';
 
 const READ_IT = 'Read the place as the model would, and accept it only if it is harmless.';

@@ -2,8 +2,7 @@ import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
-import { endOfClass } from '../pattern-size.ts';
-import { costOf } from '../schema-cost.ts';
+import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
 
 const MOST_PATTERN_CHARS = 256;

@@ -1,7 +1,6 @@
 import { DEFAULT_LIMITS, type Facts, type WasmError } from '@palisade/wasm';
-import type { AuditSeverity } from '../report.ts';
-import { type Need, PAGE_BYTES } from './needs.ts';
-import { RESERVED, RESERVED_REMEDY, remedyOf } from './refusal.ts';
+import type { AuditSeverity } from '../check.ts';
+import { type Need, PAGE_BYTES, RESERVED, RESERVED_REMEDY, remedyOf } from './look.ts';
 import { count, importName, list, shorten } from './words.ts';
 
 /** What the checks look at: the facts, what the limits leave, and why the meter refused, if it did. */

@@ -6,7 +6,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser/lib/esm/main.js';
 import type { Json } from '../../../../core/json.ts';
-import { positionAt } from '../../../../core/strict-json.ts';
+import { positionAt } from '../../../../core/text-position.ts';
 import { nest } from '../values.ts';
 import {
   eolOf,

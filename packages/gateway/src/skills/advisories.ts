@@ -1,11 +1,14 @@
+import { readFileSync, statSync } from 'node:fs';
+import { CodedError } from '../core/coded-error.ts';
+import type { Json } from '../core/json.ts';
+import { parseStrict } from '../core/strict-json.ts';
+import { ADVISORY_LIMITS } from './limits.ts';
+import { listOf, memberOf, textOf } from './package/skill-package.ts';
+
 /*
  * Advisories in the format of OSV, from a file that the operator keeps: nothing is fetched. What is read is what decides
  * whether a component is affected; texts for people are left where they are, but for the id and the severity.
  */
-import { CodedError } from '../../core/coded-error.ts';
-import type { Json } from '../../core/json.ts';
-import { parseStrict } from '../../core/strict-json.ts';
-import { listOf, memberOf, textOf } from '../package/json-parts.ts';
 
 /** A known fault of some packages. */
 export type Advisory = {
@@ -36,20 +39,19 @@ export type RangeEvent = { readonly kind: EventKind; readonly version: string };
 const EVENT_KINDS = ['introduced', 'fixed', 'last_affected', 'limit'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-const LIMITS = { maxBytes: 512 * 1024 * 1024, maxDepth: 64 };
 const EXPECTED = 'advisories in the format of OSV: one, a list, {"vulns": [...]}, or one in each line';
 
 /** Reads one advisory, a list of them, `{"vulns": [...]}`, or one in each line. */
 export function parseAdvisories(bytes: Uint8Array): readonly Advisory[] {
-  const whole = parseStrict(bytes, LIMITS);
+  const whole = parseStrict(bytes, ADVISORY_LIMITS);
   if (whole.ok) return recordsOf(whole.value).map((value, at) => readAdvisory(value, `advisory ${at + 1}`));
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString().split('\n');
-  const first = parseStrict(lines.find((line) => line.trim() !== '') ?? '', LIMITS);
+  const first = parseStrict(lines.find((line) => line.trim() !== '') ?? '', ADVISORY_LIMITS);
   // Where even the first line is none by itself, the place in the whole says more.
   if (!first.ok) throw unreadable(whole.message);
   return lines.flatMap((line, at) => {
     if (line.trim() === '') return [];
-    const parsed = parseStrict(line, LIMITS);
+    const parsed = parseStrict(line, ADVISORY_LIMITS);
     if (!parsed.ok) throw unreadable(`line ${at + 1}: ${parsed.message}`);
     return [readAdvisory(parsed.value, `line ${at + 1}`)];
   });
@@ -111,5 +113,37 @@ function severityOf(value: Json): string | null {
 function unreadable(why: string): CodedError {
   return new CodedError('config/invalid', `Cannot read the advisories: ${why}, expected ${EXPECTED}`, {
     remedy: 'Correct the file that skills.advisories names, or take the setting out.',
+  });
+}
+
+/** Reads the advisories of the operator, again whenever the file has changed; without a file there are none. */
+export function advisoryFile(path: string | null): () => readonly Advisory[] {
+  if (path === null) return () => [];
+  let known: { readonly stamp: string; readonly advisories: readonly Advisory[] } | null = null;
+  return () => {
+    const stamp = stampOf(path);
+    if (known?.stamp !== stamp) known = { stamp, advisories: parseAdvisories(readFileSync(path)) };
+    return known.advisories;
+  };
+}
+
+/** Boundary: a file that the operator named and that is missing is an error, never an empty list. */
+function stampOf(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    if (size <= ADVISORY_LIMITS.maxBytes) return `${ino}:${mtimeMs}:${size}`;
+    throw missing(path, `it has ${size} bytes, expected at most ${ADVISORY_LIMITS.maxBytes}`);
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    throw missing(
+      path,
+      `it fails with ${(error as { code?: string }).code}, expected a file that can be read`,
+    );
+  }
+}
+
+function missing(path: string, why: string): CodedError {
+  return new CodedError('config/invalid', `Cannot read the advisories "${path}": ${why}`, {
+    remedy: 'Correct `skills.advisories` in palisade.toml, or create the file.',
   });
 }
