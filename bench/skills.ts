@@ -7,7 +7,7 @@ import { digestBytes } from '../packages/gateway/src/core/digest.ts';
 import { type Opened, openGateway } from '../packages/gateway/src/daemon.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 import { approveSkill } from '../packages/gateway/src/invoke/skills/approve.ts';
-import { auditBench } from '../packages/gateway/src/invoke/skills/audit.ts';
+import { auditBench } from '../packages/gateway/src/invoke/skills/examine.ts';
 import { installSkill } from '../packages/gateway/src/invoke/skills/install.ts';
 import { addTrust } from '../packages/gateway/src/invoke/skills/trust.ts';
 import { auditPackage } from '../packages/gateway/src/skills/audit/audit.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import type { Tool } from '../../packages/gateway/src/core/tool.ts';
-import { auditBench } from '../../packages/gateway/src/invoke/skills/audit.ts';
+import { auditBench } from '../../packages/gateway/src/invoke/skills/examine.ts';
 import { runCases } from '../../packages/gateway/src/invoke/skills/run-cases.ts';
 import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
 import { auditPackage } from '../../packages/gateway/src/skills/audit/audit.ts';

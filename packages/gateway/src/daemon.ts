@@ -21,7 +21,7 @@ import type { Gateway, Records } from './invoke/gateway.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
 import { recover } from './invoke/recover.ts';
 import { RunningCalls } from './invoke/running-calls.ts';
-import { auditOnSchedule, openSkills } from './invoke/skills/examine.ts';
+import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { meetUnmet } from './invoke/upstreams/meet-unmet.ts';
 import { UpstreamRoom } from './invoke/upstreams/room.ts';
 import { readHead } from './journal/head.ts';

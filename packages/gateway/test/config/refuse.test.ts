@@ -176,7 +176,11 @@ describe('loadConfig() refuses with the line and the column', () => {
       '[groups]\nops = ["ada"]',
       ':2:8: Cannot use groups.ops[0]: it is "ada", expected "agent:NAME", "user:NAME" or "service:NAME"',
     ],
-    ['a group that is no name', '[groups]\n"a b" = []', ':2:1: Cannot use the group "a b": it is not a valid name'],
+    [
+      'a group that is no name',
+      '[groups]\n"a b" = []',
+      ':2:1: Cannot use the group "a b": it is not a valid name',
+    ],
     [
       'one budget that is no list',
       '[budget]\nname = "a"',

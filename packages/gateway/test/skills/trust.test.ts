@@ -6,7 +6,17 @@ import { CodedError } from '../../src/core/coded-error.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { epochOf } from '../../src/skills/index/read.ts';
 import { skillsMigrations } from '../../src/skills/tables.ts';
-import { addKey, keyAt, keysOf, type NewKey, retireKeys, revokeKey, type TrustedKey, type TrustAsked, trustFor } from '../../src/skills/trust.ts';
+import {
+  addKey,
+  keyAt,
+  keysOf,
+  type NewKey,
+  retireKeys,
+  revokeKey,
+  type TrustAsked,
+  type TrustedKey,
+  trustFor,
+} from '../../src/skills/trust.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { NOON } from './index-sample.ts';

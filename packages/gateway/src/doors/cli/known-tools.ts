@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
-import { openSkills } from '../../invoke/skills/examine.ts';
+import { openSkills } from '../../invoke/skills/audit.ts';
 import type { ToolsOf } from '../../policy/parse.ts';
 import { BUILTIN_TOOLS } from '../../registry/builtin.table.ts';
 import { processTool } from '../../registry/process-tool.ts';

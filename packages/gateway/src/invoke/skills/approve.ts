@@ -14,12 +14,11 @@ import { nextState } from '../../skills/lifecycle.ts';
 import { narrowGrant } from '../../skills/narrow-grant.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { trustOf } from './audit.ts';
 import { activate, reviewersFor } from './change.ts';
-import { storedPackage } from './examine.ts';
-import { move } from './move.ts';
+import { storedPackage, trustOf } from './examine.ts';
 import {
   type Acting,
+  move,
   type Named,
   recordSkill,
   requireAct,

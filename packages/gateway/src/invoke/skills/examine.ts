@@ -1,18 +1,17 @@
-import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
-import { SkillTools } from '../../registry/skill-tools.ts';
-import { advisoryFile } from '../../skills/advisories.ts';
-import { Artifacts } from '../../skills/artifacts.ts';
+import type { JsonSchema } from '../../core/tool.ts';
+import type { Schemas } from '../../registry/schema.ts';
 import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
-import type { AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
+import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../skills/package/skill-package.ts';
-import { RunningSkills } from '../../skills/running.ts';
-import type { Gateway, Records, SkillRoom } from '../gateway.ts';
-import { auditBench, auditDue, quarantineChanged } from './audit.ts';
+import { keysOf, type TrustAsked, type TrustVerdict, trustFor } from '../../skills/trust.ts';
+import type { Reader } from '../../store/transaction.ts';
+import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../tiers/a-wasm/abi.table.ts';
+import { linkToWorld, needOf, worldRow } from '../../tiers/a-wasm/world/world.ts';
+import type { Gateway } from '../gateway.ts';
 import { type CaseResult, runCases } from './run-cases.ts';
 import type { Acting } from './skill-acts.ts';
 
@@ -77,43 +76,6 @@ export function countsOf(results: readonly CaseResult[]): CaseCounts {
   return { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
 }
 
-/** Makes the room of skills ready: nothing of any skill is read before somebody calls it. */
-
-export type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
-
-export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {
-  const { firstUse, reviewers, reauditAfterMs, advisories } = skills;
-  const room: SkillRoom = {
-    artifacts: new Artifacts(join(stateDir, 'skills')),
-    running: new RunningSkills(records.store),
-    terms: { firstUse, reviewers, reauditAfterMs, advisories: advisoryFile(advisories) },
-  };
-  const tools = new SkillTools({
-    reader: records.store,
-    artifacts: room.artifacts,
-    clock: records.clock,
-    onMisfit: (skill, why) => quarantineChanged({ ...records, skills: room }, skill, { why, acting: null }),
-  });
-  return { room, tools };
-}
-
-const AUDIT_LOOK_MS = 60_000;
-
-/** A gateway that lasts looks every minute for skills whose audit is too old; gives the way to stop that. */
-export function auditOnSchedule(gateway: Gateway): () => Promise<void> {
-  const stop = new AbortController();
-  let last: Promise<unknown> = Promise.resolve();
-  const timer = setInterval(() => {
-    // What cannot be audited now is audited a minute later; what runs meanwhile was audited before.
-    last = last.then(() => auditDue(gateway, stop.signal)).catch(() => undefined);
-  }, AUDIT_LOOK_MS).unref();
-  return async () => {
-    clearInterval(timer);
-    stop.abort();
-    await last;
-  };
-}
-
 /** The package of an installed skill, read from the disk and compared to the byte; throws `skill/changed` for any other. */
 export async function storedPackage(
   { skills }: Pick<Gateway, 'skills'>,
@@ -132,4 +94,62 @@ export async function storedPackage(
 /** What a package says to whoever reads it. */
 export function proseOf({ entries }: SkillPackage): string {
   return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
+}
+
+/** What an audit needs of rooms that its own does not know: the ABI, the world of components, schemas, trust, advisories. */
+
+const ABI: AuditBench['abi'] = {
+  module: ABI_MODULE,
+  alloc: ABI_ALLOC,
+  functions: ABI_FUNCTIONS.map((row) => ({ name: row.name, type: typeOf(row), needs: row.needs })),
+};
+
+/** The bench for one package, as the gateway is at this moment. */
+export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<AuditBench> {
+  const { Schemas } = await import('../../registry/schema.ts');
+  const schemas = new Schemas();
+  return {
+    abi: ABI,
+    linkComponent: (bytes) => {
+      const linked = linkToWorld(bytes);
+      return {
+        bytes: linked.bytes,
+        imports: linked.imports.map((each) => ({ ...each, need: needOfImport(each) })),
+      };
+    },
+    schemaProblem: (schema) => schemaProblem(schemas, schema),
+    trust: trustOf(gateway.store, pkg, { nowMs: gateway.clock.nowMs(), use: 'load' }),
+    advisories: gateway.skills.terms.advisories(),
+    palisade: gateway.version,
+  };
+}
+
+/** Whether the key of a package may speak for its publisher now. */
+export function trustOf(
+  reader: Reader,
+  { signer, manifest }: Pick<SkillPackage, 'signer' | 'manifest'>,
+  asked: Pick<TrustAsked, 'nowMs' | 'use' | 'firstUse'>,
+): TrustVerdict {
+  const { publisher } = manifest;
+  return trustFor(keysOf(reader, publisher), { ...asked, publisher, keyId: signer?.keyId ?? null });
+}
+
+type Import = { readonly module: string; readonly name: string };
+
+function needOfImport(each: Import): string | null {
+  const row = worldRow(each);
+  return row === undefined ? null : needOf(row);
+}
+
+function schemaProblem(schemas: Schemas, schema: JsonSchema): string | null {
+  try {
+    schemas.compile(schema);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function typeOf({ params, result }: AbiFunction): string {
+  return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }

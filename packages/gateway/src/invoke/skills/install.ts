@@ -16,9 +16,9 @@ import { compareVersions } from '../../skills/semver.ts';
 import { addKey, keysOf, type TrustOrigin } from '../../skills/trust.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { auditInstalled, trustOf } from './audit.ts';
+import { auditInstalled } from './audit.ts';
 import { dropArtifact } from './change.ts';
-import { proseOf, storedPackage } from './examine.ts';
+import { proseOf, storedPackage, trustOf } from './examine.ts';
 import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
 import { recordTrust } from './trust.ts';
 

@@ -8,8 +8,8 @@ import { addKey, keysOf, readPublicKey, retireKeys, revokeKey, type TrustedKey }
 import type { Transaction } from '../../store/transaction.ts';
 import { requireAdministrator } from '../administer.ts';
 import type { Gateway } from '../gateway.ts';
-import { move } from './move.ts';
 import type { Acting } from './skill-acts.ts';
+import { move } from './skill-acts.ts';
 
 export type Adding = Acting & {
   readonly publisher: string;

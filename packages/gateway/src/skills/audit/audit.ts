@@ -56,7 +56,7 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
   if (more === 0 || last === undefined) return findings;
   return [
     ...findings.slice(0, -1),
-    { ...last, sentence: `${last.sentence} There are ${more} more of this kind.` },
+    { ...last, sentence: `${last.sentence} There are ${more} more findings of this check.` },
   ];
 }
 

@@ -5,8 +5,8 @@ import { auditPackage } from '../../../src/skills/audit/audit.ts';
 import type { AuditBench, AuditFinding } from '../../../src/skills/audit/check.ts';
 import type { Asks, Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
 import { makeBom } from '../../../src/skills/package/bom.ts';
-import { digestsOf, PACKAGE_FILES, type SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import { makeProvenance } from '../../../src/skills/package/provenance.ts';
+import { digestsOf, PACKAGE_FILES, type SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import {
   ABI_ALLOC,
   ABI_FUNCTIONS,

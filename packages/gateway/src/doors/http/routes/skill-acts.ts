@@ -3,7 +3,7 @@ import type { Digest } from '../../../core/digest.ts';
 import { approveSkill } from '../../../invoke/skills/approve.ts';
 import { auditSkill } from '../../../invoke/skills/audit.ts';
 import { type ChangeEvent, changeSkill } from '../../../invoke/skills/change.ts';
-import { rollbackSkill } from '../../../invoke/skills/move.ts';
+import { rollbackSkill } from '../../../invoke/skills/change.ts';
 import { versionsOf } from '../../../skills/index/read.ts';
 import { auditDocument, skillDocument } from '../../documents/skills.ts';
 import { meantSkill } from '../../meant-skill.ts';

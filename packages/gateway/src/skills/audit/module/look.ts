@@ -10,7 +10,6 @@ import {
   WasmError,
   type WasmErrorCode,
 } from '@palisade/wasm';
-import { LARGE_FUNCTION_BYTES } from './checks.table.ts';
 
 /*
  * Reads a module for an audit. Nothing is compiled or run: the bytes go through the reader and the survey of the engine,
@@ -34,6 +33,7 @@ export function lookWhole(bytes: Uint8Array, limits: Partial<Limits> = {}): Look
   return { facts, metered, refusal, needs: listNeeds(facts, metered) };
 }
 
+export const LARGE_FUNCTION_BYTES = 256 * 1024;
 /** A type like `(i32) -> (i32, i32)`; V8 makes wrappers for exports of them, and the engine bounds how many. */
 const SEVERAL_RESULTS = /-> \([^)]/;
 /** Its memory is held to the quota of the skill instead. */
@@ -157,4 +157,4 @@ export function remedyOf({ code }: WasmError): string {
 /** How the names begin that the meter exports; no module may have one of its own. */
 export const RESERVED = 'palisade:';
 export const RESERVED_REMEDY =
-  'Give the module as it was before it was metered; if it never was, rename what it exports.';
+  'Use the module as it was before metering; if it was never metered, rename its exports.';
