@@ -74,27 +74,27 @@ function plainSections(): readonly string[] {
   return [...new Set(sections)].filter((section) => section !== 'groups' && !section.endsWith('[]'));
 }
 
-function fieldsOf(section: string): shape.Fields {
+function fieldsOf(section: string): shape.TableFields {
   return Object.fromEntries(rowsOf(section).map((row) => [nameIn(section, row), fieldOf(row)]));
 }
 
-function fieldOf(row: ConfigKey): shape.Field<Value, null> {
+function fieldOf(row: ConfigKey): shape.TableField<Value, null> {
   if (REQUIRED.has(row.key)) return shape.required(shapeOf(row));
   const ms = row.type === 'duration' && row.default !== null ? parseDuration(row.default) : null;
   return { shape: shapeOf(row), example: null, fill: () => ms ?? row.default };
 }
 
-function sectionField(section: string): shape.Field<unknown> {
+function sectionField(section: string): shape.TableField<unknown> {
   const table = shape.table(fieldsOf(section), { header: `[${section}]`, others: OTHERS });
   return { shape: table, example: null, fill: (site) => table({}, site) };
 }
 
-type Demand = (table: Values, site: shape.Site) => void;
+type Demand = (table: Values, site: shape.ValueSite) => void;
 
 /** The tables under `[[name]]`, each with a name of its own. */
-function tablesOf(name: string, demand: Demand): shape.Field<readonly unknown[]> {
+function tablesOf(name: string, demand: Demand): shape.TableField<readonly unknown[]> {
   const header = `[[${name}]]`;
-  const also = (table: unknown, site: shape.Site) => demand(table as Values, site);
+  const also = (table: unknown, site: shape.ValueSite) => demand(table as Values, site);
   const each = shape.table(fieldsOf(`${name}[]`), { header, others: OTHERS, also });
   const list = shape.tables(each, { max: MAX_TABLES, header });
   return {
@@ -139,7 +139,7 @@ function duration({ minMs, maxMs }: DurationKey): shape.Shape<number> {
   };
 }
 
-function groups(raw: unknown, site: shape.Site): ReadonlyMap<string, readonly string[]> | undefined {
+function groups(raw: unknown, site: shape.ValueSite): ReadonlyMap<string, readonly string[]> | undefined {
   if (!shape.isTable(raw)) {
     return shape.note(site, { is: describeValue(raw), expected: 'a table', hint: 'write it as [groups]' });
   }
@@ -157,14 +157,14 @@ function groups(raw: unknown, site: shape.Site): ReadonlyMap<string, readonly st
   return found;
 }
 
-function demandEnv({ env }: Values, { path, found }: shape.Site): void {
+function demandEnv({ env }: Values, { path, found }: shape.ValueSite): void {
   for (const [i, each] of ((env ?? []) as readonly string[]).entries()) {
     if (/^[A-Za-z_][A-Za-z0-9_]*=/.test(each)) continue;
     shape.note({ path: [...path, 'env', i], found }, { is: describeValue(each), expected: 'NAME=VALUE' });
   }
 }
 
-function demandBudget(budget: Values, site: shape.Site): void {
+function demandBudget(budget: Values, site: shape.ValueSite): void {
   if (budget.per !== 'run' && budget.window === null) {
     const expected = 'the key window such as "1h", or per = "run"';
     shape.note(site, { is: 'it has no window', expected });

@@ -58,7 +58,7 @@ function systemAccount(): Account | null {
   }
 }
 
-export type StateDirOrigin =
+type StateDirOrigin =
   | 'flag --state'
   | 'environment PALISADE_STATE'
   | 'environment XDG_STATE_HOME'

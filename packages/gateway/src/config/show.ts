@@ -8,7 +8,7 @@ import { formatDuration } from './grammar.ts';
 import { findPositions } from './load.ts';
 
 /** One line of `palisade config show`. */
-export type ConfigRow = {
+type ConfigRow = {
   readonly key: string;
   readonly value: Value;
   /** `default`, `palisade.toml:12`, `environment PALISADE_STATE`, `flag --state`. */
@@ -34,7 +34,7 @@ export async function showConfig(config: Config, stateDir: StateDir): Promise<re
 }
 
 /** Tells who decided the value of a path: the default, or a line of the file. */
-export async function findOrigins({ file }: Config): Promise<(path: ValuePath) => string> {
+async function findOrigins({ file }: Config): Promise<(path: ValuePath) => string> {
   if (file === null) return () => 'default';
   const positions = await findPositions(file.text);
   return (path) => {

@@ -18,10 +18,10 @@ import { fold, nearest } from './suggest.ts';
  */
 
 /** Gives the value, or notes what is wrong with it and gives undefined. */
-export type Shape<T> = (raw: unknown, site: Site) => T | undefined;
+export type Shape<T> = (raw: unknown, site: ValueSite) => T | undefined;
 
 /** Where a value is, and where its problems go. */
-export type Site = { readonly path: ValuePath; readonly found: ShapeProblem[] };
+export type ValueSite = { readonly path: ValuePath; readonly found: ShapeProblem[] };
 
 /** A table as TOML and JSON parsers give it. */
 export type RawTable = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export function check<T>(raw: unknown, shape: Shape<T>): Result<T, readonly Shap
   return found.length === 0 && value !== undefined ? { ok: true, value } : { ok: false, problem: found };
 }
 
-export function note(site: Site, misfit: Misfit): undefined {
+export function note(site: ValueSite, misfit: Misfit): undefined {
   if (site.found.length < MAX_FOUND) site.found.push(misfitAt(site.path, misfit));
 }
 
@@ -130,43 +130,43 @@ export function texts(
 }
 
 /** A key of a table: its shape, and what holds where the key is missing. */
-export type Field<T, Gap = never> = {
+export type TableField<T, Gap = never> = {
   readonly shape: Shape<T>;
   /** How the key is written, for keys that must be there; null: it may be missing. */
   readonly example: string | null;
   /** What a missing key means. */
-  readonly fill: (site: Site) => T | Gap | undefined;
+  readonly fill: (site: ValueSite) => T | Gap | undefined;
 };
 
-export function required<T>(shape: Shape<T>, example = ''): Field<T> {
+export function required<T>(shape: Shape<T>, example = ''): TableField<T> {
   return { shape, example, fill: () => undefined };
 }
 
-export function optional<T>(shape: Shape<T>): Field<T, null> {
+export function optional<T>(shape: Shape<T>): TableField<T, null> {
   return { shape, example: null, fill: () => null };
 }
 
-export function withDefault<T>(shape: Shape<T>, value: T): Field<T> {
+export function withDefault<T>(shape: Shape<T>, value: T): TableField<T> {
   return { shape, example: null, fill: () => value };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table has fields of any types.
-export type Fields = Readonly<Record<string, Field<any, any>>>;
-export type Filled<F extends Fields> = {
-  readonly [K in keyof F]: F[K] extends Field<infer T, infer Gap> ? T | Gap : never;
+export type TableFields = Readonly<Record<string, TableField<any, any>>>;
+export type FilledTable<F extends TableFields> = {
+  readonly [K in keyof F]: F[K] extends TableField<infer T, infer Gap> ? T | Gap : never;
 };
 
-export type TableRule<F extends Fields> = {
+export type TableRule<F extends TableFields> = {
   /** How such a table is written, for a hint: `[limits]`. */
   readonly header?: string;
   /** What may stand there beside these keys: nothing, with what to say of it, or anything. */
   readonly others?: 'ignored' | { readonly expected: string; readonly keys: readonly string[] };
   /** What the keys must be to each other; asked when each is right by itself. */
-  readonly also?: (value: Filled<F>, site: Site) => void;
+  readonly also?: (value: FilledTable<F>, site: ValueSite) => void;
 };
 
 /** A table with these keys. What is wrong is not in the result. */
-export function table<F extends Fields>(fields: F, rule: TableRule<F> = {}): Shape<Filled<F>> {
+export function table<F extends TableFields>(fields: F, rule: TableRule<F> = {}): Shape<FilledTable<F>> {
   const { header, others, also } = rule;
   return (raw, site) => {
     const { path, found } = site;
@@ -188,8 +188,8 @@ export function table<F extends Fields>(fields: F, rule: TableRule<F> = {}): Sha
       if (field.example !== null) noteMissing(site, name, field.example);
       set(value, name, field.fill({ path: [...path, name], found }));
     }
-    if (found.length === before) also?.(value as Filled<F>, site);
-    return value as Filled<F>;
+    if (found.length === before) also?.(value as FilledTable<F>, site);
+    return value as FilledTable<F>;
   };
 }
 
@@ -197,16 +197,16 @@ function set(value: Record<string, unknown>, name: string, content: unknown): vo
   if (content !== undefined) value[name] = content;
 }
 
-function noteMissing({ path, found }: Site, name: string, example: string): void {
+function noteMissing({ path, found }: ValueSite, name: string, example: string): void {
   const hint = example === '' ? null : `for example ${example}`;
   const misfit = misfitAt(path, { is: `it has no ${name}`, expected: `the key ${name}`, hint });
   found.push({ ...misfit, path: [...path, name] });
 }
 
 function noteUnknown(
-  { path, found }: Site,
+  { path, found }: ValueSite,
   names: readonly string[],
-  others: TableRule<Fields>['others'],
+  others: TableRule<TableFields>['others'],
 ): void {
   if (others === 'ignored' || found.length >= MAX_FOUND) return;
   const { expected = `one of ${names.join(', ')}`, keys = [] } = others ?? {};
@@ -251,7 +251,7 @@ export function tables<T>(each: Shape<T>, { min = 0, max, header }: TablesRule):
 }
 
 /** Notes each value of a key that an earlier table of the list has already. */
-export function noteRepeated(list: readonly RawTable[], name: string, { path, found }: Site): void {
+export function noteRepeated(list: readonly RawTable[], name: string, { path, found }: ValueSite): void {
   const seen = new Set<unknown>();
   for (const [i, each] of list.entries()) {
     const value = each[name];

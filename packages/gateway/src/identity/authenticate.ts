@@ -19,7 +19,7 @@ import { isOurs, type Token, verifyToken } from './tokens.ts';
  * is the same for every wrong token; what was wrong with it is told to the log, without a character of it.
  */
 
-export type AuthenticatorParts = {
+type AuthenticatorParts = {
   readonly reader: Reader;
   readonly config: Pick<Config, 'oauth' | 'gateway'>;
   readonly clock: Clock;

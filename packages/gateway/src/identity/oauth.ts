@@ -22,9 +22,9 @@ export const ALGORITHMS: readonly string[] = [
 /** What the header says that it is: an access token (RFC 9068), or a JWT of an issuer that does not tell them apart. */
 const TYPES: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 /** By how much the clocks of the issuer and of this machine may differ. */
-export const CLOCK_TOLERANCE_S = 10;
+const CLOCK_TOLERANCE_S = 10;
 
-export type OauthVerdict =
+type OauthVerdict =
   | { readonly ok: true; readonly caller: Caller }
   /** `why` is for the log of the operator: a word of ours, and nothing of the token. */
   | { readonly ok: false; readonly reason: 'invalid' | 'expired'; readonly why: string };
@@ -97,7 +97,7 @@ function refuse(why: string): OauthVerdict {
 export const SCOPE_PREFIX = 'palisade:';
 
 /** Who the claims of a verified token say it is; null when they do not say it in a way that is a name here. */
-export function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller | null {
+function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller | null {
   const name = nameIn(payload, issuer.principalClaim);
   // Boundary: where the tenant comes from the token, a token without one is of no tenant, not of ours.
   const place = issuer.tenantClaim === null ? tenant : nameIn(payload, issuer.tenantClaim);

@@ -17,15 +17,15 @@ import { query, type TokenRow } from './tables.ts';
  */
 
 /** What was made. The token is shown to its maker now and is known to nobody here afterwards. */
-export type Created = { readonly id: string; readonly token: string };
+type Created = { readonly id: string; readonly token: string };
 
-export type Creating = Minting & { readonly by: Principal; readonly nowMs: number };
+type Creating = Minting & { readonly by: Principal; readonly nowMs: number };
 
 export type Verified =
   | { readonly ok: true; readonly token: Token }
   | { readonly ok: false; readonly reason: 'invalid' | 'expired' | 'revoked' };
 
-export type TokensAsked = {
+type TokensAsked = {
   /** Only those of this tenant; null: all. */
   readonly tenant?: string | null;
   /** The id of the last one already seen. */
@@ -152,7 +152,7 @@ export type Token = {
   readonly revokedBy: string | null;
 };
 
-export type TokenState = 'active' | 'expired' | 'revoked';
+type TokenState = 'active' | 'expired' | 'revoked';
 
 export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): TokenState {
   if (revokedAtMs !== null) return 'revoked';
@@ -179,10 +179,10 @@ export function tokenOf(row: TokenRow): Token | null {
  * as `tok_…`. There is one spelling of each token: no other text is it.
  */
 
-export const SECRET_BYTES = 32;
+const SECRET_BYTES = 32;
 
 /** What a text that looks like a token says. */
-export type TokenParts = { readonly id: string; readonly secret: Uint8Array };
+type TokenParts = { readonly id: string; readonly secret: Uint8Array };
 
 const NAME_PART = '[0-9a-hjkmnp-tv-z]{25}';
 // Boundary: 43 characters hold two bits more than the bytes. They are zero, or four texts would be one token.
@@ -229,7 +229,7 @@ export type Minting = {
 };
 
 /** A token that is forgotten somewhere ends by itself. */
-export const LONGEST_LIFE_MS = 366 * 86_400_000;
+const LONGEST_LIFE_MS = 366 * 86_400_000;
 export const LABEL_CHARS = 128;
 
 /** Refuses what no token may be, whoever asks for it. */

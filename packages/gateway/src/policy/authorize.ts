@@ -11,7 +11,7 @@ import {
   approvedQuestion,
   type CallFacts,
   callQuestion,
-  type Question,
+  type PolicyQuestion,
 } from './request.ts';
 import type { Reads } from './schema.ts';
 
@@ -68,7 +68,7 @@ function describeDenial(decidedBy: readonly string[]): string {
   return `${decidedBy.map((id) => `policy "${id}"`).join(', ')} forbids it`;
 }
 
-export type ActRuling = {
+type ActRuling = {
   readonly allowed: boolean;
   readonly decidedBy: readonly string[];
   readonly message: string;
@@ -109,7 +109,7 @@ export type Ruling = {
 /** Asks the live set once, told what it reads of a call of that tool. A question that cannot even be put is an error, which denies. */
 export function decide(
   engine: PolicyEngine,
-  write: (reads: Reads) => Question,
+  write: (reads: Reads) => PolicyQuestion,
   toolId: string | null = null,
 ): Ruling {
   const { setDigest } = engine;

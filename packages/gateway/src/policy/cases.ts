@@ -6,17 +6,17 @@ import { type Principal, parsePrincipal } from '../core/principal.ts';
 import {
   check,
   choice,
-  type Filled,
+  type FilledTable,
   flag,
   isTable,
   note,
   optional,
   required,
-  type Site,
   table,
   tables,
   textLike,
   texts,
+  type ValueSite,
   withDefault,
 } from '../core/shape.ts';
 import { describeValue, formatProblem, locate, type ShapeProblem } from '../core/shape-problem.ts';
@@ -48,10 +48,10 @@ export type PolicyCase = {
   readonly decidedBy: readonly string[] | null;
 };
 
-export type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer' | SkillAct;
+type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer' | SkillAct;
 
 /** The skill that a case is about. */
-export type CaseSkill = Pick<SkillActFacts, 'skill' | 'about'>;
+type CaseSkill = Pick<SkillActFacts, 'skill' | 'about'>;
 
 const ACTIONS: readonly CaseAction[] = ['call', 'approve', 'readJournal', 'administer', ...SKILL_ACTS];
 
@@ -97,7 +97,7 @@ const CASE_FIELDS = {
   expected: required(choice(['allow', 'deny', 'ask']), 'expected = "allow"'),
   decided_by: optional(TEXTS),
 };
-type RawCase = Filled<typeof CASE_FIELDS>;
+type RawCase = FilledTable<typeof CASE_FIELDS>;
 const CASE = table(CASE_FIELDS, { header: '[[case]]', also: demandSubject });
 const FILE = table({
   case: withDefault(tables(CASE, { max: CASE_LIMITS.cases, header: '[[case]]' }), []),
@@ -128,7 +128,10 @@ function parseToml(text: string, file: string): unknown {
 }
 
 /** What the action is about has to be there, and nothing else. */
-function demandSubject({ action, tool, skill, input, input_json: inputJson }: RawCase, site: Site): void {
+function demandSubject(
+  { action, tool, skill, input, input_json: inputJson }: RawCase,
+  site: ValueSite,
+): void {
   const misfit = (is: string, expected: string) => note(site, { is, expected });
   if (input !== null && inputJson !== null) misfit('it has both input and input_json', 'one of them');
   if (isSkillAct(action)) {
@@ -176,7 +179,7 @@ function toCaseSkill(raw: NonNullable<RawCase['skill']>): CaseSkill {
 }
 
 /** A table as canonical JSON. */
-function inputText(raw: unknown, site: Site): string | undefined {
+function inputText(raw: unknown, site: ValueSite): string | undefined {
   if (!isTable(raw)) return note(site, { is: describeValue(raw), expected: 'a table' });
   try {
     // Boundary: TOML has dates, big integers and infinities, and none of them is JSON.
@@ -197,7 +200,7 @@ function plain(value: unknown): unknown {
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-function time(raw: unknown, site: Site): number | undefined {
+function time(raw: unknown, site: ValueSite): number | undefined {
   const isIso = typeof raw === 'string' && ISO_TIME.test(raw);
   const ms = raw instanceof Date ? raw.getTime() : isIso ? Date.parse(raw) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;

@@ -128,7 +128,7 @@ type Finding = {
 };
 
 /** Validates policies against the tools they can match; what cannot match any tool is a warning. */
-export function validatePolicies(
+function validatePolicies(
   bench: Workbench,
   policies: readonly ParsedPolicy[],
   tools: readonly Tool[],

@@ -1,7 +1,7 @@
 import { type Cedar, type CedarLoader, type EntityJson, isCrash, uidOf } from './cedar.ts';
 import { SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
-import type { Question } from './request.ts';
+import type { PolicyQuestion } from './request.ts';
 import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.ts';
 
 /*
@@ -10,7 +10,7 @@ import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.
  * reusing its name, so two names take turns.
  */
 
-export type Answer = {
+export type PolicyAnswer = {
   readonly verdict: 'allow' | 'deny' | 'error';
   /** The policies that decided: the forbids of a denial, the permits of an allowance. */
   readonly decidedBy: readonly string[];
@@ -55,7 +55,7 @@ export class Decider {
   }
 
   /** Answers under the set in place; every doubt is an `error`, which denies. */
-  ask(question: Question): Answer {
+  ask(question: PolicyQuestion): PolicyAnswer {
     try {
       const { answers } = this.#live ?? noSet();
       // Boundary: a question written for another set may lack what this one reads, and `has` would be false.
@@ -70,7 +70,7 @@ export class Decider {
     }
   }
 
-  #ask({ principal, action, resource, context, entities, schema }: Question): Answer {
+  #ask({ principal, action, resource, context, entities, schema }: PolicyQuestion): PolicyAnswer {
     const { cedar, schemas, slot } = this.#ready();
     if (!schemas.has(schema.name)) {
       const parsed = cedar.preparseSchema(schema.name, schema.text);
@@ -79,7 +79,7 @@ export class Decider {
       schemas.add(schema.name);
     }
     const answer = cedar.statefulIsAuthorized({
-      // Named one by one: Cedar reads an object made by spreading a tenth slower.
+      // NamedEntities one by one: Cedar reads an object made by spreading a tenth slower.
       principal,
       action,
       resource,
@@ -136,7 +136,7 @@ function noSet(): never {
   throw new TypeError('Cannot decide: no policy set is loaded');
 }
 
-function failed(policy: string | null, message: string): Answer {
+function failed(policy: string | null, message: string): PolicyAnswer {
   return { verdict: 'error', decidedBy: [], errors: [{ policy, message }], crashed: false };
 }
 
@@ -147,18 +147,18 @@ function failed(policy: string | null, message: string): Answer {
  * The keeper is thrown away with its set.
  */
 
-type ByContext = Map<string, Answer>;
+type ByContext = Map<string, PolicyAnswer>;
 
 /** A longer context is hardly ever the same twice, and writing it out costs as much as it saves. */
 const LONGEST_CONTEXT = 512;
 /** Of one principal and one tool; more than this are no longer the same question. */
 const MOST_CONTEXTS = 64;
 
-export class Answers {
+class Answers {
   readonly #kept: WeakMap<EntityJson, WeakMap<EntityJson, ByContext>> = new WeakMap();
 
   /** The answer to this question, kept from before or asked for now. */
-  of(question: Question, ask: () => Answer): Answer {
+  of(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
     const contexts = this.#contextsOf(question);
     const key = contexts === null ? '' : JSON.stringify(question.context);
     if (contexts === null || key.length > LONGEST_CONTEXT) return ask();
@@ -173,7 +173,7 @@ export class Answers {
   }
 
   /** Null for a question about more than a principal and a tool, or about another act than a call. */
-  #contextsOf({ action, entities }: Question): ByContext | null {
+  #contextsOf({ action, entities }: PolicyQuestion): ByContext | null {
     const [principal, tool, third] = entities;
     // Boundary: the skill of a tool is a part of the tool; an approver is not.
     const isMore = third !== undefined && (entities.length > 3 || !isSkill(third));

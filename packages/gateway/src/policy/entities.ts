@@ -127,7 +127,7 @@ export const SKILL_ACTS = [
 export type SkillAct = (typeof SKILL_ACTS)[number];
 
 /** The skill itself; it is the same for an act upon it and for a call of its tools. */
-export type SkillFacts = {
+type SkillFacts = {
   readonly id: string;
   readonly publisher: string;
   readonly version: string;

@@ -5,7 +5,7 @@ import { decide, type Ruling } from './authorize.ts';
 import type { Cedar, Expr, PolicyJson, Workbench } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
-import { approvedQuestion, type CallFacts, callQuestion, type Question } from './request.ts';
+import { approvedQuestion, type CallFacts, callQuestion, type PolicyQuestion } from './request.ts';
 
 /*
  * Answers why a call is allowed or not, under the set that decides. The verdict comes from the deciding instance;
@@ -13,7 +13,7 @@ import { approvedQuestion, type CallFacts, callQuestion, type Question } from '.
  */
 
 /** A policy about this action, and which of its parts keep it from matching. */
-export type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly Part[] };
+type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly Part[] };
 
 export type Explanation = {
   readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
@@ -141,10 +141,10 @@ function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string
  * Cedar about each part alone, as a small policy of its own.
  */
 
-export type PartState = 'holds' | 'differs' | 'fails';
+type PartState = 'holds' | 'differs' | 'fails';
 
 /** One thing that must hold for a policy to match. */
-export type Part = {
+type Part = {
   readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
   /** The part in Cedar's words; for `unless` these words must be false. */
   readonly text: string;
@@ -162,10 +162,10 @@ const ANY: PolicyJson = {
 };
 
 /** The parts of each policy under one question, by policy id. A policy that cannot be taken apart has none. */
-export function examine(
+function examine(
   bench: Workbench,
   policies: readonly Policy[],
-  question: Question,
+  question: PolicyQuestion,
 ): Map<string, readonly Part[]> {
   const result = bench.try((cedar) => {
     const drafts = policies.flatMap(({ id, text }) => draftsOf(cedar, id, text));
@@ -198,7 +198,7 @@ function draftsOf(cedar: Cedar, policy: string, text: string): Draft[] {
 }
 
 /** `a && b && c` as its members. Not recursive on the left, where the parser nests. */
-export function conjunctsOf(body: Expr): Expr[] {
+function conjunctsOf(body: Expr): Expr[] {
   const conjuncts: Expr[] = [];
   let rest = body;
   while ('&&' in rest) {
@@ -211,7 +211,7 @@ export function conjunctsOf(body: Expr): Expr[] {
 
 function judge(
   cedar: Cedar,
-  { schema, ...question }: Question,
+  { schema, ...question }: PolicyQuestion,
   drafts: readonly Draft[],
 ): Map<string, readonly Part[]> {
   const answer = cedar.isAuthorized({

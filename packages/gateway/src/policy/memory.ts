@@ -97,20 +97,20 @@ type Tables = {
 
 const query = queries<Tables>();
 
-export const FIND_ACTIVE = query()((db) =>
+const FIND_ACTIVE = query()((db) =>
   db
     .selectFrom('policy_active')
     .innerJoin('policy_set', 'policy_set.digest', 'policy_active.digest')
     .select(['policy_set.digest', 'policies_json']),
 );
 
-export const FIND_ANY_SET = query()((db) => db.selectFrom('policy_set').select('digest').limit(1));
+const FIND_ANY_SET = query()((db) => db.selectFrom('policy_set').select('digest').limit(1));
 
-export const FIND_SET = query<{ digest: string }>()((db, p) =>
+const FIND_SET = query<{ digest: string }>()((db, p) =>
   db.selectFrom('policy_set').select(['digest', 'policies_json']).where('digest', '=', p('digest')),
 );
 
-export const FIND_CHECK = query<{ key: string }>()((db, p) =>
+const FIND_CHECK = query<{ key: string }>()((db, p) =>
   db
     .selectFrom('policy_check')
     .innerJoin('policy_set', 'policy_set.digest', 'policy_check.digest')
@@ -118,32 +118,32 @@ export const FIND_CHECK = query<{ key: string }>()((db, p) =>
     .where('key', '=', p('key')),
 );
 
-export const KEEP_SET = query<{ digest: string; policies: string; nowMs: number }>()((db, p) =>
+const KEEP_SET = query<{ digest: string; policies: string; nowMs: number }>()((db, p) =>
   db
     .insertInto('policy_set')
     .values({ digest: p('digest'), policies_json: p('policies'), activated_at_ms: p('nowMs') })
     .onConflict((conflict) => conflict.column('digest').doUpdateSet({ activated_at_ms: p('nowMs') })),
 );
 
-export const KEEP_ACTIVE = query<{ digest: string }>()((db, p) =>
+const KEEP_ACTIVE = query<{ digest: string }>()((db, p) =>
   db
     .insertInto('policy_active')
     .values({ slot: 1, digest: p('digest') })
     .onConflict((conflict) => conflict.column('slot').doUpdateSet({ digest: p('digest') })),
 );
 
-export const KEEP_CHECK = query<{ key: string; digest: string }>()((db, p) =>
+const KEEP_CHECK = query<{ key: string; digest: string }>()((db, p) =>
   db
     .insertInto('policy_check')
     .values({ key: p('key'), digest: p('digest') })
     .onConflict((conflict) => conflict.column('key').doNothing()),
 );
 
-export const FIND_REFUSAL = query<{ key: string }>()((db, p) =>
+const FIND_REFUSAL = query<{ key: string }>()((db, p) =>
   db.selectFrom('policy_refusal').select('key').where('key', '=', p('key')),
 );
 
-export const KEEP_REFUSAL = query<{ key: string; nowMs: number }>()((db, p) =>
+const KEEP_REFUSAL = query<{ key: string; nowMs: number }>()((db, p) =>
   db
     .insertInto('policy_refusal')
     .values({ key: p('key'), told_at_ms: p('nowMs') })

@@ -85,7 +85,7 @@ export function parsePolicy(bench: Workbench, text: string): PolicyJson | string
 }
 
 /** How deep expressions are nested. Goes level by level, so that no tree is too deep to be measured. */
-export function depthOf(json: PolicyJson): number {
+function depthOf(json: PolicyJson): number {
   let levels = 0;
   for (let level: unknown[] = [...json.conditions]; level.length > 0; levels++) {
     level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
@@ -140,9 +140,9 @@ function refuseFile(problem: PolicyProblem): Parsed {
  * go. It knows just enough of the grammar for that: strings, line comments, brackets and the `;` that ends a policy.
  */
 
-export type Piece = { readonly text: string; readonly startByte: number };
+type Piece = { readonly text: string; readonly startByte: number };
 
-export type Scan = {
+type Scan = {
   readonly pieces: readonly Piece[];
   readonly deepest: number;
   /** Where the deepest bracket stands. */
@@ -226,13 +226,13 @@ export function positionAt(text: string, byte: number): { line: number; column: 
  */
 
 /** The ids in `Tool::"…"` and `Skill::"…"`, wherever they stand in a policy. */
-export type Named = { readonly tools: ReadonlySet<string>; readonly skills: ReadonlySet<string> };
+export type NamedEntities = { readonly tools: ReadonlySet<string>; readonly skills: ReadonlySet<string> };
 
 /**
  * Gives the tools that always stand and, of those named, the ones that are there; each once, in one order. It is asked at
  * every look at the files, so it must be fast and give a tool that has not changed as the same record.
  */
-export type ToolsOf = (named: Named) => readonly Tool[];
+export type ToolsOf = (named: NamedEntities) => readonly Tool[];
 
 // As Cedar reads a text: strings and comments are passed over whole, and between words there may be comments too. What
 // ends a comment is asked for, so that there is one way to read a gap and a text is looked at once.
@@ -248,7 +248,7 @@ const REFERENCE = new RegExp(
 const ESCAPED = /\\(?:u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2}))/g;
 
 /** Finds every name that Cedar would find in texts that it can parse; it may find more. */
-export function namedIn(texts: readonly string[]): Named {
+export function namedIn(texts: readonly string[]): NamedEntities {
   const tools = new Set<string>();
   const skills = new Set<string>();
   for (const text of texts) {

@@ -28,13 +28,13 @@ const SUFFIX = '.cedar';
 export const POLICY_FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.cedar$/;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export type ReadResult = {
+export type PolicyFilesRead = {
   readonly files: readonly PolicyFile[];
   readonly problems: readonly PolicyProblem[];
 };
 
 /** Reads every policy file in the order of names; what cannot be read is a problem, never left out. */
-export function readPolicyFiles(directory: string): ReadResult {
+export function readPolicyFiles(directory: string): PolicyFilesRead {
   const files: PolicyFile[] = [];
   const problems: PolicyProblem[] = [];
   for (const name of listNames(directory, problems)) {

@@ -10,7 +10,7 @@ import { actQuestion, approvedQuestion, callQuestion } from './request.ts';
 
 export { type PolicyCase, parseCases } from './cases.ts';
 
-export type CaseOptions = {
+type CaseOptions = {
   /** Finds a tool and checks an input the way a real call is checked. */
   readonly check: (tool: string, inputText: string) => Checking | Promise<Checking>;
   readonly tenant: string;
@@ -18,7 +18,7 @@ export type CaseOptions = {
 };
 type Checking = CheckedCall | Refused;
 
-export type CaseResult = {
+type CaseResult = {
   readonly name: string;
   readonly line: number;
   readonly passed: boolean;

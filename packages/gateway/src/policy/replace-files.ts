@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
-import { isPolicyFileName, policyNames, type ReadResult } from './policy-files.ts';
+import { isPolicyFileName, type PolicyFilesRead, policyNames } from './policy-files.ts';
 import type { PolicyFile } from './policy-set.ts';
 
 /*
@@ -37,7 +37,7 @@ type Plan = {
 };
 
 /** Changes with any name or text, and with any file that cannot be read. */
-export function filesDigestOf({ files, problems }: ReadResult): Digest {
+export function filesDigestOf({ files, problems }: PolicyFilesRead): Digest {
   return digestValue({
     files: files.map(({ name, text }) => [name, text]),
     problems: problems.map(({ file, message }) => [file, message]),

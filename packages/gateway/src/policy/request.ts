@@ -28,7 +28,7 @@ import { type CallAttribute, EVERYTHING, type Reads, TOOLLESS_SCHEMA } from './s
  */
 
 /** One question to Cedar, whole but for the policy set. */
-export type Question = {
+export type PolicyQuestion = {
   readonly principal: TypeAndId;
   readonly action: TypeAndId;
   readonly resource: TypeAndId;
@@ -64,7 +64,7 @@ export function callQuestion(
   checked: CheckedCall,
   facts: CallFacts,
   reads: Reads = EVERYTHING,
-): Question {
+): PolicyQuestion {
   const { budgetLeft, approval, nowMs } = facts;
   const by = approval?.by ?? null;
   return questionOf(directory, checked, { budgetLeft, nowMs, approved: approval !== null, by }, reads);
@@ -76,7 +76,7 @@ export function approvedQuestion(
   checked: CheckedCall,
   facts: CallFacts,
   reads: Reads = EVERYTHING,
-): Question {
+): PolicyQuestion {
   const { budgetLeft, nowMs } = facts;
   return questionOf(directory, checked, { budgetLeft, nowMs, approved: true, by: null }, reads);
 }
@@ -86,7 +86,7 @@ function questionOf(
   checked: CheckedCall,
   { budgetLeft, nowMs, approved, by }: Approved,
   reads: Reads,
-): Question {
+): PolicyQuestion {
   const { call, tool } = checked;
   const view = viewTool(tool);
   const principal = directory.entityOf(call.principal, call.tenant);
@@ -112,7 +112,7 @@ export function actQuestion<A extends Act>(
   principal: Principal,
   action: A,
   facts: ActFacts[A],
-): Question {
+): PolicyQuestion {
   const entity = directory.entityOf(principal, facts.tenant);
   const { resource, others, context, schema } = aboutOf(directory, facts);
   return {
@@ -216,7 +216,7 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
 const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];
 
 /** The attributes of a call that are read. Throws where the call cannot be told whole, whatever is read of it. */
-export function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
+function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
   demandTime(told.nowMs);
   const context: Record<string, CedarValueJson> = {};
   for (const name of reads) {
@@ -229,7 +229,7 @@ export function callContext(told: Told, reads: Reads): Record<string, CedarValue
 }
 
 /** The time as every action is told it. */
-export function timeContext(nowMs: number): Record<string, CedarValueJson> {
+function timeContext(nowMs: number): Record<string, CedarValueJson> {
   demandTime(nowMs);
   return { now: momentOf(nowMs), hour: hourOf(nowMs), weekday: weekdayOf(nowMs) };
 }

@@ -17,14 +17,20 @@ import {
 } from './entities.ts';
 import type { InputPlan } from './input-type.ts';
 import type { Policy, PolicySet } from './policy-set.ts';
-import { type ActFacts, actQuestion, approvedQuestion, callQuestion, type Question } from './request.ts';
+import {
+  type ActFacts,
+  actQuestion,
+  approvedQuestion,
+  callQuestion,
+  type PolicyQuestion,
+} from './request.ts';
 
 /*
  * Some texts parse and validate well and kill the evaluator. So before a set may decide, it is asked every kind of
  * question once, away from the deciding instance.
  */
 
-export type TrialResult =
+type TrialResult =
   | { readonly ok: true; readonly errors: readonly { readonly policy: string; readonly message: string }[] }
   | { readonly ok: false; readonly message: string };
 
@@ -69,7 +75,7 @@ type TrialAnswer = {
 function onTrial<T>(
   bench: Workbench,
   policies: readonly Policy[],
-  work: (ask: (question: Question) => TrialAnswer) => T,
+  work: (ask: (question: PolicyQuestion) => TrialAnswer) => T,
 ): BenchResult<T> {
   const result = bench.try((cedar) => {
     const staticPolicies = Object.fromEntries(policies.map(({ id, text }) => [id, text]));
@@ -91,7 +97,7 @@ function requireParsed(parsed: CheckParseAnswer): void {
   if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
 }
 
-function askOnTrial(cedar: Cedar, { schema, ...question }: Question): TrialAnswer {
+function askOnTrial(cedar: Cedar, { schema, ...question }: PolicyQuestion): TrialAnswer {
   const answer = cedar.statefulIsAuthorized({
     ...question,
     preparsedPolicySetId: 'trial',
@@ -107,11 +113,11 @@ function askOnTrial(cedar: Cedar, { schema, ...question }: Question): TrialAnswe
   return { isAllowed: decision === 'allow', errors };
 }
 
-function questionsFor(tools: readonly Tool[]): Question[] {
+function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
   const directory = new Directory(new Map());
   const distinct = new Map([SKILL_TOOL, ...tools].map((tool) => [kindOf(tool), tool]));
   const acts = SKILL_ACTS.flatMap((act) => skillQuestions(directory, act));
-  const questions: Question[] = [
+  const questions: PolicyQuestion[] = [
     actQuestion(directory, USER, 'readJournal', FACTS),
     actQuestion(directory, USER, 'administer', FACTS),
   ];
@@ -132,7 +138,7 @@ function kindOf(tool: Tool): string {
   return `${viewTool(tool).schema.name} ${tool.skill === undefined}`;
 }
 
-function skillQuestions(directory: Directory, act: SkillAct): Question[] {
+function skillQuestions(directory: Directory, act: SkillAct): PolicyQuestion[] {
   const other = act === 'approveSkill' ? USER : SERVICE;
   return [
     actQuestion(directory, USER, act, { ...FACTS, skill: SKILL, about: OLD_SKILL }),
@@ -181,17 +187,17 @@ function sampleValue(plan: InputPlan): Json {
 
 /* Who and what the questions of a trial are about. Nothing here is real, and nothing here decides. */
 
-export const TENANT = 'trial';
-export const PRINCIPALS: readonly Principal[] = [
+const TENANT = 'trial';
+const PRINCIPALS: readonly Principal[] = [
   { kind: 'agent', name: 'trial' },
   { kind: 'user', name: 'trial' },
   { kind: 'service', name: 'trial' },
 ];
-export const USER: Principal = { kind: 'user', name: 'trial' };
-export const SERVICE: Principal = { kind: 'service', name: 'trial' };
-export const FACTS = { tenant: TENANT, nowMs: 0 };
+const USER: Principal = { kind: 'user', name: 'trial' };
+const SERVICE: Principal = { kind: 'service', name: 'trial' };
+const FACTS = { tenant: TENANT, nowMs: 0 };
 export const SKILL = { id: 'trial', publisher: 'trial', version: '0.0.0', trust: 'operator' } as const;
-export const NEW_SKILL: SkillStanding = {
+const NEW_SKILL: SkillStanding = {
   state: 'new',
   capabilities: [],
   hosts: [],
@@ -200,7 +206,7 @@ export const NEW_SKILL: SkillStanding = {
   findings: [],
   installedBy: null,
 };
-export const OLD_SKILL: SkillStanding = {
+const OLD_SKILL: SkillStanding = {
   state: 'quarantined',
   capabilities: ['http'],
   hosts: ['trial.example'],
@@ -211,7 +217,7 @@ export const OLD_SKILL: SkillStanding = {
 };
 
 /** Stands for the tools of skills, which come and go. */
-export const SKILL_TOOL: Tool = {
+const SKILL_TOOL: Tool = {
   id: 'trial.trial.trial',
   description: '',
   category: SKILL_CATEGORY,
@@ -228,7 +234,7 @@ export const SKILL_TOOL: Tool = {
   skill: SKILL,
 };
 
-export const SAMPLE_PROCESS: PreparedProcess = {
+const SAMPLE_PROCESS: PreparedProcess = {
   terms: {
     executable: '/usr/bin/trial',
     executableSha256: digestBytes('trial'),

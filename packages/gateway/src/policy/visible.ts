@@ -90,12 +90,12 @@ function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNO
  * ask about a principal and a tool; whatever else there is, and whatever Cedar would call an error, is unknown.
  */
 
-export const UNKNOWN: unique symbol = Symbol('unknown');
+const UNKNOWN: unique symbol = Symbol('unknown');
 
-export type Known = string | number | boolean | TypeAndId | readonly Value[];
+type Known = string | number | boolean | TypeAndId | readonly Value[];
 type Value = Known | typeof UNKNOWN;
 
-export type Things = {
+type Things = {
   readonly principal: EntityJson;
   readonly resource: EntityJson;
   /** The skill of the resource; null where it has none. */
@@ -103,7 +103,7 @@ export type Things = {
 };
 
 /** The value of an expression, as far as it can be told without a call. */
-export function evaluate(expr: Expr, things: Things): Value {
+function evaluate(expr: Expr, things: Things): Value {
   const node = expr as unknown as Readonly<Record<string, unknown>>;
   const [operator = ''] = Object.keys(node);
   const rule = RULES.get(operator);
@@ -229,12 +229,12 @@ function isEntity(value: Value): value is TypeAndId {
   return typeof value === 'object' && !Array.isArray(value) && 'type' in value;
 }
 
-export function sameEntity(a: TypeAndId, b: TypeAndId): boolean {
+function sameEntity(a: TypeAndId, b: TypeAndId): boolean {
   return a.type === b.type && a.id === b.id;
 }
 
 /** Whether an entity is another or below it; all that it is below is named as its parent. */
-export function isIn(entity: EntityJson, above: TypeAndId): boolean {
+function isIn(entity: EntityJson, above: TypeAndId): boolean {
   if (sameEntity(uidOf(entity.uid), above)) return true;
   return entity.parents.some((parent) => sameEntity(uidOf(parent), above));
 }

@@ -37,7 +37,7 @@ export type AffectedRange = { readonly events: readonly RangeEvent[] };
 export type RangeEvent = { readonly kind: EventKind; readonly version: string };
 
 const EVENT_KINDS = ['introduced', 'fixed', 'last_affected', 'limit'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
+type EventKind = (typeof EVENT_KINDS)[number];
 
 const EXPECTED = 'advisories in the format of OSV: one, a list, {"vulns": [...]}, or one in each line';
 

@@ -40,10 +40,10 @@ export type VersionRow = SummaryRow & {
   readonly report: string | null;
 };
 
-export type ToolRow = { readonly tool_id: string; readonly seq: number };
+type ToolRow = { readonly tool_id: string; readonly seq: number };
 
 /** The highest version that a skill ever had here; it outlives the skill. */
-export type HighestRow = { readonly id: string; readonly version: string };
+type HighestRow = { readonly id: string; readonly version: string };
 
 /** Bytes that never run again; it outlives the skill. */
 export type RevokedRow = {
@@ -68,7 +68,7 @@ export type KeyRow = {
   readonly reason: string | null;
 };
 
-export type SkillTables = {
+type SkillTables = {
   skill_version: VersionRow;
   skill_tool: ToolRow;
   skill_highest: HighestRow;

@@ -246,7 +246,7 @@ export type TrustVerdict =
 /** How a key came to be trusted: the operator added it, or it was the first of its publisher. */
 export type TrustOrigin = 'operator' | 'first-use';
 
-export type ReadKey =
+type ReadKey =
   | { readonly ok: true; readonly key: { readonly keyId: string; readonly publicKey: Uint8Array } }
   | { readonly ok: false; readonly why: string };
 

@@ -15,7 +15,7 @@ import type { Gateway, Records, SkillRoom } from '../gateway.ts';
 import { examine, storedPackage } from './examine.ts';
 import { type Acting, move, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
 
-export type Auditing = Acting &
+type Auditing = Acting &
   Named & {
     /** Whether the test cases are run as well. */
     readonly withCases: boolean;
@@ -151,7 +151,7 @@ function overtaken({ id, version }: InstalledSkill): CodedError {
   return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed meanwhile`);
 }
 
-export type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
+type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
 
 /** Opens the skills of a state directory; nothing of a skill is read before it is called. */
 export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {

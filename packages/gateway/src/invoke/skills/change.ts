@@ -100,7 +100,7 @@ async function revokeAll(
   return revoked;
 }
 
-export type Decided = Acting & { readonly decidedBy: readonly string[]; readonly reason: string | null };
+type Decided = Acting & { readonly decidedBy: readonly string[]; readonly reason: string | null };
 
 function step(
   gateway: Gateway,
@@ -147,11 +147,7 @@ export function activate(
 }
 
 /** Boundary: trust and bytes are looked at again before anything is switched on. */
-export async function requireUnchanged(
-  gateway: Gateway,
-  skill: InstalledSkill,
-  acting: Acting,
-): Promise<void> {
+async function requireUnchanged(gateway: Gateway, skill: InstalledSkill, acting: Acting): Promise<void> {
   try {
     const { signer, manifest } = await storedPackage(gateway, skill);
     const at = { nowMs: gateway.clock.nowMs(), use: 'load' } as const;
@@ -179,12 +175,7 @@ export async function dropArtifact(
 }
 
 /** Forgets a version, in the transaction that records it. */
-export function drop(
-  gateway: Gateway,
-  tx: Transaction,
-  skill: InstalledSkill,
-  decided: Decided,
-): InstalledSkill {
+function drop(gateway: Gateway, tx: Transaction, skill: InstalledSkill, decided: Decided): InstalledSkill {
   const { id, version, state: from } = skill;
   nextState(from, 'remove', skill);
   dropVersion(tx, id, version);
@@ -197,9 +188,9 @@ export function drop(
   return skill;
 }
 
-export type RollingBack = Acting & { readonly id: string; readonly reason: string | null };
+type RollingBack = Acting & { readonly id: string; readonly reason: string | null };
 
-export type RolledBack = { readonly from: string | null; readonly to: string };
+type RolledBack = { readonly from: string | null; readonly to: string };
 
 /** States of a version that was brought in and never approved; a rollback removes it. */
 const WAITING: ReadonlySet<SkillState> = new Set(['ingested', 'audited', 'quarantined']);

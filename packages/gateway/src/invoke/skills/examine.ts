@@ -24,7 +24,7 @@ const MOST_FINDINGS = 20;
 const LONGEST_TEXT = 600;
 
 /** Null: the cases are not run. */
-export type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
+type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
 
 export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRun): Promise<AuditReport> {
   const looked = auditPackage(pkg, await auditBench(gateway, pkg));
@@ -71,7 +71,7 @@ function harmless(text: string): string {
   return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 }
 
-export function countsOf(results: readonly CaseResult[]): CaseCounts {
+function countsOf(results: readonly CaseResult[]): CaseCounts {
   const count = (wanted: CaseResult['verdict']) => results.filter(({ verdict }) => verdict === wanted).length;
   return { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
 }

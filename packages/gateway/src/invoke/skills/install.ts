@@ -22,7 +22,7 @@ import { proseOf, storedPackage, trustOf } from './examine.ts';
 import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
 import { recordTrust } from './trust.ts';
 
-export type Installing = Acting & {
+type Installing = Acting & {
   readonly bytes: Uint8Array;
   /** An older version than one that was installed before is meant. */
   readonly allowDowngrade: boolean;
@@ -149,7 +149,7 @@ function unlessChanged(error: unknown): null {
 }
 
 /** What is other than in the version that runs; null where none does, or it cannot be read. */
-export async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
+async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
   const { id, version } = pkg.manifest;
   const active = activeOf(gateway.store, id);
   const before = active === null || active === version ? null : skillAt(gateway.store, id, active);

@@ -114,7 +114,7 @@ export function requireActUpon(
   return requireAct(gateway, act, acting, { manifest, trust, standing: standingOf(skill) });
 }
 
-export type SkillRecord = {
+type SkillRecord = {
   readonly kind: 'skill-installed' | 'skill-audited' | 'skill-changed';
   readonly skill: Pick<InstalledSkill, 'id' | 'version' | 'artifact'>;
   /** Null: the gateway itself. */
@@ -140,11 +140,11 @@ export function recordSkill(
 }
 
 /** Who the index names for a change. */
-export function actorOf(acting: Acting | null): string {
+function actorOf(acting: Acting | null): string {
   return acting === null ? 'gateway' : formatPrincipal(acting.by);
 }
 
-export type Move = {
+type Move = {
   readonly event: SkillEvent;
   readonly acting: Acting | null;
   readonly decidedBy: readonly string[];

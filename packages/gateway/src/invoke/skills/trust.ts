@@ -28,7 +28,7 @@ export async function addTrust(gateway: Gateway, adding: Adding): Promise<Truste
   });
 }
 
-export type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
+type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
 
 /** A new key for a publisher; the ones before sign nothing new, and what they signed goes on. */
 export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rotated> {
@@ -47,7 +47,7 @@ export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rot
   });
 }
 
-export type Revoking = Acting & { readonly keyId: string; readonly reason: string | null };
+type Revoking = Acting & { readonly keyId: string; readonly reason: string | null };
 
 export type RevokedTrust = { readonly key: TrustedKey; readonly quarantined: readonly string[] };
 

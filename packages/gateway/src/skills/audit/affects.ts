@@ -148,7 +148,7 @@ function rankOf(part: string): number {
 }
 
 /** A package URL without what follows its version: what kind of package, its whole name, and which version. */
-export type Purl = { readonly type: string; readonly name: string; readonly version: string | null };
+type Purl = { readonly type: string; readonly name: string; readonly version: string | null };
 
 type Ecosystem = { readonly name: string; readonly spell?: (name: string) => string };
 
@@ -171,7 +171,7 @@ const ECOSYSTEMS: Readonly<Record<string, Ecosystem>> = {
 };
 
 /** Reads a package URL; null for what is none. */
-export function parsePurl(text: string): Purl | null {
+function parsePurl(text: string): Purl | null {
   const [, type = '', rest = ''] = /^pkg:\/{0,2}([A-Za-z0-9.+-]+)\/([^?#]+)/.exec(text.slice(0, 1024)) ?? [];
   // The @ of a scope is written as %40, and by some as it is; it begins a part that others follow.
   const at = rest.search(/(?<=[^/])@|(?<=.)@(?=[^/]*$)/);
@@ -182,7 +182,7 @@ export function parsePurl(text: string): Purl | null {
 }
 
 /** The ecosystem of a package, and the spelling in which its names are compared; null: OSV has none for it. */
-export function ecosystemName({
+function ecosystemName({
   type,
 }: Pick<Purl, 'type'>): { ecosystem: string; spell: (name: string) => string } | null {
   const row = Object.hasOwn(ECOSYSTEMS, type) ? ECOSYSTEMS[type] : undefined;

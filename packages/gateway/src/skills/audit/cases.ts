@@ -6,17 +6,17 @@ import {
   anything,
   check,
   choice,
-  type Filled,
+  type FilledTable,
   note,
   noteRepeated,
   optional,
   required,
   type Shape,
-  type Site,
   table,
   tables,
   textLike,
   texts,
+  type ValueSite,
   withDefault,
 } from '../../core/shape.ts';
 import { locate } from '../../core/shape-problem.ts';
@@ -27,17 +27,8 @@ import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';
 
 /** What a case wants to be there, so that it is run only where that is granted. */
-export const CASE_NEEDS = [
-  'storage',
-  'channel',
-  'log',
-  'clock',
-  'random',
-  'config',
-  'secret',
-  'http',
-] as const;
-export type CaseNeed = (typeof CASE_NEEDS)[number];
+const CASE_NEEDS = ['storage', 'channel', 'log', 'clock', 'random', 'config', 'secret', 'http'] as const;
+type CaseNeed = (typeof CASE_NEEDS)[number];
 
 /** One call of a tool, and how it has to end. */
 export type SkillCase = {
@@ -52,7 +43,7 @@ export type SkillCase = {
 };
 
 /** What is wrong with the cases of a package; `file` is a path of the package. */
-export type CaseProblem = Problem & { readonly file: string };
+type CaseProblem = Problem & { readonly file: string };
 
 const CASE_FILE = new RegExp(`^${CASES_FOLDER}[^/]+\\.json$`);
 const NAME = textLike(
@@ -91,7 +82,7 @@ function readFile(
 }
 
 type FileShape = ReturnType<typeof fileShape>;
-type RawCase = Filled<ReturnType<typeof caseFields>>;
+type RawCase = FilledTable<ReturnType<typeof caseFields>>;
 
 function fileShape(manifest: Manifest) {
   const each = table(caseFields(manifest), { header: '{"name": …}', also: demandEnding });
@@ -121,7 +112,7 @@ function given<T>(shape: Shape<T>) {
   return { shape, example: null, fill: () => undefined };
 }
 
-function demandEnding(raw: RawCase, site: Site): void {
+function demandEnding(raw: RawCase, site: ValueSite): void {
   const hasOutput = Object.hasOwn(raw, 'output');
   if (hasOutput === (raw.code !== null)) {
     note(site, { is: `it has ${hasOutput ? 'both' : 'neither'} output and code`, expected: 'one of them' });

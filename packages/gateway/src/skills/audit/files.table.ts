@@ -1,5 +1,5 @@
 /** How files that are no part of a skill begin. `at` is where; a mark is in Latin-1. */
-export type FileMark = {
+type FileMark = {
   readonly kind: 'program' | 'archive' | 'picture';
   /** With its article, as sentences have it. */
   readonly name: string;
@@ -7,7 +7,7 @@ export type FileMark = {
   readonly at?: number;
 };
 
-export const FILE_MARKS: readonly FileMark[] = [
+const FILE_MARKS: readonly FileMark[] = [
   { kind: 'program', name: 'an ELF program', mark: '\x7fELF' },
   { kind: 'program', name: 'a program for Windows', mark: 'MZ' },
   { kind: 'program', name: 'a program for macOS', mark: '\xcf\xfa\xed\xfe' },
@@ -41,11 +41,11 @@ export const FILE_MARKS: readonly FileMark[] = [
 ];
 
 /** Names of files that a system runs when it is told to open them. */
-export const SCRIPT_ENDINGS =
+const SCRIPT_ENDINGS =
   /\.(?:sh|bash|zsh|fish|csh|ksh|command|ps1|psm1|bat|cmd|vbs|vbe|jse|wsf|hta|scpt|applescript|py|pyw|rb|pl|php|lua|reg|desktop|service|exe|dll|so|dylib|jar|msi|app|apk|lnk)$/i;
 
 /** What begins a program or an archive even in the middle of something else, with the bytes that may follow; null: any. */
-export const BURIED_MARKS: readonly {
+const BURIED_MARKS: readonly {
   readonly name: string;
   readonly mark: string;
   readonly after: readonly (readonly number[] | null)[];

@@ -7,7 +7,7 @@ import { canMeet, edgesOf, isSchema, type SchemaEdge, typesOf } from './schema-p
  * would keep the gateway for years. So the ways are counted here, each once, before anything is compiled.
  */
 
-export type SchemaCost = {
+type SchemaCost = {
   /** About the number of parts once references are written out. */
   readonly cost: number;
   /** What can make a value of ordinary size take very long, whatever the cost; null: nothing. */

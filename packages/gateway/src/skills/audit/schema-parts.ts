@@ -71,10 +71,10 @@ export function typesOf({ type }: JsonSchema): readonly Json[] {
 }
 
 /** A schema that stands inside of another. */
-export type SchemaChild = { readonly keyword: string; readonly name: string; readonly child: JsonSchema };
+type SchemaChild = { readonly keyword: string; readonly name: string; readonly child: JsonSchema };
 
 /** The schemas directly inside of one, with the keyword and the name or number that each has there. */
-export function* childrenOf(schema: JsonSchema): Iterable<SchemaChild> {
+function* childrenOf(schema: JsonSchema): Iterable<SchemaChild> {
   for (const keyword of [...ONE, ...NAMED, ...SEVERAL, ...DEPENDENT]) {
     const value = schema[keyword];
     if (value === undefined) continue;

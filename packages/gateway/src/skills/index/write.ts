@@ -42,7 +42,7 @@ export type NewSkill = {
   readonly installedBy: string;
 };
 
-export type Added = {
+type Added = {
   readonly skill: InstalledSkill;
   /** False: these very bytes were installed already, and nothing was changed. */
   readonly isNew: boolean;

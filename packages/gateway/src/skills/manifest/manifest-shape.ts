@@ -6,7 +6,7 @@ import { misfitIn, TEXTS, type TextName } from './texts.table.ts';
 /* The table of keys as a shape: what each table of skill.toml can have, and what holds where a key is missing. */
 
 /** The rows of one table by the names that they have in it. */
-export type ManifestFields = ReadonlyMap<string, ManifestKey>;
+type ManifestFields = ReadonlyMap<string, ManifestKey>;
 
 /** The rows of each table, by the key of the table; the file itself has the empty key. */
 const FIELDS: ReadonlyMap<string, ManifestFields> = collect();
@@ -40,10 +40,10 @@ export function manifestShape(read: ReadEntry): shape.Shape<shape.RawTable> {
 
 function tableShape(key: string, read: ReadEntry): shape.Shape<shape.RawTable> {
   const fields = [...fieldsOf(key)].map(([name, row]) => [name, fieldOf(name, row, read)]);
-  return shape.table(Object.fromEntries(fields) as shape.Fields, { header: `[${key}]`, others: OTHERS });
+  return shape.table(Object.fromEntries(fields) as shape.TableFields, { header: `[${key}]`, others: OTHERS });
 }
 
-function fieldOf(name: string, row: ManifestKey, read: ReadEntry): shape.Field<unknown> {
+function fieldOf(name: string, row: ManifestKey, read: ReadEntry): shape.TableField<unknown> {
   if (row.type === 'table') {
     const table = tableShape(row.key, read);
     return { shape: table, example: null, fill: (site) => (row.isFilled ? table({}, site) : undefined) };

@@ -9,7 +9,7 @@ import { misfitIn } from './texts.table.ts';
  * on a line, plain or in quotes. A value that other readers of YAML would take for something else is refused.
  */
 
-export type Prose =
+type Prose =
   | {
       readonly ok: true;
       readonly name: string;

@@ -1,6 +1,6 @@
 import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
-import { isTable, note, type Shape, type Site } from '../../core/shape.ts';
+import { isTable, note, type Shape, type ValueSite } from '../../core/shape.ts';
 import { describeValue, type Misfit, misfitAt } from '../../core/shape-problem.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
@@ -27,7 +27,7 @@ export function schemaShape({ of }: SchemaKey, read: ReadEntry): Shape<JsonSchem
   };
 }
 
-function readFile(raw: unknown, site: Site, read: ReadEntry): JsonSchema | undefined {
+function readFile(raw: unknown, site: ValueSite, read: ReadEntry): JsonSchema | undefined {
   const isPath = typeof raw === 'string' && isPackagePath(raw) && raw.endsWith('.json');
   // Boundary: the path is one of the package before anything is looked up by it.
   if (!isPath) return note(site, { is: describeValue(raw), expected: EXPECTED });
@@ -46,7 +46,7 @@ function readFile(raw: unknown, site: Site, read: ReadEntry): JsonSchema | undef
 }
 
 /** Turns a table of the manifest into JSON; what JSON cannot say is noted, each with its path. */
-function readInline(raw: Readonly<Record<string, unknown>>, site: Site): JsonSchema {
+function readInline(raw: Readonly<Record<string, unknown>>, site: ValueSite): JsonSchema {
   const schema = toJson(raw, { ...site, depth: 1 }) as JsonSchema;
   if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_LIMITS.maxBytes) {
     note(site, { is: 'it is too large', expected: `at most ${SCHEMA_LIMITS.maxBytes} bytes as JSON` });
@@ -54,7 +54,7 @@ function readInline(raw: Readonly<Record<string, unknown>>, site: Site): JsonSch
   return schema;
 }
 
-type Walk = Site & { readonly depth: number };
+type Walk = ValueSite & { readonly depth: number };
 
 /** What TOML and JSON both can say; the rest is noted, and null in the result. */
 function toJson(raw: unknown, walk: Walk): Json {

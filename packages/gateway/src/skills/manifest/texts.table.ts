@@ -24,7 +24,7 @@ type TextRule = {
 };
 
 /** Publishers that nobody can be: they would pass for what comes with palisade or was never published. */
-export const RESERVED_PUBLISHERS: readonly string[] = ['palisade', 'local', 'test'];
+const RESERVED_PUBLISHERS: readonly string[] = ['palisade', 'local', 'test'];
 
 const SEGMENT = '[a-z0-9]+(?:-[a-z0-9]+)*';
 const SEGMENT_CHARS = 32;

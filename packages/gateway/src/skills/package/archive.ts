@@ -201,14 +201,14 @@ function refusal(what: string): CodedError {
 }
 
 /** The values of a record's fields by their names. */
-export type ZipValues = Readonly<Record<string, number>>;
+type ZipValues = Readonly<Record<string, number>>;
 
-export function recordBytes(fields: readonly ZipField[]): number {
+function recordBytes(fields: readonly ZipField[]): number {
   return fields.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Writes a record with the given values where the table has none. */
-export function encodeRecord(fields: readonly ZipField[], values: ZipValues): Buffer {
+function encodeRecord(fields: readonly ZipField[], values: ZipValues): Buffer {
   const record = Buffer.alloc(recordBytes(fields));
   let at = 0;
   for (const { name, bytes, value } of fields) at = record.writeUIntLE(value ?? values[name] ?? 0, at, bytes);
@@ -216,7 +216,7 @@ export function encodeRecord(fields: readonly ZipField[], values: ZipValues): Bu
 }
 
 /** The value of one field of the record at a place; the caller has seen that the record is there. */
-export function fieldValue(fields: readonly ZipField[], name: string, bytes: Buffer, at: number): number {
+function fieldValue(fields: readonly ZipField[], name: string, bytes: Buffer, at: number): number {
   let offset = at;
   for (const field of fields) {
     if (field.name === name) return bytes.readUIntLE(offset, field.bytes);
@@ -226,7 +226,7 @@ export function fieldValue(fields: readonly ZipField[], name: string, bytes: Buf
 }
 
 /** The first field of a record that is not as the table or the values say, if they say anything; null: all are. */
-export function wrongField(
+function wrongField(
   fields: readonly ZipField[],
   values: ZipValues,
   bytes: Buffer,

@@ -65,20 +65,12 @@ export function makeBom(contents: Contents, manifest: Manifest, palisade: string
 }
 
 /** The package URL of a skill: there is no type for skills, so it is a generic one below its publisher. */
-export function skillPurl({
-  publisher,
-  id,
-  version,
-}: Pick<Manifest, 'publisher' | 'id' | 'version'>): string {
+function skillPurl({ publisher, id, version }: Pick<Manifest, 'publisher' | 'id' | 'version'>): string {
   return `pkg:generic/${publisher}/${id}@${encodeURIComponent(version)}`;
 }
 
 /** How a component of the manifest is known in the bill. */
-export function componentRef({
-  name,
-  version,
-  purl,
-}: Pick<ManifestComponent, 'name' | 'version' | 'purl'>): string {
+function componentRef({ name, version, purl }: Pick<ManifestComponent, 'name' | 'version' | 'purl'>): string {
   return purl ?? `component:${name}@${version}`;
 }
 
@@ -179,7 +171,7 @@ function serialOf(digests: ReadonlyMap<string, Digest>): string {
 }
 
 /** A component that a bill of materials names; nobody has checked its texts. */
-export type BomComponent = { readonly name: string; readonly version: string; readonly purl: string | null };
+type BomComponent = { readonly name: string; readonly version: string; readonly purl: string | null };
 
 /** Where the bill of materials, whoever made it, does not fit the package: one sentence each, none when it fits. */
 export function checkBom(pkg: SkillPackage): readonly string[] {

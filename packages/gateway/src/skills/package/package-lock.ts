@@ -16,7 +16,7 @@ export type LockedPackage = {
   readonly sha512: string | null;
 };
 
-export type LockResult =
+type LockResult =
   | { readonly ok: true; readonly packages: readonly LockedPackage[] }
   | { readonly ok: false; readonly what: string };
 

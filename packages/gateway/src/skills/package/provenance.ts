@@ -21,9 +21,9 @@ import {
  * the modules and of the sources are those of the files in the package, and the audit compares them again.
  */
 
-export const PROVENANCE_PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
-export const BUILD_TYPE = 'urn:palisade:skill-build:v1';
-export const BUILDER_ID = 'urn:palisade:skill-pack';
+const PROVENANCE_PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
+const BUILD_TYPE = 'urn:palisade:skill-build:v1';
+const BUILDER_ID = 'urn:palisade:skill-pack';
 
 /** What a build depends on beside its sources. */
 const BUILD_FILES: ReadonlySet<string> = new Set(['package.json', LOCK_FILE]);
@@ -55,10 +55,10 @@ export function makeProvenance(
 }
 
 /** Files with their digests. */
-export type Files = readonly (readonly [string, Digest])[];
+type Files = readonly (readonly [string, Digest])[];
 
 /** The files in the folders of the sources that skill.toml names, and what npm builds by. */
-export function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): Files {
+function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): Files {
   if (build === null) return [];
   const sources = new Set(build.modules.map(({ source }) => source));
   const folders = [...sources]

@@ -31,7 +31,7 @@ import {
 /** The type of what the envelope holds: any in-toto statement; which one it is, the statement says itself. */
 export const PACKAGE_PAYLOAD_TYPE = RECEIPT_PAYLOAD_TYPE;
 
-export type Signed = { readonly signer: Signer; readonly identity: Identity };
+type Signed = { readonly signer: Signer; readonly identity: Identity };
 
 /** Who signed exactly these files, verified with the key that they bring along; null: there is no signature. */
 export function verifySigner(contents: Contents): Signed | null {
@@ -102,7 +102,7 @@ function refusal(what: string): CodedError {
  * interpreted: the one that should be there is made from the files, and the signed one has to be the same bytes.
  */
 
-export const PACKAGE_PREDICATE_TYPE = 'urn:palisade:skill-package:v1';
+const PACKAGE_PREDICATE_TYPE = 'urn:palisade:skill-package:v1';
 
 /** Who a skill is, as the manifest says it and the publisher signs it. */
 export type Identity = {
@@ -115,7 +115,7 @@ export type Identity = {
 /** The files of a package with their digests. */
 export type Contents = { readonly entries: Entries; readonly digests: ReadonlyMap<string, Digest> };
 
-export type StatementResult =
+type StatementResult =
   | { readonly ok: true; readonly identity: Identity }
   | { readonly ok: false; readonly what: string };
 
@@ -137,7 +137,7 @@ export function encodeStatement({ entries, digests }: Contents, identity: Identi
 }
 
 /** Whose statement it is, when it is the one about exactly these files; else where it differs from that. */
-export function readStatement(payload: Uint8Array, contents: Contents): StatementResult {
+function readStatement(payload: Uint8Array, contents: Contents): StatementResult {
   const parsed = parseStrict(payload, STATEMENT_LIMITS);
   if (!parsed.ok) return { ok: false, what: `the signed list is no JSON: ${parsed.message}` };
   const identity = identityOf(parsed.value);

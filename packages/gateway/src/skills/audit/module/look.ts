@@ -89,7 +89,7 @@ export type Need = {
 export const PAGE_BYTES = 65_536;
 
 /** What a module needs of each limit, in the order of the limits. */
-export function listNeeds(facts: Facts, metered: Metered | null): readonly Need[] {
+function listNeeds(facts: Facts, metered: Metered | null): readonly Need[] {
   const found = foundIn(facts, metered);
   return (Object.keys(DEFAULT_LIMITS) as (keyof Limits)[]).map((limit) => ({
     limit,

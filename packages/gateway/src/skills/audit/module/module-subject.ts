@@ -18,7 +18,7 @@ export type ModuleSubject = {
   readonly sections: readonly CustomSection[];
 };
 
-export type ImportSubject = {
+type ImportSubject = {
   readonly module: string;
   readonly name: string;
   /** The capability that it wants, if it wants one. */
@@ -92,7 +92,7 @@ const NESTED: readonly number[] = [1, 4];
 const MOST_SECTIONS = 20_000;
 
 /** The custom sections of a module, or of a component and of all that it is made of; as far as they can be read. */
-export function customSections(bytes: Uint8Array): readonly CustomSection[] {
+function customSections(bytes: Uint8Array): readonly CustomSection[] {
   const found: CustomSection[] = [];
   const open = [bytes];
   let left = MOST_SECTIONS;

@@ -88,7 +88,7 @@ export function isOfOtherScript(text: string): boolean {
 }
 
 /** A long run of base64 or hexadecimal: something that nobody can read, in a text that people are to read. */
-export type EncodedRun = { readonly at: number; readonly chars: number };
+type EncodedRun = { readonly at: number; readonly chars: number };
 
 /** The longest digest in any common spelling has 128. */
 const LEAST_CHARS = 400;

@@ -12,7 +12,7 @@ import { findPhrases, type PhraseHit } from './phrases.ts';
  */
 
 /** A name; what is listed to a model; SKILL.md; another page; a file for programs and authors; and what is too much. */
-export type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
+type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
 
 export type Material = {
   readonly kind: MaterialKind;
