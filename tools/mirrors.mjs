@@ -107,7 +107,7 @@ export const MIRRORS = [
   {
     file: 'docs/skill-audit.md',
     mark: 'checks',
-    table: 'packages/gateway/src/skills/audit/checks.table.ts',
+    table: 'packages/gateway/src/skills/audit/audit.ts',
     names: ['CHECKS'],
     head: ['Check', 'Severity', 'What it looks for'],
     rows: (checks) => checks.map((row) => [`\`${row.id}\``, row.severity, row.sentence]),

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../packages/gateway/src/core/caller.ts';
-import { makeAuthenticator } from '../../packages/gateway/src/identity/authenticate.ts';
-import type { Presented } from '../../packages/gateway/src/identity/authenticator.ts';
+import { makeAuthenticator, type Presented } from '../../packages/gateway/src/identity/authenticate.ts';
 import { HOLDS_ALL, mintToken } from '../../packages/gateway/src/invoke/tokens.ts';
 import {
   ADA,

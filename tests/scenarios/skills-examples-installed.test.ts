@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseCases } from '../../packages/gateway/src/skills/audit/cases.ts';
-import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
-import { signPackage } from '../../packages/gateway/src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../packages/gateway/src/skills/package/pack.ts';
 import { palisade } from '../fixtures/cli.ts';
 import { EXAMPLE_SKILLS, exampleSkill } from '../fixtures/skills/example-skills.ts';
 import { standingHouse } from '../fixtures/skills/house.ts';
@@ -32,7 +31,7 @@ describe.each(EXAMPLE_SKILLS)('the example skill %s', (name) => {
   test('passes its audit with all cases, waits, is approved, and answers as its cases say', async () => {
     const { skill, files, manifest } = await installed(name);
     const parsed = parseCases(files, manifest);
-    const cases = parsed.ok ? parsed.cases : [];
+    const cases = parsed.ok ? parsed.value : [];
     const [wrong] = skill.report?.findings.filter(({ severity }) => severity !== 'note') ?? [];
     expect(wrong).toBeUndefined();
     expect(skill).toMatchObject({

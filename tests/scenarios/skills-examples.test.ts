@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
 import type { Tool } from '../../packages/gateway/src/core/tool.ts';
-import { auditBench } from '../../packages/gateway/src/invoke/skills/audit-bench.ts';
+import { auditBench } from '../../packages/gateway/src/invoke/skills/examine.ts';
 import { runCases } from '../../packages/gateway/src/invoke/skills/run-cases.ts';
 import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
 import { auditPackage } from '../../packages/gateway/src/skills/audit/audit.ts';
@@ -50,8 +50,8 @@ function packageOf(name: string): SkillPackage {
 
 function casesOf({ entries, manifest }: SkillPackage): readonly SkillCase[] {
   const parsed = parseCases(entries, manifest);
-  if (!parsed.ok) throw new Error(`${parsed.where}: ${parsed.what}`);
-  return parsed.cases;
+  if (!parsed.ok) throw new Error(`${parsed.problem.file}: ${parsed.problem.is}`);
+  return parsed.value;
 }
 
 const onlyComputes = ({ asks }: Manifest) =>

@@ -24,7 +24,7 @@ import { invoke } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
 import { recover } from './invoke/recover.ts';
 import { RunningCalls } from './invoke/running-calls.ts';
-import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
+import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';

@@ -1,149 +1,248 @@
 import { quote } from '../core/hostile-text.ts';
-import { checkValue, describe, type Value } from './check-value.ts';
-import { CONFIG_KEYS, type ConfigKey } from './config.table.ts';
-import { GRAMMARS } from './grammar.ts';
-import { badValue, ConfigProblem, type Path } from './problem.ts';
-import { unknownKey } from './suggest.ts';
+import type { Limits } from '../core/limits.ts';
+import { narrow } from '../core/limits.ts';
+import { accept, type Result, reject } from '../core/result.ts';
+import * as shape from '../core/shape.ts';
+import { describeValue, misfitAt, type ShapeProblem } from '../core/shape-problem.ts';
+import { CONFIG_KEYS, type ConfigKey, type DurationKey } from './config.table.ts';
+import {
+  type BudgetRule,
+  type Config,
+  type ConfigFile,
+  DEFAULT_BUDGETS,
+  type UpstreamRule,
+} from './config.ts';
+import { formatDuration, GRAMMARS, type GrammarName, parseDuration } from './grammar.ts';
 
-/** What the file says, every value checked by its row; what it leaves out is not in here. */
-export type Settings = {
-  /** By dotted key. */
-  readonly values: ReadonlyMap<string, Value>;
-  readonly groups: ReadonlyMap<string, readonly string[]>;
-  readonly secrets: readonly Table[];
-  readonly upstreams: readonly Table[];
-  readonly budgets: readonly Table[];
-};
+/*
+ * The table of keys as shapes, and checked values as a Config. The names of a Config are those of palisade.toml in camel
+ * case; a duration is in milliseconds and says so in its name.
+ */
 
-/** One table of several under the same name, by the last part of the key. */
-type Table = ReadonlyMap<string, Value>;
-type Entry = readonly [name: string, raw: unknown];
+/** A value that fits its row: durations are milliseconds by now. */
+export type Value = number | string | readonly string[];
+type Values = Readonly<Record<string, Value | null>>;
 
-const ROWS: ReadonlyMap<string, ConfigKey> = new Map(CONFIG_KEYS.map((row) => [row.key, row]));
-const SECTIONS: ReadonlySet<string> = new Set(CONFIG_KEYS.map(({ key }) => key.replace(/(\[\])?\..*$/, '')));
-const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
+const ROWS: readonly ConfigKey[] = CONFIG_KEYS;
 /** Each budget costs a statement in each call, and each secret is one more file to keep from commands. */
-const MOST_TABLES = { budget: 64, secret: 64, upstream: 64 } as const;
+const MAX_TABLES = 64;
+const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
+const REQUIRED: ReadonlySet<string> = new Set([
+  'secret[].name',
+  'secret[].variable',
+  'secret[].hosts',
+  'upstream[].name',
+  'upstream[].command',
+  'budget[].name',
+  'budget[].per',
+]);
+const OTHERS = { expected: 'a key of palisade.toml', keys: ROWS.map(({ key }) => key) };
 
-/** Checks what the TOML parser gave; throws a ConfigProblem at the first thing that does not fit the table of keys. */
-export function checkSettings(raw: unknown): Settings {
-  const values = new Map<string, Value>();
-  const groups = new Map<string, readonly string[]>();
-  const secrets: Table[] = [];
-  const upstreams: Table[] = [];
-  const budgets: Table[] = [];
-  for (const [section, content] of tableEntries(raw, [])) {
-    if (!SECTIONS.has(section)) throw unknownKey([section]);
-    if (section === 'budget') budgets.push(...checkTables(section, content, checkBudget));
-    else if (section === 'secret') secrets.push(...checkTables(section, content, checkSecret));
-    else if (section === 'upstream') upstreams.push(...checkTables(section, content, checkUpstream));
-    else if (section === 'groups') for (const group of checkGroups(content)) groups.set(...group);
-    else for (const [name, value] of checkSection(section, content)) values.set(`${section}.${name}`, value);
-  }
-  checkCeilings(values);
-  checkOauth(values);
-  return { values, groups, secrets, upstreams, budgets };
+const TABLES = {
+  secret: tablesOf('secret', () => undefined),
+  upstream: tablesOf('upstream', demandEnv),
+  budget: tablesOf('budget', demandBudget),
+};
+const FILE = shape.table(
+  {
+    ...Object.fromEntries(plainSections().map((section) => [section, sectionField(section)])),
+    groups: { shape: groups, example: null, fill: () => new Map() },
+    ...TABLES,
+  },
+  { others: OTHERS },
+);
+
+/** The configuration that a parsed file says, with every gap filled, or everything that is wrong with it. */
+export function checkConfig(raw: unknown, file: ConfigFile | null): Result<Config, readonly ShapeProblem[]> {
+  const result = shape.check(raw, FILE);
+  if (!result.ok) return result;
+  const values = result.value as unknown as Readonly<Record<string, Values>>;
+  const problems = [...ceilingProblems(raw as shape.RawTable, values), ...oauthProblems(values)];
+  return problems.length > 0 ? reject(problems) : accept(toConfig(values, file));
 }
 
-function checkSection(section: string, raw: unknown): ReadonlyMap<string, Value> {
-  const values = new Map<string, Value>();
-  for (const [name, value] of tableEntries(raw, [section])) {
-    values.set(name, checkKey(`${section}.${name}`, value, [section, name]));
-  }
-  return values;
+function rowsOf(section: string): readonly ConfigKey[] {
+  return ROWS.filter(({ key }) => key.startsWith(`${section}.`));
 }
 
-function checkGroups(raw: unknown): [string, readonly string[]][] {
-  return tableEntries(raw, ['groups']).map(([name, list]) => {
-    const path = ['groups', name];
+function nameIn(section: string, { key }: ConfigKey): string {
+  return key.slice(section.length + 1);
+}
+
+function plainSections(): readonly string[] {
+  const sections = ROWS.map(({ key }) => key.slice(0, key.indexOf('.')));
+  return [...new Set(sections)].filter((section) => section !== 'groups' && !section.endsWith('[]'));
+}
+
+function fieldsOf(section: string): shape.TableFields {
+  return Object.fromEntries(rowsOf(section).map((row) => [nameIn(section, row), fieldOf(row)]));
+}
+
+function fieldOf(row: ConfigKey): shape.TableField<Value, null> {
+  if (REQUIRED.has(row.key)) return shape.required(shapeOf(row));
+  const ms = row.type === 'duration' && row.default !== null ? parseDuration(row.default) : null;
+  return { shape: shapeOf(row), example: null, fill: () => ms ?? row.default };
+}
+
+function sectionField(section: string): shape.TableField<unknown> {
+  const table = shape.table(fieldsOf(section), { header: `[${section}]`, others: OTHERS });
+  return { shape: table, example: null, fill: (site) => table({}, site) };
+}
+
+type Demand = (table: Values, site: shape.ValueSite) => void;
+
+/** The tables under `[[name]]`, each with a name of its own. */
+function tablesOf(name: string, demand: Demand): shape.TableField<readonly unknown[]> {
+  const header = `[[${name}]]`;
+  const also = (table: unknown, site: shape.ValueSite) => demand(table as Values, site);
+  const each = shape.table(fieldsOf(`${name}[]`), { header, others: OTHERS, also });
+  const list = shape.tables(each, { max: MAX_TABLES, header });
+  return {
+    shape: (raw, site) => {
+      const checked = list(raw, site);
+      const isComplete = Array.isArray(raw) && checked?.length === raw.length;
+      if (isComplete) shape.noteRepeated(checked as readonly shape.RawTable[], 'name', site);
+      return checked;
+    },
+    example: null,
+    fill: () => [],
+  };
+}
+
+function shapeOf(row: ConfigKey): shape.Shape<Value> {
+  switch (row.type) {
+    case 'integer':
+      return shape.integer(row);
+    case 'string':
+      return textOf(row.grammar);
+    case 'string-list':
+      return shape.texts(textOf(row.grammar), { min: row.isNeverEmpty === true ? 1 : 0 });
+    case 'duration':
+      return duration(row);
+    case 'choice':
+      return shape.choice(row.choices);
+  }
+}
+
+function textOf(grammar: GrammarName): shape.Shape<string> {
+  const { accepts, expected } = GRAMMARS[grammar];
+  return shape.textLike(expected, accepts);
+}
+
+function duration({ minMs, maxMs }: DurationKey): shape.Shape<number> {
+  const range = `from "${formatDuration(minMs)}" to "${formatDuration(maxMs)}"`;
+  const expected = `a duration such as "90s", "1m", "1h" or "1d" ${range}`;
+  return (raw, site) => {
+    const ms = typeof raw === 'string' ? parseDuration(raw) : null;
+    if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
+    return shape.note(site, { is: describeValue(raw), expected });
+  };
+}
+
+function groups(raw: unknown, site: shape.ValueSite): ReadonlyMap<string, readonly string[]> | undefined {
+  if (!shape.isTable(raw)) {
+    return shape.note(site, { is: describeValue(raw), expected: 'a table', hint: 'write it as [groups]' });
+  }
+  const members = shape.texts(textOf('principal'));
+  const found = new Map<string, readonly string[]>();
+  for (const [name, list] of Object.entries(raw)) {
+    const path = [...site.path, name];
     const { accepts, expected } = GRAMMARS.name;
     if (!accepts(name)) {
-      throw new ConfigProblem(
-        path,
-        'key',
-        `Cannot use the group ${quote(name)}: it is no name, expected ${expected}`,
-      );
+      const problem = misfitAt(path, { is: 'it is not a valid name', expected });
+      site.found.push({ ...problem, subject: `the group ${quote(name)}`, at: 'key' });
     }
-    return [name, checkKey('groups.NAME', list, path) as readonly string[]];
+    found.set(name, members(list, { path, found: site.found }) ?? []);
+  }
+  return found;
+}
+
+function demandEnv({ env }: Values, { path, found }: shape.ValueSite): void {
+  for (const [i, each] of ((env ?? []) as readonly string[]).entries()) {
+    if (/^[A-Za-z_][A-Za-z0-9_]*=/.test(each)) continue;
+    shape.note({ path: [...path, 'env', i], found }, { is: describeValue(each), expected: 'NAME=VALUE' });
+  }
+}
+
+function demandBudget(budget: Values, site: shape.ValueSite): void {
+  if (budget.per !== 'run' && budget.window === null) {
+    const expected = 'the key window such as "1h", or per = "run"';
+    shape.note(site, { is: 'it has no window', expected });
+  }
+  if (BUDGET_UNITS.every((unit) => budget[unit] === null)) {
+    shape.note(site, { is: 'it limits nothing', expected: `at least one of ${BUDGET_UNITS.join(', ')}` });
+  }
+}
+
+/** A limit that the file sets is at most its ceiling; a default is lowered to it. */
+function ceilingProblems(
+  raw: shape.RawTable,
+  { limits = {}, ceilings = {} }: Readonly<Record<string, Values>>,
+) {
+  const inFile = Object.keys(raw.limits ?? {});
+  return inFile.flatMap((term) => {
+    const [limit, ceiling] = [Number(limits[term]), Number(ceilings[term])];
+    if (limit <= ceiling) return [];
+    const expected = `at most its ceiling of ${ceiling}, or a higher ceilings.${term}`;
+    return [misfitAt(['limits', term], { is: `it is ${limit}`, expected })];
   });
-}
-
-/** The tables under `[[section]]`, each with what it must have and a name of its own. */
-function checkTables(
-  section: keyof typeof MOST_TABLES,
-  raw: unknown,
-  demand: (table: Table, path: Path) => void,
-): readonly Table[] {
-  if (!Array.isArray(raw)) throw badValue([section], describe(raw), `tables under [[${section}]]`);
-  const most = MOST_TABLES[section];
-  if (raw.length > most) throw badValue([section, most], 'it is one more', `at most ${most}`);
-  const names = new Set<Value>();
-  return raw.map((content: unknown, i) => {
-    const path = [section, i];
-    const table = new Map<string, Value>();
-    for (const [name, value] of tableEntries(content, path)) {
-      table.set(name, checkKey(`${section}[].${name}`, value, [...path, name]));
-    }
-    demand(table, path);
-    const name = table.get('name') ?? '';
-    if (names.has(name)) throw badValue([...path, 'name'], `"${name}" is taken`, 'a name of its own');
-    names.add(name);
-    return table;
-  });
-}
-
-function demandKeys(table: Table, path: Path, required: readonly string[]): void {
-  const missing = required.find((key) => !table.has(key));
-  if (missing !== undefined) throw badValue(path, `it has no ${missing}`, `the key ${missing}`);
-}
-
-function checkSecret(secret: Table, path: Path): void {
-  demandKeys(secret, path, ['name', 'variable', 'hosts']);
-}
-
-function checkUpstream(upstream: Table, path: Path): void {
-  demandKeys(upstream, path, ['name', 'command']);
-  const env = (upstream.get('env') ?? []) as readonly string[];
-  const odd = env.findIndex((each) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(each));
-  if (odd >= 0) throw badValue([...path, 'env', odd], describe(env[odd]), 'NAME=VALUE');
 }
 
 /** Boundary: a token that is for nobody in particular is for everybody. */
-function checkOauth(values: ReadonlyMap<string, Value>): void {
-  if (!values.get('oauth.issuer') || values.get('oauth.audience')) return;
-  throw badValue(['oauth', 'issuer'], 'there is no oauth.audience', 'the key audience beside it');
+function oauthProblems({ oauth }: Readonly<Record<string, Values>>): readonly ShapeProblem[] {
+  if (!oauth?.issuer || oauth.audience) return [];
+  const misfit = { is: 'oauth.audience is not set', expected: 'the key audience beside it' };
+  return [misfitAt(['oauth', 'issuer'], misfit)];
 }
 
-function checkBudget(budget: Table, path: Path): void {
-  demandKeys(budget, path, ['name', 'per']);
-  if (budget.get('per') !== 'run' && !budget.has('window')) {
-    throw badValue(path, 'it has no window', 'the key window such as "1h", or per = "run"');
-  }
-  if (!BUDGET_UNITS.some((unit) => budget.has(unit))) {
-    throw badValue(path, 'it limits nothing', `at least one of ${BUDGET_UNITS.join(', ')}`);
-  }
+function toConfig(values: Readonly<Record<string, unknown>>, file: ConfigFile | null): Config {
+  const sections = plainSections().map((section) => [
+    section,
+    camelTable(section, values[section] as Values),
+  ]);
+  const config = Object.fromEntries(sections) as Config;
+  const list = (name: keyof typeof TABLES) =>
+    (values[name] as readonly Values[]).map((each) => camelTable(`${name}[]`, each));
+  const budgets = list('budget') as readonly BudgetRule[];
+  return {
+    ...config,
+    // A default never passes a ceiling that the operator lowered.
+    limits: narrow(config.limits, config.ceilings) as Limits,
+    groups: values.groups as Config['groups'],
+    secrets: list('secret') as Config['secrets'],
+    upstreams: (list('upstream') as readonly UpstreamRule[]).map(fillUpstream),
+    budgets: budgets.length === 0 ? DEFAULT_BUDGETS : budgets,
+    file,
+  };
 }
 
-function checkCeilings(values: ReadonlyMap<string, Value>): void {
-  for (const [key, limit] of values) {
-    const [section, term = ''] = key.split('.');
-    if (section !== 'limits') continue;
-    const ceiling = values.get(`ceilings.${term}`) ?? ROWS.get(`ceilings.${term}`)?.default ?? 0;
-    if (limit > ceiling) {
-      const expected = `at most its ceiling of ${ceiling}, or a higher ceilings.${term}`;
-      throw badValue(['limits', term], `it is ${limit}`, expected);
-    }
-  }
+function camelTable(section: string, values: Values): unknown {
+  return Object.fromEntries(
+    rowsOf(section).map((row) => {
+      const value = values[nameIn(section, row)] ?? null;
+      // Where "" is the default it means that there is none.
+      return [propertyOf(row), value === '' && row.default === '' ? null : value];
+    }),
+  );
 }
 
-function checkKey(key: string, raw: unknown, path: Path): Value {
-  const row = ROWS.get(key);
-  if (row === undefined) throw unknownKey(path);
-  return checkValue(row, raw, path);
+/** The name of a key in a Config. */
+export function propertyOf({ key, type }: Pick<ConfigKey, 'key' | 'type'>): string {
+  const name = key.slice(key.indexOf('.') + 1);
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return type === 'duration' ? `${camel}Ms` : camel;
 }
 
-function tableEntries(raw: unknown, path: Path): Entry[] {
-  const isTable = typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof Date);
-  if (!isTable) throw badValue(path, describe(raw), 'a table');
-  return Object.entries(raw);
+function fillUpstream(upstream: UpstreamRule): UpstreamRule {
+  return {
+    ...upstream,
+    // Where the file does not say it, the strictest holds.
+    tier: upstream.tier ?? 'c',
+    risk: upstream.risk ?? 'high',
+    env: upstream.env ?? [],
+    readOnly: upstream.readOnly ?? [],
+    allowHosts: upstream.allowHosts ?? [],
+    secrets: upstream.secrets ?? [],
+    prefix: upstream.prefix ?? `${upstream.name}.`,
+  };
 }

@@ -10,19 +10,19 @@ type Row<Type extends string, Default, Rule> = {
   readonly sentence: string;
 } & Rule;
 
-export type IntegerKey = Row<
+type IntegerKey = Row<
   'integer',
   number,
   { readonly min: number; readonly max: number; readonly multipleOf?: number }
 >;
-export type StringKey = Row<'string', string, { readonly grammar: GrammarName }>;
-export type StringListKey = Row<
+type StringKey = Row<'string', string, { readonly grammar: GrammarName }>;
+type StringListKey = Row<
   'string-list',
   readonly string[],
   { readonly grammar: GrammarName; readonly isNeverEmpty?: true }
 >;
 export type DurationKey = Row<'duration', string, { readonly minMs: number; readonly maxMs: number }>;
-export type ChoiceKey = Row<'choice', string, { readonly choices: readonly string[] }>;
+type ChoiceKey = Row<'choice', string, { readonly choices: readonly string[] }>;
 export type ConfigKey = IntegerKey | StringKey | StringListKey | DurationKey | ChoiceKey;
 
 const KIB = 1024;
@@ -584,5 +584,3 @@ export const CONFIG_KEYS = [
   integer('budget[].output_bytes', null, [1, EXACT], 'Output in a window.'),
   integer('budget[].egress_bytes', null, [1, EXACT], 'Network bytes in a window.'),
 ] as const satisfies readonly ConfigKey[];
-
-export type KeyName = (typeof CONFIG_KEYS)[number]['key'];

@@ -31,7 +31,7 @@ export type SecretRule = {
 export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
 
 /** What commands may do. */
-export type ProcessConfig = ProcessLimits & {
+type ProcessConfig = ProcessLimits & {
   readonly workspaces: readonly string[];
   readonly executables: readonly string[];
   readonly searchPath: readonly string[];
@@ -53,7 +53,7 @@ export type VaultConfig = {
 };
 
 /** Whose skills may come in, and how often and by how many they are looked at. */
-export type SkillsConfig = {
+type SkillsConfig = {
   /** What is done with the first key of a publisher that never had one. */
   readonly firstUse: 'refuse' | 'trust';
   /** Null: no file of advisories. */

@@ -1,11 +1,17 @@
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
-import type { Place } from '../core/strict-json.ts';
-import type { Path } from './problem.ts';
+import {
+  accept,
+  type Problem,
+  type Result,
+  reject,
+  type SourcePosition,
+  type ValuePath,
+} from '../core/result.ts';
 
 /*
- * Where things stand in a TOML file. smol-toml reads the values; this asks a second parser for the syntax tree. The tree is
+ * Positions in a TOML file. smol-toml reads the values; this asks a second parser for the syntax tree. The tree is
  * walked by hand: that parser's own way to turn it into values writes through `__proto__`. Its parser recurses into
- * inline lists and tables, so whoever calls this has bounded their depth before.
+ * inline lists and tables, so callers bound the depth before.
  */
 
 /** One key, element or table: where it is written, what is written there, and what is in it. */
@@ -19,36 +25,33 @@ export type Spot = {
 
 type Loc = { readonly start: { readonly line: number; readonly column: number } };
 
-export type TomlTree =
-  | { readonly ok: true; readonly root: Spot }
-  | { readonly ok: false; readonly place: Place; readonly why: string };
-
 const START: Loc = { start: { line: 1, column: 0 } };
 
 /** The tree of everything in a text, or why the second parser does not take it. */
-export function readTree(text: string): TomlTree {
+export function readTree(text: string): Result<Spot, Problem & { readonly position: SourcePosition }> {
   try {
     const root: Spot = { key: START, value: START, content: null, children: new Map() };
     for (const node of parseTOML(text, { tomlVersion: '1.1' }).body[0].body) {
       if (node.type === 'TOMLKeyValue') growPair(root, node);
       else growTable(root, node);
     }
-    return { ok: true, root };
+    return accept(root);
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
-    return { ok: false, place: { line: error.lineNumber, column: error.column + 1 }, why: error.message };
+    const position = { line: error.lineNumber, column: error.column + 1 };
+    return reject({ subject: 'the file', is: error.message, expected: 'valid TOML', position });
   }
 }
 
-/** The place of a path's key or value; undefined when the file does not mention it. */
-export function placeIn(root: Spot, path: Path, at: 'key' | 'value'): Place | undefined {
+/** The position of a path's key or value; undefined when the file does not mention it. */
+export function positionIn(root: Spot, path: ValuePath, at: 'key' | 'value'): SourcePosition | undefined {
   let spot: Spot | undefined = root;
   for (const part of path) spot = spot?.children.get(part);
   const start = spot?.[at].start;
   return start && { line: start.line, column: start.column + 1 };
 }
 
-/** The first mention is the place: what a later header adds to a table does not move it. */
+/** The first mention is the position: what a later header adds to a table does not move it. */
 function grow(parent: Spot, part: string | number, spot: Omit<Spot, 'children'>): Spot {
   const known = parent.children.get(part);
   if (known !== undefined) return known;

@@ -1,4 +1,5 @@
 import { quote } from './hostile-text.ts';
+import { type Problem, sentenceOf } from './result.ts';
 import { KEY_RULES } from './storage-key-rules.table.ts';
 
 /** A key in its one spelling: no two of them look or sort the same, and none climbs out of its prefix. */
@@ -9,7 +10,12 @@ export type StoragePrefix = string & { readonly storagePrefix: unique symbol };
 
 export type KeyFault = (typeof KEY_RULES)[number]['fault'];
 
-export type NotKey = { readonly ok: false; readonly fault: KeyFault; readonly message: string };
+export type NotKey = {
+  readonly ok: false;
+  readonly fault: KeyFault;
+  readonly message: string;
+  readonly problem: Problem;
+};
 export type ParsedKey = { readonly ok: true; readonly key: StorageKey } | NotKey;
 export type ParsedPrefix = { readonly ok: true; readonly prefix: StoragePrefix } | NotKey;
 
@@ -19,7 +25,8 @@ export function parseKey(raw: string): ParsedKey {
   const broken = KEY_RULES.find(({ isBroken }) => isBroken(raw));
   if (broken === undefined) return { ok: true, key: raw as StorageKey };
   const { fault, what, expected } = broken;
-  return { ok: false, fault, message: `Cannot use key ${quote(raw)}: ${what}, expected ${expected}` };
+  const problem = { subject: `key ${quote(raw)}`, is: what, expected };
+  return { ok: false, fault, message: sentenceOf(problem), problem };
 }
 
 /** Reads `notes/` or `notes`, which are the same place, or `/`, which is the whole space. */

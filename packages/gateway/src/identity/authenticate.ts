@@ -1,19 +1,15 @@
 import type { Config } from '../config/config.ts';
+import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Log, NO_LOG } from '../core/log.ts';
 import type { Lookup } from '../egress/resolve.ts';
 import type { Reader } from '../store/transaction.ts';
-import type { Authenticated, Authenticator } from './authenticator.ts';
-import { readBearer } from './bearer.ts';
 import { findKeys } from './find-keys.ts';
 import { documentFetcher, type Network } from './issuer-documents.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { issuerOf } from './issuer-url.ts';
 import { type OauthParts, verifyAccessToken } from './oauth.ts';
-import type { Token } from './token.ts';
-import { isOurs } from './token-text.ts';
-import type { TokenUses } from './token-uses.ts';
-import { verifyToken } from './tokens.ts';
+import { isOurs, type Token, verifyToken } from './tokens.ts';
 
 /*
  * Who presents a credential, for doors that strangers can knock at. The only thing that is looked at is the value of the
@@ -23,7 +19,7 @@ import { verifyToken } from './tokens.ts';
  * is the same for every wrong token; what was wrong with it is told to the log, without a character of it.
  */
 
-export type AuthenticatorParts = {
+type AuthenticatorParts = {
   readonly reader: Reader;
   readonly config: Pick<Config, 'oauth' | 'gateway'>;
   readonly clock: Clock;
@@ -98,4 +94,60 @@ function refuse(log: Log, reason: Refused['reason'], why: string): Refused {
 
 function refusal(reason: Refused['reason'], is: string): Refused {
   return { ok: false, reason, message: `Cannot tell who asks: ${is}` };
+}
+
+/** What a request brings to say who it is. */
+export type Presented = {
+  /** The value of the Authorization header; null: none. */
+  readonly authorization: string | null;
+};
+
+export type Authenticated =
+  | { readonly ok: true; readonly caller: Caller }
+  | {
+      readonly ok: false;
+      /** Nothing was presented, or what was presented is not good. */
+      readonly reason: 'missing' | 'invalid' | 'expired' | 'revoked';
+      /** For the caller: never tells which part of a token was wrong. */
+      readonly message: string;
+    };
+
+/** Tells who presents a credential. It never throws: what cannot be checked is not good. */
+export type Authenticator = (presented: Presented) => Promise<Authenticated>;
+
+/** The longest value of an Authorization header that is looked at. Tokens of large issuers come to about four thousand. */
+export const MAX_AUTHORIZATION_BYTES = 8_192;
+
+/** RFC 6750: the scheme in any case, one space, and a text that needs no quotes. */
+const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** Reads the token of an Authorization header; anything but one bearer token is null. It repairs nothing and never throws. */
+export function readBearer(raw: string): string | null {
+  // Boundary: what is too long is not even read.
+  if (raw.length > MAX_AUTHORIZATION_BYTES) return null;
+  // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are no credential.
+  return BEARER.exec(raw)?.[1] ?? null;
+}
+
+/** More than a gateway has tokens in use; the ones used longest ago are forgotten first. */
+const MOST = 10_000;
+
+/** When tokens were used last, as far as this process knows. It is not kept: a request writes nothing. */
+export class TokenUses {
+  readonly #lastMs = new Map<string, number>();
+
+  note(id: string, nowMs: number): void {
+    this.#lastMs.delete(id);
+    this.#lastMs.set(id, nowMs);
+    if (this.#lastMs.size <= MOST) return;
+    for (const oldest of this.#lastMs.keys()) {
+      this.#lastMs.delete(oldest);
+      return;
+    }
+  }
+
+  /** Null: not since this process started. */
+  lastMs(id: string): number | null {
+    return this.#lastMs.get(id) ?? null;
+  }
 }

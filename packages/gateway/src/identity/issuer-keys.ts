@@ -18,7 +18,7 @@ const PRIVATE_PARTS = ['d', 'p', 'q', 'k'] as const;
 
 type Held = { readonly find: LocalJWKSet; readonly ids: ReadonlySet<string>; readonly atMs: number };
 
-export type IssuerKeysOptions = {
+type IssuerKeysOptions = {
   /** Asks the issuer. */
   readonly load: () => Promise<Result<Json, string>>;
   readonly clock: Clock;

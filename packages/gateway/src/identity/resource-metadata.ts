@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { ALL_SCOPES } from '../core/caller.ts';
-import { SCOPE_PREFIX } from './claims.ts';
+import { SCOPE_PREFIX } from './oauth.ts';
 
 /** What a client reads to learn whose tokens are taken here (RFC 9728). */
-export type ResourceMetadata = {
+type ResourceMetadata = {
   readonly resource: string;
   readonly resource_name: string;
   readonly authorization_servers?: readonly string[];

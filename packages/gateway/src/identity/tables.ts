@@ -19,7 +19,7 @@ export type TokenRow = {
 };
 
 /** `seq` is the order of making, whatever the clock did meanwhile. */
-export type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
+type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
 
 /** The table of this room. */
 export const identityMigrations: readonly Migration[] = [

@@ -1,13 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Scope } from '../core/caller.ts';
 import type { Random } from '../core/clock.ts';
+import { CodedError } from '../core/coded-error.ts';
 import { makeId } from '../core/id.ts';
-import { formatPrincipal, type Principal } from '../core/principal.ts';
+import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
-import { checkMinting, type Minting } from './minting.ts';
-import { inOrder } from './scope-words.ts';
+import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.ts';
 import { query, type TokenRow } from './tables.ts';
-import { stateOf, type Token, tokenOf } from './token.ts';
-import { formatToken, parseToken, SECRET_BYTES } from './token-text.ts';
 
 /*
  * Tokens that this gateway made. A token names a principal; whoever has it is that principal until it ends or is revoked.
@@ -18,15 +17,15 @@ import { formatToken, parseToken, SECRET_BYTES } from './token-text.ts';
  */
 
 /** What was made. The token is shown to its maker now and is known to nobody here afterwards. */
-export type Created = { readonly id: string; readonly token: string };
+type Created = { readonly id: string; readonly token: string };
 
-export type Creating = Minting & { readonly by: Principal; readonly nowMs: number };
+type Creating = Minting & { readonly by: Principal; readonly nowMs: number };
 
 export type Verified =
   | { readonly ok: true; readonly token: Token }
   | { readonly ok: false; readonly reason: 'invalid' | 'expired' | 'revoked' };
 
-export type TokensAsked = {
+type TokensAsked = {
   /** Only those of this tenant; null: all. */
   readonly tenant?: string | null;
   /** The id of the last one already seen. */
@@ -134,4 +133,139 @@ export function verifyToken(reader: Reader, raw: string, nowMs: number): Verifie
 
 function digestOf(secret: Uint8Array): Buffer {
   return createHash('sha256').update(secret).digest();
+}
+
+/** A token as lists show it; nothing of its secret is in it. */
+export type Token = {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+  /** The person who sits behind the client and may be asked there; null: nobody. */
+  readonly approver: Principal | null;
+  /** What it is for, in the words of who made it; empty: nothing was said. */
+  readonly label: string;
+  readonly createdAtMs: number;
+  readonly createdBy: string;
+  readonly expiresAtMs: number;
+  readonly revokedAtMs: number | null;
+  readonly revokedBy: string | null;
+};
+
+type TokenState = 'active' | 'expired' | 'revoked';
+
+export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): TokenState {
+  if (revokedAtMs !== null) return 'revoked';
+  return nowMs < expiresAtMs ? 'active' : 'expired';
+}
+
+/** Reads a row; null when it was meddled with, and then it is the token of nobody. */
+export function tokenOf(row: TokenRow): Token | null {
+  const principal = parsePrincipal(row.principal);
+  const approver = row.approver === null ? null : parsePrincipal(row.approver);
+  // Boundary: a row that does not say who it is for is good for nothing, and one that says too much for less.
+  if (principal === null || (row.approver !== null && approver?.kind !== 'user')) return null;
+  return {
+    ...{ id: row.id, principal, tenant: row.tenant, approver, label: row.label },
+    scopes: narrowToKind(inOrder(row.scopes.split(' ').filter(isScope)), principal),
+    ...{ createdAtMs: row.created_at_ms, createdBy: row.created_by, expiresAtMs: row.expires_at_ms },
+    ...{ revokedAtMs: row.revoked_at_ms, revokedBy: row.revoked_by },
+  };
+}
+
+/*
+ * A token is `pls_`, 25 characters that name it, `_`, and 43 characters that are its secret: 32 bytes of chance in base64url.
+ * The beginning is for those who search texts for what should not be there. The name is no secret: records and lists have it
+ * as `tok_…`. There is one spelling of each token: no other text is it.
+ */
+
+const SECRET_BYTES = 32;
+
+/** What a text that looks like a token says. */
+type TokenParts = { readonly id: string; readonly secret: Uint8Array };
+
+const NAME_PART = '[0-9a-hjkmnp-tv-z]{25}';
+// Boundary: 43 characters hold two bits more than the bytes. They are zero, or four texts would be one token.
+const TOKEN = new RegExp(`^pls_(${NAME_PART})_([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$`);
+const TOKEN_ID = new RegExp(`^tok_${NAME_PART}$`);
+/** What may be a token, whole or in part; wider than the grammar, for texts that must hold none. */
+const TOKEN_LIKE = /pls_[0-9a-z]{8}/i;
+
+/** Tells whether a text can be the id of a token. */
+export function isTokenId(text: string): boolean {
+  return TOKEN_ID.test(text);
+}
+
+/** Tells whether a text has a token in it, or a part of one. */
+export function hasToken(text: string): boolean {
+  return TOKEN_LIKE.test(text);
+}
+
+/** Tells whether a text says that it is a token of a gateway, whether or not it is one. */
+export function isOurs(text: string): boolean {
+  return text.startsWith('pls_');
+}
+
+/** Reads a token; anything but its one spelling is null. */
+export function parseToken(raw: string): TokenParts | null {
+  const [, name, secret] = TOKEN.exec(raw) ?? [];
+  if (name === undefined || secret === undefined) return null;
+  return { id: `tok_${name}`, secret: Buffer.from(secret, 'base64url') };
+}
+
+/** The one spelling of a token. */
+export function formatToken({ id, secret }: TokenParts): string {
+  return `pls_${id.slice('tok_'.length)}_${Buffer.from(secret).toString('base64url')}`;
+}
+
+/** What somebody wants a token to be. */
+export type Minting = {
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+  readonly approver: Principal | null;
+  readonly expiresAtMs: number;
+  readonly label: string;
+};
+
+/** A token that is forgotten somewhere ends by itself. */
+const LONGEST_LIFE_MS = 366 * 86_400_000;
+export const LABEL_CHARS = 128;
+
+/** Refuses what no token may be, whoever asks for it. */
+export function checkMinting(minting: Minting, nowMs: number): void {
+  const { principal, tenant, approver, label } = minting;
+  if (!isName(principal.name)) throw refuse(`the principal is called "${principal.name}"`, 'a name');
+  if (!isName(tenant)) throw refuse(`the tenant is called "${tenant}"`, 'a name');
+  checkScopes(minting);
+  // Boundary: only people are asked. An agent that could name itself would approve its own calls.
+  if (approver !== null && (approver.kind !== 'user' || !isName(approver.name)))
+    throw refuse(`the approver is ${formatPrincipal(approver)}`, 'a person, as user:NAME');
+  checkExpiry(minting, nowMs);
+  if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
+    throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);
+  // Boundary: a label is recorded and listed for ever.
+  if (hasToken(label)) throw refuse('the label has a token in it', 'words that are no secret');
+}
+
+function checkScopes({ principal, scopes }: Minting): void {
+  const allowed = SCOPES_OF_KIND[principal.kind];
+  if (scopes.length === 0) throw refuse('it has no scope', `one of ${allowed.join(', ')}`);
+  // Boundary: a scope that this kind of principal can never have is refused here, not dropped in silence.
+  const odd = inOrder(scopes).filter((scope) => !allowed.includes(scope));
+  if (odd.length > 0)
+    throw refuse(`${formatPrincipal(principal)} cannot have ${odd.join(', ')}`, allowed.join(', '));
+}
+
+function checkExpiry({ expiresAtMs }: Minting, nowMs: number): void {
+  const lifeMs = expiresAtMs - nowMs;
+  if (Number.isSafeInteger(expiresAtMs) && lifeMs > 0 && lifeMs <= LONGEST_LIFE_MS) return;
+  throw refuse(
+    'it ends in the past or too late',
+    `a time to come within ${LONGEST_LIFE_MS / 86_400_000} days`,
+  );
+}
+
+function refuse(is: string, expected: string): CodedError {
+  return new CodedError('door/wrong-usage', `Cannot make the token: ${is}, expected ${expected}`);
 }

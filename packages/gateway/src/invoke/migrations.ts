@@ -2,7 +2,7 @@ import { approvalMigrations } from '../approval/tables.ts';
 import { budgetMigrations } from '../budget/tables.ts';
 import { identityMigrations } from '../identity/tables.ts';
 import { journalMigrations } from '../journal/tables.ts';
-import { policyMigrations } from '../policy/tables.ts';
+import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';
 import { resultMigrations } from '../results/tables.ts';
 import { skillsMigrations } from '../skills/tables.ts';

@@ -9,11 +9,11 @@ import { digestBytes } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import { authorizeAct } from '../policy/authorize.ts';
 import { type CheckResult, checkPolicies } from '../policy/check.ts';
-import { namedIn } from '../policy/names.ts';
+import { namedIn } from '../policy/parse.ts';
+import { readPolicyFiles } from '../policy/policy-files.ts';
 import type { PolicyFile, PolicySet } from '../policy/policy-set.ts';
-import { readPolicyFiles } from '../policy/read-files.ts';
 import { filesDigestOf, replacePolicyFiles } from '../policy/replace-files.ts';
-import { wouldPermit } from '../policy/would-permit.ts';
+import { wouldPermit } from '../policy/trial.ts';
 import type { Gateway } from './gateway.ts';
 import type { Acting } from './skills/skill-acts.ts';
 

@@ -2,11 +2,16 @@ import { ALL_SCOPES, type Scope } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
-import { checkMinting, type Minting } from '../identity/minting.ts';
-import { inOrder } from '../identity/scope-words.ts';
-import type { Token } from '../identity/token.ts';
-import { hasToken } from '../identity/token-text.ts';
-import { createToken, findToken, revokeToken } from '../identity/tokens.ts';
+import { inOrder } from '../identity/scopes.table.ts';
+import {
+  checkMinting,
+  createToken,
+  findToken,
+  hasToken,
+  type Minting,
+  revokeToken,
+  type Token,
+} from '../identity/tokens.ts';
 import { requireAdministrator } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 

@@ -2,7 +2,6 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import type { Digest } from '../core/digest.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
-import { decide, type Ruling } from './decide.ts';
 import type { PolicyEngine } from './engine.ts';
 import { type Grant, makeGrant } from './grant.ts';
 import {
@@ -12,10 +11,12 @@ import {
   approvedQuestion,
   type CallFacts,
   callQuestion,
+  type PolicyQuestion,
 } from './request.ts';
+import type { Reads } from './schema.ts';
 
+export type { SkillAct, SkillActFacts, SkillStanding } from './entities.ts';
 export type { Act, ActFacts, CallFacts } from './request.ts';
-export type { SkillAct, SkillActFacts, SkillStanding } from './skill-act.ts';
 
 export type Decision =
   | { readonly verdict: 'allow'; readonly grant: Grant }
@@ -67,7 +68,7 @@ function describeDenial(decidedBy: readonly string[]): string {
   return `${decidedBy.map((id) => `policy "${id}"`).join(', ')} forbids it`;
 }
 
-export type ActRuling = {
+type ActRuling = {
   readonly allowed: boolean;
   readonly decidedBy: readonly string[];
   readonly message: string;
@@ -94,4 +95,47 @@ export function authorizeAct<A extends Act>(
 function describeAct(action: Act, facts: ActFacts[Act]): string {
   if (!('skill' in facts)) return action;
   return `${action.replace('Skill', '')} skill "${facts.skill.id}"`;
+}
+
+/** What Cedar said, under which set. Anything but `allow` denies. */
+export type Ruling = {
+  readonly verdict: 'allow' | 'deny' | 'error';
+  readonly decidedBy: readonly string[];
+  /** Null when no set is loaded. */
+  readonly setDigest: Digest | null;
+  readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
+};
+
+/** Asks the live set once, told what it reads of a call of that tool. A question that cannot even be put is an error, which denies. */
+export function decide(
+  engine: PolicyEngine,
+  write: (reads: Reads) => PolicyQuestion,
+  toolId: string | null = null,
+): Ruling {
+  const { setDigest } = engine;
+  if (setDigest === null) {
+    return {
+      verdict: 'error',
+      decidedBy: [],
+      setDigest,
+      errors: [{ policy: null, message: 'no policy set is loaded' }],
+    };
+  }
+  try {
+    const { verdict, decidedBy, errors } = engine.ask(
+      write(toolId === null ? engine.reads : engine.readsFor(toolId)),
+    );
+    return { verdict, decidedBy, setDigest, errors };
+  } catch (error) {
+    return {
+      verdict: 'error',
+      decidedBy: [],
+      setDigest,
+      errors: [{ policy: null, message: messageOf(error) }],
+    };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

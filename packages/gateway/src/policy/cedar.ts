@@ -2,9 +2,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type * as CedarWasm from '@cedar-policy/cedar-wasm/nodejs';
+import type { EntityJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 
 export type {
   CedarValueJson,
+  CheckParseAnswer,
   Clause,
   DetailedError,
   EntityJson,
@@ -52,4 +54,43 @@ export function cedarVersion(): string {
 export function isCrash(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.name === 'RangeError' || error.name === 'RuntimeError';
+}
+
+export type BenchResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly crashed: boolean; readonly message: string };
+
+/**
+ * A Cedar instance for texts that are not trusted yet. It decides nothing; whatever a text does to it ends with it,
+ * because an instance that threw is never used again.
+ */
+export class Workbench {
+  readonly #load: CedarLoader;
+  #cedar: Cedar | null = null;
+
+  constructor(load: CedarLoader) {
+    this.#load = load;
+  }
+
+  /** Does the work and tells how it ended; never throws. */
+  try<T>(work: (cedar: Cedar) => T): BenchResult<T> {
+    try {
+      this.#cedar ??= this.#load();
+      return { ok: true, value: work(this.#cedar) };
+    } catch (error) {
+      // Boundary: also an error that seems harmless may have left the instance half way.
+      this.#cedar = null;
+      return { ok: false, crashed: isCrash(error), message: String(error) };
+    }
+  }
+
+  /** Frees the instance; the next work loads another. */
+  clear(): void {
+    this.#cedar = null;
+  }
+}
+
+/** The uid of an entity, which Cedar takes in two spellings. */
+export function uidOf(uid: EntityJson['uid']): TypeAndId {
+  return '__entity' in uid ? uid.__entity : uid;
 }

@@ -1,9 +1,18 @@
 import { digestValue } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
-import { type CedarLoader, loadCedar } from './cedar.ts';
+import {
+  type CedarLoader,
+  type DetailedError,
+  loadCedar,
+  type PolicyJson,
+  type TypeAndId,
+  uidOf,
+  Workbench,
+} from './cedar.ts';
+import { SKILL_CATEGORY, UPSTREAM_CATEGORY, viewTool } from './entities.ts';
 import { POLICY_LIMITS } from './limits.ts';
-import { namedIn, type ToolsOf } from './names.ts';
-import { parseFiles, parsePolicy } from './parse.ts';
+import { namedIn, type ParsedPolicy, parseFiles, parsePolicy, problemAt, type ToolsOf } from './parse.ts';
+import { fileProblem, readPolicyFiles } from './policy-files.ts';
 import {
   type Policy,
   type PolicyFile,
@@ -11,12 +20,8 @@ import {
   type PolicySet,
   policySetDigest,
 } from './policy-set.ts';
-import { fileProblem, readPolicyFiles } from './read-files.ts';
-import { PALISADE_SCHEMA } from './schema.ts';
-import { viewTool } from './tool-view.ts';
+import { PALISADE_SCHEMA, readsOf, TOOLLESS_SCHEMA } from './schema.ts';
 import { tryPolicies } from './trial.ts';
-import { validatePolicies } from './validate.ts';
-import { Workbench } from './workbench.ts';
 
 /*
  * What stands between a policy file and a decision: the text is read, split, parsed, measured, validated against the
@@ -102,4 +107,164 @@ function emptyWarning(policies: readonly Policy[]): PolicyProblem[] {
 function trialWarning(policies: readonly Policy[], id: string, message: string): PolicyProblem {
   const file = policies.find((policy) => policy.id === id)?.file ?? '.';
   return { ...fileProblem(file, `Policy "${id}" can fail, which denies the call: ${message}`), policy: id };
+}
+
+/*
+ * Each policy is validated under the schema of every tool that its scope can match: all tools, those of one category or
+ * skill, or the one it names. So a policy about one tool may use that tool's arguments, and a policy about all tools may
+ * use an argument only behind `context.input has …`. What is about no tool, or about all tools of skills, of which there
+ * is no list, is validated once under the schema of a tool without arguments.
+ */
+
+export type Findings = { readonly problems: PolicyProblem[]; readonly warnings: PolicyProblem[] };
+
+/** Tools whose inputs have one type, and the policies that can meet them. */
+type Lane = { readonly schema: string; readonly tools: string[]; readonly policies: Set<ParsedPolicy> };
+type Finding = {
+  readonly policy: ParsedPolicy;
+  readonly error: DetailedError;
+  readonly tools: string[];
+  lanes: number;
+};
+
+/** Validates policies against the tools they can match; what cannot match any tool is a warning. */
+function validatePolicies(
+  bench: Workbench,
+  policies: readonly ParsedPolicy[],
+  tools: readonly Tool[],
+): Findings {
+  const { lanes, warnings } = assignLanes(policies, tools);
+  const errors = new Map<string, Finding>();
+  const advice = new Map<string, Finding>();
+  const problems: PolicyProblem[] = [];
+  for (const lane of lanes) {
+    const answer = bench.try((cedar) =>
+      cedar.validate({ schema: lane.schema, policies: { staticPolicies: textsOf(lane) } }),
+    );
+    // A `success` with a list of errors is no success: only the lists count.
+    if (!answer.ok || answer.value.type === 'failure') {
+      const why =
+        answer.ok && answer.value.type === 'failure'
+          ? answer.value.errors[0]?.message
+          : 'the validator broke';
+      problems.push(fileProblem('.', `Cannot validate the policies: ${why}`));
+    } else {
+      collect(errors, lane, answer.value.validationErrors);
+      collect(advice, lane, answer.value.validationWarnings);
+    }
+  }
+  problems.push(...[...errors.values()].map(toProblem));
+  // A policy about all tools may well be impossible for some of them; it is worth a word when it is so for all.
+  const lanesOf = (policy: ParsedPolicy) => lanes.filter((lane) => lane.policies.has(policy)).length;
+  const general = [...advice.values()].filter((one) => one.lanes === lanesOf(one.policy) && !isBlind(one));
+  return { problems, warnings: [...warnings, ...general.map(toProblem)] };
+}
+
+/** Cedar calls impossible what wants an argument that no listed tool has; a tool of a skill may well have it. */
+function isBlind({ policy: { text }, error }: Finding): boolean {
+  const isAboutSkills = /\bskill\b/i.test(text) && readsOf([text]).has('input');
+  return isAboutSkills && error.message.includes('policy is impossible');
+}
+
+function assignLanes(policies: readonly ParsedPolicy[], tools: readonly Tool[]) {
+  const lanes = new Map<string, Lane>();
+  for (const tool of tools) {
+    const { name, text } = viewTool(tool).schema;
+    const lane = lanes.get(name) ?? { schema: text, tools: [], policies: new Set() };
+    lane.tools.push(tool.id);
+    lanes.set(name, lane);
+  }
+  const toolless: Lane = { schema: TOOLLESS_SCHEMA, tools: [], policies: new Set() };
+  const warnings: PolicyProblem[] = [];
+  for (const policy of policies) {
+    const isListed = tools.length > 0 && isAboutListedTools(policy.json);
+    const matching = isListed ? tools.filter((tool) => canMatch(policy.json, tool)) : [];
+    for (const tool of matching) lanes.get(viewTool(tool).schema.name)?.policies.add(policy);
+    if (!isListed) toolless.policies.add(policy);
+    else if (matching.length === 0) warnings.push(unmatched(policy));
+  }
+  return { lanes: [...lanes.values(), toolless].filter((lane) => lane.policies.size > 0), warnings };
+}
+
+/** The actions whose resource is a tool. */
+const TOOL_ACTIONS: readonly string[] = ['call', 'approve'];
+
+function isAboutListedTools({ action, resource }: PolicyJson): boolean {
+  const { type, id } = scopeEntity(resource) ?? {};
+  if (type === 'Category' && (id === SKILL_CATEGORY || id === UPSTREAM_CATEGORY)) return false;
+  // A tool is in its skill and never is one.
+  if (resource.op === '==' && type !== 'Tool') return false;
+  if (resource.op === 'is' && resource.entity_type !== 'Tool') return false;
+  return namedActions(action)?.some((name) => TOOL_ACTIONS.includes(name)) ?? true;
+}
+
+/** The actions that a scope names; null for all of them. */
+function namedActions(action: PolicyJson['action']): string[] | null {
+  if (action.op === 'All' || 'slot' in action) return null;
+  const entities = 'entities' in action ? action.entities : [action.entity];
+  return entities.map((entity) => uidOf(entity).id);
+}
+
+function canMatch({ resource }: PolicyJson, tool: Tool): boolean {
+  const { type, id } = scopeEntity(resource) ?? {};
+  if (type === 'Tool') return id === tool.id;
+  if (type === 'Category') return id === tool.category;
+  if (type === 'Skill') return id === tool.skill?.id;
+  return true;
+}
+
+/** The entity that a resource scope names, if it names one. */
+function scopeEntity(resource: PolicyJson['resource']): TypeAndId | null {
+  const constraint = resource.op === 'is' ? resource.in : resource;
+  if (constraint === undefined || !('entity' in constraint)) return null;
+  return uidOf(constraint.entity);
+}
+
+function unmatched(policy: ParsedPolicy): PolicyProblem {
+  const { type, id } = scopeEntity(policy.json.resource) ?? {};
+  const message = `Policy "${policy.id}" matches no registered tool: its scope is ${type}::"${id}"`;
+  return { ...problemAt(policy.source, policy.startByte, message), policy: policy.id };
+}
+
+function textsOf(lane: Lane): Record<string, string> {
+  return Object.fromEntries([...lane.policies].map(({ id, text }) => [id, text]));
+}
+
+function collect(
+  findings: Map<string, Finding>,
+  lane: Lane,
+  errors: readonly { policyId: string; error: DetailedError }[],
+): void {
+  for (const { policyId, error } of errors) {
+    const policy = [...lane.policies].find(({ id }) => id === policyId);
+    if (policy === undefined) continue;
+    const key = `${policyId} ${error.sourceLocations?.[0]?.start} ${error.message}`;
+    const finding = findings.get(key) ?? { policy, error, tools: [], lanes: 0 };
+    finding.tools.push(...lane.tools);
+    finding.lanes += 1;
+    findings.set(key, finding);
+  }
+}
+
+function toProblem({ policy, error, tools }: Finding): PolicyProblem {
+  const at = error.sourceLocations?.[0] ?? { start: 0, end: 0 };
+  const cedarSays = error.message.replace(`for policy \`${policy.id}\`, `, '');
+  const message = `Cannot use policy "${policy.id}": ${cedarSays}`;
+  const hint = guardHint(policy, at, tools) ?? error.help;
+  return { ...problemAt(policy.source, policy.startByte + at.start, message, hint), policy: policy.id };
+}
+
+/** Judged by the policy's own words at that place, not by those of the error. */
+function guardHint(
+  policy: ParsedPolicy,
+  at: { start: number; end: number },
+  tools: readonly string[],
+): string | null {
+  const words = Buffer.from(policy.text).subarray(at.start, at.end).toString();
+  const [, field] = /^context\s*\.\s*input\s*\.\s*([A-Za-z_]\w*)/.exec(words) ?? [];
+  if (field === undefined) return null;
+  const [first, ...others] = tools;
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  const where = first === undefined ? 'a tool' : `"${first}"${more}`;
+  return `not every input of ${where} has it: guard it with \`context.input has ${field}\`, or name one tool in the scope`;
 }

@@ -1,9 +1,8 @@
-import { Answers } from './answers.ts';
-import { type Cedar, type CedarLoader, isCrash } from './cedar.ts';
+import { type Cedar, type CedarLoader, type EntityJson, isCrash, uidOf } from './cedar.ts';
 import { SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
-import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './reads.ts';
-import type { Question } from './request.ts';
+import type { PolicyQuestion } from './request.ts';
+import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.ts';
 
 /*
  * The instance that decides. It is given only texts that passed the check, keeps them parsed, and is thrown away when
@@ -11,7 +10,7 @@ import type { Question } from './request.ts';
  * reusing its name, so two names take turns.
  */
 
-export type Answer = {
+export type PolicyAnswer = {
   readonly verdict: 'allow' | 'deny' | 'error';
   /** The policies that decided: the forbids of a denial, the permits of an allowance. */
   readonly decidedBy: readonly string[];
@@ -56,7 +55,7 @@ export class Decider {
   }
 
   /** Answers under the set in place; every doubt is an `error`, which denies. */
-  ask(question: Question): Answer {
+  ask(question: PolicyQuestion): PolicyAnswer {
     try {
       const { answers } = this.#live ?? noSet();
       // Boundary: a question written for another set may lack what this one reads, and `has` would be false.
@@ -71,7 +70,7 @@ export class Decider {
     }
   }
 
-  #ask({ principal, action, resource, context, entities, schema }: Question): Answer {
+  #ask({ principal, action, resource, context, entities, schema }: PolicyQuestion): PolicyAnswer {
     const { cedar, schemas, slot } = this.#ready();
     if (!schemas.has(schema.name)) {
       const parsed = cedar.preparseSchema(schema.name, schema.text);
@@ -80,7 +79,7 @@ export class Decider {
       schemas.add(schema.name);
     }
     const answer = cedar.statefulIsAuthorized({
-      // Named one by one: Cedar reads an object made by spreading a tenth slower.
+      // NamedEntities one by one: Cedar reads an object made by spreading a tenth slower.
       principal,
       action,
       resource,
@@ -137,6 +136,62 @@ function noSet(): never {
   throw new TypeError('Cannot decide: no policy set is loaded');
 }
 
-function failed(policy: string | null, message: string): Answer {
+function failed(policy: string | null, message: string): PolicyAnswer {
   return { verdict: 'error', decidedBy: [], errors: [{ policy, message }], crashed: false };
+}
+
+/*
+ * Answers of Cedar under one policy set, kept. An answer is a function of the set and of the question, and a question is
+ * told only what the policies can read; so most calls of one tool by one principal are the same question. What is kept is
+ * found by the very entities and by the whole text of the context: a question that differs in anything is another one.
+ * The keeper is thrown away with its set.
+ */
+
+type ByContext = Map<string, PolicyAnswer>;
+
+/** A longer context is hardly ever the same twice, and writing it out costs as much as it saves. */
+const LONGEST_CONTEXT = 512;
+/** Of one principal and one tool; more than this are no longer the same question. */
+const MOST_CONTEXTS = 64;
+
+class Answers {
+  readonly #kept: WeakMap<EntityJson, WeakMap<EntityJson, ByContext>> = new WeakMap();
+
+  /** The answer to this question, kept from before or asked for now. */
+  of(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
+    const contexts = this.#contextsOf(question);
+    const key = contexts === null ? '' : JSON.stringify(question.context);
+    if (contexts === null || key.length > LONGEST_CONTEXT) return ask();
+    const before = contexts.get(key);
+    if (before !== undefined) return before;
+    const answer = ask();
+    // Boundary: an error may pass, and heals at the next question.
+    if (answer.verdict === 'error') return answer;
+    if (contexts.size >= MOST_CONTEXTS) contexts.clear();
+    contexts.set(key, answer);
+    return answer;
+  }
+
+  /** Null for a question about more than a principal and a tool, or about another act than a call. */
+  #contextsOf({ action, entities }: PolicyQuestion): ByContext | null {
+    const [principal, tool, third] = entities;
+    // Boundary: the skill of a tool is a part of the tool; an approver is not.
+    const isMore = third !== undefined && (entities.length > 3 || !isSkill(third));
+    if (action.id !== 'call' || principal === undefined || tool === undefined || isMore) return null;
+    let ofTool = this.#kept.get(tool);
+    if (ofTool === undefined) {
+      ofTool = new WeakMap();
+      this.#kept.set(tool, ofTool);
+    }
+    let contexts = ofTool.get(principal);
+    if (contexts === undefined) {
+      contexts = new Map();
+      ofTool.set(principal, contexts);
+    }
+    return contexts;
+  }
+}
+
+function isSkill({ uid }: EntityJson): boolean {
+  return uidOf(uid).type === 'Skill';
 }

@@ -1,8 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
-import { type CedarLoader, cedarVersion, loadCedar } from './cedar.ts';
+import { type CedarLoader, cedarVersion, loadCedar, Workbench } from './cedar.ts';
 import { checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
-import { type Answer, Decider } from './decider.ts';
+import { Decider, type PolicyAnswer } from './decider.ts';
+import { Directory, type Groups } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import {
   hadAnySet,
@@ -13,16 +14,18 @@ import {
   rememberRefusal,
   wasRefusalTold,
 } from './memory.ts';
-import { type Named, namedIn, type ToolsOf } from './names.ts';
-import { pauseThread } from './pause.ts';
+import { type NamedEntities, namedIn, type ToolsOf } from './parse.ts';
+import {
+  fileProblem,
+  fingerprint,
+  type PolicyFilesRead,
+  readPolicyFiles,
+  seedPolicies,
+} from './policy-files.ts';
 import { type PolicyProblem, type PolicySet, shorten } from './policy-set.ts';
-import { Directory, type Groups } from './principals.ts';
-import { fileProblem, fingerprint, type ReadResult, readPolicyFiles } from './read-files.ts';
-import type { Reads } from './reads.ts';
 import { finishReplacing } from './replace-files.ts';
-import type { Question } from './request.ts';
-import { seedPolicies } from './seed.ts';
-import { Workbench } from './workbench.ts';
+import type { PolicyQuestion } from './request.ts';
+import type { Reads } from './schema.ts';
 
 /*
  * Keeps the policy set that decides. What comes in is a directory that the operator owns and edits at any time; what
@@ -83,7 +86,7 @@ const HALF: readonly PolicyProblem[] = [
   ),
 ];
 
-type Reading = ReadResult & { readonly names: Named };
+type Reading = PolicyFilesRead & { readonly names: NamedEntities };
 
 /** Opens the policies of a state directory, seeding a new one. */
 export function openPolicy(options: PolicyOptions): PolicyEngine {
@@ -103,7 +106,7 @@ export class PolicyEngine {
   #seen: string | null = null;
   #reported = '';
   /** What the files of that fingerprint name; an empty directory has an empty one. */
-  #named: { readonly files: string; readonly names: Named } = { files: '', names: namedIn([]) };
+  #named: { readonly files: string; readonly names: NamedEntities } = { files: '', names: namedIn([]) };
   #lookedAtMs: number;
 
   constructor(options: PolicyOptions) {
@@ -170,7 +173,7 @@ export class PolicyEngine {
   }
 
   /** Asks the deciding instance; a crash denies this question, is reported and heals before the next. */
-  ask(question: Question): Answer {
+  ask(question: PolicyQuestion): PolicyAnswer {
     const answer = this.#decider.ask(question);
     if (answer.crashed) {
       const message = shorten(answer.errors[0]?.message ?? '');
@@ -278,4 +281,9 @@ function readNamed(directory: string): Reading {
 function losesPolicies(before: PolicySet | null, after: PolicySet): boolean {
   const ids = new Set(after.policies.map(({ id }) => id));
   return before?.policies.some(({ id }) => !ids.has(id)) ?? false;
+}
+
+/** Stops this thread for a moment; right only at a start, where nothing else goes on. */
+function pauseThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

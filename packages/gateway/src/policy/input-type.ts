@@ -131,7 +131,7 @@ export function quote(text: string): string {
 }
 
 /** The value as the plan declares it. Throws a TypeError where the value does not fit, which denies the call. */
-export function toCedar(plan: InputPlan, value: Json): CedarValueJson {
+function toCedar(plan: InputPlan, value: Json): CedarValueJson {
   switch (plan.kind) {
     case 'string':
       return typeof value === 'string' ? value : misfit(plan);

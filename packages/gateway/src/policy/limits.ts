@@ -13,6 +13,9 @@ export const POLICY_LIMITS = {
   problems: 50,
 } as const;
 
+/** What a file of policy tests may hold. */
+export const CASE_LIMITS = { cases: 10_000, levels: 64 } as const;
+
 /** What is told of problems. Cedar quotes the text that it cannot read, whole; a record must stay readable. */
 export const PROBLEM_LIMITS = { chars: 300, told: 20 } as const;
 

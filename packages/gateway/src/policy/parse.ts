@@ -1,9 +1,8 @@
-import type { DetailedError, PolicyJson } from './cedar.ts';
+import type { Tool } from '../core/tool.ts';
+import type { DetailedError, PolicyJson, Workbench } from './cedar.ts';
 import { POLICY_LIMITS } from './limits.ts';
+import { fileProblem } from './policy-files.ts';
 import type { Policy, PolicyFile, PolicyProblem } from './policy-set.ts';
-import { fileProblem } from './read-files.ts';
-import { type Piece, positionAt, scan } from './scan.ts';
-import type { Workbench } from './workbench.ts';
 
 /** A policy with what the later checks need: its syntax tree and where it stands. */
 export type ParsedPolicy = Policy & {
@@ -86,7 +85,7 @@ export function parsePolicy(bench: Workbench, text: string): PolicyJson | string
 }
 
 /** How deep expressions are nested. Goes level by level, so that no tree is too deep to be measured. */
-export function depthOf(json: PolicyJson): number {
+function depthOf(json: PolicyJson): number {
   let levels = 0;
   for (let level: unknown[] = [...json.conditions]; level.length > 0; levels++) {
     level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
@@ -134,4 +133,135 @@ export function problemAt(
 
 function refuseFile(problem: PolicyProblem): Parsed {
   return { policies: [], problems: [problem] };
+}
+
+/*
+ * The first look at a policy text, before Cedar sees it: where each policy begins and ends, and how deep its brackets
+ * go. It knows just enough of the grammar for that: strings, line comments, brackets and the `;` that ends a policy.
+ */
+
+type Piece = { readonly text: string; readonly startByte: number };
+
+type Scan = {
+  readonly pieces: readonly Piece[];
+  readonly deepest: number;
+  /** Where the deepest bracket stands. */
+  readonly deepestByte: number;
+};
+
+type State = { index: number; depth: number; deepest: number; deepestIndex: number; start: number };
+
+// An unterminated string runs to the end, so that no text is looked at twice.
+const STRING = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/y;
+// Cedar ends a comment at a carriage return too.
+const COMMENT = /\/\/[^\r\n]*/y;
+const PLAIN = /[^"/()[\]{};\s]+|\s+|[\s\S]/y;
+
+/** Splits a text into its policies without parsing it; never throws and takes linear time. */
+export function scan(text: string): Scan {
+  const state: State = { index: 0, depth: 0, deepest: 0, deepestIndex: 0, start: -1 };
+  const ranges: [number, number][] = [];
+  while (state.index < text.length) {
+    const token = nextToken(text, state.index);
+    const isPart = !token.startsWith('//') && token.trim() !== '';
+    if (isPart && state.start < 0) state.start = state.index;
+    count(state, token);
+    state.index += token.length;
+    if (token === ';') {
+      ranges.push([state.start, state.index]);
+      state.start = -1;
+    }
+  }
+  if (state.start >= 0) ranges.push([state.start, text.length]);
+  return {
+    pieces: toPieces(text, ranges),
+    deepest: state.deepest,
+    deepestByte: Buffer.byteLength(text.slice(0, state.deepestIndex)),
+  };
+}
+
+function nextToken(text: string, index: number): string {
+  const char = text[index];
+  if (char === '"') return matchAt(STRING, text, index);
+  if (char === '/' && text[index + 1] === '/') return matchAt(COMMENT, text, index);
+  return matchAt(PLAIN, text, index);
+}
+
+function matchAt(pattern: RegExp, text: string, index: number): string {
+  pattern.lastIndex = index;
+  return pattern.exec(text)?.[0] ?? text.charAt(index);
+}
+
+function count(state: State, token: string): void {
+  if (token === '(' || token === '[' || token === '{') {
+    state.depth += 1;
+    if (state.depth > state.deepest) {
+      state.deepest = state.depth;
+      state.deepestIndex = state.index;
+    }
+  } else if (token === ')' || token === ']' || token === '}') state.depth -= 1;
+}
+
+function toPieces(text: string, ranges: readonly [number, number][]): Piece[] {
+  let byte = 0;
+  let index = 0;
+  return ranges.map(([start, end]) => {
+    byte += Buffer.byteLength(text.slice(index, start));
+    index = start;
+    return { text: text.slice(start, end), startByte: byte };
+  });
+}
+
+/** Line and column (both from 1, in characters) of a UTF-8 offset, which is how Cedar counts. */
+export function positionAt(text: string, byte: number): { line: number; column: number } {
+  const before = Buffer.from(text).subarray(0, byte).toString();
+  const lines = before.split('\n');
+  return { line: lines.length, column: [...(lines.at(-1) ?? '')].length + 1 };
+}
+
+/*
+ * Which tools and skills policy texts name. There may be more tools of skills than a check could ever look at, so it
+ * looks at those that always stand and at those that a text is about. The answer is read off the texts without Cedar,
+ * which an unchanged set at a start does not need.
+ */
+
+/** The ids in `Tool::"…"` and `Skill::"…"`, wherever they stand in a policy. */
+export type NamedEntities = { readonly tools: ReadonlySet<string>; readonly skills: ReadonlySet<string> };
+
+/**
+ * Gives the tools that always stand and, of those named, the ones that are there; each once, in one order. It is asked at
+ * every look at the files, so it must be fast and give a tool that has not changed as the same record.
+ */
+export type ToolsOf = (named: NamedEntities) => readonly Tool[];
+
+// As Cedar reads a text: strings and comments are passed over whole, and between words there may be comments too. What
+// ends a comment is asked for, so that there is one way to read a gap and a text is looked at once.
+const GAP = /(?:\s|\/\/[^\r\n]*(?=[\r\n]|$))*/.source;
+const REFERENCE = new RegExp(
+  [
+    /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/.source,
+    /\/\/[^\r\n]*/.source,
+    `(?<![\\w:])(Tool|Skill)${GAP}::${GAP}"((?:[^"\\\\]|\\\\[\\s\\S])*)"`,
+  ].join('|'),
+  'g',
+);
+const ESCAPED = /\\(?:u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2}))/g;
+
+/** Finds every name that Cedar would find in texts that it can parse; it may find more. */
+export function namedIn(texts: readonly string[]): NamedEntities {
+  const tools = new Set<string>();
+  const skills = new Set<string>();
+  for (const text of texts) {
+    for (const [, type, id = ''] of text.matchAll(REFERENCE)) {
+      if (type !== undefined) (type === 'Tool' ? tools : skills).add(unescaped(id));
+    }
+  }
+  return { tools, skills };
+}
+
+function unescaped(id: string): string {
+  return id.replace(ESCAPED, (whole, long?: string, short?: string) => {
+    const code = Number.parseInt(long ?? short ?? '', 16);
+    return code > 0x10ffff ? whole : String.fromCodePoint(code);
+  });
 }

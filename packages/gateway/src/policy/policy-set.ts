@@ -41,8 +41,3 @@ export function shorten(text: string): string {
   // Half a surrogate pair is no text that could be recorded.
   return `${text.slice(0, chars - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
-
-/** The one way a problem is written for people: `file:line:column: message (hint)`. */
-export function formatProblem({ file, line, column, message, hint }: PolicyProblem): string {
-  return `${file}:${line}:${column}: ${message}${hint === null ? '' : ` (${hint})`}`;
-}

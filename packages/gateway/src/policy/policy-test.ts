@@ -2,16 +2,15 @@ import type { CheckedCall } from '../core/checked-call.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { Refused } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { isSkillAct, type PolicyCase } from './case-file.ts';
-import { decide, type Ruling } from './decide.ts';
+import { decide, type Ruling } from './authorize.ts';
+import { isSkillAct, type PolicyCase } from './cases.ts';
 import type { PolicyEngine } from './engine.ts';
-import { Directory } from './principals.ts';
+import { Directory, type SkillAct } from './entities.ts';
 import { actQuestion, approvedQuestion, callQuestion } from './request.ts';
-import type { SkillAct } from './skill-act.ts';
 
-export { type PolicyCase, parseCases } from './case-file.ts';
+export { type PolicyCase, parseCases } from './cases.ts';
 
-export type CaseOptions = {
+type CaseOptions = {
   /** Finds a tool and checks an input the way a real call is checked. */
   readonly check: (tool: string, inputText: string) => Checking | Promise<Checking>;
   readonly tenant: string;
@@ -19,7 +18,7 @@ export type CaseOptions = {
 };
 type Checking = CheckedCall | Refused;
 
-export type CaseResult = {
+type CaseResult = {
   readonly name: string;
   readonly line: number;
   readonly passed: boolean;

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
+import { isPolicyFileName, type PolicyFilesRead, policyNames } from './policy-files.ts';
 import type { PolicyFile } from './policy-set.ts';
-import { isPolicyFileName, policyNames, type ReadResult } from './read-files.ts';
 
 /*
  * Puts other files in the place of the policy files: all of them or none, also where the process ends in between. The
@@ -37,7 +37,7 @@ type Plan = {
 };
 
 /** Changes with any name or text, and with any file that cannot be read. */
-export function filesDigestOf({ files, problems }: ReadResult): Digest {
+export function filesDigestOf({ files, problems }: PolicyFilesRead): Digest {
   return digestValue({
     files: files.map(({ name, text }) => [name, text]),
     problems: problems.map(({ file, message }) => [file, message]),

@@ -1,13 +1,24 @@
 import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
+import { isoTime } from '../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import type { Tool } from '../core/tool.ts';
-import { callContext, timeContext } from './call-context.ts';
-import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
-import type { Directory } from './principals.ts';
-import { EVERYTHING, type Reads } from './reads.ts';
-import { TOOLLESS_SCHEMA } from './schema.ts';
-import { installerOf, type SkillAct, type SkillActFacts, skillContext, skillEntity } from './skill-act.ts';
-import { callSchemaOf, refTo, type SchemaRef, viewTool } from './tool-view.ts';
+import { type CedarValueJson, type EntityJson, type TypeAndId, uidOf } from './cedar.ts';
+import {
+  callSchemaOf,
+  type Directory,
+  installerOf,
+  refTo,
+  type SchemaRef,
+  type SkillAct,
+  type SkillActFacts,
+  skillContext,
+  skillEntity,
+  type ToolView,
+  viewTool,
+} from './entities.ts';
+import { inputToCedar } from './input-type.ts';
+import { type CallAttribute, EVERYTHING, type Reads, TOOLLESS_SCHEMA } from './schema.ts';
 
 /*
  * From a call to the question that Cedar is asked. Nothing is decided here: what is known about the call is written
@@ -17,7 +28,7 @@ import { callSchemaOf, refTo, type SchemaRef, viewTool } from './tool-view.ts';
  */
 
 /** One question to Cedar, whole but for the policy set. */
-export type Question = {
+export type PolicyQuestion = {
   readonly principal: TypeAndId;
   readonly action: TypeAndId;
   readonly resource: TypeAndId;
@@ -53,7 +64,7 @@ export function callQuestion(
   checked: CheckedCall,
   facts: CallFacts,
   reads: Reads = EVERYTHING,
-): Question {
+): PolicyQuestion {
   const { budgetLeft, approval, nowMs } = facts;
   const by = approval?.by ?? null;
   return questionOf(directory, checked, { budgetLeft, nowMs, approved: approval !== null, by }, reads);
@@ -65,7 +76,7 @@ export function approvedQuestion(
   checked: CheckedCall,
   facts: CallFacts,
   reads: Reads = EVERYTHING,
-): Question {
+): PolicyQuestion {
   const { budgetLeft, nowMs } = facts;
   return questionOf(directory, checked, { budgetLeft, nowMs, approved: true, by: null }, reads);
 }
@@ -75,7 +86,7 @@ function questionOf(
   checked: CheckedCall,
   { budgetLeft, nowMs, approved, by }: Approved,
   reads: Reads,
-): Question {
+): PolicyQuestion {
   const { call, tool } = checked;
   const view = viewTool(tool);
   const principal = directory.entityOf(call.principal, call.tenant);
@@ -84,9 +95,9 @@ function questionOf(
   if (view.skill !== null) entities.push(view.skill);
   // Cedar refuses an entity that is given twice.
   if (approver !== null && by !== formatPrincipal(call.principal)) entities.push(approver);
-  const told = { checked, view, budgetLeft, nowMs, approved, approver: approver && uidOf(approver) };
+  const told = { checked, view, budgetLeft, nowMs, approved, approver: approver && uidOf(approver.uid) };
   return {
-    principal: uidOf(principal),
+    principal: uidOf(principal.uid),
     action: CALL,
     resource: view.uid,
     context: callContext(told, reads),
@@ -101,13 +112,13 @@ export function actQuestion<A extends Act>(
   principal: Principal,
   action: A,
   facts: ActFacts[A],
-): Question {
+): PolicyQuestion {
   const entity = directory.entityOf(principal, facts.tenant);
   const { resource, others, context, schema } = aboutOf(directory, facts);
   return {
-    principal: uidOf(entity),
+    principal: uidOf(entity.uid),
     action: { type: 'Action', id: action },
-    resource: uidOf(resource),
+    resource: uidOf(resource.uid),
     context: { ...timeContext(facts.nowMs), ...context },
     // Cedar refuses an entity that is given twice; the directory gives a principal as one record.
     entities: [entity, resource, ...others.filter((other) => other !== entity)],
@@ -152,6 +163,105 @@ function userOf(by: string): Principal {
   return principal;
 }
 
-function uidOf(entity: EntityJson): TypeAndId {
-  return '__entity' in entity.uid ? entity.uid.__entity : entity.uid;
+/** All that is known about a call when it is judged. */
+export type Told = {
+  readonly checked: CheckedCall;
+  readonly view: ToolView;
+  readonly budgetLeft: object;
+  readonly nowMs: number;
+  readonly approved: boolean;
+  readonly approver: TypeAndId | null;
+};
+
+type Write = (told: Told) => CedarValueJson | null;
+
+/** How each attribute is written; null is one that is not there. */
+const WRITERS: Readonly<Record<CallAttribute, Write>> = {
+  input: ({ checked, view }) => inputToCedar(view.plan, checked.input),
+  inputText: ({ checked }) => checked.inputText,
+  run: ({ checked }) => checked.call.run ?? '',
+  door: ({ checked }) => checked.call.door,
+  tier: ({ checked }) => checked.tier,
+  capabilities: ({ checked }) => [...checked.tool.capabilities],
+  hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],
+  paths: ({ checked }) => [...(checked.process?.facts.paths ?? checked.tool.paths(checked.input))],
+  process: ({ checked }) => (checked.process === null ? null : processToCedar(checked.process)),
+  now: ({ nowMs }) => momentOf(nowMs),
+  hour: ({ nowMs }) => hourOf(nowMs),
+  weekday: ({ nowMs }) => weekdayOf(nowMs),
+  budgetLeft: ({ budgetLeft }) => toLongs(budgetLeft),
+  limits: ({ checked }) => toLongs(checked.limits),
+  approved: ({ approved }) => approved,
+  approvedBy: ({ approver }) => (approver === null ? null : { __entity: approver }),
+};
+
+function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
+  const { executable, executableSha256, argv, workspace, cwd, egress, egressHosts, secrets } = terms;
+  return {
+    executable,
+    executableSha256,
+    kind: facts.kind,
+    // A set has no order: policies that need it match the words as one text.
+    arguments: [...new Set(argv.slice(1))],
+    commandLine: argv.join(' '),
+    workspace,
+    cwd,
+    egress,
+    egressHosts: [...egressHosts],
+    secrets: [...secrets],
+  };
+}
+
+/** What can be impossible to write, which refuses the call. */
+const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];
+
+/** The attributes of a call that are read. Throws where the call cannot be told whole, whatever is read of it. */
+function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
+  demandTime(told.nowMs);
+  const context: Record<string, CedarValueJson> = {};
+  for (const name of reads) {
+    const value = WRITERS[name](told);
+    if (value !== null) context[name] = value;
+  }
+  // Boundary: an input of the wrong type or a tool that cannot say what it touches is denied, also where no policy asks.
+  for (const name of DOUBTFUL) if (!reads.has(name)) WRITERS[name](told);
+  return context;
+}
+
+/** The time as every action is told it. */
+function timeContext(nowMs: number): Record<string, CedarValueJson> {
+  demandTime(nowMs);
+  return { now: momentOf(nowMs), hour: hourOf(nowMs), weekday: weekdayOf(nowMs) };
+}
+
+/** Cedar's datetime has years of four digits. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+function demandTime(nowMs: number): void {
+  if (nowMs >= FIRST_MS && nowMs <= LAST_MS) return;
+  throw new TypeError(
+    `Cannot tell the time to the policies: it is "${nowMs}", expected a year of four digits`,
+  );
+}
+
+function momentOf(nowMs: number): CedarValueJson {
+  return { __extn: { fn: 'datetime', arg: isoTime(nowMs) } };
+}
+
+function hourOf(nowMs: number): number {
+  return new Date(nowMs).getUTCHours();
+}
+
+function weekdayOf(nowMs: number): number {
+  return new Date(nowMs).getUTCDay() || 7;
+}
+
+/** Cedar has whole numbers only; "without end" becomes the largest number that JSON keeps exactly. */
+function toLongs(units: object): Record<string, number> {
+  const longs: Record<string, number> = {};
+  for (const [unit, value] of Object.entries(units)) {
+    longs[unit] = Math.min(Math.max(Math.floor(Number(value)) || 0, 0), Number.MAX_SAFE_INTEGER);
+  }
+  return longs;
 }

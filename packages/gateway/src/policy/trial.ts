@@ -3,34 +3,34 @@ import { digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { DEFAULT_LIMITS, NO_USAGE } from '../core/limits.ts';
 import type { Principal } from '../core/principal.ts';
+import type { PreparedProcess } from '../core/process.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Cedar } from './cedar.ts';
-import type { InputPlan } from './input-type.ts';
-import type { Policy } from './policy-set.ts';
-import { Directory } from './principals.ts';
-import { actQuestion, approvedQuestion, callQuestion, type Question } from './request.ts';
-import { SKILL_ACTS, type SkillAct } from './skill-act.ts';
-import { viewTool } from './tool-view.ts';
+import type { BenchResult, Cedar, CheckParseAnswer, Workbench } from './cedar.ts';
+import type { PolicyEngine } from './engine.ts';
 import {
-  FACTS,
-  NEW_SKILL,
-  OLD_SKILL,
-  PRINCIPALS,
-  SAMPLE_PROCESS,
-  SERVICE,
-  SKILL,
-  SKILL_TOOL,
-  TENANT,
-  USER,
-} from './trial-facts.ts';
-import type { Workbench } from './workbench.ts';
+  Directory,
+  SKILL_ACTS,
+  SKILL_CATEGORY,
+  type SkillAct,
+  type SkillStanding,
+  viewTool,
+} from './entities.ts';
+import type { InputPlan } from './input-type.ts';
+import type { Policy, PolicySet } from './policy-set.ts';
+import {
+  type ActFacts,
+  actQuestion,
+  approvedQuestion,
+  callQuestion,
+  type PolicyQuestion,
+} from './request.ts';
 
 /*
  * Some texts parse and validate well and kill the evaluator. So before a set may decide, it is asked every kind of
  * question once, away from the deciding instance.
  */
 
-export type TrialResult =
+type TrialResult =
   | { readonly ok: true; readonly errors: readonly { readonly policy: string; readonly message: string }[] }
   | { readonly ok: false; readonly message: string };
 
@@ -40,33 +40,64 @@ export function tryPolicies(
   policies: readonly Policy[],
   tools: readonly Tool[],
 ): TrialResult {
-  const staticPolicies = Object.fromEntries(policies.map(({ id, text }) => [id, text]));
-  const result = bench.try((cedar) => {
-    const parsed = cedar.preparsePolicySet('trial', { staticPolicies });
-    if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
+  const result = onTrial(bench, policies, (ask) => {
     const errors = new Map<string, { policy: string; message: string }>();
-    const questions = questionsFor(tools);
-    teach(cedar, questions);
-    for (const question of questions) {
-      for (const error of ask(cedar, question)) errors.set(`${error.policy} ${error.message}`, error);
+    for (const question of questionsFor(tools)) {
+      for (const error of ask(question).errors) errors.set(`${error.policy} ${error.message}`, error);
     }
     return [...errors.values()];
   });
-  // The set stays in the instance under its name for as long as the instance lives.
-  bench.clear();
   return result.ok ? { ok: true, errors: result.value } : { ok: false, message: result.message };
 }
 
-/** Reading a schema takes longer than a dozen answers under it, and most questions share one. */
-function teach(cedar: Cedar, questions: readonly Question[]): void {
-  const schemas = new Map(questions.map(({ schema }) => [schema.name, schema.text]));
-  for (const [name, text] of schemas) {
-    const known = cedar.preparseSchema(name, text);
-    if (known.type === 'failure') throw new Error(known.errors[0]?.message);
-  }
+type PlainAct = 'administer' | 'readJournal';
+
+/** Whether a checked set would let a principal act, if it were the one that decides; every doubt is a no. */
+export function wouldPermit(
+  { bench, principals }: Pick<PolicyEngine, 'bench' | 'principals'>,
+  { policies }: PolicySet,
+  principal: Principal,
+  { act, ...facts }: ActFacts[PlainAct] & { readonly act: PlainAct },
+): boolean {
+  const result = onTrial(bench, policies, (ask) => {
+    const { isAllowed, errors } = ask(actQuestion(principals, principal, act, facts));
+    return isAllowed && errors.length === 0;
+  });
+  return result.ok && result.value;
 }
 
-function ask(cedar: Cedar, { schema, ...question }: Question): { policy: string; message: string }[] {
+type TrialAnswer = {
+  readonly isAllowed: boolean;
+  readonly errors: readonly { readonly policy: string; readonly message: string }[];
+};
+
+/** Does the work with a set that is not the deciding one, and frees the instance, which would keep the set. */
+function onTrial<T>(
+  bench: Workbench,
+  policies: readonly Policy[],
+  work: (ask: (question: PolicyQuestion) => TrialAnswer) => T,
+): BenchResult<T> {
+  const result = bench.try((cedar) => {
+    const staticPolicies = Object.fromEntries(policies.map(({ id, text }) => [id, text]));
+    requireParsed(cedar.preparsePolicySet('trial', { staticPolicies }));
+    // Reading a schema takes longer than a dozen answers under it, and most questions share one.
+    const schemas = new Set<string>();
+    return work((question) => {
+      const { name, text } = question.schema;
+      if (!schemas.has(name)) requireParsed(cedar.preparseSchema(name, text));
+      schemas.add(name);
+      return askOnTrial(cedar, question);
+    });
+  });
+  bench.clear();
+  return result;
+}
+
+function requireParsed(parsed: CheckParseAnswer): void {
+  if (parsed.type === 'failure') throw new Error(parsed.errors[0]?.message);
+}
+
+function askOnTrial(cedar: Cedar, { schema, ...question }: PolicyQuestion): TrialAnswer {
   const answer = cedar.statefulIsAuthorized({
     ...question,
     preparsedPolicySetId: 'trial',
@@ -74,17 +105,19 @@ function ask(cedar: Cedar, { schema, ...question }: Question): { policy: string;
     validateRequest: true,
   });
   if (answer.type === 'failure') throw new Error(answer.errors[0]?.message);
-  return answer.response.diagnostics.errors.map(({ policyId, error }) => ({
+  const { decision, diagnostics } = answer.response;
+  const errors = diagnostics.errors.map(({ policyId, error }) => ({
     policy: policyId,
     message: error.message,
   }));
+  return { isAllowed: decision === 'allow', errors };
 }
 
-function questionsFor(tools: readonly Tool[]): Question[] {
+function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
   const directory = new Directory(new Map());
   const distinct = new Map([SKILL_TOOL, ...tools].map((tool) => [kindOf(tool), tool]));
   const acts = SKILL_ACTS.flatMap((act) => skillQuestions(directory, act));
-  const questions: Question[] = [
+  const questions: PolicyQuestion[] = [
     actQuestion(directory, USER, 'readJournal', FACTS),
     actQuestion(directory, USER, 'administer', FACTS),
   ];
@@ -105,7 +138,7 @@ function kindOf(tool: Tool): string {
   return `${viewTool(tool).schema.name} ${tool.skill === undefined}`;
 }
 
-function skillQuestions(directory: Directory, act: SkillAct): Question[] {
+function skillQuestions(directory: Directory, act: SkillAct): PolicyQuestion[] {
   const other = act === 'approveSkill' ? USER : SERVICE;
   return [
     actQuestion(directory, USER, act, { ...FACTS, skill: SKILL, about: OLD_SKILL }),
@@ -151,3 +184,81 @@ function sampleValue(plan: InputPlan): Json {
   if (plan.kind === 'bool') return false;
   return plan.kind === 'long' || plan.kind === 'number' ? 0 : '';
 }
+
+/* Who and what the questions of a trial are about. Nothing here is real, and nothing here decides. */
+
+const TENANT = 'trial';
+const PRINCIPALS: readonly Principal[] = [
+  { kind: 'agent', name: 'trial' },
+  { kind: 'user', name: 'trial' },
+  { kind: 'service', name: 'trial' },
+];
+const USER: Principal = { kind: 'user', name: 'trial' };
+const SERVICE: Principal = { kind: 'service', name: 'trial' };
+const FACTS = { tenant: TENANT, nowMs: 0 };
+export const SKILL = { id: 'trial', publisher: 'trial', version: '0.0.0', trust: 'operator' } as const;
+const NEW_SKILL: SkillStanding = {
+  state: 'new',
+  capabilities: [],
+  hosts: [],
+  hasWildcards: false,
+  verdict: 'none',
+  findings: [],
+  installedBy: null,
+};
+const OLD_SKILL: SkillStanding = {
+  state: 'quarantined',
+  capabilities: ['http'],
+  hosts: ['trial.example'],
+  hasWildcards: true,
+  verdict: 'failed',
+  findings: ['trial'],
+  installedBy: 'user:trial-installer',
+};
+
+/** Stands for the tools of skills, which come and go. */
+const SKILL_TOOL: Tool = {
+  id: 'trial.trial.trial',
+  description: '',
+  category: SKILL_CATEGORY,
+  risk: 'low',
+  inputSchema: {},
+  outputSchema: {},
+  capabilities: ['http'],
+  tier: 'a',
+  limits: DEFAULT_LIMITS,
+  hosts: () => [],
+  paths: () => [],
+  artifacts: [],
+  executor: { kind: 'builtin', run: async () => null },
+  skill: SKILL,
+};
+
+const SAMPLE_PROCESS: PreparedProcess = {
+  terms: {
+    executable: '/usr/bin/trial',
+    executableSha256: digestBytes('trial'),
+    argv: ['trial', '--trial'],
+    workspace: '/trial',
+    cwd: '/trial',
+    env: {},
+    stdin: null,
+    limits: {
+      wallMs: 1,
+      cpuMs: 1,
+      memoryBytes: 1,
+      outputBytes: 1,
+      fileBytes: 1,
+      processes: 1,
+      openFiles: 1,
+      egressBytes: 1,
+    },
+    egress: 'strict',
+    egressHosts: ['trial.example'],
+    secrets: ['trial'],
+    readOnly: [],
+    protectedPaths: [],
+  },
+  facts: { kind: 'plain', tier: 'c', paths: ['trial'], hosts: ['trial.example'] },
+  stillHolds: () => null,
+};

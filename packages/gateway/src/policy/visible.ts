@@ -1,11 +1,10 @@
 import type { Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
-import type { EntityJson, PolicyJson, TypeAndId } from './cedar.ts';
+import { type EntityJson, type Expr, type PolicyJson, type TypeAndId, uidOf } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
-import { evaluate, isIn, type Known, sameEntity, UNKNOWN } from './evaluate.ts';
+import { viewTool } from './entities.ts';
 import { parsePolicy } from './parse.ts';
 import type { PolicySet } from './policy-set.ts';
-import { viewTool } from './tool-view.ts';
 
 /*
  * Which tools a caller is shown. A list is made before there is a call, so nothing of a context is known: a tool is shown
@@ -13,9 +12,9 @@ import { viewTool } from './tool-view.ts';
  * grants nothing: the call itself is decided by Cedar, whatever was listed. What cannot be told counts as possible.
  */
 
-type Rule = Pick<PolicyJson, 'effect' | 'principal' | 'resource' | 'conditions'>;
+type CallRule = Pick<PolicyJson, 'effect' | 'principal' | 'resource' | 'conditions'>;
 
-const rulesOfSet: WeakMap<PolicySet, readonly Rule[]> = new WeakMap();
+const rulesOfSet: WeakMap<PolicySet, readonly CallRule[]> = new WeakMap();
 
 /** Tells of each tool whether some call of it by this principal could be permitted. */
 export function visibility(
@@ -38,7 +37,7 @@ export function visibility(
 }
 
 /** The policies about calls, parsed once for each set. */
-function rulesOf({ bench }: PolicyEngine, set: PolicySet): readonly Rule[] {
+function rulesOf({ bench }: PolicyEngine, set: PolicySet): readonly CallRule[] {
   let rules = rulesOfSet.get(set);
   if (rules === undefined) {
     rules = set.policies.flatMap(({ text }) => {
@@ -54,7 +53,7 @@ function rulesOf({ bench }: PolicyEngine, set: PolicySet): readonly Rule[] {
 function isAboutCalls(action: PolicyJson['action']): boolean {
   if (action.op === 'All') return true;
   const entities = 'entities' in action ? action.entities : 'entity' in action ? [action.entity] : [];
-  return entities.some((each) => uid(each).id === 'call');
+  return entities.some((each) => uidOf(each).id === 'call');
 }
 
 function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], entity: EntityJson): boolean {
@@ -62,21 +61,21 @@ function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], enti
     case 'All':
       return true;
     case '==':
-      return 'entity' in constraint && sameEntity(uid(constraint.entity), uid(entity.uid));
+      return 'entity' in constraint && sameEntity(uidOf(constraint.entity), uidOf(entity.uid));
     case 'in':
-      return 'entity' in constraint && isIn(entity, uid(constraint.entity));
+      return 'entity' in constraint && isIn(entity, uidOf(constraint.entity));
     case 'is': {
-      if (constraint.entity_type !== uid(entity.uid).type) return false;
+      if (constraint.entity_type !== uidOf(entity.uid).type) return false;
       const { in: above } = constraint;
-      return above === undefined || above === null || ('entity' in above && isIn(entity, uid(above.entity)));
+      return (
+        above === undefined || above === null || ('entity' in above && isIn(entity, uidOf(above.entity)))
+      );
     }
   }
 }
 
-type Things = Parameters<typeof evaluate>[1];
-
 /** Whether every condition of a rule holds; unknown where that depends on the call. */
-function outcome({ conditions }: Rule, things: Things): Known | typeof UNKNOWN {
+function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNOWN {
   let whole: Known | typeof UNKNOWN = true;
   for (const { kind, body } of conditions) {
     const value = evaluate(body, things);
@@ -86,6 +85,156 @@ function outcome({ conditions }: Rule, things: Things): Known | typeof UNKNOWN {
   return whole;
 }
 
-function uid(entity: EntityJson['uid']): TypeAndId {
-  return '__entity' in entity ? entity.__entity : entity;
+/*
+ * A small reading of Cedar expressions in which parts may be unknown: all of the context is. It knows the operators that
+ * ask about a principal and a tool; whatever else there is, and whatever Cedar would call an error, is unknown.
+ */
+
+const UNKNOWN: unique symbol = Symbol('unknown');
+
+type Known = string | number | boolean | TypeAndId | readonly Value[];
+type Value = Known | typeof UNKNOWN;
+
+type Things = {
+  readonly principal: EntityJson;
+  readonly resource: EntityJson;
+  /** The skill of the resource; null where it has none. */
+  readonly skill: EntityJson | null;
+};
+
+/** The value of an expression, as far as it can be told without a call. */
+function evaluate(expr: Expr, things: Things): Value {
+  const node = expr as unknown as Readonly<Record<string, unknown>>;
+  const [operator = ''] = Object.keys(node);
+  const rule = RULES.get(operator);
+  return rule === undefined ? UNKNOWN : rule(node[operator] as never, things);
+}
+
+type Pair = { readonly left: Expr; readonly right: Expr };
+type Access = { readonly left: Expr; readonly attr: string };
+type Operator = (operands: never, things: Things) => Value;
+
+const RULES: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['Value', (value: unknown) => literal(value)],
+  ['Var', (name: string, things) => variable(name, things)],
+  ['Set', (elements: readonly Expr[], things) => elements.map((each) => evaluate(each, things))],
+  ['!', ({ arg }: { arg: Expr }, things) => not(evaluate(arg, things))],
+  ['&&', (pair: Pair, things) => both(pair, things)],
+  ['||', (pair: Pair, things) => either(pair, things)],
+  ['if-then-else', (choice: Choice, things) => chosen(choice, things)],
+  ['==', (pair: Pair, things) => equals(...sides(pair, things))],
+  ['!=', (pair: Pair, things) => not(equals(...sides(pair, things)))],
+  ['.', (access: Access, things) => attribute(access, things)],
+  ['has', (access: Access, things) => hasAttribute(access, things)],
+  ['in', (pair: Pair, things) => inside(...sides(pair, things), things)],
+  ['is', (asked: Is, things) => isOfType(asked, things)],
+  ['contains', (pair: Pair, things) => contains(...sides(pair, things))],
+]);
+
+type Choice = { readonly if: Expr; readonly then: Expr; readonly else: Expr };
+type Is = { readonly left: Expr; readonly entity_type: string; readonly in?: Expr };
+
+function literal(value: unknown): Value {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  if (Array.isArray(value)) return value.map(literal);
+  if (typeof value === 'object' && value !== null && '__entity' in value) return value.__entity as TypeAndId;
+  return UNKNOWN;
+}
+
+function variable(name: string, { principal, resource }: Things): Value {
+  if (name === 'principal') return uidOf(principal.uid);
+  return name === 'resource' ? uidOf(resource.uid) : UNKNOWN;
+}
+
+function not(value: Value): Value {
+  return typeof value === 'boolean' ? !value : UNKNOWN;
+}
+
+function both({ left, right }: Pair, things: Things): Value {
+  const first = evaluate(left, things);
+  if (first === false) return false;
+  const second = evaluate(right, things);
+  // Where the first is unknown it may be an error, which denies; so the second tells.
+  if (second === false) return false;
+  return first === true && second === true ? true : UNKNOWN;
+}
+
+function either({ left, right }: Pair, things: Things): Value {
+  const first = evaluate(left, things);
+  if (first === true) return true;
+  const second = evaluate(right, things);
+  if (second === true) return true;
+  return first === false && second === false ? false : UNKNOWN;
+}
+
+function chosen(choice: Choice, things: Things): Value {
+  const condition = evaluate(choice.if, things);
+  if (typeof condition !== 'boolean') return UNKNOWN;
+  return evaluate(condition ? choice.then : choice.else, things);
+}
+
+function sides({ left, right }: Pair, things: Things): [Value, Value] {
+  return [evaluate(left, things), evaluate(right, things)];
+}
+
+function equals(a: Value, b: Value): Value {
+  if (a === UNKNOWN || b === UNKNOWN) return UNKNOWN;
+  if (isEntity(a) && isEntity(b)) return sameEntity(a, b);
+  if (typeof a === 'object' || typeof b === 'object') return UNKNOWN;
+  return a === b;
+}
+
+function attribute({ left, attr }: Access, things: Things): Value {
+  const entity = entityOf(evaluate(left, things), things);
+  const value: unknown = entity?.attrs[attr];
+  return value === undefined ? UNKNOWN : literal(value);
+}
+
+function hasAttribute({ left, attr }: Access, things: Things): Value {
+  const entity = entityOf(evaluate(left, things), things);
+  return entity === null ? UNKNOWN : Object.hasOwn(entity.attrs, attr);
+}
+
+function inside(a: Value, b: Value, things: Things): Value {
+  const entity = entityOf(a, things);
+  if (entity === null) return UNKNOWN;
+  if (isEntity(b)) return isIn(entity, b);
+  if (!Array.isArray(b)) return UNKNOWN;
+  const found = (b as readonly Value[]).map((each) => (isEntity(each) ? isIn(entity, each) : UNKNOWN));
+  if (found.includes(true)) return true;
+  return found.includes(UNKNOWN) ? UNKNOWN : false;
+}
+
+function isOfType({ left, entity_type: type, in: above }: Is, things: Things): Value {
+  const value = evaluate(left, things);
+  if (!isEntity(value)) return UNKNOWN;
+  if (value.type !== type) return false;
+  return above === undefined ? true : inside(value, evaluate(above, things), things);
+}
+
+function contains(list: Value, wanted: Value): Value {
+  if (!Array.isArray(list) || wanted === UNKNOWN) return UNKNOWN;
+  const found = (list as readonly Value[]).map((each) => equals(each, wanted));
+  if (found.includes(true)) return true;
+  return found.includes(UNKNOWN) ? UNKNOWN : false;
+}
+
+function entityOf(value: Value, { principal, resource, skill }: Things): EntityJson | null {
+  if (!isEntity(value)) return null;
+  const known = [principal, resource, ...(skill === null ? [] : [skill])];
+  return known.find((each) => sameEntity(uidOf(each.uid), value)) ?? null;
+}
+
+function isEntity(value: Value): value is TypeAndId {
+  return typeof value === 'object' && !Array.isArray(value) && 'type' in value;
+}
+
+function sameEntity(a: TypeAndId, b: TypeAndId): boolean {
+  return a.type === b.type && a.id === b.id;
+}
+
+/** Whether an entity is another or below it; all that it is below is named as its parent. */
+function isIn(entity: EntityJson, above: TypeAndId): boolean {
+  if (sameEntity(uidOf(entity.uid), above)) return true;
+  return entity.parents.some((parent) => sameEntity(uidOf(parent), above));
 }

@@ -16,8 +16,7 @@ import type { InstalledSkill } from '../skills/index/skill.ts';
 import type { SkillState } from '../skills/lifecycle.table.ts';
 import { readArchive } from '../skills/package/archive.ts';
 import type { SkillRef } from '../skills/running.ts';
-import { keysOf } from '../skills/trust/keys.ts';
-import { trustFor } from '../skills/trust/trust-for.ts';
+import { keysOf, trustFor } from '../skills/trust.ts';
 import type { Reader } from '../store/transaction.ts';
 import { skillTools, toolIdOf } from './skill-tool.ts';
 

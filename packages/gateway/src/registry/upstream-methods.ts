@@ -6,7 +6,7 @@
 import type { UpstreamRule } from '../config/config.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { JsonSchema, Tool, UpstreamMethod } from '../core/tool.ts';
-import { UPSTREAM_CATEGORY } from '../policy/upstream-category.ts';
+import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import type { DefinitionSet } from '../upstreams/definition.ts';
 import { serverId } from './upstream-server.ts';
 

@@ -7,7 +7,7 @@ import type { UpstreamRule } from '../config/config.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { refuse } from '../core/outcome.ts';
 import type { PrepareProcess, Tool } from '../core/tool.ts';
-import { UPSTREAM_CATEGORY } from '../policy/upstream-category.ts';
+import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import { allowListOf } from '../runner/host-lists.ts';
 import type { ProcessInput } from '../runner/input.ts';
 import { resolvePath } from '../runner/resolve-path.ts';

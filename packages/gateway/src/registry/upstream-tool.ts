@@ -4,7 +4,7 @@ import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { isToolName } from '../core/principal.ts';
 import type { JsonSchema, Tool, ToolAnnotations } from '../core/tool.ts';
-import { UPSTREAM_CATEGORY } from '../policy/upstream-category.ts';
+import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import type { Definition, DefinitionSet } from '../upstreams/definition.ts';
 import { STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
 

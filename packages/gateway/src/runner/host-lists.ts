@@ -1,6 +1,5 @@
 import type { ConfigFile } from '../config/config.ts';
-import { configOf } from '../config/load.ts';
-import { readConfigFile } from '../config/read-file.ts';
+import { configOf, readConfigFile } from '../config/load.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject, sentenceOf } from '../core/result.ts';

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from '../store/fault-of.ts';
-import { PACKAGE_LIMITS } from './package/limits.ts';
+import { PACKAGE_LIMITS } from './limits.ts';
 
 /*
  * The packages of installed skills, each in a file that is named by the digest of its bytes. A file is there whole or not at

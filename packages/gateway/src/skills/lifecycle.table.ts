@@ -23,7 +23,7 @@ export type SkillEvent =
   | 'remove';
 
 /** What Cedar is asked for. */
-export type SkillAction =
+type SkillAction =
   | 'install'
   | 'auditSkill'
   | 'quarantineSkill'

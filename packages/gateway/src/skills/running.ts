@@ -7,7 +7,7 @@ import type { SkillState } from './lifecycle.table.ts';
 export type SkillRef = { readonly id: string; readonly version: string };
 
 /** A call that has begun: its signal fires when the skill is withdrawn. */
-export type Running = { readonly signal: AbortSignal; readonly leave: () => void };
+type Running = { readonly signal: AbortSignal; readonly leave: () => void };
 
 /** How long a call of a skill that another process revoked may go on. */
 const LOOK_MS = 250;

@@ -3,7 +3,7 @@
  * comes from a package of somebody else, so nothing here is rounded: numbers are exact at any length.
  */
 
-export type Version = {
+type Version = {
   readonly major: bigint;
   readonly minor: bigint;
   readonly patch: bigint;

@@ -1,9 +1,9 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
 import { queries } from '../store/query.ts';
-import type { AuditVerdict } from './audit/report.ts';
+import type { AuditVerdict } from './audit/check.ts';
 import type { SkillState } from './lifecycle.table.ts';
-import type { TrustOrigin } from './trust/verdict.ts';
+import type { TrustOrigin } from './trust.ts';
 
 /** What lists show of a version; short columns only. */
 export type SummaryRow = {
@@ -40,10 +40,10 @@ export type VersionRow = SummaryRow & {
   readonly report: string | null;
 };
 
-export type ToolRow = { readonly tool_id: string; readonly seq: number };
+type ToolRow = { readonly tool_id: string; readonly seq: number };
 
 /** The highest version that a skill ever had here; it outlives the skill. */
-export type HighestRow = { readonly id: string; readonly version: string };
+type HighestRow = { readonly id: string; readonly version: string };
 
 /** Bytes that never run again; it outlives the skill. */
 export type RevokedRow = {
@@ -68,7 +68,7 @@ export type KeyRow = {
   readonly reason: string | null;
 };
 
-export type SkillTables = {
+type SkillTables = {
   skill_version: VersionRow;
   skill_tool: ToolRow;
   skill_highest: HighestRow;

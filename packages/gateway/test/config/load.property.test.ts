@@ -159,7 +159,7 @@ describe('loadConfig()', () => {
   });
 
   it('refuses an issuer without an audience', async () => {
-    expect(await refusal('oauth.issuer = "https://id.test"')).toContain('there is no oauth.audience');
+    expect(await refusal('oauth.issuer = "https://id.test"')).toContain('oauth.audience is not set');
   });
 
   it('takes a secret without a file for one of the vault', async () => {

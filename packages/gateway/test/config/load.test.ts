@@ -203,7 +203,7 @@ describe('loadConfig() refuses a file that is', () => {
   it('named and absent, or beneath a file', async () => {
     const absent = join(directory, 'none.toml');
     expect(await refusalOf(loadConfig({ stateDir: directory, configPath: absent }))).toContain(
-      'no such file',
+      'the file does not exist',
     );
     const beneath = join(directory, 'palisade.toml', 'x.toml');
     await load('');

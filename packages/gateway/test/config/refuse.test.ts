@@ -10,7 +10,7 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       'broken syntax',
       'a = [\n1',
-      ':2:2: Cannot read the file: it is no TOML (expected comma or end of structure), expected valid TOML',
+      ':2:2: Cannot read the file: it is not valid TOML (expected comma or end of structure), expected valid TOML',
     ],
     ['a missing value', '[limits]\nwall_ms =\n', ':2:10: Cannot read the file: '],
     ['a table twice', '[limits]\n[limits]', ':2:2: Cannot read the file: '],
@@ -18,7 +18,7 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       'a control character',
       'gateway.tenant = "a\u0007"',
-      ':1:20: Cannot read the file: it is no TOML (control characters',
+      ':1:20: Cannot read the file: it is not valid TOML (control characters',
     ],
     [
       'NUL',
@@ -38,7 +38,7 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       'an unknown section',
       '\n[limit]\nfuel = 1',
-      ':2:2: Cannot use the key "limit": it is unknown, expected a key of palisade.toml; did you mean "limits"?',
+      ':2:2: Cannot use the key "limit": it is unknown, expected a key of palisade.toml (did you mean "limits"?)',
     ],
     [
       'an unknown empty section',
@@ -48,17 +48,17 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       'an unknown key',
       '[limits]\n  wal_ms = 1',
-      ':2:3: Cannot use the key "limits.wal_ms": it is unknown, expected a key of palisade.toml; did you mean "limits.wall_ms"?',
+      ':2:3: Cannot use the key "limits.wal_ms": it is unknown, expected a key of palisade.toml (did you mean "wall_ms"?)',
     ],
     [
       'a key outside its section',
       'busy_timeout_ms = 1',
-      ':1:1: Cannot use the key "busy_timeout_ms": it is unknown, expected a key of palisade.toml; did you mean "store.busy_timeout_ms"?',
+      ':1:1: Cannot use the key "busy_timeout_ms": it is unknown, expected a key of palisade.toml (did you mean "store.busy_timeout_ms"?)',
     ],
     [
       'an unknown key of a budget',
       `${BUDGET}cals = 2`,
-      ':6:1: Cannot use the key "budget[0].cals": it is unknown, expected a key of palisade.toml; did you mean "budget[].calls"?',
+      ':6:1: Cannot use the key "budget[0].cals": it is unknown, expected a key of palisade.toml (did you mean "calls"?)',
     ],
     [
       'an unknown key in an inline table',
@@ -74,14 +74,14 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       '__proto__ as a group',
       '[groups]\n__proto__ = []',
-      ':2:1: Cannot use the group "__proto__": it is no name',
+      ':2:1: Cannot use the group "__proto__": it is not a valid name',
     ],
     [
       'a float',
       '[limits]\nwall_ms = 1.0',
-      ':2:11: Cannot use limits.wall_ms: it is the float 1, expected an integer from 1 to 86400000',
+      ':2:11: Cannot use limits.wall_ms: it is the number 1, expected an integer from 1 to 86400000',
     ],
-    ['infinity', 'limits.wall_ms = inf', ':1:18: Cannot use limits.wall_ms: it is the float Infinity'],
+    ['infinity', 'limits.wall_ms = inf', ':1:18: Cannot use limits.wall_ms: it is the number Infinity'],
     ['zero', 'limits.wall_ms = 0', ':1:18: Cannot use limits.wall_ms: it is 0, expected'],
     ['a negative number', 'limits.wall_ms = -5', ':1:18: Cannot use limits.wall_ms: it is -5, expected'],
     [
@@ -176,7 +176,11 @@ describe('loadConfig() refuses with the line and the column', () => {
       '[groups]\nops = ["ada"]',
       ':2:8: Cannot use groups.ops[0]: it is "ada", expected "agent:NAME", "user:NAME" or "service:NAME"',
     ],
-    ['a group that is no name', '[groups]\n"a b" = []', ':2:1: Cannot use the group "a b": it is no name'],
+    [
+      'a group that is no name',
+      '[groups]\n"a b" = []',
+      ':2:1: Cannot use the group "a b": it is not a valid name',
+    ],
     [
       'one budget that is no list',
       '[budget]\nname = "a"',
@@ -211,23 +215,23 @@ describe('loadConfig() refuses with the line and the column', () => {
     [
       'two budgets of one name',
       `${BUDGET}${BUDGET}`,
-      ':7:8: Cannot use budget[1].name: "a" is taken, expected a name of its own',
+      ':7:8: Cannot use budget[1].name: "a" is used twice, expected each name once',
     ],
     [
       'the 65th budget',
       BUDGET.repeat(65),
-      ':321:3: Cannot use budget[64]: it is one more, expected at most 64',
+      ':321:3: Cannot use budget[64]: there are 65, expected at most 64',
     ],
     ['a secret that is no list', '[secret]\nname = "a"', ':1:2: Cannot use secret: it is a table, expected'],
     [
       'two secrets of one name',
       `${SECRET}${SECRET}`,
-      ':7:8: Cannot use secret[1].name: "a" is taken, expected a name of its own',
+      ':7:8: Cannot use secret[1].name: "a" is used twice, expected each name once',
     ],
     [
       'the 65th secret',
       SECRET.repeat(65),
-      ':321:3: Cannot use secret[64]: it is one more, expected at most 64',
+      ':321:3: Cannot use secret[64]: there are 65, expected at most 64',
     ],
     [
       'an unknown key of a secret',
@@ -317,7 +321,7 @@ describe('loadConfig() refuses with the line and the column', () => {
 
   it('bytes that are not UTF-8', async () => {
     expect(await refusal(Uint8Array.from([0x23, 0x0a, 0x23, 0xff]))).toBe(
-      'palisade.toml:2:2: Cannot read the file: it has other bytes, expected UTF-8',
+      'palisade.toml:2:2: Cannot read the file: it has bytes that are not UTF-8, expected UTF-8',
     );
   });
 });

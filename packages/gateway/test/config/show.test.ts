@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFIG_KEYS } from '../../src/config/config.table.ts';
+import type { StateDir } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { showConfig } from '../../src/config/show.ts';
-import type { StateDir } from '../../src/config/state-dir.ts';
 import { makeScratch } from './scratch.ts';
 
 const { directory, load } = makeScratch();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseStateDir } from '../../src/config/state-dir.ts';
+import { chooseStateDir } from '../../src/config/environment.ts';
 import { CodedError } from '../../src/core/coded-error.ts';
 
 const ENV = { state: '/env', xdgStateHome: '/xdg', home: '/home/ada' };

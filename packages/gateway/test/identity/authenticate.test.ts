@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeAuthenticator } from '../../src/identity/authenticate.ts';
-import { TokenUses } from '../../src/identity/token-uses.ts';
+import { makeAuthenticator, TokenUses } from '../../src/identity/authenticate.ts';
 import { HOLDS_ALL, mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
 import type { Reader } from '../../src/store/transaction.ts';
 import { ADA, GRACE, NOON, openTestGateway, type TestGateway, testClock } from '../fixture/gateway.ts';

@@ -17,8 +17,7 @@ import { onTestFinished } from 'vitest';
 import type { OauthConfig } from '../../src/config/config.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log.ts';
-import { makeAuthenticator } from '../../src/identity/authenticate.ts';
-import type { Authenticated } from '../../src/identity/authenticator.ts';
+import { type Authenticated, makeAuthenticator } from '../../src/identity/authenticate.ts';
 import type { Reader } from '../../src/store/transaction.ts';
 import { NOON } from '../fixture/gateway.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_AUTHORIZATION_BYTES, readBearer } from '../../src/identity/bearer.ts';
-import { formatToken, hasToken, isTokenId, parseToken } from '../../src/identity/token-text.ts';
+import { MAX_AUTHORIZATION_BYTES, readBearer } from '../../src/identity/authenticate.ts';
+import { formatToken, hasToken, isTokenId, parseToken } from '../../src/identity/tokens.ts';
 
 const NAME_CHARS = '0123456789abcdefghjkmnpqrstvwxyz';
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

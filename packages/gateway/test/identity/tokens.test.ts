@@ -2,11 +2,17 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { systemRandom } from '../../src/daemon.ts';
-import type { Minting } from '../../src/identity/minting.ts';
+import { TokenUses } from '../../src/identity/authenticate.ts';
 import { identityMigrations } from '../../src/identity/tables.ts';
-import { stateOf } from '../../src/identity/token.ts';
-import { TokenUses } from '../../src/identity/token-uses.ts';
-import { createToken, findToken, listTokens, revokeToken, verifyToken } from '../../src/identity/tokens.ts';
+import {
+  createToken,
+  findToken,
+  listTokens,
+  type Minting,
+  revokeToken,
+  stateOf,
+  verifyToken,
+} from '../../src/identity/tokens.ts';
 import { Store } from '../../src/store/store.ts';
 import { ADA, GRACE, NOON } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

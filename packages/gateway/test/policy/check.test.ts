@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { loadCedar } from '../../src/policy/cedar.ts';
+import { loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { type CheckResult, checkPolicies } from '../../src/policy/check.ts';
 import { POLICY_LIMITS } from '../../src/policy/limits.ts';
 import type { PolicyProblem } from '../../src/policy/policy-set.ts';
-import { Workbench } from '../../src/policy/workbench.ts';
 import { makeTool, PERMIT_ALL, SLEEP, TOOLS } from './sample.ts';
 
 const bench = new Workbench(loadCedar);

@@ -2,14 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
-import { loadCedar } from '../../src/policy/cedar.ts';
+import { loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
+import { SKILL_ACTS } from '../../src/policy/entities.ts';
 import { POLICY_LIMITS } from '../../src/policy/limits.ts';
 import { parseCases, runPolicyTests } from '../../src/policy/policy-test.ts';
 import { PALISADE_SCHEMA } from '../../src/policy/schema.ts';
-import { SKILL_ACTS } from '../../src/policy/skill-act.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
-import { Workbench } from '../../src/policy/workbench.ts';
 import { checkedCall, makeBed, makeTool, NOON, SLEEP } from './sample.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/policy.md'), 'utf8');

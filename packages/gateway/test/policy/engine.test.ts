@@ -6,7 +6,7 @@ import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, cedarVersion, loadCedar } from '../../src/policy/cedar.ts';
 import type { PolicyEngine } from '../../src/policy/engine.ts';
 import { recallSet } from '../../src/policy/memory.ts';
-import type { Named } from '../../src/policy/names.ts';
+import type { NamedEntities } from '../../src/policy/parse.ts';
 import {
   type Bed,
   COUNT,
@@ -20,7 +20,10 @@ import {
   WORDS,
 } from './sample.ts';
 
-const ACME_TEXT_NAMED: Named = { tools: new Set(['acme.text.words']), skills: new Set(['acme.text']) };
+const ACME_TEXT_NAMED: NamedEntities = {
+  tools: new Set(['acme.text.words']),
+  skills: new Set(['acme.text']),
+};
 const FORBID_ALL = '@id("none") forbid(principal, action, resource);\n';
 const verdictOf = (engine: PolicyEngine) =>
   authorize(engine, checkedCall(COUNT, { text: '' }), FACTS).verdict;
@@ -222,8 +225,8 @@ describe('refresh()', () => {
     const bed = makeBed({
       'a.cedar': `${PERMIT_ALL}@id("named") forbid(principal, action, resource in Skill::"acme.text") when { resource == Tool::"acme.text.words" };`,
     });
-    const asked: Named[] = [];
-    const tools = (named: Named) => {
+    const asked: NamedEntities[] = [];
+    const tools = (named: NamedEntities) => {
       asked.push(named);
       return TOOLS;
     };
@@ -243,7 +246,7 @@ describe('refresh()', () => {
       'a.cedar': `${PERMIT_ALL}@id("skilled") forbid(${scope}) when { context.input.text == "no" };`,
     });
     let words: Tool | null = null;
-    const tools = ({ skills }: Named) =>
+    const tools = ({ skills }: NamedEntities) =>
       words !== null && skills.has('acme.text') ? [...TOOLS, words] : TOOLS;
     const engine = bed.open({ tools });
     expect(engine.warnings.map(({ message }) => message)).toEqual([

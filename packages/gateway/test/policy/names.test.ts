@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadCedar } from '../../src/policy/cedar.ts';
-import { namedIn } from '../../src/policy/names.ts';
+import { namedIn } from '../../src/policy/parse.ts';
 
 const namesIn = (...texts: string[]) => {
   const { tools, skills } = namedIn(texts);

@@ -143,13 +143,21 @@ describe('a case about a skill', () => {
   });
 
   const faulty: readonly [string, string, RegExp][] = [
-    ['no skill', one('user:bob', 'install', '{}', 'allow'), /^c\.toml:1:1: .*the skill has no "id"/],
+    [
+      'no skill',
+      one('user:bob', 'install', '{}', 'allow'),
+      /^c\.toml:4:9: .*it has no id, expected the key id/,
+    ],
     [
       'an unknown key',
       one('user:bob', 'install', '{ id = "a.b", host = [] }', 'allow'),
-      /"skill.host" is not known/,
+      /the key "case\[0\]\.skill\.host": it is unknown/,
     ],
-    ['no id', one('user:bob', 'install', '{ id = "a b" }', 'allow'), /"skill.id" is not valid/],
+    [
+      'no id',
+      one('user:bob', 'install', '{ id = "a b" }', 'allow'),
+      /case\[0\]\.skill\.id: it is "a b", expected a skill/,
+    ],
     [
       'a word for true',
       one('user:bob', 'install', '{ id = "a.b", has_wildcards = "no" }', 'allow'),
@@ -158,12 +166,12 @@ describe('a case about a skill', () => {
     [
       'another verdict',
       one('user:bob', 'install', '{ id = "a.b", verdict = "fine" }', 'allow'),
-      /"skill.verdict"/,
+      /case\[0\]\.skill\.verdict: /,
     ],
     [
       'nobody who installed it',
       one('user:bob', 'install', '{ id = "a.b", installed_by = "bob" }', 'allow'),
-      /principal/,
+      /installed_by: it is "bob", expected "agent:NAME"/,
     ],
     [
       'a skill for another action',
@@ -173,7 +181,7 @@ describe('a case about a skill', () => {
     [
       'a tool',
       `${one('user:bob', 'install', '{ id = "a.b" }', 'allow')}tool = "t"\n`,
-      /has a "tool", expected none/,
+      /it has the key tool, expected none/,
     ],
   ];
   test.each(faulty)('is refused with %s', (_, text, message) => {
@@ -188,19 +196,35 @@ describe('parseCases()', () => {
     [
       'an unknown key',
       `${base}\n[[case]]\nprincipal = "agent:ada"\ntol = "t"\nexpected = "allow"`,
-      /^c\.toml:8:1: .*"tol" is not known/,
+      /^c\.toml:8:1: .*the key "case\[1\]\.tol": it is unknown, .*\(did you mean "tool"\?\)/,
     ],
-    ['an unknown table', `${base}[other]\n`, /^c\.toml:1:1|"other" is not known/],
-    ['a missing answer', '[[case]]\nprincipal = "agent:ada"\ntool = "t"\n', /^c\.toml:1:1: .*no "expected"/],
-    ['a missing tool', '[[case]]\nprincipal = "agent:ada"\nexpected = "deny"\n', /no "tool"/],
-    ['a principal of no kind', base.replace('agent:ada', 'ada'), /^c\.toml:2:1: .*"principal" is not valid/],
+    [
+      'an unknown table',
+      `${base}[other]\n`,
+      /^c\.toml:5:2: .*the key "other": it is unknown, expected one of case/,
+    ],
+    [
+      'a missing answer',
+      '[[case]]\nprincipal = "agent:ada"\ntool = "t"\n',
+      /^c\.toml:1:3: .*it has no expected/,
+    ],
+    ['a missing tool', '[[case]]\nprincipal = "agent:ada"\nexpected = "deny"\n', /it has no tool/],
+    [
+      'a principal of no kind',
+      base.replace('agent:ada', 'ada'),
+      /^c\.toml:2:13: .*principal: it is "ada", expected "agent:NAME"/,
+    ],
     [
       'an answer that does not exist',
       base.replace('allow', 'maybe'),
-      /^c\.toml:4:1: .*"expected" is not valid/,
+      /^c\.toml:4:12: .*it is "maybe", expected one of "allow"/,
     ],
-    ['a word for true', `${base}approved = "true"`, /"approved" is not valid/],
-    ['a time without a zone', `${base}at = "2026-01-01T00:00:00"`, /"at" is not valid/],
+    [
+      'a word for true',
+      `${base}approved = "true"`,
+      /approved: it is "true", expected true or false \(write true without quotes\)/,
+    ],
+    ['a time without a zone', `${base}at = "2026-01-01T00:00:00"`, /at: it is .*, expected a time such as/],
     ['two inputs', `${base}input = {}\ninput_json = "{}"`, /both/],
     ['a date in the input', `${base}input = { at = 2026-01-01T00:00:00Z }`, /not JSON/],
     ['infinity in the input', `${base}input = { a = inf }`, /not JSON/],

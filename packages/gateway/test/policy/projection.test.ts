@@ -4,12 +4,16 @@ import { digestBytes } from '../../src/core/digest.ts';
 import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, loadCedar } from '../../src/policy/cedar.ts';
 import { Decider } from '../../src/policy/decider.ts';
+import { callSchemaOf, Directory, viewTool } from '../../src/policy/entities.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
-import { Directory } from '../../src/policy/principals.ts';
-import { EVERYTHING, type Reads } from '../../src/policy/reads.ts';
 import { approvedQuestion, callQuestion } from '../../src/policy/request.ts';
-import { CALL_ATTRIBUTES, type CallAttribute, callSchemaFor } from '../../src/policy/schema.ts';
-import { callSchemaOf, viewTool } from '../../src/policy/tool-view.ts';
+import {
+  CALL_ATTRIBUTES,
+  type CallAttribute,
+  callSchemaFor,
+  EVERYTHING,
+  type Reads,
+} from '../../src/policy/schema.ts';
 import {
   APPROVED,
   COUNT,

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { POLICY_LIMITS } from '../../src/policy/limits.ts';
-import { fingerprint, readPolicyFiles } from '../../src/policy/read-files.ts';
+import { fingerprint, readPolicyFiles } from '../../src/policy/policy-files.ts';
 import { makeBed, PERMIT_ALL } from './sample.ts';
 
 describe('readPolicyFiles()', () => {

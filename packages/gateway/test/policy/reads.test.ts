@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EVERYTHING, readsOf } from '../../src/policy/reads.ts';
-import { CALL_ATTRIBUTES } from '../../src/policy/schema.ts';
+import { CALL_ATTRIBUTES, EVERYTHING, readsOf } from '../../src/policy/schema.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
 
 const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;

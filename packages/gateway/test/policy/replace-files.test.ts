@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPolicyFiles } from '../../src/policy/read-files.ts';
+import { readPolicyFiles } from '../../src/policy/policy-files.ts';
 import { filesDigestOf, finishReplacing, replacePolicyFiles } from '../../src/policy/replace-files.ts';
 import { openTestGateway } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

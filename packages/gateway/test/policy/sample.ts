@@ -17,7 +17,7 @@ import {
   type PolicyEvent,
   type PolicyOptions,
 } from '../../src/policy/engine.ts';
-import { policyMigrations } from '../../src/policy/tables.ts';
+import { policyMigrations } from '../../src/policy/memory.ts';
 import { Store } from '../../src/store/store.ts';
 
 export const NOON = Date.UTC(2026, 4, 1, 12, 0, 0);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadCedar } from '../../src/policy/cedar.ts';
-import { positionAt, scan } from '../../src/policy/scan.ts';
+import { positionAt, scan } from '../../src/policy/parse.ts';
 
 const texts = (text: string) => scan(text).pieces.map((piece) => piece.text);
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/principal.ts';
 import { authorizeAct } from '../../src/policy/authorize.ts';
-import { loadCedar } from '../../src/policy/cedar.ts';
+import { loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
-import { SKILL_ACTS, type SkillAct } from '../../src/policy/skill-act.ts';
-import { Workbench } from '../../src/policy/workbench.ts';
+import { SKILL_ACTS, type SkillAct } from '../../src/policy/entities.ts';
 import { ADA, BOB, engineWith, PERMIT_ALL, skillFacts, TOOLS } from './sample.ts';
 
 const CI: Principal = { kind: 'service', name: 'ci' };

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/principal.ts';
 import { authorize, authorizeAct } from '../../src/policy/authorize.ts';
-import { type Cedar, loadCedar } from '../../src/policy/cedar.ts';
+import { type Cedar, loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
+import { viewTool } from '../../src/policy/entities.ts';
 import { explain } from '../../src/policy/explain.ts';
-import { viewTool } from '../../src/policy/tool-view.ts';
-import { Workbench } from '../../src/policy/workbench.ts';
 import {
   ACME_TEXT,
   ADA,

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/core/principal.ts';
 import { authorize, authorizeAct, type SkillActFacts } from '../../src/policy/authorize.ts';
-import { loadCedar } from '../../src/policy/cedar.ts';
+import { loadCedar, Workbench } from '../../src/policy/cedar.ts';
 import { checkPolicies } from '../../src/policy/check.ts';
 import type { PolicyEngine } from '../../src/policy/engine.ts';
-import { scan } from '../../src/policy/scan.ts';
-import { SKILL_ACTS } from '../../src/policy/skill-act.ts';
+import { SKILL_ACTS } from '../../src/policy/entities.ts';
+import { scan } from '../../src/policy/parse.ts';
 import { STARTER_POLICIES } from '../../src/policy/starter.table.ts';
-import { Workbench } from '../../src/policy/workbench.ts';
 import {
   ACME_TEXT,
   ADA,

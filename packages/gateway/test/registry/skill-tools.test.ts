@@ -8,7 +8,7 @@ import { narrowGrant, type SkillGrant } from '../../src/skills/grant.ts';
 import { changeVersion, type NewSkill } from '../../src/skills/index/write.ts';
 import { writeArchive } from '../../src/skills/package/archive.ts';
 import { skillsMigrations } from '../../src/skills/tables.ts';
-import { addKey } from '../../src/skills/trust/keys.ts';
+import { addKey } from '../../src/skills/trust.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { bring, NOON, newSkill, step } from '../skills/index-sample.ts';

@@ -23,7 +23,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import { type Digest, digestBytes } from '../../src/core/digest.ts';
 import { Artifacts } from '../../src/skills/artifacts.ts';
-import { PACKAGE_LIMITS } from '../../src/skills/package/limits.ts';
+import { PACKAGE_LIMITS } from '../../src/skills/limits.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const NOBODY = 65_534;

@@ -1,5 +1,5 @@
 import { type Digest, digestBytes } from '../../src/core/digest.ts';
-import type { AuditFinding, AuditReport } from '../../src/skills/audit/report.ts';
+import type { AuditFinding, AuditReport } from '../../src/skills/audit/check.ts';
 import { type SkillGrant, wholeGrant } from '../../src/skills/grant.ts';
 import { addVersion, changeVersion, type NewSkill, type SkillChange } from '../../src/skills/index/write.ts';
 import type { SkillState } from '../../src/skills/lifecycle.table.ts';

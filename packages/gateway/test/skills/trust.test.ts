@@ -13,9 +13,10 @@ import {
   type NewKey,
   retireKeys,
   revokeKey,
+  type TrustAsked,
   type TrustedKey,
-} from '../../src/skills/trust/keys.ts';
-import { type TrustAsked, trustFor } from '../../src/skills/trust/trust-for.ts';
+  trustFor,
+} from '../../src/skills/trust.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { NOON } from './index-sample.ts';

@@ -1,4 +1,4 @@
-import { chooseStateDir } from '../../config/state-dir.ts';
+import { chooseStateDir } from '../../config/environment.ts';
 import { printHelp, printOverview } from './help.ts';
 import { type Parsed, parseCommandLine, wordsBeforeEnd } from './parse.ts';
 import { printError } from './print-error.ts';

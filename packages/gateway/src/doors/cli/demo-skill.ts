@@ -11,8 +11,7 @@ import { installSkill } from '../../invoke/skills/install.ts';
 import { addTrust } from '../../invoke/skills/trust.ts';
 import { parseCases, type SkillCase } from '../../skills/audit/cases.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
-import { packSkill } from '../../skills/package/pack.ts';
-import { signPackage } from '../../skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../skills/package/pack.ts';
 import { callOf } from './asked-call.ts';
 import { collectFiles } from './skill/collect.ts';
 import { manifestOf } from './skill/skill-folder.ts';
@@ -67,7 +66,7 @@ function tellAudit({ print }: Invocation, { state, report, id, version }: Instal
 
 function firstCase(parsed: ReturnType<typeof parseCases>): SkillCase {
   const tried = parsed.ok
-    ? parsed.cases.find(({ needs, expect }) => needs.length === 0 && 'output' in expect)
+    ? parsed.value.find(({ needs, expect }) => needs.length === 0 && 'output' in expect)
     : undefined;
   if (tried === undefined) throw unexpected('the skill has no case that can be shown');
   return tried;

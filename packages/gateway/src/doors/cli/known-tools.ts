@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
-import { openSkills } from '../../invoke/skills/open.ts';
-import type { ToolsOf } from '../../policy/names.ts';
+import { openSkills } from '../../invoke/skills/audit.ts';
+import type { ToolsOf } from '../../policy/parse.ts';
 import { BUILTIN_TOOLS } from '../../registry/builtin.table.ts';
 import { processTool } from '../../registry/process-tool.ts';
 import { Registry } from '../../registry/registry.ts';

@@ -1,6 +1,5 @@
 import type { Config, UpstreamRule } from '../../config/config.ts';
-import type { Environment } from '../../config/environment.ts';
-import type { StateDir } from '../../config/state-dir.ts';
+import type { Environment, StateDir } from '../../config/environment.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Observer } from '../../core/observer.ts';

@@ -1,5 +1,5 @@
 import { CODES } from '@palisade/sdk';
-import type { StateDir } from '../../config/state-dir.ts';
+import type { StateDir } from '../../config/environment.ts';
 import { isoTime } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';

@@ -3,7 +3,7 @@ import type { Principal } from '../../core/principal.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import type { CheckResult } from '../../policy/check.ts';
-import { readPolicyFiles } from '../../policy/read-files.ts';
+import { readPolicyFiles } from '../../policy/policy-files.ts';
 import { filesDigestOf } from '../../policy/replace-files.ts';
 import type { Explained } from '../explained-call.ts';
 

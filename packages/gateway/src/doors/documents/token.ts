@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import { stateOf, type Token } from '../../identity/token.ts';
+import { stateOf, type Token } from '../../identity/tokens.ts';
 
 /** A token as programs see it; its text is nowhere in it. */
 export function tokenDocument(token: Token, nowMs: number) {

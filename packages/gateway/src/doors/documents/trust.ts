@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { TrustedKey } from '../../skills/trust/keys.ts';
+import type { TrustedKey } from '../../skills/trust.ts';
 
 /* What programs read of the keys of publishers. */
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ALL_SCOPES, type Caller, type Scope } from '../../core/caller.ts';
 import { parsePrincipal } from '../../core/principal.ts';
-import type { Authenticator } from '../../identity/authenticator.ts';
+import type { Authenticator } from '../../identity/authenticate.ts';
 import { TurnedAway } from './problem.ts';
 
 /** Where a request came in: over the network, or by the socket that only the owner of the state directory can open. */

@@ -13,11 +13,11 @@ import { changeVersion } from '../../skills/index/write.ts';
 import { nextState } from '../../skills/lifecycle.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
-import { trustOf } from './audit-bench.ts';
 import { activate, reviewersFor } from './change.ts';
-import { move } from './move.ts';
+import { storedPackage, trustOf } from './examine.ts';
 import {
   type Acting,
+  move,
   type Named,
   recordSkill,
   requireAct,
@@ -25,7 +25,6 @@ import {
   requireSkill,
   standingOf,
 } from './skill-acts.ts';
-import { storedPackage } from './stored.ts';
 
 export type Approving = Acting &
   Named & {

@@ -1,17 +1,21 @@
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { SkillTools } from '../../registry/skill-tools.ts';
+import { advisoryFile } from '../../skills/advisories.ts';
+import { Artifacts } from '../../skills/artifacts.ts';
 import { reportOf } from '../../skills/audit/audit.ts';
-import type { AuditReport } from '../../skills/audit/report.ts';
+import type { AuditReport } from '../../skills/audit/check.ts';
 import { dueForAudit, skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { nextState } from '../../skills/lifecycle.ts';
 import type { SkillPackage } from '../../skills/package/skill-package.ts';
-import type { Gateway } from '../gateway.ts';
-import { examine } from './examine.ts';
-import { move } from './move.ts';
-import { type Acting, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
-import { storedPackage } from './stored.ts';
+import { RunningSkills } from '../../skills/running.ts';
+import type { Gateway, Records, SkillRoom } from '../gateway.ts';
+import { examine, storedPackage } from './examine.ts';
+import { type Acting, move, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
 
-export type Auditing = Acting &
+type Auditing = Acting &
   Named & {
     /** Whether the test cases are run as well. */
     readonly withCases: boolean;
@@ -145,4 +149,40 @@ export async function auditDue(
 
 function overtaken({ id, version }: InstalledSkill): CodedError {
   return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed meanwhile`);
+}
+
+type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
+
+/** Opens the skills of a state directory; nothing of a skill is read before it is called. */
+export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {
+  const { firstUse, reviewers, reauditAfterMs, advisories } = skills;
+  const room: SkillRoom = {
+    artifacts: new Artifacts(join(stateDir, 'skills')),
+    running: new RunningSkills(records.store),
+    terms: { firstUse, reviewers, reauditAfterMs, advisories: advisoryFile(advisories) },
+  };
+  const tools = new SkillTools({
+    reader: records.store,
+    artifacts: room.artifacts,
+    clock: records.clock,
+    onMisfit: (skill, why) => quarantineChanged({ ...records, skills: room }, skill, { why, acting: null }),
+  });
+  return { room, tools };
+}
+
+const AUDIT_LOOK_MS = 60_000;
+
+/** A gateway that lasts looks every minute for skills whose audit is too old; gives the way to stop that. */
+export function auditOnSchedule(gateway: Gateway): () => Promise<void> {
+  const stop = new AbortController();
+  let last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    // What cannot be audited now is audited a minute later; what runs meanwhile was audited before.
+    last = last.then(() => auditDue(gateway, stop.signal)).catch(() => undefined);
+  }, AUDIT_LOOK_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await last;
+  };
 }

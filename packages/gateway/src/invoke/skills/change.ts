@@ -7,10 +7,16 @@ import { nextState, transitionOf } from '../../skills/lifecycle.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 import { quarantineChanged } from './audit.ts';
-import { trustOf } from './audit-bench.ts';
-import { move } from './move.ts';
-import { type Acting, meantOf, type Named, recordSkill, requireActUpon, requireSkill } from './skill-acts.ts';
-import { storedPackage } from './stored.ts';
+import { storedPackage, trustOf } from './examine.ts';
+import {
+  type Acting,
+  meantOf,
+  move,
+  type Named,
+  recordSkill,
+  requireActUpon,
+  requireSkill,
+} from './skill-acts.ts';
 
 export type ChangeEvent = 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
 
@@ -94,7 +100,7 @@ async function revokeAll(
   return revoked;
 }
 
-export type Decided = Acting & { readonly decidedBy: readonly string[]; readonly reason: string | null };
+type Decided = Acting & { readonly decidedBy: readonly string[]; readonly reason: string | null };
 
 function step(
   gateway: Gateway,
@@ -141,11 +147,7 @@ export function activate(
 }
 
 /** Boundary: trust and bytes are looked at again before anything is switched on. */
-export async function requireUnchanged(
-  gateway: Gateway,
-  skill: InstalledSkill,
-  acting: Acting,
-): Promise<void> {
+async function requireUnchanged(gateway: Gateway, skill: InstalledSkill, acting: Acting): Promise<void> {
   try {
     const { signer, manifest } = await storedPackage(gateway, skill);
     const at = { nowMs: gateway.clock.nowMs(), use: 'load' } as const;
@@ -173,12 +175,7 @@ export async function dropArtifact(
 }
 
 /** Forgets a version, in the transaction that records it. */
-export function drop(
-  gateway: Gateway,
-  tx: Transaction,
-  skill: InstalledSkill,
-  decided: Decided,
-): InstalledSkill {
+function drop(gateway: Gateway, tx: Transaction, skill: InstalledSkill, decided: Decided): InstalledSkill {
   const { id, version, state: from } = skill;
   nextState(from, 'remove', skill);
   dropVersion(tx, id, version);
@@ -189,4 +186,63 @@ export function drop(
     body: { event: 'remove', from, to: null, reason: decided.reason, decidedBy: [...decided.decidedBy] },
   });
   return skill;
+}
+
+type RollingBack = Acting & { readonly id: string; readonly reason: string | null };
+
+type RolledBack = { readonly from: string | null; readonly to: string };
+
+/** States of a version that was brought in and never approved; a rollback removes it. */
+const WAITING: ReadonlySet<SkillState> = new Set(['ingested', 'audited', 'quarantined']);
+
+/**
+ * Goes back to the version before the newest one, which runs with the grant that it had. The newest is switched off where it
+ * was approved; an update that still waits is removed.
+ */
+export async function rollbackSkill(gateway: Gateway, rolling: RollingBack): Promise<RolledBack> {
+  const { id, reason } = rolling;
+  const { newest, target } = plan(gateway, id);
+  const isWaiting = WAITING.has(newest.state);
+  const decidedBy = [
+    ...requireActUpon(gateway, isWaiting ? 'removeSkill' : 'disableSkill', rolling, newest),
+    ...(target.state === 'active' ? [] : requireActUpon(gateway, 'enableSkill', rolling, target)),
+  ];
+  await requireUnchanged(gateway, target, rolling);
+  const decided = { ...rolling, decidedBy, reason: reason ?? `rolled back to ${target.version}` };
+  await gateway.store.commit((tx) => {
+    const now = skillAt(tx, id, newest.version);
+    const old = skillAt(tx, id, target.version);
+    const isSame = now?.changedAtMs === newest.changedAtMs && old?.changedAtMs === target.changedAtMs;
+    if (now === null || old === null || !isSame)
+      throw new CodedError('skill/conflict', `Cannot roll ${id} back: it was changed meanwhile`);
+    if (isWaiting) drop(gateway, tx, now, decided);
+    else move(gateway, tx, now, { event: 'disable', acting: rolling, decidedBy, reason: decided.reason });
+    if (old.state !== 'active') activate(gateway, tx, old, decided);
+  });
+  gateway.skills.running.look();
+  await dropArtifact(gateway, newest);
+  return { from: newest.version, to: target.version };
+}
+
+type Plan = { readonly newest: InstalledSkill; readonly target: InstalledSkill };
+
+function plan({ store }: Gateway, id: string): Plan {
+  const versions = versionsOf(store, id);
+  if (versions.length === 0)
+    throw new CodedError('skill/unknown', `Cannot roll "${id}" back: it is not installed`);
+  const newest = versions.find(
+    ({ state }) => state === 'active' || state === 'approved' || WAITING.has(state),
+  );
+  const earlier = newest === undefined ? [] : versions.slice(versions.indexOf(newest) + 1);
+  const full = (version: string) => skillAt(store, id, version);
+  const target = earlier
+    .filter(({ state }) => state === 'active' || state === 'disabled')
+    .map(({ version }) => full(version))
+    .find((skill) => skill !== null && skill.grant !== null);
+  const from = newest === undefined ? null : full(newest.version);
+  if (from !== null && target !== undefined && target !== null) return { newest: from, target };
+  throw new CodedError(
+    'skill/wrong-state',
+    `Cannot roll ${id} back: ${newest === undefined ? 'no version of it runs or waits' : `no version before ${newest.version} is approved`}, expected an earlier one that was`,
+  );
 }

@@ -1,13 +1,26 @@
-/** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
-
+import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
+import type { JsonSchema } from '../../core/tool.ts';
+import type { Schemas } from '../../registry/schema.ts';
 import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
-import type { AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/report.ts';
-import type { SkillPackage } from '../../skills/package/skill-package.ts';
+import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
+import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { openPackage } from '../../skills/package/open-package.ts';
+import { PACKAGE_FILES, type SkillPackage } from '../../skills/package/skill-package.ts';
+import { keysOf, type TrustAsked, type TrustVerdict, trustFor } from '../../skills/trust.ts';
+import type { Reader } from '../../store/transaction.ts';
+import {
+  ABI_ALLOC,
+  ABI_FUNCTIONS,
+  ABI_MODULE,
+  type AbiFunction,
+} from '../../tiers/a-wasm/engine/abi.table.ts';
+import { linkToWorld, needOf, worldRow } from '../../tiers/a-wasm/engine/world.ts';
 import type { Gateway } from '../gateway.ts';
-import { auditBench } from './audit-bench.ts';
 import { type CaseResult, runCases } from './run-cases.ts';
 import type { Acting } from './skill-acts.ts';
+
+/** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
 
 /** Boundary: how long all cases of a package may hold whoever audits it; what has not begun by then is not run. */
 const MOST_CASES_MS = 120_000;
@@ -16,7 +29,7 @@ const MOST_FINDINGS = 20;
 const LONGEST_TEXT = 600;
 
 /** Null: the cases are not run. */
-export type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
+type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
 
 export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRun): Promise<AuditReport> {
   const looked = auditPackage(pkg, await auditBench(gateway, pkg));
@@ -63,7 +76,85 @@ function harmless(text: string): string {
   return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 }
 
-export function countsOf(results: readonly CaseResult[]): CaseCounts {
+function countsOf(results: readonly CaseResult[]): CaseCounts {
   const count = (wanted: CaseResult['verdict']) => results.filter(({ verdict }) => verdict === wanted).length;
   return { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
+}
+
+/** The package of an installed skill, read from the disk and compared to the byte; throws `skill/changed` for any other. */
+export async function storedPackage(
+  { skills }: Pick<Gateway, 'skills'>,
+  { id, version, artifact }: Pick<InstalledSkill, 'id' | 'version' | 'artifact'>,
+): Promise<SkillPackage> {
+  const pkg = await openPackage(skills.artifacts.read(artifact));
+  const { manifest } = pkg;
+  // Boundary: a row that names the bytes of another skill is no way to run them.
+  if (manifest.id === id && manifest.version === version) return pkg;
+  throw new CodedError(
+    'skill/changed',
+    `Cannot use ${id}@${version}: its package is that of ${manifest.id}@${manifest.version}`,
+  );
+}
+
+/** What a package says to whoever reads it. */
+export function proseOf({ entries }: SkillPackage): string {
+  return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
+}
+
+/** What an audit needs of rooms that its own does not know: the ABI, the world of components, schemas, trust, advisories. */
+
+const ABI: AuditBench['abi'] = {
+  module: ABI_MODULE,
+  alloc: ABI_ALLOC,
+  functions: ABI_FUNCTIONS.map((row) => ({ name: row.name, type: typeOf(row), needs: row.needs })),
+};
+
+/** The bench for one package, as the gateway is at this moment. */
+export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<AuditBench> {
+  const { Schemas } = await import('../../registry/schema.ts');
+  const schemas = new Schemas();
+  return {
+    abi: ABI,
+    linkComponent: (bytes) => {
+      const linked = linkToWorld(bytes);
+      return {
+        bytes: linked.bytes,
+        imports: linked.imports.map((each) => ({ ...each, need: needOfImport(each) })),
+      };
+    },
+    schemaProblem: (schema) => schemaProblem(schemas, schema),
+    trust: trustOf(gateway.store, pkg, { nowMs: gateway.clock.nowMs(), use: 'load' }),
+    advisories: gateway.skills.terms.advisories(),
+    palisade: gateway.version,
+  };
+}
+
+/** Whether the key of a package may speak for its publisher now. */
+export function trustOf(
+  reader: Reader,
+  { signer, manifest }: Pick<SkillPackage, 'signer' | 'manifest'>,
+  asked: Pick<TrustAsked, 'nowMs' | 'use' | 'firstUse'>,
+): TrustVerdict {
+  const { publisher } = manifest;
+  return trustFor(keysOf(reader, publisher), { ...asked, publisher, keyId: signer?.keyId ?? null });
+}
+
+type Import = { readonly module: string; readonly name: string };
+
+function needOfImport(each: Import): string | null {
+  const row = worldRow(each);
+  return row === undefined ? null : needOf(row);
+}
+
+function schemaProblem(schemas: Schemas, schema: JsonSchema): string | null {
+  try {
+    schemas.compile(schema);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function typeOf({ params, result }: AbiFunction): string {
+  return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }

@@ -13,18 +13,16 @@ import type { Manifest } from '../../skills/manifest/manifest.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import type { Signer, SkillPackage } from '../../skills/package/skill-package.ts';
 import { compareVersions } from '../../skills/semver.ts';
-import { addKey, keysOf } from '../../skills/trust/keys.ts';
-import type { TrustOrigin } from '../../skills/trust/verdict.ts';
+import { addKey, keysOf, type TrustOrigin } from '../../skills/trust.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 import { auditInstalled } from './audit.ts';
-import { trustOf } from './audit-bench.ts';
 import { dropArtifact } from './change.ts';
+import { proseOf, storedPackage, trustOf } from './examine.ts';
 import { type Acting, recordSkill, requireAct } from './skill-acts.ts';
-import { proseOf, storedPackage } from './stored.ts';
 import { recordTrust } from './trust.ts';
 
-export type Installing = Acting & {
+type Installing = Acting & {
   readonly bytes: Uint8Array;
   /** An older version than one that was installed before is meant. */
   readonly allowDowngrade: boolean;
@@ -151,7 +149,7 @@ function unlessChanged(error: unknown): null {
 }
 
 /** What is other than in the version that runs; null where none does, or it cannot be read. */
-export async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
+async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
   const { id, version } = pkg.manifest;
   const active = activeOf(gateway.store, id);
   const before = active === null || active === version ? null : skillAt(gateway.store, id, active);

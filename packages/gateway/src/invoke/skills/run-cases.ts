@@ -11,6 +11,7 @@ import { makeId } from '../../core/id.ts';
 import type { Json } from '../../core/json.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Principal } from '../../core/principal.ts';
+import { formatProblem } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import type { Tool } from '../../core/tool.ts';
 import { skillTools } from '../../registry/skill-tool.ts';
@@ -59,7 +60,7 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
   if (!parsed.ok)
     throw new CodedError(
       'skill/invalid-package',
-      `Cannot read the cases of ${pkg.manifest.id}: ${parsed.where}: ${parsed.what}`,
+      `Cannot read the test cases of ${pkg.manifest.id}: ${formatProblem(parsed.problem, parsed.problem.file)}`,
     );
   const skill = `${PREFIX}${makeId('s', gateway.clock.nowMs(), gateway.random)}`;
   const grant = withCapabilities
@@ -70,7 +71,7 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
   const results: CaseResult[] = [];
   try {
     const untilMs = gateway.clock.monotonicMs() + (job.mostMs ?? Infinity);
-    for (const tried of parsed.cases) {
+    for (const tried of parsed.value) {
       const isLate = gateway.clock.monotonicMs() >= untilMs;
       const result = isLate ? notRun(tried, LATE) : await runCase(bench, job, tried);
       // Boundary: a case that somebody broke off says nothing about the skill.

@@ -1,18 +1,23 @@
-/** What all acts upon skills share: which version is meant, whether the policies let it be done, and who is told of it. */
 import { CodedError } from '../../core/coded-error.ts';
+import { digestValue } from '../../core/digest.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { authorizeAct } from '../../policy/authorize.ts';
-import type { SkillAct, SkillStanding } from '../../policy/skill-act.ts';
+import type { SkillAct, SkillStanding } from '../../policy/entities.ts';
+import type { AuditReport } from '../../skills/audit/check.ts';
 import { hostsOf } from '../../skills/capabilities/http.ts';
 import { capabilitiesOf, openGrants } from '../../skills/capabilities/kinds.ts';
 import { type SkillGrant, wholeGrant } from '../../skills/grant.ts';
 import { skillAt, versionsOf } from '../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../skills/index/skill.ts';
-import type { SkillState } from '../../skills/lifecycle.table.ts';
+import { changeVersion } from '../../skills/index/write.ts';
+import type { SkillEvent, SkillState } from '../../skills/lifecycle.table.ts';
+import { nextState } from '../../skills/lifecycle.ts';
 import type { Manifest } from '../../skills/manifest/manifest.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
+
+/** What all acts upon skills share: which version is meant, whether the policies let it be done, and who is told of it. */
 
 /** Who acts, and where. */
 export type Acting = { readonly by: Principal; readonly tenant: string };
@@ -108,7 +113,7 @@ export function requireActUpon(
   return requireAct(gateway, act, acting, { manifest, trust, standing: standingOf(skill) });
 }
 
-export type SkillRecord = {
+type SkillRecord = {
   readonly kind: 'skill-installed' | 'skill-audited' | 'skill-changed';
   readonly skill: Pick<InstalledSkill, 'id' | 'version' | 'artifact'>;
   /** Null: the gateway itself. */
@@ -134,6 +139,55 @@ export function recordSkill(
 }
 
 /** Who the index names for a change. */
-export function actorOf(acting: Acting | null): string {
+function actorOf(acting: Acting | null): string {
   return acting === null ? 'gateway' : formatPrincipal(acting.by);
+}
+
+type Move = {
+  readonly event: SkillEvent;
+  readonly acting: Acting | null;
+  readonly decidedBy: readonly string[];
+  readonly reason: string | null;
+  readonly report?: AuditReport;
+  readonly grant?: SkillGrant | null;
+  readonly approvedBy?: readonly string[];
+};
+
+/** What must be known of a version to take a step with it. */
+type Movable = Pick<InstalledSkill, 'id' | 'version' | 'state' | 'artifact'>;
+
+/** Takes one step of the lifecycle: the index and the journal in one transaction, or neither. */
+export function move<Skill extends Movable>(
+  gateway: Pick<Gateway, 'journal' | 'clock'>,
+  tx: Transaction,
+  skill: Skill,
+  { event, acting, decidedBy, reason, ...changes }: Move,
+): Skill {
+  const { id, version, state: from } = skill;
+  const to = nextState(from, event, skill);
+  if (to === null) throw new CodedError('skill/wrong-state', `Cannot ${event} ${id}@${version} that way`);
+  const atMs = gateway.clock.nowMs();
+  const by = actorOf(acting);
+  const { report, grant, approvedBy } = changes;
+  changeVersion(tx, { id, version, from, to, atMs, by, reason, ...changes });
+  recordSkill(gateway, tx, {
+    kind: event === 'audit' ? 'skill-audited' : 'skill-changed',
+    skill,
+    acting,
+    body: {
+      ...{ event, from, to, reason, decidedBy: [...decidedBy] },
+      ...(report === undefined
+        ? {}
+        : { verdict: report.verdict, findings: report.findings.map((finding) => finding.id) }),
+      ...(grant === undefined ? {} : { grant: grant === null ? null : digestValue(grant) }),
+      ...(approvedBy === undefined ? {} : { approvedBy: [...approvedBy] }),
+    },
+  });
+  return {
+    ...skill,
+    ...{ state: to, reason, changedAtMs: atMs, changedBy: by },
+    ...(report === undefined ? {} : { report, auditedAtMs: atMs }),
+    ...(grant === undefined ? {} : { grant }),
+    ...(approvedBy === undefined ? {} : { approvedBy }),
+  };
 }

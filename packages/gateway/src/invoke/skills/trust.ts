@@ -4,14 +4,12 @@ import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
 import { skillsOfKey, versionsOf } from '../../skills/index/read.ts';
 import { TEXTS } from '../../skills/manifest/texts.table.ts';
-import type { TrustedKey } from '../../skills/trust/keys.ts';
-import { addKey, keysOf, retireKeys, revokeKey } from '../../skills/trust/keys.ts';
-import { readPublicKey } from '../../skills/trust/read-key.ts';
+import { addKey, keysOf, readPublicKey, retireKeys, revokeKey, type TrustedKey } from '../../skills/trust.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { requireAdministrator } from '../administer.ts';
 import type { Gateway } from '../gateway.ts';
-import { move } from './move.ts';
 import type { Acting } from './skill-acts.ts';
+import { move } from './skill-acts.ts';
 
 export type Adding = Acting & {
   readonly publisher: string;
@@ -30,7 +28,7 @@ export async function addTrust(gateway: Gateway, adding: Adding): Promise<Truste
   });
 }
 
-export type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
+type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
 
 /** A new key for a publisher; the ones before sign nothing new, and what they signed goes on. */
 export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rotated> {
@@ -49,7 +47,7 @@ export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rot
   });
 }
 
-export type Revoking = Acting & { readonly keyId: string; readonly reason: string | null };
+type Revoking = Acting & { readonly keyId: string; readonly reason: string | null };
 
 export type RevokedTrust = { readonly key: TrustedKey; readonly quarantined: readonly string[] };
 

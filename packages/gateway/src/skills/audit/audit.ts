@@ -1,17 +1,29 @@
+import { inert } from '../../core/hostile-text.ts';
+import type { SkillPackage } from '../package/skill-package.ts';
+import type {
+  AuditBench,
+  AuditCheck,
+  AuditFinding,
+  AuditReport,
+  AuditSeverity,
+  AuditSubject,
+  CaseCounts,
+} from './check.ts';
+import { BOM_CHECKS } from './checks/bom.table.ts';
+import { MANIFEST_CHECKS } from './checks/manifest.table.ts';
+import { SKILL_MODULE_CHECKS } from './checks/modules.table.ts';
+import { PACKAGE_CHECKS } from './checks/package.table.ts';
+import { PROSE_CHECKS } from './checks/prose.table.ts';
+import { SCHEMA_CHECKS } from './checks/schemas.table.ts';
+import { moduleSubjects } from './module/module-subject.ts';
+import { materialOf } from './prose/material.ts';
+
 /*
  * The audit of a package. In comes a package whose archive and signature are sound and whose contents nobody trusts; out
  * come findings. Everything is read once into a subject, every row of the table looks at it, and nothing is run, compiled,
  * written or asked of anybody: the same package gives the same findings on every machine with the same bench. What is found
  * can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
  */
-import { inert } from '../../core/hostile-text.ts';
-import type { SkillPackage } from '../package/skill-package.ts';
-import type { AuditBench } from './bench.ts';
-import type { AuditCheck, AuditSubject } from './check.ts';
-import { CHECKS } from './checks.table.ts';
-import { moduleSubjects } from './module/module-subject.ts';
-import { materialOf } from './prose/material.ts';
-import type { AuditFinding, AuditReport, AuditSeverity, CaseCounts } from './report.ts';
 
 /** Findings of one check that are told one by one; how many more there are is told with the last. */
 const MOST_FINDINGS = 20;
@@ -44,7 +56,7 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
   if (more === 0 || last === undefined) return findings;
   return [
     ...findings.slice(0, -1),
-    { ...last, sentence: `${last.sentence} There are ${more} more of this kind.` },
+    { ...last, sentence: `${last.sentence} There are ${more} more findings of this check.` },
   ];
 }
 
@@ -70,3 +82,13 @@ export function reportOf(
     ...more,
   };
 }
+
+/** All that an audit looks for, in the order of its reports. */
+export const CHECKS: readonly AuditCheck[] = [
+  ...PACKAGE_CHECKS,
+  ...BOM_CHECKS,
+  ...MANIFEST_CHECKS,
+  ...SKILL_MODULE_CHECKS,
+  ...SCHEMA_CHECKS,
+  ...PROSE_CHECKS,
+];

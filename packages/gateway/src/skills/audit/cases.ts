@@ -1,21 +1,34 @@
 import { CODES, type Code } from '@palisade/sdk';
+import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
+import { accept, type Problem, type Result, reject } from '../../core/result.ts';
+import {
+  anything,
+  check,
+  choice,
+  type FilledTable,
+  note,
+  noteRepeated,
+  optional,
+  required,
+  type Shape,
+  table,
+  tables,
+  textLike,
+  texts,
+  type ValueSite,
+  withDefault,
+} from '../../core/shape.ts';
+import { locate } from '../../core/shape-problem.ts';
 import { parseStrict } from '../../core/strict-json.ts';
+import { jsonPositions } from '../../core/text-position.ts';
+import { CASE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';
 
 /** What a case wants to be there, so that it is run only where that is granted. */
-export const CASE_NEEDS = [
-  'storage',
-  'channel',
-  'log',
-  'clock',
-  'random',
-  'config',
-  'secret',
-  'http',
-] as const;
-export type CaseNeed = (typeof CASE_NEEDS)[number];
+const CASE_NEEDS = ['storage', 'channel', 'log', 'clock', 'random', 'config', 'secret', 'http'] as const;
+type CaseNeed = (typeof CASE_NEEDS)[number];
 
 /** One call of a tool, and how it has to end. */
 export type SkillCase = {
@@ -29,112 +42,87 @@ export type SkillCase = {
   readonly needs: readonly CaseNeed[];
 };
 
-export type ParsedCases =
-  | { readonly ok: true; readonly cases: readonly SkillCase[] }
-  | { readonly ok: false; readonly where: string; readonly what: string };
+/** What is wrong with the cases of a package; `file` is a path of the package. */
+type CaseProblem = Problem & { readonly file: string };
 
-const MOST_CASES = 256;
-const NAME_CHARS = 200;
-const LIMITS = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
-const KEYS: readonly string[] = ['name', 'tool', 'input', 'output', 'code', 'message', 'needs'];
 const CASE_FILE = new RegExp(`^${CASES_FOLDER}[^/]+\\.json$`);
+const NAME = textLike(
+  `a text of 1 to ${CASE_LIMITS.nameChars} characters`,
+  (text) => text !== '' && text.length <= CASE_LIMITS.nameChars,
+);
+const CODE = textLike('a code of docs/errors.md', (text) => Object.hasOwn(CODES, text));
 
-/** Thrown and caught in this file alone. */
-class Problem {
-  readonly where: string;
-  readonly what: string;
-  constructor(where: string, what: string) {
-    this.where = where;
-    this.what = what;
-  }
-}
-
-/** Reads the test cases of a package, file by file; the first thing that is wrong is told with its place. */
-export function parseCases(entries: Entries, manifest: Manifest): ParsedCases {
+/** Reads the test cases of a package, file by file, or says what is wrong first. */
+export function parseCases(entries: Entries, manifest: Manifest): Result<readonly SkillCase[], CaseProblem> {
+  const shape = fileShape(manifest);
   const cases: SkillCase[] = [];
-  try {
-    for (const [file, bytes] of entries)
-      if (CASE_FILE.test(file)) cases.push(...readFile(file, bytes, manifest));
-    if (cases.length > MOST_CASES)
-      throw new Problem(
-        CASES_FOLDER,
-        `Cannot read cases: there are ${cases.length}, expected at most ${MOST_CASES}`,
-      );
-    return { ok: true, cases };
-  } catch (problem) {
-    if (!(problem instanceof Problem)) throw problem;
-    return { ok: false, where: problem.where, what: problem.what };
+  for (const [file, bytes] of entries) {
+    if (!CASE_FILE.test(file)) continue;
+    const read = readFile(file, bytes, shape);
+    if (!read.ok) return read;
+    cases.push(...read.value);
   }
+  if (cases.length <= CASE_LIMITS.cases) return accept(cases);
+  const is = `there are ${cases.length}`;
+  return reject({ subject: 'the cases', is, expected: `at most ${CASE_LIMITS.cases}`, file: CASES_FOLDER });
 }
 
-function readFile(file: string, bytes: Uint8Array, manifest: Manifest): readonly SkillCase[] {
-  const parsed = parseStrict(bytes, LIMITS);
-  if (!parsed.ok) throw new Problem(file, parsed.message);
-  const list =
-    isObject(parsed.value) && Object.keys(parsed.value).join() === 'cases' ? parsed.value.cases : null;
-  if (!Array.isArray(list))
-    throw new Problem(file, 'Cannot read cases: it is something else, expected {"cases": [...]}');
-  const names = new Set<string>();
-  return (list as readonly Json[]).map((value, at) => {
-    const refuse = (is: string, expected: string) =>
-      new Problem(file, `Cannot read case ${at + 1}: ${is}, expected ${expected}`);
-    const read = readCase({ file, value, manifest, refuse });
-    if (names.has(read.name)) throw refuse(`there is another "${read.name}"`, 'each name once');
-    names.add(read.name);
-    return read;
-  });
+function readFile(
+  file: string,
+  bytes: Uint8Array,
+  shape: FileShape,
+): Result<readonly SkillCase[], CaseProblem> {
+  const parsed = parseStrict(bytes, { maxBytes: CASE_LIMITS.fileBytes, maxDepth: CASE_LIMITS.levels });
+  if (!parsed.ok) return reject({ ...parsed.problem, file });
+  const checked = check(parsed.value, shape);
+  if (checked.ok) return accept(checked.value.cases.map((raw) => toCase(raw, file)));
+  const [first] = locate(checked.problem, jsonPositions(Buffer.from(bytes).toString()), 1);
+  const unfit = { subject: 'the file', is: 'it is not a file of cases', expected: '{"cases": [...]}' };
+  return reject({ ...(first ?? unfit), file });
 }
 
-type Reading = {
-  readonly file: string;
-  readonly value: Json;
-  readonly manifest: Manifest;
-  readonly refuse: (is: string, expected: string) => Problem;
-};
+type FileShape = ReturnType<typeof fileShape>;
+type RawCase = FilledTable<ReturnType<typeof caseFields>>;
 
-function readCase({ file, value, manifest, refuse }: Reading): SkillCase {
-  if (!isObject(value)) throw refuse('it is no object', 'an object');
-  const unknown = Object.keys(value).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined)
-    throw refuse(`the key ${JSON.stringify(unknown)} is unknown`, `one of ${KEYS.join(', ')}`);
-  const { name, tool, input, needs = [] } = value;
-  if (typeof name !== 'string' || name === '' || name.length > NAME_CHARS)
-    throw refuse('its name is no text', `one of 1 to ${NAME_CHARS} characters`);
-  const tools = manifest.tools.map(({ id }) => id);
-  if (typeof tool !== 'string' || !tools.includes(tool))
-    throw refuse('its tool is none of skill.toml', `one of ${tools.join(', ')}`);
-  if (input === undefined) throw refuse('it has no input', 'one');
-  if (!Array.isArray(needs) || !(needs as readonly Json[]).every(isNeed))
-    throw refuse('its needs are something else', `a list of ${CASE_NEEDS.join(', ')}`);
+function fileShape(manifest: Manifest) {
+  const each = table(caseFields(manifest), { header: '{"name": …}', also: demandEnding });
+  const list = tables(each, { max: Number.MAX_SAFE_INTEGER, header: '"cases"' });
+  const cases: Shape<readonly RawCase[]> = (raw, site) => {
+    const checked = list(raw, site);
+    noteRepeated(checked ?? [], 'name', site);
+    return checked;
+  };
+  return table({ cases: required(cases, '{"cases": [...]}') }, { header: '{"cases": [...]}' });
+}
+
+function caseFields({ tools }: Manifest) {
   return {
-    name,
-    file,
-    tool,
-    inputText: JSON.stringify(input),
-    expect: expectOf(value, refuse),
-    needs: needs as CaseNeed[],
+    name: required(NAME),
+    tool: required(choice(tools.map(({ id }) => id))),
+    input: required(anything),
+    output: given(anything),
+    code: optional(CODE),
+    message: optional(textLike('a text', () => true)),
+    needs: withDefault(texts(choice(CASE_NEEDS)), []),
   };
 }
 
-function expectOf(value: { readonly [key: string]: Json }, refuse: Reading['refuse']): SkillCase['expect'] {
-  const { output, code, message } = value;
-  if ((output === undefined) === (code === undefined))
-    throw refuse('it has both or none of them', 'output or code');
-  if (output !== undefined) {
-    if (message !== undefined) throw refuse('it has a message without a code', 'one with a code');
-    return { output };
+/** A key whose value may be null as well: what is missing is undefined. */
+function given<T>(shape: Shape<T>) {
+  return { shape, example: null, fill: () => undefined };
+}
+
+function demandEnding(raw: RawCase, site: ValueSite): void {
+  const hasOutput = Object.hasOwn(raw, 'output');
+  if (hasOutput === (raw.code !== null)) {
+    note(site, { is: `it has ${hasOutput ? 'both' : 'neither'} output and code`, expected: 'one of them' });
+  } else if (hasOutput && raw.message !== null) {
+    note(site, { is: `it has a message ${quote(raw.message)} and no code`, expected: 'both or neither' });
   }
-  if (typeof code !== 'string' || !Object.hasOwn(CODES, code))
-    throw refuse('its code is unknown', 'one of docs/errors.md');
-  if (message === undefined) return { code: code as Code };
-  if (typeof message !== 'string') throw refuse('its message is no text', 'a text');
-  return { code: code as Code, message };
 }
 
-function isNeed(value: Json): boolean {
-  return (CASE_NEEDS as readonly Json[]).includes(value);
-}
-
-function isObject(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function toCase({ name, tool, input, output, code, message, needs }: RawCase, file: string): SkillCase {
+  const ending = message === null ? { code: code as Code } : { code: code as Code, message };
+  const expect = code === null ? { output: output as Json } : ending;
+  return { name, file, tool, inputText: JSON.stringify(input), expect, needs: needs as readonly CaseNeed[] };
 }

@@ -1,8 +1,10 @@
+import type { Digest } from '../../core/digest.ts';
+import type { JsonSchema } from '../../core/tool.ts';
+import type { Advisory } from '../advisories.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
-import type { AuditBench } from './bench.ts';
+import type { TrustVerdict } from '../trust.ts';
 import type { ModuleSubject } from './module/module-subject.ts';
 import type { Material } from './prose/material.ts';
-import type { AuditSeverity } from './report.ts';
 
 /** Something that a check saw: where, what it is, and what to do about it. */
 export type Sighting = { readonly where: string; readonly what: string; readonly remedy: string };
@@ -24,4 +26,67 @@ export type AuditCheck = {
   /** What it looks for. */
   readonly sentence: string;
   readonly look: (subject: AuditSubject) => Iterable<Sighting>;
+};
+
+/** What an audit needs and this room does not know: the ABI, the world of components, schemas, trust and advisories. */
+export type AuditBench = {
+  readonly abi: {
+    /** The module that host functions are imported from. */
+    readonly module: string;
+    /** The export that gives a place for bytes. */
+    readonly alloc: string;
+    /** Types are written like `(i32, i32) -> i64`; `needs` is the capability that a function wants, if it wants one. */
+    readonly functions: readonly {
+      readonly name: string;
+      readonly type: string;
+      readonly needs: string | null;
+    }[];
+  };
+  /** Makes one core module of a component that keeps to the world. Throws a WasmError for any other. */
+  readonly linkComponent: (bytes: Uint8Array) => {
+    readonly bytes: Uint8Array;
+    readonly imports: readonly {
+      readonly module: string;
+      readonly name: string;
+      readonly need: string | null;
+    }[];
+  };
+  /** Why a schema cannot be used; null when it can. */
+  readonly schemaProblem: (schema: JsonSchema) => string | null;
+  readonly trust: TrustVerdict;
+  readonly advisories: readonly Advisory[];
+  /** The version that audits. */
+  readonly palisade: string;
+};
+
+/** A refusal keeps a skill from being approved; a warning wants a person to accept it; a note is good to know. */
+export type AuditSeverity = 'refusal' | 'warning' | 'note';
+
+export type AuditFinding = {
+  /** Of the check that found it. */
+  readonly id: string;
+  readonly severity: AuditSeverity;
+  /** A file of the package, with a line where there is one, or a part of the manifest. */
+  readonly where: string;
+  readonly sentence: string;
+  readonly remedy: string;
+};
+
+export type AuditVerdict = 'passed' | 'failed';
+
+/** How the test cases of the package ended; null where they were not run. */
+export type CaseCounts = { readonly passed: number; readonly failed: number; readonly notRun: number };
+
+export type AuditReport = {
+  readonly format: 1;
+  readonly skill: string;
+  readonly version: string;
+  readonly artifact: Digest;
+  readonly verdict: AuditVerdict;
+  readonly findings: readonly AuditFinding[];
+  /** How many checks looked. */
+  readonly checks: number;
+  readonly cases: CaseCounts | null;
+  /** Of the palisade that audited. */
+  readonly palisade: string;
 };

@@ -1,5 +1,5 @@
 /** How files that are no part of a skill begin. `at` is where; a mark is in Latin-1. */
-export type FileMark = {
+type FileMark = {
   readonly kind: 'program' | 'archive' | 'picture';
   /** With its article, as sentences have it. */
   readonly name: string;
@@ -7,7 +7,7 @@ export type FileMark = {
   readonly at?: number;
 };
 
-export const FILE_MARKS: readonly FileMark[] = [
+const FILE_MARKS: readonly FileMark[] = [
   { kind: 'program', name: 'an ELF program', mark: '\x7fELF' },
   { kind: 'program', name: 'a program for Windows', mark: 'MZ' },
   { kind: 'program', name: 'a program for macOS', mark: '\xcf\xfa\xed\xfe' },
@@ -41,11 +41,11 @@ export const FILE_MARKS: readonly FileMark[] = [
 ];
 
 /** Names of files that a system runs when it is told to open them. */
-export const SCRIPT_ENDINGS =
+const SCRIPT_ENDINGS =
   /\.(?:sh|bash|zsh|fish|csh|ksh|command|ps1|psm1|bat|cmd|vbs|vbe|jse|wsf|hta|scpt|applescript|py|pyw|rb|pl|php|lua|reg|desktop|service|exe|dll|so|dylib|jar|msi|app|apk|lnk)$/i;
 
 /** What begins a program or an archive even in the middle of something else, with the bytes that may follow; null: any. */
-export const BURIED_MARKS: readonly {
+const BURIED_MARKS: readonly {
   readonly name: string;
   readonly mark: string;
   readonly after: readonly (readonly number[] | null)[];
@@ -59,3 +59,57 @@ export const BURIED_MARKS: readonly {
     after: [[10, 20, 45, 51, 63], [0], null, [0, 8], [0, 8], [0]],
   },
 ];
+
+/** What a file begins like; null: like nothing that is known here. */
+export function markOf(bytes: Uint8Array): FileMark | null {
+  const head = Buffer.from(bytes.subarray(0, 300)).toString('latin1');
+  return FILE_MARKS.find(({ mark, at = 0 }) => head.startsWith(mark, at)) ?? null;
+}
+
+/** The name of the program or archive that bytes begin like, if they do. */
+export function programAt(bytes: Uint8Array): string | null {
+  const found = markOf(bytes);
+  return found === null || found.kind === 'picture' ? null : found.name;
+}
+
+/** A program or an archive anywhere in the bytes. */
+export function programIn(bytes: Uint8Array): { readonly name: string; readonly at: number } | null {
+  const searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (const { name, mark, after } of BURIED_MARKS) {
+    const wanted = Buffer.from(mark, 'latin1');
+    for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + 1)) {
+      const next = at + wanted.length;
+      if (after.every((allowed, i) => allowed?.includes(searched[next + i] ?? -1) ?? true))
+        return { name, at };
+    }
+  }
+  return null;
+}
+
+/** Tells whether a system would run the file when it is opened, by its first line or its name. */
+export function isScript(path: string, bytes: Uint8Array): boolean {
+  return (bytes[0] === 0x23 && bytes[1] === 0x21) || SCRIPT_ENDINGS.test(path);
+}
+
+/** Small tables of constants look like noise as well. */
+const LEAST_BYTES = 4096;
+/** Code, text and most tables have 4 to 7 bits in a byte; what is compressed or encrypted has close to 8. */
+const DENSE_BITS = 7.5;
+
+/** How many of the bytes stand in pieces that look so, whatever they are split into. */
+export function denseBytes(bytes: Uint8Array): number {
+  let found = 0;
+  for (let at = 0; at + LEAST_BYTES <= bytes.length; at += LEAST_BYTES)
+    if (isDense(bytes.subarray(at, at + LEAST_BYTES))) found += LEAST_BYTES;
+  return found;
+}
+
+/** Tells whether bytes look compressed or encrypted. */
+export function isDense(bytes: Uint8Array): boolean {
+  if (bytes.length < LEAST_BYTES) return false;
+  const counts = new Uint32Array(256);
+  for (const byte of bytes) counts[byte] = (counts[byte] ?? 0) + 1;
+  let sum = 0;
+  for (const count of counts) if (count > 0) sum += count * Math.log2(count);
+  return Math.log2(bytes.length) - sum / bytes.length >= DENSE_BITS;
+}

@@ -4,8 +4,8 @@
  * decide by, and the form in which `palisade wasm run --grant` takes it. One file here describes one kind, the table in
  * kinds.ts lists them, and nothing else tells kinds apart. The numbers and shapes that a run needs are in core/wasm.ts.
  */
-import type { Path } from '../../config/problem.ts';
-import { accept, type Result, reject } from '../../core/result.ts';
+import { accept, type Result, reject, type ValuePath } from '../../core/result.ts';
+import { type Misfit, misfitAt, type ShapeProblem } from '../../core/shape-problem.ts';
 import {
   type Asks,
   CAPABILITY_NAME_SHAPE,
@@ -16,7 +16,6 @@ import {
 import type { Shape } from '../index/shape.ts';
 import { type Checked, flagIn, textIn, textsIn } from '../manifest/checked.ts';
 import type { ManifestKey } from '../manifest/key-rows.ts';
-import { type Found, type Misfit, misfitAt } from '../manifest/problem.ts';
 
 export type Capability = {
   readonly kind: GrantKind;
@@ -71,7 +70,7 @@ export type AskRow = {
 export type CheckContext = {
   /** Whether the manifest says that hosts by wildcard and the root of the storage are meant. */
   readonly mayBeWild: boolean;
-  readonly found: Found[];
+  readonly found: ShapeProblem[];
 };
 
 /** A `--grant` that was read: what must not be granted twice, and the grants with it. */
@@ -83,7 +82,7 @@ export type ParsedGrant = Result<
 export const WILD_HINT = 'allow_wildcards = true under [capabilities] says that it is meant';
 
 /** Reports what is wrong with the value at a path below `capabilities`. */
-export function report({ found }: CheckContext, path: Path, misfit: Misfit): void {
+export function report({ found }: CheckContext, path: ValuePath, misfit: Misfit): void {
   found.push(misfitAt(['capabilities', ...path], misfit));
 }
 

@@ -1,9 +1,9 @@
+import type { ShapeProblem } from '../../core/shape-problem.ts';
 import type { Risk } from '../../core/tool.ts';
 import { type Asks, type GrantKind, hasGrant, NO_GRANTS, type WasmGrants } from '../../core/wasm.ts';
 import { isFlag, objectOf, type Shape } from '../index/shape.ts';
 import { type Checked, flagIn } from '../manifest/checked.ts';
 import type { ManifestKey } from '../manifest/key-rows.ts';
-import type { Found } from '../manifest/problem.ts';
 import type { AskRow, Capability } from './capability.ts';
 import { channels } from './channels.ts';
 import { http } from './http.ts';
@@ -42,7 +42,7 @@ function tableOf({ key, type }: ManifestKey): string {
 }
 
 /** What capabilities must be to each other. What did not fit its own key is not checked again. */
-export function checkAsks(asks: Checked, found: Found[]): void {
+export function checkAsks(asks: Checked, found: ShapeProblem[]): void {
   // One that is itself wrong is not held against the rest.
   const mayBeWild = flagIn(asks, 'allow_wildcards') ?? true;
   for (const { check } of ALL) check?.(asks, { mayBeWild, found });

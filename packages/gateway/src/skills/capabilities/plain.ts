@@ -69,7 +69,7 @@ export const config: Capability = {
       default: null,
     },
   ],
-  readAsks: (asks) => ({ config: asks.has('config') ? listIn(asks, 'config') : null }),
+  readAsks: (asks) => ({ config: asks.config !== undefined ? listIn(asks, 'config') : null }),
   shapes: { asks: { config: orNull(listOf(isText)) }, grants: { config: orNull(recordOf(isText)) } },
   describe: (asks) =>
     (asks.config ?? []).map((key) => ({

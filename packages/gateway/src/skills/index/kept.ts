@@ -3,9 +3,10 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { JsonSchema, ToolAnnotations } from '../../core/tool.ts';
-import type { AuditFinding, AuditReport, CaseCounts } from '../audit/report.ts';
+import type { AuditFinding, AuditReport, CaseCounts } from '../audit/check.ts';
 import { isAsks, isGrants } from '../capabilities/kinds.ts';
 import type { SkillGrant } from '../grant.ts';
+import { KEPT_LIMITS } from '../limits.ts';
 import type {
   Manifest,
   ManifestBuild,
@@ -17,12 +18,10 @@ import { isFlag, isObject, isText, isWhole, listOf, objectOf, oneOf, orNull, typ
 
 /* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
 
-/** A manifest brings its schemas along; past this, something else than a manifest is kept. */
-const MOST_BYTES = 8 * 1024 * 1024;
-/** As deep as the canonical encoding bears. */
-const MOST_DEPTH = 128;
+/* Guards tell whether a value has its type. They are for what we wrote ourselves: there is nothing to explain to a person. */
 
 const isSchema = isObject as Shape<JsonSchema>;
+export const isTexts = listOf(isText);
 
 const isTool = objectOf<ManifestTool>({
   id: isText,
@@ -103,16 +102,16 @@ export const isReport: Shape<AuditReport> = objectOf<AuditReport>({
 export function writeKept(value: unknown, what: string): string {
   const text = canonicalize(value);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MOST_BYTES) return text;
+  if (bytes <= KEPT_LIMITS.maxBytes) return text;
   throw new CodedError(
     'skill/invalid-package',
-    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${MOST_BYTES}`,
+    `Cannot keep ${what}: it has ${bytes} bytes, expected at most ${KEPT_LIMITS.maxBytes}`,
   );
 }
 
 /** The value of a kept text; null when it does not have that shape. */
 export function readKept<T>(text: string, shape: Shape<T>): T | null {
   // Boundary: whoever has the file of the database can write anything here, also what no writer of ours would.
-  const read = parseStrict(text, { maxBytes: MOST_BYTES, maxDepth: MOST_DEPTH });
+  const read = parseStrict(text, KEPT_LIMITS);
   return read.ok && shape(read.value) ? read.value : null;
 }

@@ -66,7 +66,7 @@ export function isRevokedArtifact(reader: Reader, artifact: Digest): boolean {
   return reader.get(selectRevoked, { artifact }) !== undefined;
 }
 
-export type ToolOwner = {
+type ToolOwner = {
   readonly id: string;
   readonly version: string;
   readonly state: SkillState;
@@ -80,9 +80,9 @@ export function ownerOfTool(reader: Reader, toolId: string): readonly ToolOwner[
   return active.length === 0 ? owners : [...active, ...owners.filter(({ state }) => state !== 'active')];
 }
 
-export type VersionName = { readonly id: string; readonly version: string };
+type VersionName = { readonly id: string; readonly version: string };
 
-export type DueAsked = {
+type DueAsked = {
   /** Whatever was audited before is due. */
   readonly beforeMs: number;
   /** The moment at which it is asked; left out: what manifests say of it counts for nothing. */
@@ -105,14 +105,14 @@ export function artifactsInUse(reader: Reader): ReadonlySet<Digest> {
   return new Set(reader.all(selectArtifacts, {}).map(({ artifact }) => artifact));
 }
 
-export type SkillPageAsked = {
+type SkillPageAsked = {
   /** The `next` of the page before; null: from the beginning. */
   readonly after: string | null;
   readonly limit: number;
   readonly state: SkillState | null;
 };
 
-export type SkillPage = {
+type SkillPage = {
   readonly skills: readonly SkillSummary[];
   /** Null: this was the last page. */
   readonly next: string | null;
@@ -130,7 +130,7 @@ export function pageOf(reader: Reader, { after, limit, state }: SkillPageAsked):
   return { skills: shown.map(summaryOf), next: last === undefined ? null : `${last.id}:${last.seq}` };
 }
 
-export type SkillTool = { readonly toolId: string; readonly id: string; readonly version: string };
+type SkillTool = { readonly toolId: string; readonly id: string; readonly version: string };
 
 /** A page of the tools of active versions by their ids; `after` is the last one already seen. */
 export function pageOfTools(

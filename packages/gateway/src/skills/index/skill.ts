@@ -1,13 +1,12 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { type Digest, digestValue } from '../../core/digest.ts';
-import type { AuditReport, AuditVerdict } from '../audit/report.ts';
+import type { AuditReport, AuditVerdict } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
 import type { SkillState } from '../lifecycle.table.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import type { SummaryRow, VersionRow } from '../tables.ts';
-import type { TrustOrigin } from '../trust/verdict.ts';
-import { isGrant, isManifest, isReport, readKept } from './kept.ts';
-import { isText, listOf } from './shape.ts';
+import type { TrustOrigin } from '../trust.ts';
+import { isGrant, isManifest, isReport, isTexts, readKept } from './kept.ts';
 
 /** What both lists and single looks tell of an installed version. */
 type InstalledFacts = {
@@ -45,8 +44,6 @@ export type SkillSummary = InstalledFacts & {
   readonly tools: number;
   readonly verdict: AuditVerdict | null;
 };
-
-const isPrincipals = listOf(isText);
 
 type Bound = Pick<
   VersionRow,
@@ -118,7 +115,7 @@ function factsOf(row: SummaryRow): InstalledFacts {
     installedBy: row.installed_by,
     changedAtMs: row.changed_at_ms,
     changedBy: row.changed_by,
-    approvedBy: demand(row, 'list of reviewers', readKept(row.approved_by, isPrincipals)),
+    approvedBy: demand(row, 'list of reviewers', readKept(row.approved_by, isTexts)),
     auditedAtMs: row.audited_at_ms,
   };
 }

@@ -1,14 +1,14 @@
 import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import type { AuditReport } from '../audit/report.ts';
+import type { AuditReport } from '../audit/check.ts';
 import type { SkillGrant } from '../grant.ts';
 import type { SkillState } from '../lifecycle.table.ts';
 import { isStep } from '../lifecycle.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { compareVersions } from '../semver.ts';
 import type { VersionRow } from '../tables.ts';
-import type { TrustOrigin } from '../trust/verdict.ts';
+import type { TrustOrigin } from '../trust.ts';
 import { writeKept } from './kept.ts';
 import { activeOf, highestOf, isRevokedArtifact, skillAt } from './read.ts';
 import { type InstalledSkill, rowDigest, skillOf } from './skill.ts';
@@ -42,7 +42,7 @@ export type NewSkill = {
   readonly installedBy: string;
 };
 
-export type Added = {
+type Added = {
   readonly skill: InstalledSkill;
   /** False: these very bytes were installed already, and nothing was changed. */
   readonly isNew: boolean;

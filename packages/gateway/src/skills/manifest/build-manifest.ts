@@ -30,7 +30,7 @@ export function buildManifest(file: Checked): Manifest {
       purl: textIn(part, 'purl'),
       license: textIn(part, 'license'),
     })),
-    build: file.has('build') ? buildOf(tableIn(file, 'build')) : null,
+    build: file.build !== undefined ? buildOf(tableIn(file, 'build')) : null,
   };
 }
 

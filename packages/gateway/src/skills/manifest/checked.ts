@@ -1,51 +1,43 @@
+import type { RawTable } from '../../core/shape.ts';
+import { isTable } from '../../core/shape.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 
 /** One table of the file after its keys were checked: what did not fit is not in it, or null in a list. */
-export type Checked = ReadonlyMap<string, CheckedValue>;
-export type CheckedValue =
-  | string
-  | number
-  | boolean
-  | { readonly schema: JsonSchema }
-  | { readonly texts: readonly (string | null)[] }
-  | { readonly table: Checked }
-  | { readonly tables: readonly Checked[] };
-
-const EMPTY: Checked = new Map();
+export type Checked = RawTable;
 
 export function textIn(table: Checked, name: string): string | null {
-  const value = table.get(name);
+  const value = table[name];
   return typeof value === 'string' ? value : null;
 }
 
 export function numberIn(table: Checked, name: string): number | null {
-  const value = table.get(name);
+  const value = table[name];
   return typeof value === 'number' ? value : null;
 }
 
 export function flagIn(table: Checked, name: string): boolean | null {
-  const value = table.get(name);
+  const value = table[name];
   return typeof value === 'boolean' ? value : null;
 }
 
-/** The list with its places; null: it is not there, or is no list. */
+/** The list, with null for each element that did not fit; null: the list is missing or did not fit. */
 export function textsIn(table: Checked, name: string): readonly (string | null)[] | null {
-  const value = table.get(name);
-  return typeof value === 'object' && 'texts' in value ? value.texts : null;
+  const value = table[name];
+  return Array.isArray(value) ? (value as readonly (string | null)[]) : null;
 }
 
 export function schemaIn(table: Checked, name: string): JsonSchema | null {
-  const value = table.get(name);
-  return typeof value === 'object' && 'schema' in value ? value.schema : null;
+  const value = table[name];
+  return isTable(value) ? (value as JsonSchema) : null;
 }
 
-/** The table under a name, an empty one where there is none. */
+/** The table under a name, an empty one where it is missing. */
 export function tableIn(table: Checked, name: string): Checked {
-  const value = table.get(name);
-  return typeof value === 'object' && 'table' in value ? value.table : EMPTY;
+  const value = table[name];
+  return isTable(value) ? value : {};
 }
 
 export function tablesIn(table: Checked, name: string): readonly Checked[] {
-  const value = table.get(name);
-  return typeof value === 'object' && 'tables' in value ? value.tables : [];
+  const value = table[name];
+  return Array.isArray(value) ? (value as readonly Checked[]) : [];
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
-import { fieldsOf } from './fields.ts';
 import type { LeafKey, ManifestKey } from './manifest-keys.table.ts';
+import { fieldsOf } from './manifest-shape.ts';
 import { TEXTS, type TextName } from './texts.table.ts';
 
 /*

@@ -1,12 +1,23 @@
+import { positionIn } from '../../config/toml-tree.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { quote } from '../../core/hostile-text.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
+import { noteRepeated } from '../../core/shape.ts';
+import {
+  formatProblem,
+  type LocatedProblem,
+  locate,
+  misfitAt,
+  type ShapeProblem,
+} from '../../core/shape-problem.ts';
 import { checkAsks } from '../capabilities/kinds.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
 import { buildManifest } from './build-manifest.ts';
-import { checkNames } from './check-names.ts';
-import { checkTable } from './check-table.ts';
-import { tableIn } from './checked.ts';
+import { type Checked, tableIn, tablesIn, textIn } from './checked.ts';
 import type { Manifest } from './manifest.ts';
-import { type Found, type ManifestProblem, placeAll } from './problem.ts';
+import { manifestShape } from './manifest-shape.ts';
 import { readToml } from './read-toml.ts';
+import type { ReadEntry } from './schema-shape.ts';
 
 /*
  * skill.toml → Manifest. The file was written by whoever made the package, and nothing in it is believed: an unknown key, a
@@ -15,40 +26,46 @@ import { readToml } from './read-toml.ts';
  * files that a manifest names are handed in.
  */
 
-export type { ManifestProblem };
-
-export type ManifestResult =
-  | { readonly ok: true; readonly manifest: Manifest }
-  | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
-
-/** Reads a file of the package by its path; null: there is none. */
-type ReadEntry = (path: string) => Uint8Array | null;
-
 /** Reads a manifest; says all that is wrong with it, in the order of the lines, and never throws by what is in it. */
-export function parseManifest(source: string | Uint8Array, read: ReadEntry): ManifestResult {
+export function parseManifest(
+  source: string | Uint8Array,
+  read: ReadEntry,
+): Result<Manifest, readonly LocatedProblem[]> {
   const toml = readToml(source);
-  if (!toml.ok) {
-    const { place, what, hint } = toml;
-    return { ok: false, problems: [{ ...place, path: '', what, hint }] };
-  }
-  const found: Found[] = [];
-  const file = checkTable('', toml.raw, [], { found, read });
+  if (!toml.ok) return reject([toml.problem]);
+  const { raw, root } = toml.value;
+  const found: ShapeProblem[] = [];
+  const file = manifestShape(read)(raw, { path: [], found }) ?? {};
   checkNames(file, found);
   checkAsks(tableIn(file, 'capabilities'), found);
-  if (found.length > 0) return { ok: false, problems: placeAll(found, toml.root) };
-  return { ok: true, manifest: buildManifest(file) };
+  if (found.length === 0) return accept(buildManifest(file));
+  return reject(locate(found, (path, at) => positionIn(root, path, at), MANIFEST_LIMITS.shownProblems));
 }
 
 /** The manifest, or an error that names the first thing that is wrong with it and how many more there are. */
 export function requireManifest(source: string | Uint8Array, read: ReadEntry, file = 'skill.toml'): Manifest {
   const result = parseManifest(source, read);
-  if (result.ok) return result.manifest;
-  const [first, ...more] = result.problems.map((problem) => formatProblem(problem, file));
+  if (result.ok) return result.value;
+  const [first, ...more] = result.problem.map((problem) => formatProblem(problem, file));
   const rest = more.length === 0 ? '' : `; and ${more.length} more`;
   throw new CodedError('skill/invalid-manifest', `${first}${rest}`);
 }
 
-/** One problem on one line, as compilers write theirs. */
-export function formatProblem({ line, column, what, hint }: ManifestProblem, file = 'skill.toml'): string {
-  return `${file}:${line}:${column}: ${what}${hint === null ? '' : ` (${hint})`}`;
+/** What names must be to each other: the id that of the publisher, and no tool, channel or module named twice. */
+function checkNames(manifest: Checked, found: ShapeProblem[]): void {
+  const [id, publisher] = [textIn(manifest, 'skill_id'), textIn(manifest, 'publisher')];
+  // Boundary: a publisher names skills below its own name only, so no skill passes for that of another.
+  if (id !== null && publisher !== null && !id.startsWith(`${publisher}.`)) {
+    const expected = `it to begin with ${quote(`${publisher}.`)}, the publisher`;
+    found.push(misfitAt(['skill_id'], { is: `it is ${quote(id)}`, expected }));
+  }
+  for (const [table, list, name] of NAMED) {
+    noteRepeated(tablesIn(tableIn(manifest, table), list), name, { path: [table, list], found });
+  }
 }
+
+const NAMED = [
+  ['entrypoints', 'tools', 'id'],
+  ['capabilities', 'channels', 'name'],
+  ['build', 'modules', 'module'],
+] as const;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { quote } from '../../core/hostile-text.ts';
-import { placeOfBadUtf8 } from '../../core/strict-json.ts';
+import { positionOfBadUtf8 } from '../../core/text-position.ts';
+import { PROSE_LIMITS } from '../limits.ts';
 import { misfitIn } from './texts.table.ts';
 
 /*
@@ -8,7 +9,7 @@ import { misfitIn } from './texts.table.ts';
  * on a line, plain or in quotes. A value that other readers of YAML would take for something else is refused.
  */
 
-export type Prose =
+type Prose =
   | {
       readonly ok: true;
       readonly name: string;
@@ -19,9 +20,7 @@ export type Prose =
     }
   | { readonly ok: false; readonly line: number; readonly what: string };
 
-const MAX_PROSE_BYTES = 256 * 1024;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const NAME_CHARS = 64;
 const PAIR = /^([A-Za-z][A-Za-z0-9_-]*):(?:[ \t](.*))?$/;
 /** What begins something else than a plain text in YAML, or changes what follows. */
 const SPECIAL_START = /^[[\]{}&*!|>%@`"'#,?:-]/;
@@ -40,9 +39,9 @@ const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 
 /** Reads the front matter and gives the rest as it is. */
 export function readProse(bytes: Uint8Array): Prose {
-  if (bytes.length > MAX_PROSE_BYTES)
-    return problem(1, 'it is too large', `at most ${MAX_PROSE_BYTES} bytes`);
-  if (!isUtf8(bytes)) return problem(placeOfBadUtf8(bytes).line, 'it has other bytes', 'UTF-8');
+  if (bytes.length > PROSE_LIMITS.fileBytes)
+    return problem(1, 'it is too large', `at most ${PROSE_LIMITS.fileBytes} bytes`);
+  if (!isUtf8(bytes)) return problem(positionOfBadUtf8(bytes).line, 'it has other bytes', 'UTF-8');
   const text = new TextDecoder().decode(bytes);
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
   const nul = lines.findIndex((line) => line.includes('\0'));
@@ -119,8 +118,8 @@ function checkValues(
     return problem(1, 'its front matter has no name', 'a line such as "name: text-tools"');
   if (description === undefined)
     return problem(1, 'its front matter has no description', 'a line "description: …"');
-  if (name.value.length > NAME_CHARS || !NAME.test(name.value)) {
-    const expected = `up to ${NAME_CHARS} lower-case letters, digits and single "-" inside`;
+  if (name.value.length > PROSE_LIMITS.nameChars || !NAME.test(name.value)) {
+    const expected = `up to ${PROSE_LIMITS.nameChars} lower-case letters, digits and single "-" inside`;
     return problem(name.line, `the name is ${quote(name.value)}`, expected);
   }
   const misfit = misfitIn('description', description.value);

@@ -2,83 +2,80 @@ import { isUtf8 } from 'node:buffer';
 import { parse, TomlError } from 'smol-toml';
 import { readTree, type Spot } from '../../config/toml-tree.ts';
 import { inert } from '../../core/hostile-text.ts';
-import { type Place, placeOf, placeOfBadUtf8 } from '../../core/strict-json.ts';
-import { differenceIn, measure } from './agree.ts';
+import { accept, type Result, reject, type SourcePosition } from '../../core/result.ts';
+import { isTable } from '../../core/shape.ts';
+import type { LocatedProblem } from '../../core/shape-problem.ts';
+import { positionAt, positionOfBadUtf8 } from '../../core/text-position.ts';
+import { MANIFEST_LIMITS } from '../limits.ts';
 
 /*
- * The text of a manifest → its values and its syntax tree. The file comes from whoever made the package. It is read by two
+ * The text of a manifest → its values and its syntax tree. The file comes from the author of the package. It is read by two
  * parsers that know nothing of each other, and where they differ it has no meaning that could be approved.
  */
 
-/** What is wrong with the file as such; there is no key to name. */
-export type Unreadable = {
-  readonly ok: false;
-  readonly place: Place;
-  readonly what: string;
-  readonly hint: string | null;
-};
-export type ReadToml = { readonly ok: true; readonly raw: unknown; readonly root: Spot } | Unreadable;
+type Unreadable = { readonly ok: false; readonly problem: LocatedProblem };
 
-export const MAX_MANIFEST_BYTES = 256 * 1024;
-/** A schema may have 32 levels and stands on the fourth; the rest is room for a better message. */
-const MAX_DEPTH = 64;
-/** The second parser is slow: this many values take it some tens of milliseconds. */
-const MAX_VALUES = 16_384;
-const START: Place = { line: 1, column: 1 };
+const { fileBytes: MAX_BYTES, levels: MAX_LEVELS, values: MAX_VALUES } = MANIFEST_LIMITS;
+const START: SourcePosition = { line: 1, column: 1 };
 
 /** Reads TOML 1.1 in UTF-8, or says what is wrong and where. It never throws, whatever it is given. */
 export function readToml(source: string | Uint8Array): ReadToml {
   const decoded = decode(source);
-  return decoded.ok ? readBoth(decoded.text) : decoded;
+  return decoded.ok ? readBoth(decoded.value) : decoded;
 }
 
-function decode(source: string | Uint8Array): { readonly ok: true; readonly text: string } | Unreadable {
+type ReadToml = Result<{ readonly raw: unknown; readonly root: Spot }, LocatedProblem>;
+
+function decode(source: string | Uint8Array): Result<string, LocatedProblem> {
   // Boundary: the size is known before a byte is looked at.
-  if (source.length > MAX_MANIFEST_BYTES || Buffer.byteLength(source) > MAX_MANIFEST_BYTES) {
-    return unreadable(START, 'it is too large', `at most ${MAX_MANIFEST_BYTES} bytes`);
+  if (source.length > MAX_BYTES || Buffer.byteLength(source) > MAX_BYTES) {
+    return unreadable(START, 'it is too large', `at most ${MAX_BYTES} bytes`);
   }
   if (typeof source !== 'string' && !isUtf8(source)) {
-    return unreadable(placeOfBadUtf8(source), 'it has other bytes', 'UTF-8');
+    return unreadable(positionOfBadUtf8(source), 'it has bytes that are not UTF-8', 'UTF-8');
   }
   const text = typeof source === 'string' ? source.replace(/^\ufeff/, '') : new TextDecoder().decode(source);
-  // Boundary: parsers differ on a NUL and on a second byte order mark, and half a character has no UTF-8.
+  // Boundary: parsers differ on a NUL and on a second byte order mark, and a lone surrogate has no UTF-8.
   const bad = text.search(/\0|^\ufeff|\p{Surrogate}/u);
-  if (bad < 0) return { ok: true, text };
-  const is = 'it has a NUL, half a character or a second byte order mark';
-  return unreadable(placeOf(text, bad), is, 'text');
+  if (bad < 0) return accept(text);
+  const is = 'it has a NUL, a lone surrogate or a second byte order mark';
+  return unreadable(positionAt(text, bad), is, 'text');
 }
 
 function readBoth(text: string): ReadToml {
   const read = readValues(text);
   if (!read.ok) return read;
-  const { levels, values } = measure(read.raw, MAX_DEPTH);
+  const { levels, values } = measure(read.value, MAX_LEVELS);
   // Boundary: dotted keys and headers nest without brackets; past this line every walk may recurse.
-  if (levels > MAX_DEPTH) {
-    return unreadable(START, 'its keys are nested too deeply', `at most ${MAX_DEPTH} levels`);
+  if (levels > MAX_LEVELS) {
+    return unreadable(START, 'its keys are nested too deeply', `at most ${MAX_LEVELS} levels`);
   }
   if (values > MAX_VALUES) return unreadable(START, `it has ${values} values`, `at most ${MAX_VALUES}`);
   const tree = attempt(() => readTree(text));
   if (tree === null) return disputed(START, 'one of two TOML parsers fails on it');
-  if (!tree.ok) return disputed(tree.place, `one of two TOML parsers refuses it: ${inert(tree.why)}`);
+  if (!tree.ok) {
+    const { position, is } = tree.problem;
+    return disputed(position, `one of two TOML parsers refuses it: ${inert(is)}`);
+  }
   // Boundary: a text that two parsers read differently could be shown to one person and run by another.
-  const odd = differenceIn(read.raw, tree.root);
-  if (odd !== null) return disputed(odd, 'two TOML parsers read another value here');
-  return { ok: true, raw: read.raw, root: tree.root };
+  const odd = differenceIn(read.value, tree.value);
+  if (odd !== null) return disputed(odd, 'two TOML parsers read different values here');
+  return accept({ raw: read.value, root: tree.value });
 }
 
-function readValues(text: string): { readonly ok: true; readonly raw: unknown } | Unreadable {
+function readValues(text: string): Result<unknown, LocatedProblem> {
   try {
-    return { ok: true, raw: parse(text, { integersAsBigInt: true, maxDepth: MAX_DEPTH }) };
+    return accept(parse(text, { integersAsBigInt: true, maxDepth: MAX_LEVELS }));
   } catch (error) {
     if (!(error instanceof TomlError)) return disputed(START, 'one of two TOML parsers fails on it');
     const [summary = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
     const { line, column } = error;
     const hint = hintFor(text.split('\n')[line - 1] ?? '', summary);
-    return unreadable({ line, column }, `it is no TOML (${inert(summary)})`, 'valid TOML', hint);
+    return unreadable({ line, column }, `it is not valid TOML (${inert(summary)})`, 'valid TOML', hint);
   }
 }
 
-/** What people write in a line that is no TOML. */
+/** What people write in a line that is not TOML. */
 function hintFor(line: string, summary: string): string | null {
   if (/^\s*[\w.-]+\s*=\s*$/.test(line)) return 'a value has to follow on the same line';
   if (summary.includes('redefine')) return hintForTwice(line);
@@ -97,7 +94,7 @@ function hintForTwice(line: string): string {
   return /^\s*\[/.test(line) ? 'a table stands once' : 'a key stands once in its table';
 }
 
-/** Boundary: a parser of somebody else that fails on a hostile text must not take the gateway along. */
+/** Boundary: a parser of a dependency that fails on a hostile text must not take the gateway along. */
 function attempt<T>(read: () => T): T | null {
   try {
     return read();
@@ -106,10 +103,74 @@ function attempt<T>(read: () => T): T | null {
   }
 }
 
-function disputed(place: Place, is: string): Unreadable {
-  return unreadable(place, is, 'TOML that every parser reads alike');
+function disputed(position: SourcePosition, is: string): Unreadable {
+  return unreadable(position, is, 'TOML that every parser reads alike');
 }
 
-function unreadable(place: Place, is: string, expected: string, hint: string | null = null): Unreadable {
-  return { ok: false, place, what: `Cannot read the file: ${is}, expected ${expected}`, hint };
+function unreadable(
+  position: SourcePosition,
+  is: string,
+  expected: string,
+  hint: string | null = null,
+): Unreadable {
+  const problem = { subject: 'the file', is, expected, path: [], position };
+  return reject(hint === null ? problem : { ...problem, hint });
+}
+
+type Content = NonNullable<Spot['content']>;
+
+/** How deep and how many: levels are counted no further than one past the most, and without recursion. */
+export function measure(
+  raw: unknown,
+  mostLevels: number,
+): { readonly levels: number; readonly values: number } {
+  let level: readonly unknown[] = [raw];
+  let values = 0;
+  for (let levels = 0; levels <= mostLevels; levels++) {
+    level = level.flatMap((each) => (Array.isArray(each) ? each : isTable(each) ? Object.values(each) : []));
+    if (level.length === 0) return { levels, values };
+    values += level.length;
+  }
+  return { levels: mostLevels + 1, values };
+}
+
+/** The position of the first thing that values and syntax tree do not say alike; null: they agree. */
+export function differenceIn(raw: unknown, spot: Spot): SourcePosition | null {
+  if (Array.isArray(raw)) return isList(spot) ? differenceAmong([...raw.entries()], spot) : positionOf(spot);
+  if (isTable(raw)) return isTableSpot(spot) ? differenceAmong(Object.entries(raw), spot) : positionOf(spot);
+  return spot.content !== null && isSameScalar(raw, spot.content) ? null : positionOf(spot);
+}
+
+type Entry = readonly [part: string | number, raw: unknown];
+
+function differenceAmong(entries: readonly Entry[], spot: Spot): SourcePosition | null {
+  if (entries.length !== spot.children.size) return positionOf(spot);
+  for (const [part, raw] of entries) {
+    const child = spot.children.get(part);
+    const difference = child === undefined ? positionOf(spot) : differenceIn(raw, child);
+    if (difference !== null) return difference;
+  }
+  return null;
+}
+
+/** A list that headers make has an element as soon as it is there. */
+function isList({ content, children }: Spot): boolean {
+  return content === null ? children.has(0) : content.type === 'TOMLArray';
+}
+
+function isTableSpot({ content, children }: Spot): boolean {
+  return content === null ? !children.has(0) : content.type === 'TOMLInlineTable';
+}
+
+function isSameScalar(raw: unknown, content: Content): boolean {
+  if (content.type !== 'TOMLValue') return false;
+  if (typeof raw === 'bigint') return content.kind === 'integer' && content.bigint === raw;
+  if (typeof raw === 'number') return content.kind === 'float' && Object.is(content.value, raw);
+  // No key takes a date, so that both see one is enough.
+  if (raw instanceof Date) return content.value instanceof Date;
+  return content.kind === typeof raw && content.value === raw;
+}
+
+function positionOf({ value }: Spot): SourcePosition {
+  return { line: value.start.line, column: value.start.column + 1 };
 }

@@ -1,14 +1,14 @@
 import { ACTIVE, inert, quote } from '../../core/hostile-text.ts';
 import type { Problem } from '../../core/result.ts';
+import { didYouMean, type Misfit } from '../../core/shape-problem.ts';
 import { parsePrefix } from '../../core/storage-key.ts';
 import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/wasm.ts';
 import { parseHttpUrl } from '../../egress/authority.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
-import { PACKAGE_LIMITS } from '../package/limits.ts';
-import { pathProblem } from '../package/paths.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
+import { pathMisfit } from '../package/paths.ts';
 import { parseVersion, VERSION_CHARS, VERSION_PATTERN } from '../semver.ts';
-import { type Misfit, misfitOf } from './problem.ts';
 
 /** What a text is instead, and what it should be where that can be said better than for all texts of the shape. */
 type Oddity = { readonly is: string; readonly expected?: string; readonly hint?: string | null };
@@ -24,7 +24,7 @@ type TextRule = {
 };
 
 /** Publishers that nobody can be: they would pass for what comes with palisade or was never published. */
-export const RESERVED_PUBLISHERS: readonly string[] = ['palisade', 'local', 'test'];
+const RESERVED_PUBLISHERS: readonly string[] = ['palisade', 'local', 'test'];
 
 const SEGMENT = '[a-z0-9]+(?:-[a-z0-9]+)*';
 const SEGMENT_CHARS = 32;
@@ -128,7 +128,7 @@ export const TEXTS = {
     chars: [0, STORAGE_KEY_BYTES + 1],
     oddity(text) {
       const prefix = parsePrefix(text === '' ? '/' : text);
-      return prefix.ok ? null : misfitOf(prefix.message, text);
+      return prefix.ok ? null : oddityOf(prefix.problem);
     },
   },
   'component-name': matching(
@@ -222,8 +222,8 @@ function pathTo(ending: string, expected: string): TextRule {
     pattern: `^[A-Za-z0-9_][A-Za-z0-9._/-]*${ending.replace('.', '\\.')}$`,
     oddity(text) {
       // Boundary: what a manifest names lies in its package; no path leads out of it.
-      const problem = pathProblem(text);
-      if (problem !== null) return misfitOf(problem, text);
+      const misfit = pathMisfit(text);
+      if (misfit !== null) return { ...misfit, is: `${misfit.is} (${quote(text)})` };
       return text.endsWith(ending) && text !== ending ? null : plain(text);
     },
   };
@@ -237,9 +237,4 @@ function plain(text: string, isFit: (text: string) => boolean = () => false): Od
   const lower = text.trim().toLowerCase();
   const meant = [lower, lower.replace(/[_\s]+/g, '-')].find(isFit);
   return { is: `it is ${quote(text)}`, hint: didYouMean(meant) };
-}
-
-/** The hint for what was probably meant. */
-export function didYouMean(meant: string | null | undefined): string | null {
-  return meant === null || meant === undefined ? null : `did you mean "${meant}"?`;
 }

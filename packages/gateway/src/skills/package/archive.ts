@@ -1,12 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { CodedError } from '../../core/coded-error.ts';
-import { entriesProblem } from './check-entries.ts';
-import { showText } from './json-parts.ts';
-import { PACKAGE_LIMITS } from './limits.ts';
-import { pathProblem } from './paths.ts';
-import type { Entries } from './skill-package.ts';
-import { encodeRecord, fieldValue, recordBytes, wrongField, type ZipValues } from './zip-record.ts';
-import { DIRECTORY_HEADER, END_RECORD, LOCAL_HEADER } from './zip-records.table.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
+import { entriesProblem, pathProblem } from './paths.ts';
+import { type Entries, showText } from './skill-package.ts';
+import { DIRECTORY_HEADER, END_RECORD, LOCAL_HEADER, type ZipField } from './zip-records.table.ts';
 
 /*
  * The archive of a package: a ZIP file that any tool can open, in the one form that there is for its contents. The
@@ -201,4 +198,48 @@ function place(path: string, at: number): string {
 
 function refusal(what: string): CodedError {
   return new CodedError('skill/invalid-package', `Cannot read package: ${what}`);
+}
+
+/** The values of a record's fields by their names. */
+type ZipValues = Readonly<Record<string, number>>;
+
+function recordBytes(fields: readonly ZipField[]): number {
+  return fields.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Writes a record with the given values where the table has none. */
+function encodeRecord(fields: readonly ZipField[], values: ZipValues): Buffer {
+  const record = Buffer.alloc(recordBytes(fields));
+  let at = 0;
+  for (const { name, bytes, value } of fields) at = record.writeUIntLE(value ?? values[name] ?? 0, at, bytes);
+  return record;
+}
+
+/** The value of one field of the record at a place; the caller has seen that the record is there. */
+function fieldValue(fields: readonly ZipField[], name: string, bytes: Buffer, at: number): number {
+  let offset = at;
+  for (const field of fields) {
+    if (field.name === name) return bytes.readUIntLE(offset, field.bytes);
+    offset += field.bytes;
+  }
+  throw new TypeError(`Cannot read record: it has no field "${name}"`);
+}
+
+/** The first field of a record that is not as the table or the values say, if they say anything; null: all are. */
+function wrongField(
+  fields: readonly ZipField[],
+  values: ZipValues,
+  bytes: Buffer,
+  at: number,
+): string | null {
+  let offset = at;
+  for (const { name, bytes: width, value, means } of fields) {
+    const expected = value ?? values[name];
+    const is = bytes.readUIntLE(offset, width);
+    if (expected !== undefined && is !== expected) {
+      return `its ${name} is ${is}, expected ${expected}${means === null ? '' : ` (${means})`}`;
+    }
+    offset += width;
+  }
+  return null;
 }

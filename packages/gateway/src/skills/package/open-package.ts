@@ -1,13 +1,11 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { digestBytes } from '../../core/digest.ts';
 import type { Manifest } from '../manifest/manifest.ts';
+import { requireManifest } from '../manifest/parse-manifest.ts';
+import { readProse } from '../manifest/prose.ts';
 import { readArchive } from './archive.ts';
-import { digestsOf } from './digests.ts';
-import { showText } from './json-parts.ts';
-import { readSkill, requireMade } from './read-skill.ts';
-import type { SkillPackage } from './skill-package.ts';
-import type { Identity } from './statement.ts';
-import { verifySigner } from './verify-signer.ts';
+import { type Identity, verifySigner } from './signature.ts';
+import { digestsOf, type Entries, PACKAGE_FILES, type SkillPackage, showText } from './skill-package.ts';
 
 /*
  * From bytes of anybody to a package. The size comes first, then the archive, then the signature over everything in it,
@@ -35,4 +33,40 @@ function checkIdentity(signed: Identity, manifest: Manifest): void {
     const what = `${is}, expected "${manifest[key]}" of skill.toml`;
     throw new CodedError('skill/bad-signature', `Cannot verify package: ${what}`);
   }
+}
+
+/** The manifest of these files, which are all that it speaks of. */
+export function readSkill(entries: Entries): Manifest {
+  const text = requireEntry(entries, PACKAGE_FILES.manifest, 'Add it to the folder of the skill.');
+  const manifest = requireManifest(text, (path) => entries.get(path) ?? null);
+  const prose = readProse(requireEntry(entries, PACKAGE_FILES.prose, 'Add it to the folder of the skill.'));
+  if (!prose.ok) {
+    throw new CodedError('skill/invalid-package', `${PACKAGE_FILES.prose}:${prose.line}: ${prose.what}`, {
+      remedy: `Correct the line; docs/skill-package.md has the form of ${PACKAGE_FILES.prose}.`,
+    });
+  }
+  for (const { id, module } of manifest.tools) {
+    if (!entries.has(module)) {
+      const what = `the module "${module}" of its tool "${id}" is missing, expected it in the package`;
+      throw new CodedError('skill/invalid-package', `Cannot use skill: ${what}`, {
+        remedy: 'Build it with `palisade skill build`, or correct `module` in skill.toml.',
+      });
+    }
+  }
+  return manifest;
+}
+
+/** The files that packing makes are there. */
+export function requireMade(entries: Entries): void {
+  for (const path of [PACKAGE_FILES.bom, PACKAGE_FILES.provenance]) {
+    requireEntry(entries, path, 'Pack the folder with `palisade skill pack`, which makes it.');
+  }
+}
+
+function requireEntry(entries: Entries, path: string, remedy: string): Uint8Array {
+  const contents = entries.get(path);
+  if (contents !== undefined) return contents;
+  throw new CodedError('skill/invalid-package', `Cannot use skill: it has no ${path}, expected one`, {
+    remedy,
+  });
 }

@@ -1,10 +1,12 @@
-import { toUtf8 } from '@palisade/sdk';
-import { sortEntries, writeArchive } from './archive.ts';
+import { sign } from 'node:crypto';
+import { encodeEnvelope, preAuthEncoding, toUtf8 } from '@palisade/sdk';
+import { documentOf, type SigningKey } from '../../attest/key.ts';
+import { readArchive, sortEntries, writeArchive } from './archive.ts';
 import { makeBom } from './bom.ts';
-import { digestsOf } from './digests.ts';
+import { readSkill, requireMade } from './open-package.ts';
 import { makeProvenance } from './provenance.ts';
-import { readSkill } from './read-skill.ts';
-import { type Entries, PACKAGE_FILES } from './skill-package.ts';
+import { encodeStatement, PACKAGE_PAYLOAD_TYPE } from './signature.ts';
+import { digestsOf, type Entries, PACKAGE_FILES } from './skill-package.ts';
 
 /** The files of an earlier package that are made anew, or have to be. */
 const MADE: ReadonlySet<string> = new Set([
@@ -26,4 +28,18 @@ export function packSkill(files: Entries, { palisade }: { readonly palisade: str
       [PACKAGE_FILES.provenance, toUtf8(makeProvenance(digests, manifest, palisade))],
     ]),
   );
+}
+
+/** The same package, signed by this key and by no other. The same package and key give the same bytes. */
+export function signPackage(bytes: Uint8Array, key: SigningKey): Uint8Array {
+  const unsigned = new Map(readArchive(bytes));
+  unsigned.delete(PACKAGE_FILES.signature);
+  unsigned.set(PACKAGE_FILES.key, toUtf8(documentOf(key, null)));
+  const entries = sortEntries(unsigned);
+  const manifest = readSkill(entries);
+  requireMade(entries);
+  const payload = encodeStatement({ entries, digests: digestsOf(entries) }, manifest);
+  const signature = sign(null, preAuthEncoding(PACKAGE_PAYLOAD_TYPE, payload), key.privateKey);
+  const envelope = encodeEnvelope(PACKAGE_PAYLOAD_TYPE, payload, key.keyId, signature);
+  return writeArchive(new Map([...entries, [PACKAGE_FILES.signature, toUtf8(envelope)]]));
 }

@@ -1,7 +1,8 @@
 import { fromBase64, toHex } from '@palisade/sdk';
 import type { Json } from '../../core/json.ts';
 import { parseStrict } from '../../core/strict-json.ts';
-import { memberOf, showText, textOf } from './json-parts.ts';
+import { LOCK_LIMITS } from '../limits.ts';
+import { memberOf, showText, textOf } from './skill-package.ts';
 
 /** The file in which npm keeps what it installed. */
 export const LOCK_FILE = 'package-lock.json';
@@ -15,11 +16,10 @@ export type LockedPackage = {
   readonly sha512: string | null;
 };
 
-export type LockResult =
+type LockResult =
   | { readonly ok: true; readonly packages: readonly LockedPackage[] }
   | { readonly ok: false; readonly what: string };
 
-const LOCK_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 32 };
 const FOLDER = 'node_modules/';
 const NAME = /^(?:@[a-z0-9._~-]+\/)?[a-z0-9._~-]+$/i;
 const MAX_NAME_CHARS = 214;

@@ -1,4 +1,6 @@
-import { PACKAGE_LIMITS } from './limits.ts';
+import type { Misfit } from '../../core/shape-problem.ts';
+import { PACKAGE_LIMITS } from '../limits.ts';
+import { type Entries, showText } from './skill-package.ts';
 
 /*
  * The names that a file in a package may have. They mean one and the same file on every file system: plain ASCII, no
@@ -11,24 +13,32 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
 /** Tells whether a file in a package may have this path. */
 export function isPackagePath(path: string): boolean {
-  return pathProblem(path) === null;
+  return pathMisfit(path) === null;
 }
 
-/** What is wrong with a path and what it should be; null: nothing. */
+/** What is wrong with a path and what it should be, as a clause; null: nothing. */
 export function pathProblem(path: string): string | null {
+  const misfit = pathMisfit(path);
+  return misfit === null ? null : `${misfit.is}, expected ${misfit.expected}`;
+}
+
+/** The same as data. */
+export function pathMisfit(path: string): Misfit | null {
   // Boundary: no path of a package leaves the folder that it is unpacked into, or means another file elsewhere.
-  if (path.length > PACKAGE_LIMITS.pathChars) {
-    return `its path has ${path.length} characters, expected at most ${PACKAGE_LIMITS.pathChars}`;
+  const { pathChars, pathDepth } = PACKAGE_LIMITS;
+  if (path.length > pathChars) {
+    return { is: `its path has ${path.length} characters`, expected: `at most ${pathChars}` };
   }
   const segments = path.split('/');
-  if (segments.length > PACKAGE_LIMITS.pathDepth) {
-    return `its path has ${segments.length} parts, expected at most ${PACKAGE_LIMITS.pathDepth}`;
+  if (segments.length > pathDepth) {
+    return { is: `its path has ${segments.length} parts`, expected: `at most ${pathDepth}` };
   }
   if (!segments.every((segment) => SEGMENT.test(segment) && !segment.endsWith('.'))) {
-    return 'its path is not plain, expected parts of letters, digits, ".", "_" and "-" with "/" between them';
+    const expected = 'parts of letters, digits, ".", "_" and "-" with "/" between them';
+    return { is: 'its path is not plain', expected };
   }
   if (segments.some((segment) => DEVICE.test(segment))) {
-    return 'its path has the name of a Windows device in it, expected another name';
+    return { is: 'its path has the name of a Windows device in it', expected: 'another name' };
   }
   return null;
 }
@@ -63,4 +73,33 @@ function takeName(taken: Map<string, Taken>, name: Taken): string | null {
   if (!before.isFile && !name.isFile) return null;
   const both = before.isFile && name.isFile;
   return `"${name.spelling}" is ${both ? 'there twice' : 'a file and a folder'}, expected one file`;
+}
+
+const WASM_MAGIC = Buffer.from('\0asm', 'latin1');
+
+/** Why these files cannot be a package: the entry, what is and what should be; null: they can. */
+export function entriesProblem(entries: Entries): string | null {
+  if (entries.size > PACKAGE_LIMITS.entries) {
+    return `it has ${entries.size} entries, expected at most ${PACKAGE_LIMITS.entries}`;
+  }
+  for (const [path, contents] of entries) {
+    const problem = pathProblem(path) ?? contentsProblem(path, contents);
+    if (problem !== null) return `entry ${showText(path)}: ${problem}`;
+  }
+  return collisionOf(entries.keys());
+}
+
+function contentsProblem(path: string, contents: Uint8Array): string | null {
+  if (contents.length > PACKAGE_LIMITS.entryBytes) {
+    return `it has ${contents.length} bytes, expected at most ${PACKAGE_LIMITS.entryBytes}`;
+  }
+  const name = path.toLowerCase();
+  // Boundary: the text form of a module is never taken, under its own name or under that of a module.
+  if (name.endsWith('.wat') || name.endsWith('.wast')) {
+    return 'it is WebAssembly in its text form, expected the binary form in a .wasm file';
+  }
+  if (name.endsWith('.wasm') && !WASM_MAGIC.equals(contents.subarray(0, WASM_MAGIC.length))) {
+    return 'it does not begin like a binary WebAssembly module, expected the bytes 00 61 73 6d';
+  }
+  return null;
 }

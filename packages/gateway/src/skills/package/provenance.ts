@@ -1,8 +1,19 @@
 import { STATEMENT_TYPE } from '@palisade/sdk';
 import type { Digest } from '../../core/digest.ts';
+import type { Json } from '../../core/json.ts';
+import { parseStrict } from '../../core/strict-json.ts';
+import { MAX_SHOWN_DIFFERENCES, PROVENANCE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
-import { modulesOf } from './digests.ts';
 import { LOCK_FILE } from './package-lock.ts';
+import {
+  listOf,
+  memberOf,
+  modulesOf,
+  PACKAGE_FILES,
+  type SkillPackage,
+  showText,
+  textOf,
+} from './skill-package.ts';
 
 /*
  * How the modules came to be, as the author says it: an in-toto statement with a SLSA provenance, version 1. Packing
@@ -10,9 +21,9 @@ import { LOCK_FILE } from './package-lock.ts';
  * the modules and of the sources are those of the files in the package, and the audit compares them again.
  */
 
-export const PROVENANCE_PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
-export const BUILD_TYPE = 'urn:palisade:skill-build:v1';
-export const BUILDER_ID = 'urn:palisade:skill-pack';
+const PROVENANCE_PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
+const BUILD_TYPE = 'urn:palisade:skill-build:v1';
+const BUILDER_ID = 'urn:palisade:skill-pack';
 
 /** What a build depends on beside its sources. */
 const BUILD_FILES: ReadonlySet<string> = new Set(['package.json', LOCK_FILE]);
@@ -44,10 +55,10 @@ export function makeProvenance(
 }
 
 /** Files with their digests. */
-export type Files = readonly (readonly [string, Digest])[];
+type Files = readonly (readonly [string, Digest])[];
 
 /** The files in the folders of the sources that skill.toml names, and what npm builds by. */
-export function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): Files {
+function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manifest): Files {
   if (build === null) return [];
   const sources = new Set(build.modules.map(({ source }) => source));
   const folders = [...sources]
@@ -64,4 +75,58 @@ export function sourcesOf(digests: ReadonlyMap<string, Digest>, { build }: Manif
 
 function describeFile([path, digest]: readonly [string, Digest]): object {
   return { name: path, digest: { sha256: digest } };
+}
+
+/** Where the provenance does not fit the package: one sentence each, none when it fits. */
+export function checkProvenance(pkg: SkillPackage): readonly string[] {
+  const bytes = pkg.entries.get(PACKAGE_FILES.provenance);
+  if (bytes === undefined) return [`The package has no ${PACKAGE_FILES.provenance}.`];
+  const parsed = parseStrict(bytes, PROVENANCE_LIMITS);
+  if (!parsed.ok) return [parsed.message];
+  const statement = parsed.value;
+  if (textOf(statement, 'predicateType') !== PROVENANCE_PREDICATE_TYPE) {
+    return ['It is no SLSA provenance of version 1.'];
+  }
+  const definition = memberOf(memberOf(statement, 'predicate'), 'buildDefinition');
+  return [
+    ...listProblems(listOf(statement, 'subject'), modulesOf(pkg.digests), pkg.digests),
+    ...listProblems(
+      listOf(definition, 'resolvedDependencies'),
+      sourcesOf(pkg.digests, pkg.manifest),
+      pkg.digests,
+    ),
+    ...parameterProblems(memberOf(definition, 'externalParameters'), pkg.manifest),
+  ].slice(0, MAX_SHOWN_DIFFERENCES);
+}
+
+/** Every named file is in the package with that digest, and every file that should be named is. */
+function listProblems(
+  list: readonly Json[],
+  expected: Files,
+  digests: ReadonlyMap<string, Digest>,
+): readonly string[] {
+  const problems: string[] = [];
+  const named = new Set<string>();
+  for (const item of list) {
+    const path = textOf(item, 'name') ?? '';
+    const [is, digest] = [textOf(memberOf(item, 'digest'), 'sha256'), digests.get(path)];
+    named.add(path);
+    if (digest === undefined) problems.push(`It names ${showText(path)}, which the package lacks.`);
+    else if (is !== digest)
+      problems.push(`Its digest of "${path}" is ${showText(is)}, expected "${digest}".`);
+  }
+  const missing = expected.filter(([path]) => !named.has(path));
+  return [...problems, ...missing.map(([path]) => `It does not name "${path}".`)];
+}
+
+function parameterProblems(parameters: Json, { id, version, build }: Manifest): readonly string[] {
+  const skill = memberOf(parameters, 'skill');
+  const compared = [
+    ['skill', textOf(skill, 'id'), id],
+    ['version', textOf(skill, 'version'), version],
+    ['language', textOf(parameters, 'language'), build?.language ?? null],
+  ] as const;
+  return compared.flatMap(([name, is, expected]) =>
+    is === expected ? [] : [`Its ${name} is ${showText(is)}, expected ${showText(expected)}.`],
+  );
 }

@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { documentOf, generateKey, type SigningKey } from '../../../src/attest/key.ts';
-import { packSkill } from '../../../src/skills/package/pack.ts';
-import { signPackage } from '../../../src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import { ECHO, guest } from '../../tiers/a-wasm/guests.ts';
 
 export type Sample = {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { CODE_OF } from '../../../src/skills/audit/module/refusal.ts';
+import { CODE_OF } from '../../../src/skills/audit/module/look.ts';
 import { wat } from '../../fixture/wat.ts';
 import { useBuild } from './palisade.ts';
 

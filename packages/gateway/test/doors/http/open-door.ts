@@ -8,7 +8,7 @@ import { NO_LOG } from '../../../src/core/log.ts';
 import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
 import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
 import { type Route, route, type ServerEvent } from '../../../src/doors/http/route.ts';
-import type { Authenticator } from '../../../src/identity/authenticator.ts';
+import type { Authenticator } from '../../../src/identity/authenticate.ts';
 import { doorCall } from '../../../src/invoke/door-call.ts';
 import { invoke } from '../../../src/invoke/invoke.ts';
 import { ADA, openTestGateway, PERMIT_ALL, type TestGateway } from '../../fixture/gateway.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CodedError } from '../../../src/core/coded-error.ts';
-import { type Advisory, parseAdvisories } from '../../../src/skills/audit/advisories.ts';
+import { type Advisory, parseAdvisories } from '../../../src/skills/advisories.ts';
 import { affects, byPackage, order } from '../../../src/skills/audit/affects.ts';
 
 const PLAIN = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reportOf } from '../../../src/skills/audit/audit.ts';
-import { CHECKS } from '../../../src/skills/audit/checks.table.ts';
+import { CHECKS, reportOf } from '../../../src/skills/audit/audit.ts';
 import { audit, packageWith } from './sample.ts';
 
 describe('auditPackage()', () => {
@@ -30,7 +29,7 @@ describe('auditPackage()', () => {
     );
     const found = audit(packageWith({}, files)).filter(({ id }) => id === 'package/program');
     expect(found).toHaveLength(20);
-    expect(found.at(-1)?.sentence).toMatch(/There are 10 more of this kind\.$/);
+    expect(found.at(-1)?.sentence).toMatch(/There are 10 more findings of this check\.$/);
   });
 
   test('repeats words of the package only in a harmless spelling, and never all of them', () => {

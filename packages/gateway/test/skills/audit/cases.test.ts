@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sentenceOf } from '../../../src/core/result.ts';
 import { parseCases } from '../../../src/skills/audit/cases.ts';
 import { MANIFEST } from './sample.ts';
 
@@ -9,13 +10,14 @@ const read = (files: Readonly<Record<string, string>>) =>
     MANIFEST,
   );
 const one = (value: unknown) => read({ 'tests/a.json': JSON.stringify({ cases: [value] }) });
+const whatOf = (parsed: ReturnType<typeof read>) => (parsed.ok ? '' : sentenceOf(parsed.problem));
 const CASE = { name: 'two', tool: 'words', input: { text: 'a b' }, output: { words: 2 } };
 
 describe('parseCases()', () => {
   test('reads what a case gives and expects', () => {
     expect(one({ ...CASE, needs: ['storage', 'log'] })).toEqual({
       ok: true,
-      cases: [
+      value: [
         {
           ...{ name: 'two', file: 'tests/a.json', tool: 'words', inputText: '{"text":"a b"}' },
           ...{ expect: { output: { words: 2 } }, needs: ['storage', 'log'] },
@@ -28,12 +30,12 @@ describe('parseCases()', () => {
     const { output: _, ...rest } = CASE;
     const failing = one({ ...rest, code: 'tier/tool-error', message: 'no text' });
     expect(failing).toMatchObject({
-      cases: [{ expect: { code: 'tier/tool-error', message: 'no text' }, needs: [] }],
+      value: [{ expect: { code: 'tier/tool-error', message: 'no text' }, needs: [] }],
     });
   });
 
   test('takes an output that is null', () => {
-    expect(one({ ...CASE, output: null })).toMatchObject({ cases: [{ expect: { output: null } }] });
+    expect(one({ ...CASE, output: null })).toMatchObject({ value: [{ expect: { output: null } }] });
   });
 
   test('reads the files of the folder in their order, and no others', () => {
@@ -46,49 +48,60 @@ describe('parseCases()', () => {
       'tests/deep/d.json': 'x',
     };
     const parsed = read(files);
-    expect(parsed.ok && parsed.cases.map(({ file }) => file)).toEqual(['tests/a.json', 'tests/b.json']);
+    expect(parsed.ok && parsed.value.map(({ file }) => file)).toEqual(['tests/a.json', 'tests/b.json']);
   });
 
   test('gives none where there are none', () => {
-    expect(read({})).toEqual({ ok: true, cases: [] });
+    expect(read({})).toEqual({ ok: true, value: [] });
   });
 
   const { output: _, ...bare } = CASE;
   test.each([
-    ['a list', [CASE], /case 1: it is no object/],
-    ['another key', { ...CASE, outputs: 1 }, /the key "outputs" is unknown/],
-    ['no name', { ...CASE, name: '' }, /its name is no text/],
-    ['another tool', { ...CASE, tool: 'cut' }, /its tool is none of skill\.toml, expected one of words/],
+    ['a list', [CASE], /cases\[0\]: it is a list, expected a table/],
+    ['another key', { ...CASE, outputs: 1 }, /the key "cases\[0\]\.outputs": it is unknown/],
+    ['no name', { ...CASE, name: '' }, /cases\[0\]\.name: it is "", expected a text of 1 to 200/],
+    ['another tool', { ...CASE, tool: 'cut' }, /cases\[0\]\.tool: it is "cut", expected one of "words"/],
     ['no input', { name: 'a', tool: 'words', output: 1 }, /it has no input/],
-    ['no ending', bare, /both or none/],
-    ['two endings', { ...CASE, code: 'tier/tool-error' }, /both or none/],
-    ['a code of no table', { ...bare, code: 'tier/none' }, /its code is unknown/],
-    ['a code that every object has', { ...bare, code: 'toString' }, /its code is unknown/],
-    ['a message without a code', { ...CASE, message: 'x' }, /a message without a code/],
-    ['a message that is no text', { ...bare, code: 'tier/tool-error', message: 1 }, /its message is no text/],
-    ['a need that is none', { ...CASE, needs: ['root'] }, /its needs/],
-    ['needs that are no list', { ...CASE, needs: 'log' }, /its needs/],
+    ['no ending', bare, /neither output and code/],
+    ['two endings', { ...CASE, code: 'tier/tool-error' }, /both output and code/],
+    [
+      'a code of no table',
+      { ...bare, code: 'tier/none' },
+      /code: it is "tier\/none", expected a code of docs/,
+    ],
+    [
+      'a code that every object has',
+      { ...bare, code: 'toString' },
+      /code: it is "toString", expected a code/,
+    ],
+    ['a message without a code', { ...CASE, message: 'x' }, /a message "x" and no code/],
+    [
+      'a message that is no text',
+      { ...bare, code: 'tier/tool-error', message: 1 },
+      /message: it is the number 1, expected a text/,
+    ],
+    ['a need that is none', { ...CASE, needs: ['root'] }, /needs\[0\]: it is "root"/],
+    ['needs that are no list', { ...CASE, needs: 'log' }, /needs: it is "log", expected a list/],
   ])('refuses a case with %s', (_name, value, why) => {
-    expect(one(value)).toEqual({ ok: false, where: 'tests/a.json', what: expect.stringMatching(why) });
+    expect(one(value)).toMatchObject({ ok: false, problem: { file: 'tests/a.json' } });
+    expect(whatOf(one(value))).toMatch(why);
   });
 
   test('refuses one name twice, and says which case it is', () => {
-    const parsed = read({ 'tests/a.json': JSON.stringify({ cases: [CASE, CASE] }) });
-    expect(parsed).toMatchObject({
-      ok: false,
-      what: expect.stringContaining('case 2: there is another "two"'),
-    });
+    const parsed = read({ 'tests/a.json': JSON.stringify({ cases: [CASE, CASE] }, null, 1) });
+    expect(whatOf(parsed)).toContain('cases[1].name: "two" is used twice');
+    expect(parsed).toMatchObject({ problem: { position: { line: 14, column: 12 } } });
   });
 
   test('refuses what is no file of cases', () => {
     expect(read({ 'tests/a.json': '[]' })).toMatchObject({
       ok: false,
-      what: expect.stringContaining('{"cases": [...]}'),
+      problem: { hint: expect.stringContaining('{"cases": [...]}') },
     });
     expect(read({ 'tests/a.json': '{"cases":[],"x":1}' })).toMatchObject({ ok: false });
     expect(read({ 'tests/a.json': '{' })).toMatchObject({
       ok: false,
-      what: expect.stringContaining('line 1'),
+      problem: { position: { line: 1, column: 2 } },
     });
   });
 
@@ -100,7 +113,7 @@ describe('parseCases()', () => {
         }),
       });
     expect(many(256).ok).toBe(true);
-    expect(many(257)).toMatchObject({ ok: false, where: 'tests/' });
+    expect(many(257)).toMatchObject({ ok: false, problem: { file: 'tests/' } });
   });
 
   test('never throws, whatever a file has', () => {
@@ -117,7 +130,7 @@ describe('parseCases()', () => {
         ),
         (text) => {
           const parsed = read({ 'tests/a.json': text });
-          expect(parsed.ok || parsed.what.startsWith('Cannot read')).toBe(true);
+          expect(parsed.ok || whatOf(parsed).startsWith('Cannot use')).toBe(true);
         },
       ),
       { numRuns: 1_000 },

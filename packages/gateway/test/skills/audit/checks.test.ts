@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CHECKS } from '../../../src/skills/audit/checks.table.ts';
+import { CHECKS } from '../../../src/skills/audit/audit.ts';
 import { MODULE_TRIALS } from './modules.trials.ts';
 import { PACKAGE_TRIALS } from './package.trials.ts';
 import { PROSE_TRIALS } from './prose.trials.ts';

@@ -216,7 +216,7 @@ export const MODULE_TRIALS: readonly Trial[] = [
     what: 'more memory than the quota',
     bad: { change: { quotas: { wallMs: null, fuel: null, memoryBytes: 65_535 } } },
     good: { change: { quotas: { wallMs: null, fuel: null, memoryBytes: 65_536 } } },
-    says: /65536 bytes at first, and the quota is 65535/,
+    says: /65536 bytes, but the quota is 65535/,
   },
   {
     id: 'module/memory-quota',

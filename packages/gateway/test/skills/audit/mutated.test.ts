@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHECKS } from '../../../src/skills/audit/checks.table.ts';
+import { CHECKS } from '../../../src/skills/audit/audit.ts';
 import type { SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import { wat } from '../../fixture/wat.ts';
 import { withSection } from './modules.trials.ts';

@@ -1,4 +1,4 @@
-import type { Advisory } from '../../../src/skills/audit/advisories.ts';
+import type { Advisory } from '../../../src/skills/advisories.ts';
 import { CASES, HONEST, TOOL } from './sample.ts';
 import type { Difference, Trial } from './trial.ts';
 
@@ -120,7 +120,7 @@ export const PACKAGE_TRIALS: readonly Trial[] = [
     what: 'cases of another tool',
     bad: file('tests/a.json', '{"cases":[{"name":"a","tool":"b","input":1,"output":1}]}'),
     good: {},
-    where: 'tests/a.json',
+    where: 'tests/a.json:1',
   },
   { id: 'package/no-cases', what: 'no cases', bad: { files: { 'tests/words.json': null } }, good: {} },
   { id: 'package/no-cases', what: 'a list of none', bad: file('tests/words.json', '{"cases":[]}'), good: {} },
@@ -135,7 +135,7 @@ export const PACKAGE_TRIALS: readonly Trial[] = [
     what: 'cases that an audit cannot run',
     bad: file('tests/words.json', CASES.replace('"input"', '"needs":["log"],"input"')),
     good: file('tests/more.json', CASES.replace('"input"', '"needs":["log"],"input"')),
-    says: /Every one of its 1 test case needs a capability/,
+    says: /It has 1 test case, but each needs a capability/,
   },
   {
     id: 'bom/differs',

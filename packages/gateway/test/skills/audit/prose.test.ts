@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findComment } from '../../../src/skills/audit/prose/comments.ts';
-import { findEncoded } from '../../../src/skills/audit/prose/encoded.ts';
 import { fold, lineAt } from '../../../src/skills/audit/prose/fold.ts';
-import { findHidden, findMixedWord } from '../../../src/skills/audit/prose/hidden.ts';
+import { findEncoded, findHidden, findMixedWord } from '../../../src/skills/audit/prose/hidden.ts';
 import { findActiveLink, findDoubtfulLinks } from '../../../src/skills/audit/prose/links.ts';
+import { findComment } from '../../../src/skills/audit/prose/material.ts';
 import { findPhrases } from '../../../src/skills/audit/prose/phrases.ts';
 import { HONEST_PROSE } from './honest.prose.ts';
 import { audit, gravely, packageWith, SKILL_PROSE } from './sample.ts';

@@ -3,13 +3,11 @@ import { digestBytes } from '../../../src/core/digest.ts';
 import type { Asks } from '../../../src/core/wasm.ts';
 import { Schemas } from '../../../src/registry/schema.ts';
 import { auditPackage } from '../../../src/skills/audit/audit.ts';
-import type { AuditBench } from '../../../src/skills/audit/bench.ts';
-import type { AuditFinding } from '../../../src/skills/audit/report.ts';
+import type { AuditBench, AuditFinding } from '../../../src/skills/audit/check.ts';
 import type { Manifest, ManifestTool } from '../../../src/skills/manifest/manifest.ts';
 import { makeBom } from '../../../src/skills/package/bom.ts';
-import { digestsOf } from '../../../src/skills/package/digests.ts';
 import { makeProvenance } from '../../../src/skills/package/provenance.ts';
-import { PACKAGE_FILES, type SkillPackage } from '../../../src/skills/package/skill-package.ts';
+import { digestsOf, PACKAGE_FILES, type SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import {
   ABI_ALLOC,
   ABI_FUNCTIONS,

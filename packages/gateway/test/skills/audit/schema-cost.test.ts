@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonSchema } from '../../../src/core/tool.ts';
-import { patternSize } from '../../../src/skills/audit/pattern-size.ts';
-import { costOf } from '../../../src/skills/audit/schema-cost.ts';
+import { costOf, patternSize } from '../../../src/skills/audit/schema-cost.ts';
 
 /** Schemas of a few parts that refer to each other in any way. */
 const tangled = fc

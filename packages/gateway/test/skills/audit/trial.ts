@@ -1,4 +1,4 @@
-import type { AuditBench } from '../../../src/skills/audit/bench.ts';
+import type { AuditBench } from '../../../src/skills/audit/check.ts';
 import type { Change, Contents } from './sample.ts';
 
 /** How a package differs from the honest one. */

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { formatProblem } from '../../../src/core/shape-problem.ts';
 import {
   type LeafKey,
   MANIFEST_KEYS,
   type ManifestKey,
 } from '../../../src/skills/manifest/manifest-keys.table.ts';
-import { formatProblem, parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
+import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import { readProse } from '../../../src/skills/manifest/prose.ts';
 import { TEXTS } from '../../../src/skills/manifest/texts.table.ts';
-import { problemsOf, read } from './rendered.ts';
+import { read } from './rendered.ts';
 
 const PAGE = readFileSync(new URL('../../../../../docs/skill-package.md', import.meta.url), 'utf8');
 const TABLE = PAGE.slice(PAGE.indexOf('<!-- manifest:begin -->'), PAGE.indexOf('<!-- manifest:end -->'));
@@ -53,7 +54,7 @@ describe('docs/skill-package.md', () => {
   });
 
   it('shows a whole manifest that is taken', () => {
-    expect(parseManifest(EXAMPLE, read)).toMatchObject({ ok: true, manifest: { id: 'acme.text' } });
+    expect(parseManifest(EXAMPLE, read)).toMatchObject({ ok: true, value: { id: 'acme.text' } });
   });
 
   it('shows a SKILL.md that is taken', () => {
@@ -63,7 +64,8 @@ describe('docs/skill-package.md', () => {
 
   it('shows the problems of the manifest that it shows beside them', () => {
     const [, broken = '', shown = ''] = /```toml\n(skil_id.*?)```.*?```text\n(.*?)```/s.exec(PAGE) ?? [];
-    const lines = problemsOf(broken).map((problem) => formatProblem(problem));
+    const result = parseManifest(broken, read);
+    const lines = result.ok ? [] : result.problem.map((problem) => formatProblem(problem, 'skill.toml'));
     expect(lines.length).toBeGreaterThan(3);
     expect(shown.trim().split('\n')).toEqual(lines);
   });

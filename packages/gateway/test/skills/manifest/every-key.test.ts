@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LIMIT_CEILINGS } from '../../../src/core/limits.ts';
-import { nameOf } from '../../../src/skills/manifest/fields.ts';
 import { type LeafKey, MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
+import { nameOf } from '../../../src/skills/manifest/manifest-shape.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import type { TextName } from '../../../src/skills/manifest/texts.table.ts';
 import { firstOf, LEAVES, lineOf, problemsOf, read, render, renderWith } from './rendered.ts';
@@ -198,7 +198,7 @@ const WRONG_VALUES = LEAVES.flatMap((row) => wrongValuesOf(row).map((value) => (
 describe('parseManifest() of every key of the table', () => {
   it('takes the example of each', () => {
     const result = parseManifest(render().text, read);
-    expect(result).toMatchObject({ ok: true, manifest: { id: 'acme.text', version: '1.2.0' } });
+    expect(result).toMatchObject({ ok: true, value: { id: 'acme.text', version: '1.2.0' } });
   });
 
   it.each(WRONG_TYPES)('refuses $key = $value, which is of another type, at the value', ({ key, value }) => {

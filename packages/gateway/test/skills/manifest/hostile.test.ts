@@ -1,9 +1,9 @@
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 import { readTree } from '../../../src/config/toml-tree.ts';
-import { differenceIn, measure } from '../../../src/skills/manifest/agree.ts';
 import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
-import { problemsOf, read, render, renderWith } from './rendered.ts';
+import { differenceIn, measure } from '../../../src/skills/manifest/read-toml.ts';
+import { flat, problemsOf, read, render, renderWith } from './rendered.ts';
 
 const INPUT = 'entrypoints.tools[].input_schema';
 const LIMIT = 262_144;
@@ -31,7 +31,7 @@ describe('parseManifest() stays alive and refuses', () => {
     const filled = `${text}#${'x'.repeat(LIMIT - text.length - 1)}`;
     expect(parseManifest(filled, read).ok).toBe(true);
     expect(problemsOf(`${filled}x`)).toMatchObject([
-      { line: 1, column: 1, what: 'Cannot read the file: it is too large, expected at most 262144 bytes' },
+      { line: 1, column: 1, what: 'Cannot use the file: it is too large, expected at most 262144 bytes' },
     ]);
     expect(problemsOf(`${text}#${'é'.repeat(LIMIT / 2)}`)).toHaveLength(1);
   });
@@ -70,7 +70,7 @@ describe('parseManifest() stays alive and refuses', () => {
 describe('parseManifest() of inline schemas', () => {
   function inputOf(value: string) {
     const result = parseManifest(renderWith(INPUT, value).text, read);
-    return result.ok ? result.manifest.tools[0]?.inputSchema : result.problems;
+    return result.ok ? result.value.tools[0]?.inputSchema : result.problem.map(flat);
   }
 
   it('gives what JSON would', () => {
@@ -149,8 +149,8 @@ describe('parseManifest() of inline schemas', () => {
 describe('differenceIn()', () => {
   const differs = (one: string, other: string) => {
     const tree = readTree(other);
-    if (!tree.ok) throw new Error(tree.why);
-    return differenceIn(parse(one, { integersAsBigInt: true }), tree.root);
+    if (!tree.ok) throw new Error(tree.problem.is);
+    return differenceIn(parse(one, { integersAsBigInt: true }), tree.value);
   };
   const WHOLE = 'a = 1\nb = [1.5, "x"]\nc.d = { e = true }\n[[f]]\n[[f]]\ng = 1979-05-27\n[h]\n';
 

@@ -4,20 +4,20 @@ import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 import { manifestJsonSchema } from '../../../src/skills/manifest/json-schema.ts';
 import { MANIFEST_KEYS } from '../../../src/skills/manifest/manifest-keys.table.ts';
-import { type ManifestResult, parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
+import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 import { manifests, writeManifest } from './arbitrary.ts';
-import { read, render } from './rendered.ts';
+import { flat, read, render } from './rendered.ts';
 
 const GOOD = render().text;
 const isBySchema = new Ajv2020({ strict: false }).compile(manifestJsonSchema());
 
 /** What holds of every ending, whatever was read. */
-function expectSound(result: ManifestResult, text: string): void {
+function expectSound(result: ReturnType<typeof parseManifest>, text: string): void {
   if (result.ok) {
     expect(isBySchema(parse(text)), JSON.stringify(isBySchema.errors)).toBe(true);
     return;
   }
-  const { problems } = result;
+  const problems = result.problem.map(flat);
   const lines = text.split('\n').length;
   expect(problems.length).toBeGreaterThan(0);
   expect(problems.length).toBeLessThanOrEqual(50);
@@ -88,7 +88,7 @@ describe('parseManifest()', () => {
       fc.property(manifests, (manifest) => {
         const text = writeManifest(manifest);
         const result = parseManifest(text, read);
-        expect(result).toEqual({ ok: true, manifest });
+        expect(result).toEqual({ ok: true, value: manifest });
         expectSound(result, text);
       }),
       { numRuns: 400 },

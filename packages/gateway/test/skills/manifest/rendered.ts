@@ -1,10 +1,12 @@
-import { nameOf } from '../../../src/skills/manifest/fields.ts';
+import { sentenceOf } from '../../../src/core/result.ts';
+import { formatPath, type LocatedProblem } from '../../../src/core/shape-problem.ts';
 import {
   type LeafKey,
   MANIFEST_KEYS,
   type ManifestKey,
 } from '../../../src/skills/manifest/manifest-keys.table.ts';
-import { type ManifestProblem, parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
+import { nameOf } from '../../../src/skills/manifest/manifest-shape.ts';
+import { parseManifest } from '../../../src/skills/manifest/parse-manifest.ts';
 
 /** The files of the package that the samples name. */
 export const FILES: Readonly<Record<string, string>> = {
@@ -62,9 +64,15 @@ export function renderWith(key: string, value: string): ReturnType<typeof render
   return render((row) => (row.key === key ? `${nameOf(key)} = ${value}` : lineOf(row)));
 }
 
-export function problemsOf(source: string | Uint8Array): readonly ManifestProblem[] {
+/** A problem as tests compare it. */
+export function flat(problem: LocatedProblem) {
+  const { position, path, hint = null } = problem;
+  return { ...position, path: formatPath(path), what: sentenceOf(problem), hint };
+}
+
+export function problemsOf(source: string | Uint8Array): readonly ReturnType<typeof flat>[] {
   const result = parseManifest(source, read);
-  return result.ok ? [] : result.problems;
+  return result.ok ? [] : result.problem.map(flat);
 }
 
 /** A key as a problem has it, in a manifest that has one of each table. */

@@ -33,14 +33,14 @@ function said(more: string): readonly string[] {
 
 function asksOf(more: string) {
   const result = parseManifest(SMALL + more, read);
-  return result.ok ? result.manifest.asks : result.problems;
+  return result.ok ? result.value.asks : result.problem;
 }
 
 describe('parseManifest() fills in', () => {
   it('nothing asked for and the cautious annotations where the file is silent', () => {
     expect(parseManifest(SMALL, read)).toEqual({
       ok: true,
-      manifest: {
+      value: {
         id: 'acme.text',
         name: 'Text tools',
         version: '1.2.0',
@@ -173,7 +173,7 @@ describe('parseManifest() refuses', () => {
     expect(said('[[capabilities.channels]]\nname = "news"')).toHaveLength(1);
     const twice = '[[capabilities.channels]]\nname = "news"\npublish = true\n'.repeat(2);
     expect(said(twice)).toEqual([
-      'Cannot use capabilities.channels[1].name: "news" is taken by another, expected each name once',
+      'Cannot use capabilities.channels[1].name: "news" is used twice, expected each name once',
     ]);
   });
 
@@ -252,7 +252,7 @@ describe('parseManifest() says', () => {
     ['name = "Text tools"', 'name = "Text tools', 'skill.toml:2:19', 'ends with a quote'],
     ['name = "Text tools"', 'name = "A"\nname = "B"', 'skill.toml:3:1', 'a key stands once'],
     ['version = "1.2.0"', 'version = "v1.2"', 'skill.toml:3:11', '(did you mean "1.2.0"?)'],
-    ['version = "1.2.0"', 'version = 1.2', 'skill.toml:3:11', '(texts stand in double quotes)'],
+    ['version = "1.2.0"', 'version = 1.2', 'skill.toml:3:11', '(put text in double quotes)'],
     ['"acme.text"', '"Acme.Text"', 'skill.toml:1:12', '(did you mean "acme.text"?)'],
     ['skill_id', 'id', 'skill.toml:1:1', '(did you mean "skill_id"?)'],
     [
@@ -282,7 +282,7 @@ describe('parseManifest() says', () => {
       '"schemas/words.input.json"',
       '"schemas/broken.json"',
       'skill.toml:13:16',
-      'is no JSON at line 2, column 11',
+      'is not valid JSON at line 2, column 11',
     ],
     [
       '"schemas/words.input.json"',

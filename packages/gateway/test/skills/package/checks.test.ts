@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readArchive, writeArchive } from '../../../src/skills/package/archive.ts';
-import { bomComponents, checkBom } from '../../../src/skills/package/check-bom.ts';
-import { checkProvenance } from '../../../src/skills/package/check-provenance.ts';
+import { bomComponents, checkBom } from '../../../src/skills/package/bom.ts';
 import { openPackage } from '../../../src/skills/package/open-package.ts';
+import { checkProvenance } from '../../../src/skills/package/provenance.ts';
 import type { SkillPackage } from '../../../src/skills/package/skill-package.ts';
 import { moduleBy, unsignedSample } from './sample.ts';
 

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { documentOf, type SigningKey } from '../../../src/attest/key.ts';
 import { readArchive, writeArchive } from '../../../src/skills/package/archive.ts';
 import { openPackage } from '../../../src/skills/package/open-package.ts';
-import { packSkill } from '../../../src/skills/package/pack.ts';
-import { signPackage } from '../../../src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import { keyFrom, moduleBy, PALISADE, sampleFiles, signedSample, unsignedSample } from './sample.ts';
 
 const IN_TOTO = 'application/vnd.in-toto+json';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { digestBytes } from '../../../src/core/digest.ts';
 import { readArchive } from '../../../src/skills/package/archive.ts';
 import { openPackage } from '../../../src/skills/package/open-package.ts';
-import { packSkill } from '../../../src/skills/package/pack.ts';
-import { signPackage } from '../../../src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import { keyFrom, moduleBy, PALISADE, sampleFiles, signedSample, unsignedSample } from './sample.ts';
 
 const FACTS = { palisade: PALISADE };

@@ -1,8 +1,7 @@
 /** A small skill as its author has it, and keys to sign it with. */
 import { createPrivateKey } from 'node:crypto';
 import { decodeKey, type SigningKey } from '../../../src/attest/key.ts';
-import { packSkill } from '../../../src/skills/package/pack.ts';
-import { signPackage } from '../../../src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import type { Entries } from '../../../src/skills/package/skill-package.ts';
 
 export const PALISADE = '0.1.0';

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import { placeOfBadUtf8 } from '../../../core/strict-json.ts';
+import { positionOfBadUtf8 } from '../../../core/text-position.ts';
 
 /*
  * The file of a client on the disk. It is the user's: it is read whole or not at all, written whole or not at all, and what
@@ -170,7 +170,7 @@ function keepOwner(fresh: string, owner: ClientFile['owner']): void {
 
 function textOf(bytes: Buffer, path: string): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  const { line, column } = placeOfBadUtf8(bytes);
+  const { line, column } = positionOfBadUtf8(bytes);
   throw refuse(`${path}:${line}:${column}`, 'it has other bytes', 'UTF-8');
 }
 

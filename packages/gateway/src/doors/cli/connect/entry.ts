@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/json.ts';
-import { hasToken } from '../../../identity/token-text.ts';
+import { hasToken } from '../../../identity/tokens.ts';
 import type { Client } from './client.ts';
 import { at, isTable, plain, withAt } from './values.ts';
 

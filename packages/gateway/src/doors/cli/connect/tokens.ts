@@ -1,8 +1,7 @@
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
-import { parseToken } from '../../../identity/token-text.ts';
-import { verifyToken } from '../../../identity/tokens.ts';
+import { parseToken, verifyToken } from '../../../identity/tokens.ts';
 import { HOLDS_ALL, mintToken, withdrawToken } from '../../../invoke/tokens.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,6 +1,6 @@
 import { type Facts, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
-import { CODE_OF, RESERVED, RESERVED_REMEDY } from '../../../skills/audit/module/refusal.ts';
+import { CODE_OF, RESERVED, RESERVED_REMEDY } from '../../../skills/audit/module/look.ts';
 import { printError } from '../print-error.ts';
 import type { Printer } from '../printer.ts';
 

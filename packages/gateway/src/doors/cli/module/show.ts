@@ -1,5 +1,5 @@
 import type { Facts } from '@palisade/wasm';
-import { PAGE_BYTES } from '../../../skills/audit/module/needs.ts';
+import { PAGE_BYTES } from '../../../skills/audit/module/look.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
 import type { Printer } from '../printer.ts';
 import type { Audit } from './audit.ts';

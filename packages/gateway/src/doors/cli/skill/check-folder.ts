@@ -1,4 +1,5 @@
 import { CodedError } from '../../../core/coded-error.ts';
+import { sentenceOf } from '../../../core/result.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import { parseCases } from '../../../skills/audit/cases.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
@@ -34,16 +35,15 @@ export async function checkFolder(folder: string): Promise<FolderCheck> {
   const parsed = parseManifest(manifestBytes(folder), (path) => readFolderFile(folder, path));
   if (!parsed.ok) {
     const { manifest: file } = PACKAGE_FILES;
-    const told = parsed.problems.map(({ line, column, what, hint }) => ({
+    const told = parsed.problem.map((problem) => ({
       file,
-      line,
-      column,
-      message: what,
-      hint,
+      ...problem.position,
+      message: sentenceOf(problem),
+      hint: problem.hint ?? null,
     }));
     return { manifest: null, problems: [...told, ...proseProblems(folder)], warnings: [] };
   }
-  const { manifest } = parsed;
+  const manifest = parsed.value;
   const files = readFiles(folder, manifest);
   const problems = [
     ...proseProblems(folder),
@@ -109,7 +109,9 @@ async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProbl
 
 function caseProblems(entries: Entries, manifest: Manifest): readonly FolderProblem[] {
   const parsed = parseCases(entries, manifest);
-  return parsed.ok ? [] : [whole(parsed.where, parsed.what, null)];
+  if (parsed.ok) return [];
+  const { file, position = { line: null, column: null }, hint = null } = parsed.problem;
+  return [{ file, ...position, message: sentenceOf(parsed.problem), hint }];
 }
 
 /** What packing would refuse; whether it is a sound module is for the audit to say. */

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
+import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
-import { PACKAGE_LIMITS } from '../../../skills/package/limits.ts';
 import { pathProblem } from '../../../skills/package/paths.ts';
 import { CASES_FOLDER, type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
 import { readFolderFile, unfit } from './folder-file.ts';

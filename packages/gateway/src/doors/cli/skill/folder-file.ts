@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
-import { PACKAGE_LIMITS } from '../../../skills/package/limits.ts';
+import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { pathProblem } from '../../../skills/package/paths.ts';
 
 /* Files in the folder of a skill, which may be a stranger's: no link is followed, and nothing is read without an end. */

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../../core/result.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
 import { VERSION } from '../../../version.ts';
@@ -64,8 +65,8 @@ function demandValid(files: ReadonlyMap<string, string>): void {
   };
   const result = parseManifest(files.get(PACKAGE_FILES.manifest) ?? '', read);
   if (result.ok) return;
-  const [first] = result.problems;
+  const [first] = result.problem;
   throw wrongUsage(
-    first === undefined ? 'Cannot make the skill: its manifest would not be valid' : first.what,
+    first === undefined ? 'Cannot make the skill: its manifest would not be valid' : sentenceOf(first),
   );
 }

@@ -6,7 +6,7 @@ import type { Gateway } from '../../../invoke/gateway.ts';
 import { auditSkill } from '../../../invoke/skills/audit.ts';
 import { examine } from '../../../invoke/skills/examine.ts';
 import type { Acting } from '../../../invoke/skills/skill-acts.ts';
-import type { AuditReport } from '../../../skills/audit/report.ts';
+import type { AuditReport } from '../../../skills/audit/check.ts';
 import { dueForAudit, versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { auditDocument, factsOf } from '../../documents/skills.ts';

@@ -1,4 +1,4 @@
-import { rollbackSkill } from '../../../invoke/skills/rollback.ts';
+import { rollbackSkill } from '../../../invoke/skills/change.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import { parseReference } from '../skill/operate/reference.ts';

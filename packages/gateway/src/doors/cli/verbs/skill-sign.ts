@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { digestBytes } from '../../../core/digest.ts';
-import { signPackage } from '../../../skills/package/sign-package.ts';
+import { signPackage } from '../../../skills/package/pack.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { replaceFile } from '../out-file.ts';
 import { shellWord } from '../shell-word.ts';

@@ -2,7 +2,7 @@ import type { Scope } from '../../../core/caller.ts';
 import { ALL_SCOPES } from '../../../core/caller.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
-import { isScope } from '../../../identity/scope-words.ts';
+import { isScope } from '../../../identity/scopes.table.ts';
 import { HOLDS_ALL, mintToken } from '../../../invoke/tokens.ts';
 import { tokenDocument } from '../../documents/token.ts';
 import { textOf, wrongUsage } from '../input.ts';

@@ -1,5 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
-import { keysOf } from '../../../skills/trust/keys.ts';
+import { keysOf } from '../../../skills/trust.ts';
 import { keyDocument, keyState } from '../../documents/trust.ts';
 import { readPublisher } from '../skill/operate/key-file.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';

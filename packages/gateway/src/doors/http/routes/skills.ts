@@ -3,7 +3,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import { installSkill } from '../../../invoke/skills/install.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { pageOf, versionsOf } from '../../../skills/index/read.ts';
-import { PACKAGE_LIMITS } from '../../../skills/package/limits.ts';
+import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { compareSkill } from '../../compared-skill.ts';
 import { shownSkillDocument, skillDocument, summaryDocument } from '../../documents/skills.ts';
 import { requireHome, requireReader } from '../may-see.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { CodedError } from '../../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../../core/principal.ts';
-import { LABEL_CHARS } from '../../../identity/minting.ts';
-import { listTokens } from '../../../identity/tokens.ts';
+import { LABEL_CHARS, listTokens } from '../../../identity/tokens.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
 import { mintToken, withdrawToken } from '../../../invoke/tokens.ts';
 import { tokenDocument } from '../../documents/token.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CodedError } from '../../../core/coded-error.ts';
 import { type Adding, addTrust, revokeTrust, rotateTrust } from '../../../invoke/skills/trust.ts';
-import { keyAt, keysOf } from '../../../skills/trust/keys.ts';
+import { keyAt, keysOf } from '../../../skills/trust.ts';
 import { keyDocument } from '../../documents/trust.ts';
 import { requireHome, requireReader } from '../may-see.ts';
 import { type Asked, type Route, route } from '../route.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { POLICY_LIMITS } from '../../../policy/limits.ts';
-import { POLICY_FILE_NAME } from '../../../policy/read-files.ts';
+import { POLICY_FILE_NAME } from '../../../policy/policy-files.ts';
 import { anyJson, nameText, principalText, sha256, toolName } from './parts.ts';
 
 const LONGEST_TIMEOUT_MS = 86_400_000;

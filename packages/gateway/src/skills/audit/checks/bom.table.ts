@@ -1,38 +1,37 @@
-import { bomComponents, checkBom } from '../../package/check-bom.ts';
-import { checkProvenance } from '../../package/check-provenance.ts';
+import type { Advisory } from '../../advisories.ts';
+import { bomComponents, checkBom } from '../../package/bom.ts';
+import { checkProvenance } from '../../package/provenance.ts';
 import { PACKAGE_FILES } from '../../package/skill-package.ts';
-import type { Advisory } from '../advisories.ts';
 import { type Affecting, affects, byPackage, type Component } from '../affects.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
 
-const PACK_ANEW = 'Have the author pack it anew with `palisade skill pack`.';
+const PACK_ANEW = 'Have the author pack it again with `palisade skill pack`.';
 
 export const BOM_CHECKS: readonly AuditCheck[] = [
   {
     id: 'bom/differs',
     severity: 'refusal',
-    sentence: 'A bill of materials that does not fit the files of the package.',
+    sentence: 'A bill of materials that does not match the files of the package.',
     look: ({ pkg }) => checkBom(pkg).map((what) => ({ where: PACKAGE_FILES.bom, what, remedy: PACK_ANEW })),
   },
   {
     id: 'bom/provenance-differs',
     severity: 'refusal',
-    sentence: 'A provenance that does not fit the files of the package.',
+    sentence: 'A provenance that does not match the files of the package.',
     look: ({ pkg }) =>
       checkProvenance(pkg).map((what) => ({ where: PACKAGE_FILES.provenance, what, remedy: PACK_ANEW })),
   },
   {
     id: 'bom/vulnerable',
     severity: 'refusal',
-    sentence: 'A component in a version that an advisory of the operator names.',
+    sentence: 'A component version that is listed in an advisory of the operator.',
     look: (subject) => eachAffected(subject, ({ isSure }) => isSure),
   },
   {
     id: 'bom/perhaps-vulnerable',
     severity: 'warning',
-    sentence:
-      'A component that has the name and version of an advisory, and does not say of which ecosystem it is.',
+    sentence: 'A component that matches an advisory by name and version, but does not name its ecosystem.',
     look: (subject) => eachAffected(subject, ({ isSure }) => !isSure),
   },
 ];

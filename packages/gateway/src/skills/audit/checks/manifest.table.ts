@@ -29,18 +29,18 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/incompatible',
     severity: 'refusal',
-    sentence: 'A skill that wants a newer palisade.',
+    sentence: 'A skill that requires a newer version of palisade.',
     look: ({ pkg: { manifest }, bench: { palisade } }) => {
       const { palisadeMin } = manifest.compat;
       if (palisadeMin === null || parseVersion(palisadeMin) === null || parseVersion(palisade) === null)
         return [];
       if (compareVersions(palisadeMin, palisade) <= 0) return [];
-      const what = `It wants palisade ${palisadeMin} or newer, and this is ${palisade}.`;
+      const what = `It requires palisade ${palisadeMin} or newer, but this is ${palisade}.`;
       return [
         {
           where: 'skill.toml compat.palisade_min',
           what,
-          remedy: 'Update palisade, or take an older version.',
+          remedy: 'Update palisade, or install an older version of the skill.',
         },
       ];
     },
@@ -48,23 +48,23 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/wildcard-host',
     severity: 'warning',
-    sentence: 'An entry of the allow-list that means more than one host.',
+    sentence: 'An allow-list entry that covers more than one host.',
     look: (subject) =>
       eachRule(subject, ({ place }, entry) => {
         const isWide =
           place.kind === 'below' || (place.kind === 'range' && place.range.first !== place.range.last);
-        return isWide ? `The entry "${shorten(entry)}" means hosts that it does not name.` : null;
+        return isWide ? `The entry "${shorten(entry)}" covers hosts that it does not name.` : null;
       }),
   },
   {
     id: 'manifest/inside-host',
     severity: 'warning',
-    sentence: 'An entry of the allow-list that means this machine, its network, or a metadata service.',
+    sentence: 'An allow-list entry for this machine, its local network or a metadata service.',
     look: (subject) =>
       eachRule(subject, ({ place }, entry) => {
         if (place.kind === 'name') {
           const isInside = /(?:^|\.)(?:localhost|local|internal|lan|home|intranet|corp)$/.test(place.name);
-          return isInside ? `The entry "${shorten(entry)}" is a name of an inner network.` : null;
+          return isInside ? `The entry "${shorten(entry)}" is a name on a local network.` : null;
         }
         if (place.kind === 'below') return null;
         const { family, first } = place.range;
@@ -75,21 +75,21 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/bare-address',
     severity: 'warning',
-    sentence: 'An entry of the allow-list that is an address of the internet instead of a name.',
+    sentence: 'An allow-list entry that is a public IP address instead of a name.',
     look: (subject) =>
       eachRule(subject, ({ place }, entry) => {
         if (place.kind !== 'range') return null;
         const { family, first } = place.range;
         const isPublic = specialRange({ family, value: first }, []) === null;
         return isPublic
-          ? `The entry "${shorten(entry)}" is a bare address, which says nothing of whose it is.`
+          ? `The entry "${shorten(entry)}" is a bare IP address, which does not tell who owns it.`
           : null;
       }),
   },
   {
     id: 'manifest/clear-text',
     severity: 'note',
-    sentence: 'An entry of the allow-list that lets requests go unencrypted.',
+    sentence: 'An allow-list entry that permits unencrypted requests.',
     look: (subject) =>
       eachRule(subject, ({ ports, scheme }, entry) =>
         scheme === 'http' || (scheme === null && ports?.includes(80) === true)
@@ -100,7 +100,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/many-hosts',
     severity: 'warning',
-    sentence: 'An allow-list that is longer than anybody reads.',
+    sentence: 'An allow-list that is too long to review.',
     look: ({ pkg: { manifest } }) =>
       manifest.asks.http.length <= MANY_HOSTS
         ? []
@@ -108,14 +108,14 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
             {
               where: HTTP,
               what: `It has ${manifest.asks.http.length} entries.`,
-              remedy: 'Withhold those that it does not need.',
+              remedy: 'Withhold the entries that it does not need.',
             },
           ],
   },
   {
     id: 'manifest/unused-opt-in',
     severity: 'note',
-    sentence: 'Wildcards that are allowed and not used.',
+    sentence: 'A wildcard permission that is not used.',
     look: (subject) => {
       const { asks } = subject.pkg.manifest;
       const isUsed =
@@ -125,8 +125,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         : [
             {
               where: 'skill.toml capabilities.allow_wildcards',
-              what: 'It allows itself wildcards and has none: the next version could.',
-              remedy: 'Look at the allow-list again when it is updated.',
+              what: 'It sets allow_wildcards and uses none: the next version could add one unnoticed.',
+              remedy: 'Review the allow-list again when the skill is updated.',
             },
           ];
     },
@@ -134,7 +134,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/whole-storage',
     severity: 'warning',
-    sentence: 'Storage without a prefix: all keys of the skill.',
+    sentence: 'Access to the whole storage of the skill instead of a prefix.',
     look: ({ pkg: { manifest } }) =>
       wholeRoots(manifest.asks).map((what) => ({
         where: FILESYSTEM,
@@ -161,92 +161,91 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/reveal',
     severity: 'warning',
-    sentence: 'A secret that the skill wants to read, and not only to send.',
+    sentence: 'A secret that the skill can read, not only send.',
     look: ({ pkg: { manifest } }) =>
       manifest.asks.secrets
         .filter(({ mayReveal }) => mayReveal)
         .map(({ name }) => ({
           where: SECRETS,
-          what: `It asks to read the secret "${shorten(name)}": it can put it into an answer.`,
-          remedy: `Withhold it with reveal=${shorten(name)}; a secret that is sent by its handle stays in the gateway.`,
+          what: `It asks to read the secret "${shorten(name)}": it can include the value in its output.`,
+          remedy: `Withhold it with reveal=${shorten(name)}; a secret that is only sent never leaves the gateway.`,
         })),
   },
   {
     id: 'manifest/wide-secret',
     severity: 'warning',
-    sentence: 'A secret that may be sent to hosts which are not all named.',
+    sentence: 'A secret that may be sent to hosts that are not named one by one.',
     look: ({ pkg: { manifest } }) =>
       manifest.asks.secrets
         .filter(({ hosts }) => hosts.some((host) => host.includes('*') || host.includes('/')))
         .map(({ name }) => ({
           where: SECRETS,
-          what: `The secret "${shorten(name)}" may be sent to hosts that are not named.`,
+          what: `The secret "${shorten(name)}" may be sent to hosts that are not named one by one.`,
           remedy: WITHHOLD,
         })),
   },
   {
     id: 'manifest/shared-secret',
     severity: 'note',
-    sentence: 'A secret of everybody, not of the tenant, the principal or the skill.',
+    sentence: 'A secret of the global scope, which all tenants share.',
     look: ({ pkg: { manifest } }) => {
       const shared = manifest.asks.secrets
         .filter(({ scope }) => scope === 'global')
         .map(({ name }) => shorten(name));
       if (shared.length === 0) return [];
-      const what = `It asks for ${list(shared)} of the global scope, which every tenant has.`;
-      return [{ where: SECRETS, what, remedy: 'Give the skill a secret of its own where you can.' }];
+      const what = `It asks for ${list(shared)} of the global scope, which all tenants share.`;
+      return [{ where: SECRETS, what, remedy: 'Give the skill a secret of its own where possible.' }];
     },
   },
   {
     id: 'manifest/low-risk',
     severity: 'warning',
-    sentence:
-      'A module that reaches hosts, secrets or channels, and whose tools all say that their risk is low.',
+    sentence: 'A module that uses hosts, secrets or channels while all of its tools declare a low risk.',
     look: (subject) =>
       eachReach(
         subject,
         ({ imports }) => imports.filter(({ need }) => REACHING.includes(need)),
         ({ risk }) => risk === 'low',
         (names) => ({
-          what: `Its tools say that their risk is low, and it imports ${names}.`,
-          remedy: 'Have the author say medium or high, or ask for approval of its calls by a policy.',
+          what: `Its tools declare a low risk, but it imports ${names}.`,
+          remedy: 'Have the author declare medium or high, or require approval of its calls with a policy.',
         }),
       ),
   },
   {
     id: 'manifest/read-only-writes',
     severity: 'warning',
-    sentence: 'A module that can write, and whose tools all say that they only read.',
+    sentence: 'A module that can write while all of its tools are annotated as read-only.',
     look: (subject) =>
       eachReach(
         subject,
         ({ imports }) => imports.filter(({ name, need }) => need !== null && WRITES.includes(name)),
         ({ annotations }) => annotations.readOnly,
         (names) => ({
-          what: `Its tools say that they only read, and it imports ${names}.`,
-          remedy: 'Withhold storage:write or the channel, or have the author take the annotation back.',
+          what: `Its tools are annotated as read-only, but it imports ${names}.`,
+          remedy: 'Withhold storage:write or the channel, or have the author remove the annotation.',
         }),
       ),
   },
   {
     id: 'manifest/closed-world',
     severity: 'warning',
-    sentence: 'A module that makes requests, and whose tools all say that they stay in a closed world.',
+    sentence: 'A module that makes requests while all of its tools are annotated as closed-world.',
     look: (subject) =>
       eachReach(
         subject,
         ({ imports }) => imports.filter(({ need }) => need === 'http'),
         ({ annotations }) => !annotations.openWorld,
         (names) => ({
-          what: `Its tools say that they reach nothing outside, and it imports ${names}.`,
-          remedy: 'Have the author take the annotation back; a model chooses tools by it.',
+          what: `Its tools are annotated as closed-world, but it imports ${names}.`,
+          remedy: 'Have the author correct the annotation; models choose tools by it.',
         }),
       ),
   },
   {
     id: 'manifest/empty-description',
     severity: 'warning',
-    sentence: 'A description that says no more than the name.',
+    sentence: 'A description that adds nothing to the name.',
     look: ({ pkg: { manifest } }) =>
       [
         { ...manifest, where: 'skill.toml description' },
@@ -257,8 +256,8 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
         return [
           {
             where,
-            what: 'It does not say what happens.',
-            remedy: 'Have the author say in a sentence what it does.',
+            what: 'It does not say what the tool does.',
+            remedy: 'Have the author describe in a sentence what it does.',
           },
         ];
       }),
@@ -266,7 +265,7 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/same-words',
     severity: 'warning',
-    sentence: 'Two tools of one name or one description, which no model can tell apart.',
+    sentence: 'Two tools with the same name or description, which a model cannot tell apart.',
     look: ({ pkg: { manifest } }) => [
       ...twins(manifest, ({ name }) => lettersOf(name), 'name'),
       ...twins(manifest, ({ description }) => lettersOf(description), 'description'),
@@ -275,17 +274,17 @@ export const MANIFEST_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/large-quota',
     severity: 'note',
-    sentence: 'A quota above what calls get when nobody asks.',
+    sentence: 'A quota above the default limits of a call.',
     look: ({ pkg: { manifest } }) =>
       (['wallMs', 'fuel', 'memoryBytes'] as const).flatMap((term) => {
         const asked = manifest.quotas[term];
         if (asked === null || asked <= DEFAULT_LIMITS[term]) return [];
-        const what = `It asks for ${asked} (${term}), and calls get ${DEFAULT_LIMITS[term]} by default.`;
+        const what = `It asks for ${asked} (${term}); the default is ${DEFAULT_LIMITS[term]}.`;
         return [
           {
             where: 'skill.toml capabilities.quotas',
             what,
-            remedy: 'Approve it with lower limits if you want.',
+            remedy: 'Approve it with lower limits if that is too much.',
           },
         ];
       }),
@@ -315,7 +314,7 @@ function eachRule(
           {
             where: HTTP,
             what,
-            remedy: `Withhold it with http=${shorten(entry)}, or ask the author for the hosts that are meant.`,
+            remedy: `Withhold it with http=${shorten(entry)}, or ask the author to list the hosts by name.`,
           },
         ];
   });
@@ -350,8 +349,8 @@ function twins({ tools }: Manifest, textOf: (tool: Tool) => string, what: string
     return [
       {
         where: `the tool "${tool.id}"`,
-        what: `It has the ${what} of the tool "${other}".`,
-        remedy: 'Have the author tell them apart.',
+        what: `It has the same ${what} as the tool "${other}".`,
+        remedy: 'Have the author make them distinguishable.',
       },
     ];
   });

@@ -1,16 +1,11 @@
 import { DEFAULT_LIMITS } from '../../../core/limits.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
-import { denseBytes, isDense } from '../dense.ts';
-import { programAt, programIn } from '../files.ts';
+import { denseBytes, isDense, programAt, programIn } from '../files.table.ts';
 import { KNOWN_SECTIONS } from '../module/checks.table.ts';
-import type { Looked } from '../module/look.ts';
-import type { ModuleSubject } from '../module/module-subject.ts';
-import { PAGE_BYTES } from '../module/needs.ts';
-import { remedyOf } from '../module/refusal.ts';
-import type { CustomSection } from '../module/sections.ts';
+import { type Looked, PAGE_BYTES, remedyOf } from '../module/look.ts';
+import type { CustomSection, ModuleSubject } from '../module/module-subject.ts';
 import { count, importName, list, shorten } from '../module/words.ts';
-import { declaredNeeds, keyOf, unusedNeeds } from './declared.ts';
-import { SHARED_MODULE_CHECKS } from './shared-modules.ts';
+import { declaredNeeds, keyOf, SHARED_MODULE_CHECKS, unusedNeeds } from './declared.ts';
 
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';
@@ -36,7 +31,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
     id: 'module/unreadable',
     severity: 'refusal',
     sentence:
-      'A module that is none, is past a limit, uses a refused feature, or is a component of another world.',
+      'A module that is malformed, exceeds a limit, uses a disabled feature, or is a component of another world.',
     look: (subject) =>
       eachModule(subject, ({ fault }) =>
         fault === null ? [] : [{ what: `It would be refused. ${fault.message}`, remedy: remedyOf(fault) }],
@@ -45,7 +40,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'module/foreign-import',
     severity: 'refusal',
-    sentence: 'An import that is no function of the ABI, or has another type than the ABI gives it.',
+    sentence: 'An import that is not a function of the ABI, or whose type differs from the ABI.',
     look: (subject) =>
       eachImport(subject, (each) =>
         each.misfit === null
@@ -56,7 +51,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'module/undeclared-import',
     severity: 'refusal',
-    sentence: 'An import that needs a capability which the manifest does not ask for.',
+    sentence: 'An import that needs a capability that the manifest does not ask for.',
     look: (subject) => {
       const declared = declaredNeeds(subject.pkg.manifest.asks);
       return eachImport(subject, (each) =>
@@ -64,7 +59,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
           ? null
           : {
               what: `It imports ${importName(each)}, and the manifest does not ask for ${each.need}.`,
-              remedy: `Do not use it. Its author has to ask for it with ${keyOf(each.need)}, or build the module without it.`,
+              remedy: `Do not use it. The author has to declare ${keyOf(each.need)}, or build the module without the import.`,
             },
       );
     },
@@ -72,20 +67,20 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'manifest/excess-capability',
     severity: 'warning',
-    sentence: 'A capability that is asked for and that no module imports.',
+    sentence: 'A capability that is asked for but that no module imports.',
     look: ({ pkg: { manifest }, modules }) =>
       unusedNeeds(manifest.asks, modules).map((need) => ({
         where: `skill.toml ${keyOf(need)}`,
-        what: `It asks for ${need}, and no module of it can use that.`,
+        what: `It asks for ${need}, but none of its modules can use it.`,
         remedy: HARMLESS.has(need)
-          ? 'It reaches nothing; have the author take it out of the manifest.'
-          : 'Withhold it when you approve, or have the author take it out of the manifest.',
+          ? 'It is harmless; have the author remove it from the manifest.'
+          : 'Withhold it when you approve, or have the author remove it from the manifest.',
       })),
   },
   {
     id: 'module/missing-entrypoint',
     severity: 'refusal',
-    sentence: `A tool whose export is not there, or is no function of type ${TOOL_TYPE}.`,
+    sentence: `A tool whose export is missing or is not a function of type ${TOOL_TYPE}.`,
     look: (subject) =>
       eachCore(subject, ({ tools }, { exports }) =>
         tools.flatMap((tool) => {
@@ -100,23 +95,22 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'module/no-place-for-input',
     severity: 'refusal',
-    sentence:
-      'A module without an exported memory, or without the function of the ABI that gives room in it.',
+    sentence: 'A module that does not export a memory or the allocator function of the ABI.',
     look: (subject) =>
       eachCore(subject, (_, { exports }) => {
         const { alloc } = subject.bench.abi;
         const given = exports.find(({ name }) => name === alloc);
         const hasMemory = exports.some(({ name, kind }) => kind === 'memory' && name === 'memory');
         return [
-          ...(given?.type === ALLOC_TYPE ? [] : [`It exports no ${alloc} of type ${ALLOC_TYPE}.`]),
-          ...(hasMemory ? [] : ['It exports no memory as "memory".']),
+          ...(given?.type === ALLOC_TYPE ? [] : [`It does not export ${alloc} of type ${ALLOC_TYPE}.`]),
+          ...(hasMemory ? [] : ['It does not export a memory as "memory".']),
         ].map((what) => ({ what, remedy: READ_ABI }));
       }),
   },
   {
     id: 'module/undeclared-entrypoint',
     severity: 'refusal',
-    sentence: `An exported function of type ${TOOL_TYPE} that is no tool of the manifest.`,
+    sentence: `An exported function of type ${TOOL_TYPE} that the manifest does not declare as a tool.`,
     look: (subject) =>
       eachCore(subject, ({ tools }, { exports }) => {
         const extra = exports.filter(
@@ -124,14 +118,14 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
             kind === 'function' && type === TOOL_TYPE && !tools.some((tool) => tool.export === name),
         );
         if (extra.length === 0) return [];
-        const what = `It exports ${list(extra.map(nameOf))}, which could be called as a tool and is none of the manifest.`;
-        return [{ what, remedy: 'Have the author declare it as a tool, or not export it.' }];
+        const what = `It exports ${list(extra.map(nameOf))}, which could be called as a tool but is not declared in the manifest.`;
+        return [{ what, remedy: 'Have the author declare it as a tool, or stop exporting it.' }];
       }),
   },
   {
     id: 'module/extra-export',
     severity: 'note',
-    sentence: 'Another export that neither the ABI nor a compiler has.',
+    sentence: 'An export that neither the ABI nor a known compiler uses.',
     look: (subject) =>
       eachCore(subject, ({ tools }, { exports }) => {
         const { alloc } = subject.bench.abi;
@@ -143,19 +137,19 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
         );
         if (extra.length === 0) return [];
         const what = `It exports ${list(extra.map(nameOf))}, which nothing calls.`;
-        return [{ what, remedy: 'Nothing has to be done; the author might leave it out.' }];
+        return [{ what, remedy: 'Nothing has to be done; the author could remove it.' }];
       }),
   },
   {
     id: 'module/memory-quota',
     severity: 'refusal',
-    sentence: 'A module whose memory is larger at first than the quota of the skill.',
+    sentence: 'A module whose initial memory exceeds the quota of the skill.',
     look: (subject) =>
       eachModule(subject, ({ looked }) => {
         const most = subject.pkg.manifest.quotas.memoryBytes ?? DEFAULT_LIMITS.memoryBytes;
         const needed = (looked?.facts.memory.min ?? 0) * PAGE_BYTES;
         if (needed <= most) return [];
-        const what = `Its memory has ${needed} bytes at first, and the quota is ${most}: no call of it could begin.`;
+        const what = `Its initial memory is ${needed} bytes, but the quota is ${most}: no call could start.`;
         return [
           { what, remedy: 'Have the author raise capabilities.quotas.memory_bytes, or build it smaller.' },
         ];
@@ -164,14 +158,14 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'module/payload',
     severity: 'warning',
-    sentence: 'A good part of a module that is compressed or encrypted data.',
+    sentence: 'A module with a large share of compressed or encrypted data.',
     look: (subject) =>
       eachModule(subject, ({ looked, bytes }) => {
         if (looked === null) return [];
         const dense = Math.max(looked.facts.largestDense?.bytes ?? 0, denseBytes(bytes));
         if (dense === 0 || dense < bytes.length * PAYLOAD_PART) return [];
         const what = `${dense} of its ${bytes.length} bytes are data that looks compressed or encrypted.`;
-        return [{ what, remedy: 'Ask the author what it holds, and accept it only with an answer.' }];
+        return [{ what, remedy: 'Ask the author what it contains, and accept it only with a good answer.' }];
       }),
   },
   {
@@ -182,16 +176,17 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
       eachModule(subject, ({ bytes }) => {
         const found = programIn(bytes);
         if (found === null) return [];
-        const what = `At byte ${found.at} it has what looks like ${found.name}.`;
+        const what = `At byte ${found.at} there is what looks like ${found.name}.`;
         return [
-          { what, remedy: 'Ask the author what it is for; a module cannot run it, and can hand it on.' },
+          { what, remedy: 'Ask the author what it is for; a module cannot run it, but can pass it on.' },
         ];
       }),
   },
   {
     id: 'module/custom-payload',
     severity: 'refusal',
-    sentence: 'A custom section that carries a load: a program, noise, or more than tools write there.',
+    sentence:
+      'A custom section with a payload: a program, high-entropy data, or more than tools write there.',
     look: (subject) =>
       eachModule(subject, ({ sections, isComponent }) => {
         const loads = sections.flatMap((section) => {
@@ -210,7 +205,7 @@ export const SKILL_MODULE_CHECKS: readonly AuditCheck[] = [
             : [...loads, `Its small custom sections have ${all} bytes in all.`];
         return whats.map((what) => ({
           what,
-          remedy: 'Have the author strip it; nothing that runs the module reads it.',
+          remedy: 'Have the author strip it; the engine never reads it.',
         }));
       }),
   },

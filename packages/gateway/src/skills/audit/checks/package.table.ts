@@ -1,35 +1,35 @@
+import { sentenceOf } from '../../../core/result.ts';
 import { CASES_FOLDER, PACKAGE_FILES } from '../../package/skill-package.ts';
 import { parseCases } from '../cases.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
-import { isScript, markOf } from '../files.ts';
+import { isScript, markOf } from '../files.table.ts';
 import { count } from '../module/words.ts';
 import { isText } from '../prose/material.ts';
 
-const TAKE_OUT = 'Have the author take it out of the package; nothing of a skill needs it.';
+const TAKE_OUT = 'Have the author remove it from the package; a skill does not need it.';
 
 export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'trust/unsigned',
     severity: 'refusal',
-    sentence: 'A package that nobody signed.',
+    sentence: 'An unsigned package.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/unsigned'
         ? []
-        : [{ where: 'the package', what: sentenceOf(trust.why), remedy: 'Have the publisher sign it.' }],
+        : [{ where: 'the package', what: asSentence(trust.why), remedy: 'Have the publisher sign it.' }],
   },
   {
     id: 'trust/untrusted',
     severity: 'refusal',
-    sentence: 'A signature by a key that may not speak for the publisher, or no longer.',
+    sentence: 'A signature by a key that is not, or no longer, trusted for the publisher.',
     look: ({ bench: { trust } }) =>
       trust.ok || trust.code !== 'skill/untrusted'
         ? []
         : [
             {
               where: PACKAGE_FILES.key,
-              what: sentenceOf(trust.why),
-              remedy:
-                'Add the key with `palisade trust add` once you know from the publisher that it is the right one.',
+              what: asSentence(trust.why),
+              remedy: 'Confirm the key with the publisher, then add it with `palisade trust add`.',
             },
           ],
   },
@@ -42,8 +42,8 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
         ? [
             {
               where: PACKAGE_FILES.key,
-              what: 'Nobody said that the key is the one of the publisher; it was the first that came.',
-              remedy: 'Compare the key with what the publisher says elsewhere.',
+              what: 'No one confirmed that this key belongs to the publisher; it is trusted because it was the first one seen.',
+              remedy: 'Compare the key with the one that the publisher announces elsewhere.',
             },
           ]
         : [],
@@ -55,20 +55,20 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
     look: (subject) =>
       eachFile(subject, (path) =>
         path.endsWith('.wasm') && subject.pkg.manifest.tools.every(({ module }) => module !== path)
-          ? { what: 'No tool names it: it is code that nobody is asked to approve.', remedy: TAKE_OUT }
+          ? { what: 'No tool names it: it is code that no one is asked to approve.', remedy: TAKE_OUT }
           : null,
       ),
   },
   {
     id: 'package/program',
     severity: 'refusal',
-    sentence: 'A program of an operating system or of another machine than ours.',
+    sentence: 'A native program, or a program of another virtual machine.',
     look: (subject) => eachMarked(subject, 'program'),
   },
   {
     id: 'package/archive',
     severity: 'refusal',
-    sentence: 'An archive inside the package, whose contents nobody would look at.',
+    sentence: 'An archive inside the package, whose contents are not audited.',
     look: (subject) => eachMarked(subject, 'archive'),
   },
   {
@@ -79,7 +79,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
       eachFile(subject, (path, bytes) =>
         isScript(path, bytes)
           ? {
-              what: 'A system runs such a file when somebody opens it; no call of the skill does.',
+              what: 'An operating system runs such a file when it is opened; no call of the skill does.',
               remedy: TAKE_OUT,
             }
           : null,
@@ -88,12 +88,12 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'package/unknown-file',
     severity: 'warning',
-    sentence: 'A file that is neither text nor a module nor anything else that is known here.',
+    sentence: 'A file that is neither text, nor a module, nor of another known type.',
     look: (subject) =>
       eachBinary(subject, (bytes) =>
         markOf(bytes) === null
           ? {
-              what: `It has ${bytes.length} bytes that are no text and begin like nothing known.`,
+              what: `It has ${bytes.length} bytes of an unknown type that are not text.`,
               remedy: TAKE_OUT,
             }
           : null,
@@ -102,7 +102,7 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'package/picture',
     severity: 'note',
-    sentence: 'A picture; what is behind its end or between its pixels was not looked at.',
+    sentence: 'An image; data appended to it or hidden in its pixels was not examined.',
     look: (subject) => eachMarked(subject, 'picture'),
   },
   {
@@ -111,30 +111,30 @@ export const PACKAGE_CHECKS: readonly AuditCheck[] = [
     sentence: 'Test cases that cannot be read.',
     look: ({ pkg: { entries, manifest } }) => {
       const cases = parseCases(entries, manifest);
-      return cases.ok
-        ? []
-        : [
-            {
-              where: cases.where,
-              what: `${cases.what}.`,
-              remedy: 'Have the author run `palisade skill test`.',
-            },
-          ];
+      if (cases.ok) return [];
+      const { file, position } = cases.problem;
+      return [
+        {
+          where: position === undefined ? file : `${file}:${position.line}`,
+          what: `${sentenceOf(cases.problem)}.`,
+          remedy: 'Have the author run `palisade skill test`.',
+        },
+      ];
     },
   },
   {
     id: 'package/no-cases',
     severity: 'note',
-    sentence: 'A package without test cases, or with none that an audit can run.',
+    sentence: 'A package without test cases that an audit can run.',
     look: ({ pkg: { entries, manifest } }) => {
       const read = parseCases(entries, manifest);
-      if (!read.ok || read.cases.some(({ needs }) => needs.length === 0)) return [];
+      if (!read.ok || read.value.some(({ needs }) => needs.length === 0)) return [];
       const is =
-        read.cases.length === 0
+        read.value.length === 0
           ? 'It has no test cases'
-          : `Every one of its ${count(read.cases.length, 'test case')} needs a capability, and an audit gives none`;
+          : `It has ${count(read.value.length, 'test case')}, but each needs a capability and an audit grants none`;
       const what = `${is}, so nothing shows that it does what it says.`;
-      return [{ where: CASES_FOLDER, what, remedy: 'Try its tools before you rely on them.' }];
+      return [{ where: CASES_FOLDER, what, remedy: 'Try its tools before relying on them.' }];
     },
   },
 ];
@@ -162,6 +162,6 @@ function eachMarked(subject: AuditSubject, kind: 'program' | 'archive' | 'pictur
   });
 }
 
-function sentenceOf(why: string): string {
+function asSentence(why: string): string {
   return `${why.slice(0, 1).toUpperCase()}${why.slice(1)}${why.endsWith('.') ? '' : '.'}`;
 }

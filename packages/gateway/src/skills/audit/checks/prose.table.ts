@@ -1,15 +1,19 @@
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { count } from '../module/words.ts';
-import { findComment } from '../prose/comments.ts';
-import { findEncoded } from '../prose/encoded.ts';
 import { lineAt } from '../prose/fold.ts';
-import { findMixedWord, type HiddenKind, isMixedName, isOfOtherScript } from '../prose/hidden.ts';
+import {
+  findEncoded,
+  findMixedWord,
+  type HiddenKind,
+  isMixedName,
+  isOfOtherScript,
+} from '../prose/hidden.ts';
 import { findActiveLink, findDoubtfulLinks } from '../prose/links.ts';
-import type { Material } from '../prose/material.ts';
+import { findComment, type Material } from '../prose/material.ts';
 import type { PhraseKind } from '../prose/phrases.table.ts';
 
-const READ_IT = 'Read the place as the model would, and accept it only if it is harmless.';
-const DO_NOT_TYPE = 'Do not type or let an agent run what it says; a skill needs nothing but its package.';
+const READ_IT = 'Read the passage as a model would, and accept it only if it is harmless.';
+const DO_NOT_TYPE = 'Do not run, or let an agent run, what it says; a skill needs nothing but its package.';
 /** So many words that press, so close together, are no accident. */
 const URGENT_HITS = 3;
 const URGENT_CHARS = 400;
@@ -22,98 +26,94 @@ const ALLOWED_TOOLS = /^allowed-tools:/m;
 export const PROSE_CHECKS: readonly AuditCheck[] = [
   hiddenCheck(
     'bidirectional',
-    'A character that turns the direction of text, so that it reads otherwise than it is.',
+    'A bidirectional control character, which changes the order in which text is displayed.',
   ),
-  hiddenCheck('invisible', 'A character that shows nothing and that a model reads.'),
+  hiddenCheck('invisible', 'An invisible character, which a model still reads.'),
   hiddenCheck('control', 'A control character in a text.'),
   {
     id: 'prose/hidden-in-file',
     severity: 'warning',
-    sentence: 'Such a character in a file that only programs and authors read, such as a source.',
+    sentence: 'Such a character in a file that only programs and authors read, such as source code.',
     look: (subject) =>
       eachText(subject, ['file'], (material) =>
         material.hidden.map(({ at, name, kind }) => ({
           at,
           what: `It has the ${kind} character ${name}.`,
           remedy:
-            'Look at the file with a tool that shows such characters; an author can spell them as escapes.',
+            'View the file with a tool that shows such characters; the author can write them as escapes.',
         })),
       ),
   },
   {
     id: 'prose/mixed-scripts',
     severity: 'warning',
-    sentence: 'A word or a name that mixes the letters of scripts, so that it reads as another one.',
+    sentence: 'A word or name that mixes scripts, so that it looks like another one.',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page'], ({ kind, text }) => {
         const at = kind === 'name' && isMixedName(text) ? 0 : findMixedWord(text);
         if (at < 0) return [];
-        const what = 'A word of it has letters of several scripts that look alike.';
+        const what = 'A word mixes letters of several scripts that look alike.';
         return [
-          { at, what, remedy: 'Find out which name is meant; have the author write it in one script.' },
+          { at, what, remedy: 'Find out which name is meant, and have the author write it in one script.' },
         ];
       }),
   },
   {
     id: 'prose/unread',
     severity: 'warning',
-    sentence: 'More text than is looked at, and than anybody reads.',
+    sentence: 'More text than the audit examines.',
     look: ({ texts }) => {
       const unread = texts.filter(({ kind }) => kind === 'unread');
       const [first] = unread;
       if (first === undefined) return [];
-      const what = `It has more text than is looked at: ${count(unread.length, 'text')} beginning with this one.`;
-      return [{ where: first.where, what, remedy: 'Have the author leave out what a skill does not need.' }];
+      const what = `It has more text than the audit examines: ${count(unread.length, 'text')} beginning with this one.`;
+      return [{ where: first.where, what, remedy: 'Have the author remove what the skill does not need.' }];
     },
   },
   {
     id: 'prose/other-script',
     severity: 'warning',
-    sentence: 'Words in a script in which no phrases are looked for.',
+    sentence: 'Text in a script that is not searched for phrases.',
     look: ({ texts }) => {
       const found = texts.filter(
         ({ kind, text }) => kind !== 'file' && kind !== 'unread' && isOfOtherScript(text),
       );
       const [first] = found;
       if (first === undefined) return [];
-      const what = `${count(found.length, 'text')} beginning with this one ${found.length === 1 ? 'has' : 'have'} words of a script in which only hidden characters and links are looked for.`;
-      return [{ where: first.where, what, remedy: 'Have somebody read it who knows the language.' }];
+      const what = `${count(found.length, 'text')} beginning with this one ${found.length === 1 ? 'has' : 'have'} words in a script that is searched only for hidden characters and links.`;
+      return [{ where: first.where, what, remedy: 'Have it read by someone who knows the language.' }];
     },
   },
-  phraseCheck('overrides-instructions', 'Words that tell a model to drop its instructions.', READ_IT),
-  phraseCheck('hides-from-user', 'Words that tell a model to keep something from its user.', READ_IT),
+  phraseCheck('overrides-instructions', 'Text that tells a model to ignore its instructions.', READ_IT),
+  phraseCheck('hides-from-user', 'Text that tells a model to hide something from its user.', READ_IT),
   phraseCheck(
     'speaks-as-system',
-    'Words that speak as a system prompt or as the frame of a conversation.',
+    'Text that imitates a system prompt or the markup of a conversation.',
     READ_IT,
   ),
   phraseCheck(
     'pushes-itself',
-    'Words that make a model call the tool before or instead of everything else.',
+    'Text that urges a model to call this tool before or instead of others.',
     READ_IT,
   ),
   phraseCheck(
     'shadows-tools',
-    'Words about other tools: not to use them, or to use this one in their place.',
+    'Text about other tools: not to use them, or to use this one instead.',
     READ_IT,
   ),
-  phraseCheck(
-    'leaks-context',
-    'Words that ask for the conversation, or for files with credentials.',
-    READ_IT,
-  ),
-  phraseCheck('fetch-and-run', 'A recipe that loads a program from somewhere and runs it.', DO_NOT_TYPE),
-  phraseCheck('locked-archive', 'An archive with a password, which no scanner can look into.', DO_NOT_TYPE),
+  phraseCheck('leaks-context', 'Text that asks for the conversation or for files with credentials.', READ_IT),
+  phraseCheck('fetch-and-run', 'Instructions to download a program and run it.', DO_NOT_TYPE),
+  phraseCheck('locked-archive', 'A password-protected archive, which scanners cannot inspect.', DO_NOT_TYPE),
   phraseCheck(
     'lowers-guard',
-    'Words that ask to switch off a protection, or to go on without approval.',
+    'Text that asks to disable a protection or to continue without approval.',
     DO_NOT_TYPE,
   ),
-  phraseCheck('hidden-text', 'Styles that hide text from a reader and not from a model.', READ_IT),
+  phraseCheck('hidden-text', 'Styling that hides text from a reader but not from a model.', READ_IT),
   {
     id: 'prose/urgency',
     severity: 'warning',
-    sentence: 'Words that press the reader, again and again.',
+    sentence: 'Repeated words that put the reader under pressure.',
     look: (subject) =>
       eachText(subject, ['listed', 'skill', 'page'], ({ phrases }) => {
         const places = phrases.flatMap(({ phrase, at }) => (phrase.kind === 'urgency' ? [at] : []));
@@ -121,14 +121,14 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
           (at, i) => (places[i + URGENT_HITS - 1] ?? Number.POSITIVE_INFINITY) - at < URGENT_CHARS,
         );
         if (first === undefined) return [];
-        const what = `It presses the reader: ${count(places.length, 'word')} such as "urgent" or "immediately".`;
-        return [{ at: first, isFolded: true, what, remedy: 'Take your time; who presses has a reason.' }];
+        const what = `It puts the reader under pressure: ${count(places.length, 'word')} such as "urgent" or "immediately".`;
+        return [{ at: first, isFolded: true, what, remedy: 'Take your time; pressure is a warning sign.' }];
       }),
   },
   {
     id: 'prose/spelled-out',
     severity: 'warning',
-    sentence: 'Words that are written letter by letter, so that no search finds them.',
+    sentence: 'Words that are spelled out letter by letter, so that searches miss them.',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page'], ({ folded }) => {
         const at = folded.search(SPELLED_OUT);
@@ -140,17 +140,18 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'prose/asks-for-tools',
     severity: 'warning',
-    sentence: 'Front matter that has an agent allow other tools, such as a shell, while the skill is used.',
+    sentence:
+      'Front matter that asks agents to allow other tools, such as a shell, while the skill is in use.',
     look: (subject) =>
       eachText(subject, ['skill'], ({ text }) => {
         const at = text.search(ALLOWED_TOOLS);
         if (at < 0 || at > text.indexOf('\n---')) return [];
-        const what = 'Its front matter asks an agent to allow tools that are none of this skill.';
+        const what = 'Its front matter asks agents to allow tools that are not part of this skill.';
         return [
           {
             at,
             what,
-            remedy: 'Take the line out wherever an agent reads SKILL.md; the skill does not need it.',
+            remedy: 'Remove the line wherever an agent reads SKILL.md; the skill does not need it.',
           },
         ];
       }),
@@ -158,33 +159,34 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'prose/hidden-comment',
     severity: 'warning',
-    sentence: 'A comment with sentences in it, which a reader of the page does not see.',
+    sentence: 'A comment with sentences in it, which a reader does not see.',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page'], ({ text }) => {
         const at = findComment(text);
         return at < 0
           ? []
-          : [{ at, what: 'It has a comment that is not shown and that a model reads.', remedy: READ_IT }];
+          : [{ at, what: 'It has a comment that is not displayed but that a model reads.', remedy: READ_IT }];
       }),
   },
   {
     id: 'prose/doubtful-link',
     severity: 'warning',
-    sentence: 'A link to a bare address, to a site where anybody puts things up, or elsewhere than it seems.',
+    sentence:
+      'A link to a bare IP address, to a public hosting site, or to another destination than its text says.',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page'], ({ folded }) =>
         findDoubtfulLinks(folded).map(({ at, what }) => ({
           at,
           isFolded: true,
           what: `A link ${what}.`,
-          remedy: 'Do not follow it; have the author name the site where the thing really is.',
+          remedy: 'Do not follow it; have the author link to the real site.',
         })),
       ),
   },
   {
     id: 'prose/active-link',
     severity: 'warning',
-    sentence: 'A link that is itself a program or a document (`data:`, `javascript:`).',
+    sentence: 'A link that is itself a program or document (`data:`, `javascript:`).',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page'], ({ folded }) => {
         const at = findActiveLink(folded);
@@ -194,7 +196,7 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
               {
                 at,
                 isFolded: true,
-                what: 'It has a link that carries its own contents.',
+                what: 'It has a link that contains its own content.',
                 remedy: DO_NOT_TYPE,
               },
             ];
@@ -203,7 +205,7 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
   {
     id: 'prose/encoded-run',
     severity: 'warning',
-    sentence: 'A long run of base64 or hexadecimal in a text.',
+    sentence: 'A long base64 or hexadecimal string in a text.',
     look: (subject) =>
       eachText(subject, ['name', 'listed', 'skill', 'page', 'file'], ({ text }) => {
         const found = findEncoded(Buffer.from(text));
@@ -213,7 +215,7 @@ export const PROSE_CHECKS: readonly AuditCheck[] = [
           {
             at: found.at,
             what,
-            remedy: 'Decode it and look; have the author put data into a module or leave it out.',
+            remedy: 'Decode it and inspect it; have the author move the data into a module or remove it.',
           },
         ];
       }),
@@ -253,7 +255,7 @@ function hiddenCheck(kind: HiddenKind, sentence: string): AuditCheck {
           .map(({ at, name }) => ({
             at,
             what: `It has the character ${name}, which a reader does not see.`,
-            remedy: 'Do not use it; have the author write the text in characters that show.',
+            remedy: 'Do not use it; have the author write the text in visible characters.',
           })),
       ),
   };

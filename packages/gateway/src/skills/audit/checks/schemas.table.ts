@@ -2,8 +2,7 @@ import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
-import { endOfClass } from '../pattern-size.ts';
-import { costOf } from '../schema-cost.ts';
+import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
 
 const MOST_PATTERN_CHARS = 256;
@@ -16,13 +15,13 @@ const MOST_COST_IN_ALL = 2_500;
 const REFUSED_KEYWORDS: readonly string[] = [
   ...['$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', '$async'],
 ];
-const BOUND_IT = 'Have the author bound it; the gateway bounds what a call carries in any case.';
+const BOUND_IT = 'Have the author add a maximum; the gateway limits the size of an input in any case.';
 
 export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/invalid',
     severity: 'refusal',
-    sentence: 'A schema that cannot be used.',
+    sentence: 'An invalid schema.',
     look: (subject) => {
       const costs = new Costs();
       return eachSchema(subject, (schema) => {
@@ -34,7 +33,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
           : [
               {
                 path: '',
-                what: `It cannot be used: ${problem}`,
+                what: `It is invalid: ${problem}`,
                 remedy: 'Have the author run `palisade skill check`.',
               },
             ];
@@ -45,7 +44,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
     id: 'schema/too-costly',
     severity: 'refusal',
     sentence:
-      'A schema that would keep the gateway: with many parts once references are written out, or with endless work.',
+      'A schema that is too expensive to compile: too many parts once references are expanded, or unbounded work.',
     look: (subject) => {
       const costs = new Costs();
       return eachSchema(subject, (schema) => {
@@ -54,8 +53,8 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
         return [
           {
             path: '',
-            what: `It would take too long: ${problem}.`,
-            remedy: 'Have the author make it simpler.',
+            what: `It is too expensive to compile: ${problem}.`,
+            remedy: 'Have the author simplify it.',
           },
         ];
       });
@@ -64,26 +63,25 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/refused-keyword',
     severity: 'refusal',
-    sentence:
-      'A keyword that makes a schema known by a name, or has it checked otherwise than it reads (`$id`, `$async`).',
+    sentence: 'A keyword that registers a schema globally or changes how it is evaluated (`$id`, `$async`).',
     look: (subject) =>
       eachSchema(subject, (schema) => {
         const found = refusedKeywordOf(schema);
         if (found === null) return [];
-        const what = `It has the keyword "${found}", which changes what it means elsewhere.`;
-        return [{ path: '', what, remedy: 'Have the author leave it out, and refer with #/$defs/ alone.' }];
+        const what = `It has the keyword "${found}", which changes how it or another schema is evaluated.`;
+        return [{ path: '', what, remedy: 'Have the author remove it and use only `#/$defs/` references.' }];
       }),
   },
   {
     id: 'schema/remote-reference',
     severity: 'refusal',
-    sentence: 'A reference to a schema outside of the package.',
+    sentence: 'A reference to a schema outside the package.',
     look: (subject) =>
       eachPart(subject, ({ schema: { $ref, $dynamicRef } }) =>
         [$ref, $dynamicRef].some((ref) => typeof ref === 'string' && !ref.startsWith('#'))
           ? {
-              what: 'It refers to a schema that is not in it.',
-              remedy: 'Have the author write it out; nothing is fetched.',
+              what: 'It refers to an external schema.',
+              remedy: 'Have the author inline it; references are never fetched.',
             }
           : null,
       ),
@@ -91,7 +89,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/not-an-object',
     severity: 'warning',
-    sentence: 'An input that is no object, which some callers cannot send.',
+    sentence: 'An input that is not an object, which some clients cannot send.',
     look: (subject) =>
       eachSchema(subject, ({ type }, part) =>
         part === 'input_schema' && type !== 'object'
@@ -108,25 +106,25 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/open-input',
     severity: 'warning',
-    sentence: 'An input that takes keys which nobody named.',
+    sentence: 'An input schema that accepts undeclared keys.',
     look: (subject) => eachPart(subject, lookForOpen, 'input_schema'),
   },
   {
     id: 'schema/open-output',
     severity: 'note',
-    sentence: 'An output that may have keys which nobody named.',
+    sentence: 'An output schema that accepts undeclared keys.',
     look: (subject) => eachPart(subject, lookForOpen, 'output_schema'),
   },
   {
     id: 'schema/anything',
     severity: 'warning',
-    sentence: 'A part of an input that may be anything.',
+    sentence: 'A part of an input that accepts any value.',
     look: (subject) =>
       eachPart(
         subject,
         ({ schema, isAlternative }) =>
           !isAlternative && SAYING.every((keyword) => schema[keyword] === undefined)
-            ? { what: 'It takes any value.', remedy: 'Have the author say what it has to be.' }
+            ? { what: 'It accepts any value.', remedy: 'Have the author restrict it.' }
             : null,
         'input_schema',
       ),
@@ -134,14 +132,14 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/loose-pattern',
     severity: 'warning',
-    sentence: 'A pattern that is not held to both ends, so that it allows anything around a match.',
+    sentence: 'An unanchored pattern, which accepts any text around a match.',
     look: (subject) =>
       eachPattern(subject, (pattern) =>
         isAnchored(pattern)
           ? null
           : {
-              what: `Its pattern ${quote(pattern)} fits anywhere in a text.`,
-              remedy: 'Have the author begin it with ^ and end it with $.',
+              what: `Its pattern ${quote(pattern)} matches anywhere in a text.`,
+              remedy: 'Have the author anchor it with ^ and $.',
             },
       ),
   },
@@ -155,7 +153,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
           ? null
           : {
               what: `Its pattern has ${pattern.length} characters.`,
-              remedy: 'Have the author check that inside the tool.',
+              remedy: 'Have the author check this inside the tool.',
             },
       ),
   },
@@ -168,13 +166,13 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
         const { parts, depth } = schemaParts(schema);
         if (depth <= MOST_DEPTH && parts.length <= MOST_PARTS) return [];
         const what = `It has ${parts.length} parts, ${depth} levels deep.`;
-        return [{ path: '', what, remedy: 'Have the author make it simpler; nobody can read it.' }];
+        return [{ path: '', what, remedy: 'Have the author simplify it; it is too large to review.' }];
       }),
   },
   {
     id: 'schema/unbounded',
     severity: 'note',
-    sentence: 'A text or a list of an input without a greatest length.',
+    sentence: 'A string or list in an input without a maximum length.',
     look: (subject) =>
       eachPart(
         subject,

@@ -1,7 +1,6 @@
 import { DEFAULT_LIMITS, type Facts, type WasmError } from '@palisade/wasm';
-import type { AuditSeverity } from '../report.ts';
-import { type Need, PAGE_BYTES } from './needs.ts';
-import { RESERVED, RESERVED_REMEDY, remedyOf } from './refusal.ts';
+import type { AuditSeverity } from '../check.ts';
+import { LARGE_FUNCTION_BYTES, type Need, PAGE_BYTES, RESERVED, RESERVED_REMEDY, remedyOf } from './look.ts';
 import { count, importName, list, shorten } from './words.ts';
 
 /** What the checks look at: the facts, what the limits leave, and why the meter refused, if it did. */
@@ -24,7 +23,6 @@ export type ModuleCheck = {
 };
 
 const ENGINE_MODULE = 'palisade';
-export const LARGE_FUNCTION_BYTES = 256 * 1024;
 const MANY_LOCALS = 1_000;
 
 /** What compilers and their tools write beside the code; anything else is a load that nobody looked into. */
@@ -81,7 +79,7 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
       const wasi = functionsOf(facts).filter(isWasi);
       return wasi.length === 0
         ? null
-        : `It imports ${count(wasi.length, 'function')} of WASI, which no guest is given.`;
+        : `It imports ${count(wasi.length, 'function')} of WASI, which guests do not get.`;
     },
     remedy: 'Build it without WASI, for instance for wasm32-unknown-unknown.',
   },
@@ -89,14 +87,14 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
     id: 'module/host-functions',
     severity: 'warning',
     inSkills: null,
-    sentence: 'Imports functions that only some hosts have.',
+    sentence: 'Imports functions that only some hosts provide.',
     look: ({ facts }) => {
       const wanted = functionsOf(facts).filter((each) => !isWasi(each));
       return wanted.length === 0
         ? null
         : `It imports ${count(wanted.length, 'function')} of ${list(modulesOf(wanted))}: it runs only where a host has ${wanted.length === 1 ? 'it' : 'them'}.`;
     },
-    remedy: 'Find out what each would do before you let it be called.',
+    remedy: 'Find out what each does before allowing calls.',
   },
   {
     id: 'module/start',
@@ -116,7 +114,7 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
       largestDense === undefined
         ? null
         : `A data segment of ${largestDense.bytes} bytes has ${largestDense.bitsPerByte} bits in a byte: it looks compressed or encrypted.`,
-    remedy: 'Ask the author what it holds; nothing here can look inside.',
+    remedy: 'Ask the author what it contains; the audit cannot look inside.',
   },
   {
     id: 'module/large-function',
@@ -198,7 +196,7 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
     id: 'module/open-memory',
     severity: 'note',
     inSkills: null,
-    sentence: 'Has a memory that may grow past what it is given.',
+    sentence: 'Has a memory that may grow past its limit.',
     look: ({ facts: { memory, counts } }) => {
       if (counts.memories === 0 || memory.min * PAGE_BYTES > DEFAULT_LIMITS.memoryBytes) return null;
       const most = DEFAULT_LIMITS.memoryBytes / PAGE_BYTES;
@@ -207,7 +205,7 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         ? null
         : `Its memory asks for up to ${memory.max} pages: it can grow to ${most} here.`;
     },
-    remedy: 'Growing past that gives -1, as the specification has it; a program has to expect that.',
+    remedy: 'Growing past that returns -1, as the specification says; a program has to handle that.',
   },
   {
     id: 'module/debug',
@@ -220,20 +218,20 @@ export const MODULE_CHECKS: readonly ModuleCheck[] = [
         ? null
         : `It carries ${bytes} bytes for debuggers: ${list(debug.map(nameOf))}.`;
     },
-    remedy: 'Strip it; nothing that runs it reads them, and they tell about the source.',
+    remedy: 'Strip them; the engine never reads them, and they reveal the source.',
   },
   {
     id: 'module/other-section',
     severity: 'note',
     inSkills: null,
-    sentence: 'Carries custom sections of tools that nobody knows.',
+    sentence: 'Carries custom sections of unknown tools.',
     look: ({ facts }) => {
       const unknown = facts.customs.filter(({ name }) => !KNOWN_SECTIONS.test(name));
       return unknown.length === 0
         ? null
         : `It carries custom sections of other tools: ${list(unknown.map(({ name, bytes }) => `${shorten(name)} (${bytes} bytes)`))}.`;
     },
-    remedy: 'V8 passes over them and nothing here looks inside. Ask what they are for, or strip them.',
+    remedy: 'V8 ignores them and the audit does not look inside. Ask what they are for, or strip them.',
   },
   {
     id: 'module/malformed-names',

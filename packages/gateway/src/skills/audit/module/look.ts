@@ -1,11 +1,20 @@
+import { CODES, type Code } from '@palisade/sdk';
+import {
+  CEILINGS,
+  DEFAULT_LIMITS,
+  type Facts,
+  inspect,
+  type Limits,
+  type Metered,
+  meter,
+  WasmError,
+  type WasmErrorCode,
+} from '@palisade/wasm';
+
 /*
  * Reads a module for an audit. Nothing is compiled or run: the bytes go through the reader and the survey of the engine,
  * V8 validates them, and the meter rewrites them where only that would tell whether they are taken.
  */
-import { CEILINGS, type Facts, inspect, type Limits, type Metered, meter, WasmError } from '@palisade/wasm';
-import { LARGE_FUNCTION_BYTES } from './checks.table.ts';
-import { listNeeds, type Need } from './needs.ts';
-import { RESERVED } from './refusal.ts';
 
 /** All that can be told of a module without compiling or running it. */
 export type Looked = {
@@ -24,6 +33,7 @@ export function lookWhole(bytes: Uint8Array, limits: Partial<Limits> = {}): Look
   return { facts, metered, refusal, needs: listNeeds(facts, metered) };
 }
 
+export const LARGE_FUNCTION_BYTES = 256 * 1024;
 /** A type like `(i32) -> (i32, i32)`; V8 makes wrappers for exports of them, and the engine bounds how many. */
 const SEVERAL_RESULTS = /-> \([^)]/;
 /** Its memory is held to the quota of the skill instead. */
@@ -68,3 +78,83 @@ function tryMeter(bytes: Uint8Array, limits: Partial<Limits>): Tried {
     return { metered: null, refusal };
   }
 }
+
+/** A limit that holds, and how much of it the module takes; null where only running or reading on would tell. */
+export type Need = {
+  readonly limit: keyof Limits;
+  readonly found: number | null;
+  readonly most: number;
+};
+
+export const PAGE_BYTES = 65_536;
+
+/** What a module needs of each limit, in the order of the limits. */
+function listNeeds(facts: Facts, metered: Metered | null): readonly Need[] {
+  const found = foundIn(facts, metered);
+  return (Object.keys(DEFAULT_LIMITS) as (keyof Limits)[]).map((limit) => ({
+    limit,
+    found: found[limit] ?? null,
+    most: DEFAULT_LIMITS[limit],
+  }));
+}
+
+function foundIn(facts: Facts, metered: Metered | null): Partial<Record<keyof Limits, number | null>> {
+  const { counts, bodies } = facts;
+  return {
+    moduleBytes: facts.bytes,
+    functionBytes: metered === null ? null : largestBody(metered),
+    types: counts.types,
+    imports: counts.imports,
+    exports: counts.exports,
+    functions: counts.importedFunctions + counts.definedFunctions,
+    globals: counts.globals,
+    tables: counts.tables,
+    memories: counts.memories,
+    elementSegments: counts.elementSegments,
+    dataSegments: counts.dataSegments,
+    customSections: counts.customSections,
+    locals: bodies?.mostLocals ?? null,
+    nesting: bodies?.deepestNesting ?? null,
+    memoryBytes: facts.memory.min * PAGE_BYTES,
+    tableElements: facts.table.min,
+  };
+}
+
+function largestBody({ module: { bodies } }: Metered): number {
+  let largest = 0;
+  for (let at = 0; at + 1 < bodies.length; at += 2)
+    largest = Math.max(largest, (bodies[at + 1] ?? 0) - (bodies[at] ?? 0));
+  return largest;
+}
+
+/** How a command ends when the engine says no or a guest does not end well. */
+export const CODE_OF: Readonly<Record<WasmErrorCode, Code>> = {
+  malformed: 'wasm/malformed',
+  invalid: 'wasm/invalid',
+  feature: 'wasm/feature',
+  limit: 'wasm/limit',
+  memory: 'wasm/limit',
+  link: 'wasm/link',
+  export: 'door/wrong-usage',
+  fuel: 'wasm/out-of-fuel',
+  stack: 'wasm/trapped',
+  unreachable: 'wasm/trapped',
+  'out-of-bounds': 'wasm/trapped',
+  arithmetic: 'wasm/trapped',
+  'indirect-call': 'wasm/trapped',
+  trap: 'wasm/trapped',
+  // No command has host functions, deadlines or an instance that it calls after a failure.
+  host: 'gateway/fault',
+  deadline: 'gateway/fault',
+  retired: 'gateway/fault',
+};
+
+/** What a person can do about an error of the engine. */
+export function remedyOf({ code }: WasmError): string {
+  return CODES[CODE_OF[code]].remedy;
+}
+
+/** How the names begin that the meter exports; no module may have one of its own. */
+export const RESERVED = 'palisade:';
+export const RESERVED_REMEDY =
+  'Use the module as it was before metering; if it was never metered, rename its exports.';

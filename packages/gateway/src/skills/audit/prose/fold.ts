@@ -3,7 +3,7 @@
  * written with. Line ends stay, so that a place can be named. Everything here takes linear time: the patterns have no part
  * that can match the same text in two ways, and marks are taken away before they could be sorted.
  */
-import { decodeWords } from './encoded.ts';
+import { decodeWords } from './hidden.ts';
 import { LOOK_ALIKE_LETTERS } from './look-alikes.table.ts';
 
 const PLAIN = /^\p{ASCII}*$/u;

@@ -3,7 +3,7 @@ import { specialRange } from '../../../egress/special.ts';
 import { DOUBTFUL_HOSTS } from './links.table.ts';
 
 /** A link that a reader should not follow unseen. */
-export type DoubtfulLink = { readonly at: number; readonly what: string };
+type DoubtfulLink = { readonly at: number; readonly what: string };
 
 /** An authority is over at one of these; it is looked at no further than the longest name of a host. */
 const AUTHORITY_END = /[\s/?#"'<>()[\]{}|\\^`,;]/;

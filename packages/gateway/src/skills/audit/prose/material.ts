@@ -1,17 +1,18 @@
-/*
- * The texts of a package that a person or a model reads, and what stands out in each. Every text is folded and walked once,
- * whatever the checks ask of it later.
- */
 import { isUtf8 } from 'node:buffer';
+import type { Json } from '../../../core/json.ts';
 import type { Manifest } from '../../manifest/manifest.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../package/skill-package.ts';
 import { fold } from './fold.ts';
 import { findHidden, type HiddenCharacter } from './hidden.ts';
 import { findPhrases, type PhraseHit } from './phrases.ts';
-import { stringsOf } from './strings-of.ts';
+
+/*
+ * The texts of a package that a person or a model reads, and what stands out in each. Every text is folded and walked once,
+ * whatever the checks ask of it later.
+ */
 
 /** A name; what is listed to a model; SKILL.md; another page; a file for programs and authors; and what is too much. */
-export type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
+type MaterialKind = 'name' | 'listed' | 'skill' | 'page' | 'file' | 'unread';
 
 export type Material = {
   readonly kind: MaterialKind;
@@ -101,4 +102,39 @@ function* textsOfFiles(entries: SkillPackage['entries']): Iterable<Text> {
 
 function part(kind: MaterialKind, where: string, text: string): Text {
   return { kind, where, text, hasLines: false };
+}
+
+/** The texts of a schema, its keys included, up to so many: a model is shown all of them. */
+export function stringsOf(schema: Json, most: number): readonly string[] {
+  const found: string[] = [];
+  const open: Json[] = [schema];
+  for (let value = open.pop(); value !== undefined && found.length < most; value = open.pop()) {
+    if (typeof value === 'string') found.push(value);
+    else if (Array.isArray(value)) open.push(...value);
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, each] of Object.entries(value)) {
+        found.push(key);
+        open.push(each);
+      }
+  }
+  return found;
+}
+
+/** Markers of tools have a word or two; a sentence has more. */
+const LEAST_WORDS = 4;
+
+/** Where a comment of HTML with a sentence in it begins, or one of Markdown that looks like a link; -1 without one. */
+export function findComment(text: string): number {
+  for (let at = text.indexOf('<!--'); at >= 0; at = text.indexOf('<!--', at + 4)) {
+    const end = text.indexOf('-->', at + 4);
+    // A comment that does not end hides the rest.
+    if (countWords(text.slice(at + 4, end < 0 ? undefined : end)) >= LEAST_WORDS) return at;
+    if (end < 0) break;
+    at = end - 1;
+  }
+  return text.search(/^ {0,3}\[[^\]\n]{1,60}\]:[ \t]?<?#?>?[ \t]["'(]/m);
+}
+
+function countWords(text: string): number {
+  return text.split(/\s+/, 64).filter((word) => /\p{L}{2}/u.test(word)).length;
 }

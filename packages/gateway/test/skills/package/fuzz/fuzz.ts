@@ -2,8 +2,7 @@
 import { CodedError } from '../../../../src/core/coded-error.ts';
 import { readArchive } from '../../../../src/skills/package/archive.ts';
 import { openPackage } from '../../../../src/skills/package/open-package.ts';
-import { packSkill } from '../../../../src/skills/package/pack.ts';
-import { signPackage } from '../../../../src/skills/package/sign-package.ts';
+import { packSkill, signPackage } from '../../../../src/skills/package/pack.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../../../src/skills/package/skill-package.ts';
 import { randomFrom } from '../../../egress/fuzz/random.ts';
 import { keyFrom, PALISADE, sampleFiles } from '../sample.ts';

@@ -1,5 +1,5 @@
 import type { Json } from '../../../../core/json.ts';
-import type { Place } from '../../../../core/strict-json.ts';
+import type { SourcePosition } from '../../../../core/result.ts';
 
 /** The way to a value: keys of objects and numbers of list elements. */
 export type Path = readonly (string | number)[];
@@ -7,7 +7,7 @@ export type Path = readonly (string | number)[];
 /** What a text says, or the place where it stops making sense. */
 export type Parsed =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly place: Place | null; readonly why: string };
+  | { readonly ok: false; readonly place: SourcePosition | null; readonly why: string };
 
 /**
  * One language of configuration files. An edit is a few splices of the text, so that whatever is not meant stays byte for

@@ -6,7 +6,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser/lib/esm/main.js';
 import type { Json } from '../../../../core/json.ts';
-import { placeOf } from '../../../../core/strict-json.ts';
+import { positionAt } from '../../../../core/text-position.ts';
 import { nest } from '../values.ts';
 import {
   eolOf,
@@ -54,7 +54,7 @@ function readTree(text: string): { readonly parsed: Parsed; readonly root: Node 
     const [first] = errors;
     if (first !== undefined || root === undefined) {
       const why = first === undefined ? 'there is no value' : words(printParseErrorCode(first.error));
-      return { parsed: { ok: false, place: placeOf(text, first?.offset ?? 0), why }, root: null };
+      return { parsed: { ok: false, place: positionAt(text, first?.offset ?? 0), why }, root: null };
     }
     return { parsed: { ok: true, value: toValue(root) }, root };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { nodePrimitives } from '../../../../attest/primitives.ts';
 import { CodedError } from '../../../../core/coded-error.ts';
-import { readPublicKey } from '../../../../skills/trust/read-key.ts';
+import { readPublicKey } from '../../../../skills/trust.ts';
 import { type Bound, readNamed, wrongUsage } from '../../input.ts';
 import type { Printer } from '../../printer.ts';
 import type { Invocation } from '../../verb.ts';

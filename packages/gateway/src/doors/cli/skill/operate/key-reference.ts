@@ -1,5 +1,5 @@
 import { CodedError } from '../../../../core/coded-error.ts';
-import { keysOf, type TrustedKey } from '../../../../skills/trust/keys.ts';
+import { keysOf, type TrustedKey } from '../../../../skills/trust.ts';
 import type { Reader } from '../../../../store/transaction.ts';
 import { wrongUsage } from '../../input.ts';
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../../core/coded-error.ts';
-import { PACKAGE_LIMITS } from '../../../../skills/package/limits.ts';
+import { PACKAGE_LIMITS } from '../../../../skills/limits.ts';
 import { openPackage } from '../../../../skills/package/open-package.ts';
 import type { SkillPackage } from '../../../../skills/package/skill-package.ts';
 import { type Bound, readNamed, wrongUsage } from '../../input.ts';

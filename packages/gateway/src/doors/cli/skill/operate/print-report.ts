@@ -1,4 +1,4 @@
-import type { AuditFinding, AuditReport, AuditSeverity } from '../../../../skills/audit/report.ts';
+import type { AuditFinding, AuditReport, AuditSeverity } from '../../../../skills/audit/check.ts';
 import type { Printer } from '../../printer.ts';
 
 /** In the order in which they are read, with what each is called and how it looks. */

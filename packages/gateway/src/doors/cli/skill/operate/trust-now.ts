@@ -1,5 +1,5 @@
 import type { InstalledSkill } from '../../../../skills/index/skill.ts';
-import { keyAt } from '../../../../skills/trust/keys.ts';
+import { keyAt } from '../../../../skills/trust.ts';
 import type { Reader } from '../../../../store/transaction.ts';
 import { keyState } from '../../../documents/trust.ts';
 

@@ -1,0 +1,223 @@
+import { canonicalize } from '@palisade/sdk';
+import { parse, TomlError } from 'smol-toml';
+import { positionIn, readTree } from '../config/toml-tree.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { type Principal, parsePrincipal } from '../core/principal.ts';
+import {
+  check,
+  choice,
+  type FilledTable,
+  flag,
+  isTable,
+  note,
+  optional,
+  required,
+  table,
+  tables,
+  textLike,
+  texts,
+  type ValueSite,
+  withDefault,
+} from '../core/shape.ts';
+import { describeValue, formatProblem, locate, type ShapeProblem } from '../core/shape-problem.ts';
+import { SKILL_ACTS, type SkillAct, type SkillActFacts } from './entities.ts';
+import { CASE_LIMITS } from './limits.ts';
+
+/*
+ * A file of policy tests: TOML with one [[case]] for each call and the answer it must get. Strict: a key that is not
+ * known, a wrong type or a missing answer is an error with its line, never a test that passes by accident.
+ */
+
+export type PolicyCase = {
+  readonly name: string;
+  readonly line: number;
+  readonly principal: Principal;
+  readonly action: CaseAction;
+  /** Null for an action that is about no tool. */
+  readonly tool: string | null;
+  /** Null for an action that is about no skill. */
+  readonly skill: CaseSkill | null;
+  /** Whose call is to be approved. */
+  readonly asker: string;
+  readonly inputText: string;
+  readonly approved: boolean;
+  readonly atMs: number | null;
+  readonly groups: readonly string[] | null;
+  readonly expected: 'allow' | 'deny' | 'ask';
+  /** Null when any policy may have decided. */
+  readonly decidedBy: readonly string[] | null;
+};
+
+type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer' | SkillAct;
+
+/** The skill that a case is about. */
+type CaseSkill = Pick<SkillActFacts, 'skill' | 'about'>;
+
+const ACTIONS: readonly CaseAction[] = ['call', 'approve', 'readJournal', 'administer', ...SKILL_ACTS];
+
+export function isSkillAct(action: CaseAction): action is SkillAct {
+  return (SKILL_ACTS as readonly string[]).includes(action);
+}
+
+const TEXT = textLike('a text that is not empty', (text) => text !== '');
+const TEXTS = texts(TEXT);
+const PRINCIPAL = textLike(
+  '"agent:NAME", "user:NAME" or "service:NAME"',
+  (text) => parsePrincipal(text) !== null,
+);
+const SKILL_ID = textLike('a skill such as "acme.text"', (text) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(text));
+
+/** What is left out is as of a skill that asks for nothing. */
+const SKILL = table({
+  id: required(SKILL_ID, 'id = "acme.text"'),
+  publisher: optional(TEXT),
+  version: withDefault(TEXT, '1.0.0'),
+  trust: withDefault(TEXT, 'operator'),
+  state: withDefault(TEXT, 'new'),
+  capabilities: withDefault(TEXTS, []),
+  hosts: withDefault(TEXTS, []),
+  has_wildcards: withDefault(flag, false),
+  verdict: withDefault(choice(['passed', 'failed', 'none']), 'none'),
+  findings: withDefault(TEXTS, []),
+  installed_by: optional(PRINCIPAL),
+});
+
+const CASE_FIELDS = {
+  name: optional(TEXT),
+  principal: required(PRINCIPAL, 'principal = "agent:ada"'),
+  action: withDefault(choice(ACTIONS), 'call'),
+  asker: withDefault(PRINCIPAL, 'agent:asker'),
+  tool: optional(TEXT),
+  skill: optional(SKILL),
+  input: optional(inputText),
+  input_json: optional(TEXT),
+  approved: withDefault(flag, false),
+  at: optional(time),
+  groups: optional(TEXTS),
+  expected: required(choice(['allow', 'deny', 'ask']), 'expected = "allow"'),
+  decided_by: optional(TEXTS),
+};
+type RawCase = FilledTable<typeof CASE_FIELDS>;
+const CASE = table(CASE_FIELDS, { header: '[[case]]', also: demandSubject });
+const FILE = table({
+  case: withDefault(tables(CASE, { max: CASE_LIMITS.cases, header: '[[case]]' }), []),
+});
+
+/** Reads a case file; throws a CodedError `door/wrong-usage` with file, line and column. */
+export function parseCases(text: string, file: string): PolicyCase[] {
+  const checked = check(parseToml(text, file), FILE);
+  const positions = findPositions(text);
+  if (!checked.ok) throw wrong(checked.problem, positions, file);
+  return checked.value.case.map((raw, i) => toCase(raw, i, positions(['case', i], 'key')?.line ?? 1));
+}
+
+function findPositions(text: string) {
+  const tree = readTree(text);
+  return (path: readonly (string | number)[], at: 'key' | 'value') =>
+    tree.ok ? positionIn(tree.value, path, at) : undefined;
+}
+
+function parseToml(text: string, file: string): unknown {
+  try {
+    return parse(text, { integersAsBigInt: 'asNeeded', maxDepth: CASE_LIMITS.levels });
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [what = ''] = error.message.split('\n');
+    throw wrongUsage(`${file}:${error.line}:${error.column}: Cannot read the policy tests: ${what}`);
+  }
+}
+
+/** What the action is about has to be there, and nothing else. */
+function demandSubject(
+  { action, tool, skill, input, input_json: inputJson }: RawCase,
+  site: ValueSite,
+): void {
+  const misfit = (is: string, expected: string) => note(site, { is, expected });
+  if (input !== null && inputJson !== null) misfit('it has both input and input_json', 'one of them');
+  if (isSkillAct(action)) {
+    if (tool !== null) misfit('it has the key tool', `none for the action "${action}"`);
+    if (skill === null) misfit('it has no skill', 'a key such as skill = { id = "acme.text" }');
+    return;
+  }
+  if (skill !== null) misfit('it has the key skill', `none for the action "${action}"`);
+  const isAboutTool = action === 'call' || action === 'approve';
+  if (isAboutTool && tool === null) misfit('it has no tool', 'the key tool with the name of a tool');
+}
+
+function toCase(raw: RawCase, index: number, line: number): PolicyCase {
+  return {
+    name: raw.name ?? `case ${index + 1}`,
+    line,
+    principal: parsePrincipal(raw.principal) as Principal,
+    action: raw.action,
+    tool: raw.tool,
+    skill: raw.skill === null ? null : toCaseSkill(raw.skill),
+    asker: raw.asker,
+    inputText: raw.input_json ?? raw.input ?? '{}',
+    approved: raw.approved,
+    atMs: raw.at,
+    groups: raw.groups,
+    expected: raw.expected,
+    decidedBy: raw.decided_by,
+  };
+}
+
+function toCaseSkill(raw: NonNullable<RawCase['skill']>): CaseSkill {
+  const { id, version, trust, state, capabilities, hosts, verdict, findings } = raw;
+  return {
+    skill: { id, publisher: raw.publisher ?? id.split('.')[0] ?? '', version, trust },
+    about: {
+      state,
+      capabilities,
+      hosts,
+      hasWildcards: raw.has_wildcards,
+      verdict,
+      findings,
+      installedBy: raw.installed_by,
+    },
+  };
+}
+
+/** A table as canonical JSON. */
+function inputText(raw: unknown, site: ValueSite): string | undefined {
+  if (!isTable(raw)) return note(site, { is: describeValue(raw), expected: 'a table' });
+  try {
+    // Boundary: TOML has dates, big integers and infinities, and none of them is JSON.
+    return canonicalize(plain(raw));
+  } catch {
+    const expected = 'texts, numbers, booleans, lists and tables';
+    return note(site, { is: 'it holds a value that is not JSON', expected });
+  }
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Date || typeof value === 'bigint') throw new TypeError('not JSON');
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('not JSON');
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isTable(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+function time(raw: unknown, site: ValueSite): number | undefined {
+  const isIso = typeof raw === 'string' && ISO_TIME.test(raw);
+  const ms = raw instanceof Date ? raw.getTime() : isIso ? Date.parse(raw) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  return note(site, { is: describeValue(raw), expected: 'a time such as "2026-01-02T03:04:05Z"' });
+}
+
+function wrong(
+  found: readonly ShapeProblem[],
+  positions: ReturnType<typeof findPositions>,
+  file: string,
+): CodedError {
+  const [first] = locate(found, positions, 1);
+  return wrongUsage(
+    first === undefined ? `${file}: Cannot read the policy tests` : formatProblem(first, file),
+  );
+}
+
+function wrongUsage(message: string): CodedError {
+  return new CodedError('door/wrong-usage', message);
+}

@@ -1,0 +1,188 @@
+import { digestBytes } from '../core/digest.ts';
+import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import type { Tool } from '../core/tool.ts';
+import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
+import { type InputPlan, planInput, printType } from './input-type.ts';
+import { CACHED_PRINCIPALS } from './limits.ts';
+import { callSchemaFor, EVERYTHING, type Reads, schemaFor } from './schema.ts';
+
+/** From `agent:ada` to the names of its groups. */
+export type Groups = ReadonlyMap<string, readonly string[]>;
+
+const TYPES = { agent: 'Agent', user: 'User', service: 'Service' } as const;
+
+/** Knows which groups and tenant a principal is in, and keeps the entities of the recent ones. */
+export class Directory {
+  readonly #groups: Groups;
+  readonly #entities = new Map<string, EntityJson>();
+
+  constructor(groups: Groups) {
+    this.#groups = groups;
+  }
+
+  /** The principal with its groups and its tenant as parents; both are named directly, so neither needs an entity. */
+  entityOf(principal: Principal, tenant: string): EntityJson {
+    const name = formatPrincipal(principal);
+    const key = `${tenant} ${name}`;
+    let entity = this.#entities.get(key);
+    if (entity === undefined) {
+      const groups = this.#groups.get(name) ?? [];
+      const parents = [...groups.map((id) => ({ type: 'Group', id })), { type: 'Tenant', id: tenant }];
+      entity = { uid: { type: TYPES[principal.kind], id: principal.name }, attrs: {}, parents };
+      if (this.#entities.size >= CACHED_PRINCIPALS) this.#entities.clear();
+      this.#entities.set(key, entity);
+    }
+    return entity;
+  }
+}
+
+/** The schema that a request is judged under; the name is the same wherever the text is. */
+export type SchemaRef = {
+  readonly name: string;
+  readonly text: string;
+  /** The attributes of a call that it has words for. */
+  readonly tells: Reads;
+};
+
+/** A tool as policies see it. */
+export type ToolView = {
+  readonly uid: TypeAndId;
+  readonly entity: EntityJson;
+  /** The skill that it belongs to, which a question gives beside it; null where there is none. */
+  readonly skill: EntityJson | null;
+  readonly plan: InputPlan & { kind: 'record' };
+  readonly inputType: string;
+  /** The whole schema, with every action and every attribute. */
+  readonly schema: SchemaRef;
+};
+
+const views: WeakMap<Tool, ToolView> = new WeakMap();
+const callSchemas: WeakMap<Reads, WeakMap<ToolView, SchemaRef>> = new WeakMap();
+
+/** Gives the view of a tool, made once for each tool record. */
+export function viewTool(tool: Tool): ToolView {
+  let view = views.get(tool);
+  if (view === undefined) {
+    view = makeView(tool);
+    views.set(tool, view);
+  }
+  return view;
+}
+
+function makeView(tool: Tool): ToolView {
+  const uid = { type: 'Tool', id: tool.id };
+  const plan = planInput(tool.inputSchema);
+  const inputType = printType(plan);
+  const schema = refTo(schemaFor(inputType), EVERYTHING);
+  const skill = tool.skill === undefined ? null : skillEntity(tool.skill);
+  return { uid, entity: entityOf(tool, uid), skill, plan, inputType, schema };
+}
+
+function entityOf({ risk, tier, capabilities, category, skill }: Tool, uid: TypeAndId): EntityJson {
+  const attrs = { risk, tier, capabilities: [...capabilities] };
+  const parents = [{ type: 'Category', id: category }];
+  if (skill === undefined) return { uid, attrs, parents };
+  const its = { type: 'Skill', id: skill.id };
+  return { uid, attrs: { ...attrs, skill: { __entity: its } }, parents: [...parents, its] };
+}
+
+/** A schema by the digest of its text, so that no two texts ever share a name. */
+export function refTo(text: string, tells: Reads): SchemaRef {
+  return { name: digestBytes(text), text, tells };
+}
+
+/** The schema for a call of this tool that tells what is read and nothing else; made once for each set and tool. */
+export function callSchemaOf(view: ToolView, reads: Reads): SchemaRef {
+  if (reads === EVERYTHING) return view.schema;
+  let schemas = callSchemas.get(reads);
+  if (schemas === undefined) {
+    schemas = new WeakMap();
+    callSchemas.set(reads, schemas);
+  }
+  let schema = schemas.get(view);
+  if (schema === undefined) {
+    schema = refTo(callSchemaFor(view.inputType, reads), reads);
+    schemas.set(view, schema);
+  }
+  return schema;
+}
+
+/*
+ * What can be done with a skill, as policies see it. Each act is an action of its own, all of them are in the group
+ * `manageSkills`, and all tell the same. An agent is the principal of none, and only a user of `approveSkill`: the schema
+ * knows no such request, so no policy can permit it.
+ */
+
+export const SKILL_ACTS = [
+  'install',
+  'auditSkill',
+  'quarantineSkill',
+  'approveSkill',
+  'enableSkill',
+  'disableSkill',
+  'revokeSkill',
+  'removeSkill',
+] as const;
+
+export type SkillAct = (typeof SKILL_ACTS)[number];
+
+/** The skill itself; it is the same for an act upon it and for a call of its tools. */
+type SkillFacts = {
+  readonly id: string;
+  readonly publisher: string;
+  readonly version: string;
+  readonly trust: string;
+};
+
+/** How the skill stands when somebody acts upon it. */
+export type SkillStanding = {
+  /** The state it is in; `new` where this version is not installed. */
+  readonly state: string;
+  /** Kinds of capabilities that it asks for; of `approveSkill` those that are being granted. */
+  readonly capabilities: readonly string[];
+  readonly hosts: readonly string[];
+  readonly hasWildcards: boolean;
+  readonly verdict: 'passed' | 'failed' | 'none';
+  /** The checks of the audit that refuse or warn. */
+  readonly findings: readonly string[];
+  /** The principal, as in `user:bob`; null where it is not installed. */
+  readonly installedBy: string | null;
+};
+
+/** What each act upon a skill is about. */
+export type SkillActFacts = {
+  readonly tenant: string;
+  readonly nowMs: number;
+  readonly skill: SkillFacts;
+  readonly about: SkillStanding;
+};
+
+/** The category that tools of skills are in; they come and go, so a check cannot list them. */
+export const SKILL_CATEGORY = 'skill';
+
+export function skillEntity({ id, publisher, version, trust }: SkillFacts): EntityJson {
+  return { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
+}
+
+/** What an act upon a skill tells beside the time. */
+export function skillContext(about: SkillStanding): Record<string, CedarValueJson> {
+  const { state, capabilities, hosts, hasWildcards, verdict, findings } = about;
+  const lists = { capabilities: [...capabilities], hosts: [...hosts], findings: [...findings] };
+  const context = { state, hasWildcards, verdict, ...lists };
+  const installer = installerOf(about);
+  if (installer?.kind !== 'user') return context;
+  return { ...context, installedBy: { __entity: { type: 'User', id: installer.name } } };
+}
+
+/** Who installed the skill; null for nobody. */
+export function installerOf({ installedBy }: SkillStanding): Principal | null {
+  if (installedBy === null) return null;
+  const installer = parsePrincipal(installedBy);
+  // Boundary: told as "nobody", an unreadable name would lift every policy that wants another person.
+  if (installer === null)
+    throw new TypeError(`Cannot tell who installed the skill: "${installedBy}" is no principal`);
+  return installer;
+}
+
+/** The category of upstream servers and of the tools that they offer; they come and go, so a check cannot list them. */
+export const UPSTREAM_CATEGORY = 'upstream';
