@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import type { ToolCall } from '../packages/gateway/src/core/call.ts';
 import { makeId } from '../packages/gateway/src/core/id.ts';
-import { type Opened, openGateway, systemClock, systemRandom } from '../packages/gateway/src/daemon.ts';
+import { type Opened, openGateway, systemClock, systemRandom } from '../packages/gateway/src/open.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 
 /** The three default budgets, each far too large to be used up by a bench. */

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keys } from '../packages/gateway/src/attest/keys.ts';
 import { makeId } from '../packages/gateway/src/core/id.ts';
-import { systemClock, systemRandom } from '../packages/gateway/src/daemon.ts';
+import { systemClock, systemRandom } from '../packages/gateway/src/open.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
 import { readHead } from '../packages/gateway/src/journal/head.ts';
 import { type Draft, Journal } from '../packages/gateway/src/journal/journal.ts';

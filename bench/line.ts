@@ -1,5 +1,5 @@
 import { left } from '../packages/gateway/src/budget/left.ts';
-import type { Opened } from '../packages/gateway/src/daemon.ts';
+import type { Opened } from '../packages/gateway/src/open.ts';
 import { admit } from '../packages/gateway/src/invoke/admit.ts';
 import { begin } from '../packages/gateway/src/invoke/begin.ts';
 import { finish } from '../packages/gateway/src/invoke/finish.ts';

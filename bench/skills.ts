@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { documentOf, generateKey } from '../packages/gateway/src/attest/key.ts';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import { digestBytes } from '../packages/gateway/src/core/digest.ts';
-import { type Opened, openGateway } from '../packages/gateway/src/daemon.ts';
+import { type Opened, openGateway } from '../packages/gateway/src/open.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 import { approveSkill } from '../packages/gateway/src/invoke/skills/approve.ts';
 import { auditBench } from '../packages/gateway/src/invoke/skills/audit-bench.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import { loadConfig } from '../packages/gateway/src/config/load.ts';
-import { openGateway, systemClock } from '../packages/gateway/src/daemon.ts';
+import { openGateway, systemClock } from '../packages/gateway/src/open.ts';
 import { openDaemon } from '../packages/gateway/src/doors/http/open-daemon.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
 import { HOLDS_ALL, mintToken } from '../packages/gateway/src/invoke/tokens.ts';

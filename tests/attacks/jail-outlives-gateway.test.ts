@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/daemon.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { nodeForAll } from '../fixtures/commands/for-all.ts';
 import { handOver, heldGateway } from '../fixtures/commands/held.ts';

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CODES } from '@palisade/sdk';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { openRecords } from '../../packages/gateway/src/open.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { openCgroups } from '../../packages/gateway/src/tiers/cgroup/cgroups.ts';
 import { AT_ONCE } from '../../packages/gateway/src/tiers/process/open.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
-import { systemClock } from '../../src/daemon.ts';
+import { systemClock } from '../../src/open.ts';
 import { acceptClock, finishRotation, rotateKey } from '../../src/invoke/administer.ts';
 import type { Records } from '../../src/invoke/gateway.ts';
 import type { Store } from '../../src/store/store.ts';

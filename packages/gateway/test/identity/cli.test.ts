@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemRandom } from '../../src/daemon.ts';
+import { openGateway, openRecords, systemRandom } from '../../src/open.ts';
 import { makeAuthenticator } from '../../src/identity/authenticate.ts';
 import { runInside } from '../doors/cli/fake-edge.ts';
 import { NOON, openTestGateway, testClock } from '../fixture/gateway.ts';

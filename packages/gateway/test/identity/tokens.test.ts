@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { systemRandom } from '../../src/daemon.ts';
+import { systemRandom } from '../../src/open.ts';
 import type { Minting } from '../../src/identity/minting.ts';
 import { identityMigrations } from '../../src/identity/tables.ts';
 import { stateOf } from '../../src/identity/token.ts';

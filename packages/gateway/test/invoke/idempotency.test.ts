@@ -2,7 +2,7 @@ import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import { list } from '../../src/approval/list.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
-import { openGateway } from '../../src/daemon.ts';
+import { openGateway } from '../../src/open.ts';
 import { answerApproval } from '../../src/invoke/administer.ts';
 import {
   ADA,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { verifyReceipt } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/daemon.ts';
+import { systemClock } from '../../src/open.ts';
 import { acceptClock } from '../../src/invoke/administer.ts';
 import { readHead } from '../../src/journal/head.ts';
 import { MAX_LINE_BYTES } from '../../src/journal/journal.ts';

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { linesOf, toUtf8, verifyJournal, verifyProof, webPrimitives } from '@palisade/sdk';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/daemon.ts';
+import { systemClock } from '../../src/open.ts';
 import { exportLines, proveRecord } from '../../src/journal/export.ts';
 import { readHead } from '../../src/journal/head.ts';
 import { recordAt } from '../../src/journal/search.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CODES, webPrimitives } from '@palisade/sdk';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/daemon.ts';
+import { systemClock } from '../../src/open.ts';
 import { verifyLive } from '../../src/journal/verify.ts';
 import { bundleProgram, Child } from '../fixture/child.ts';
 import { callTool, openTestGateway, recordsOf, ringOf } from '../fixture/gateway.ts';

@@ -9,7 +9,7 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import { hasToken } from '../../identity/token-text.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import type { RunningCall } from '../../invoke/running-calls.ts';
-import type { Opened } from '../cli/verb.ts';
+import type { Opened } from '../../open.ts';
 import { readAsked } from './asked.ts';
 import { makeWhoAsks, type Place, requireScope, type WhoAsks } from './caller.ts';
 import { requirePlain, targetOf } from './incoming.ts';

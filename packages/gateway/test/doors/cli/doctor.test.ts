@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import type { TierRow } from '../../../src/tiers/process/inspect.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { readHead } from '../../../src/journal/head.ts';
 import { runInside } from './fake-edge.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { readHead } from '../../../src/journal/head.ts';
 import { runInside } from './fake-edge.ts';
 

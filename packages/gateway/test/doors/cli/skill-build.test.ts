@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { layOutWorld, makeScratchFolder } from '../../../src/doors/cli/skill/scratch-folder.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { runInside } from './fake-edge.ts';

@@ -10,7 +10,7 @@ import {
   openGateway,
   systemClock,
   systemRandom,
-} from '../../../src/daemon.ts';
+} from '../../../src/open.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openDaemon } from '../../../src/doors/http/open-daemon.ts';
 import type { Gateway } from '../../../src/invoke/gateway.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { bodyOf, PERMIT_ALL, recordsOf } from '../../fixture/gateway.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../../src/config/environment.ts';
-import { openGateway } from '../../../../src/daemon.ts';
+import { openGateway } from '../../../../src/open.ts';
 import type { ServerEvent } from '../../../../src/doors/http/route.ts';
 import { callsRoutes } from '../../../../src/doors/http/routes/calls.ts';
 import { kindsOf, PERMIT_ALL, type TestGateway } from '../../../fixture/gateway.ts';

@@ -2,14 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pruneApprovals } from './approval/prune.ts';
 import { Keys } from './attest/keys.ts';
-import { prune } from './budget/prune.ts';
 import { type Config, groupsByPrincipal, type UpstreamRule } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
 import { loadConfig } from './config/load.ts';
 import type { Clock, Random } from './core/clock.ts';
-import { CodedError } from './core/coded-error.ts';
 import { makeId } from './core/id.ts';
 import { type Log, NO_LOG } from './core/log.ts';
 import { NO_OBSERVER, type Observer } from './core/observer.ts';
@@ -17,25 +14,22 @@ import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
 import { upstreamExecutor } from './executors/upstream/index.ts';
-import { UpstreamServers } from './executors/upstream/servers.ts';
+import { UpstreamServers, type UpstreamServersOptions } from './executors/upstream/servers.ts';
 import { finishRotation } from './invoke/administer.ts';
 import type { Gateway, Line, Records } from './invoke/gateway.ts';
 import { invoke } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
-import { recover } from './invoke/recover.ts';
+import { closeRecords, foundState, recover, releaseRecords } from './invoke/records.ts';
 import { RunningCalls } from './invoke/running-calls.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
-import { readHead } from './journal/head.ts';
 import { Journal } from './journal/journal.ts';
 import { Roller } from './journal/roller.ts';
-import { recordAt } from './journal/search.ts';
 import { Segments } from './journal/segments.ts';
 import type { PolicyEngine } from './policy/engine.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
 import { UpstreamTools } from './registry/upstream-tools.ts';
-import { pruneResults } from './results/prune.ts';
 import { openRunner } from './runner/open.ts';
 import { Presence } from './store/presence.ts';
 import { prepareStateDir } from './store/state-dir.ts';
@@ -44,7 +38,7 @@ import { openTiers } from './tiers/open.ts';
 import { keyFileIn } from './vault/key-file.ts';
 import { Vault } from './vault/vault.ts';
 
-/* Builds the rooms and hands each what it needs; nothing else in the program makes a room, a clock or chance. */
+/* Builds every module and hands each what it needs; nothing else makes a module, a clock or a source of randomness. */
 
 export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
@@ -66,13 +60,13 @@ export type OpenOptions = {
   readonly lookup?: Lookup;
   /** More authorities that targets are verified with, for tests. */
   readonly trustedCertificates?: string;
-  /** It serves many calls, so that it is worth while to have sandboxes stand ready. Such a gateway must be closed. */
+  /** It serves many calls, so sandboxes are kept ready. Such a gateway must be closed. */
   readonly isLasting?: boolean;
-  /** Where it listens itself, so that nothing that it runs can talk to it. */
+  /** Where it listens itself: what it runs cannot connect there. */
   readonly ports?: readonly number[];
-  /** Is told of every call, for metrics and traces. */
+  /** Observes every call, for metrics and traces. */
   readonly observer?: Observer;
-  /** Tells operators what the record has too, while it serves. */
+  /** Logs for operators what the journal records too. */
   readonly log?: Log;
 };
 
@@ -80,49 +74,18 @@ export type Opened<T> = T & {
   readonly config: Config;
   /** Signs what is not signed yet, seals what is full, and lets go of everything. */
   readonly close: () => Promise<void>;
-  /** Only lets go: what nobody has verified is not signed on the way out. */
+  /** Only lets go: what was not verified is not signed on the way out. */
   readonly release: () => void;
 };
 
-/** Opens the rooms that keep the record: enough to read, verify, export and prove. */
+/** What a caller of `openGateway` can ask for beside what the configuration says. */
+export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
+
+/** Opens what keeps the record: enough to read, verify, export and prove. */
 export async function openRecords(options: OpenOptions): Promise<Opened<Records>> {
-  const { stateDir, version, clock = systemClock, random = systemRandom } = options;
-  prepareStateDir(stateDir);
+  prepareStateDir(options.stateDir);
   const config = await loadConfig(options);
-  const { busyTimeoutMs } = config.store;
-  const store = new Store({
-    directory: stateDir,
-    migrations: MIGRATIONS,
-    busyTimeoutMs,
-    nowMs: clock.nowMs(),
-  });
-  const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
-  const keys = new Keys(join(stateDir, 'keys'));
-  const { checkpointEveryRecords, checkpointAfterMs, segmentRecords } = config.journal;
-  const { maxBehindMs } = config.clock;
-  const { nowMs } = clock;
-  const presence = new Presence(stateDir, makeId('p', clock.nowMs(), random));
-  const segments = new Segments(store, presence.id);
-  const roller = new Roller(segments, segmentRecords);
-  const journal = new Journal({
-    signer: keys,
-    nowMs,
-    redact,
-    checkpointEveryRecords,
-    checkpointAfterMs,
-    maxBehindMs,
-    onGrown: (seq) => roller.note(seq),
-  });
-  const vault = new Vault({
-    store,
-    keys: keyFileIn(join(stateDir, 'keys')),
-    settings: config.vault,
-    clock,
-    random,
-    onEvent: (tx, event) => void journal.append(tx, event),
-  });
-  const rooms = { store, presence, keys, journal, segments, vault };
-  const records: Records = { version, clock, random, redact, keep: config.runs, ...rooms };
+  const { records, roller } = buildRecords(options, config);
   const close = () => closeRecords(records, roller);
   try {
     foundState(records);
@@ -138,11 +101,46 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
 export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>> {
   const records = await openRecords(options);
   try {
-    return await addRooms(records, options);
+    recover(records);
+    return await buildGateway(records, options);
   } catch (error) {
     await records.close();
     throw error;
   }
+}
+
+function buildRecords(options: OpenOptions, config: Config): { records: Records; roller: Roller } {
+  const { stateDir, version, clock = systemClock, random = systemRandom } = options;
+  const store = new Store({
+    directory: stateDir,
+    migrations: MIGRATIONS,
+    busyTimeoutMs: config.store.busyTimeoutMs,
+    nowMs: clock.nowMs(),
+  });
+  const redact = makeRedactor(secretsOf(options.env, config.journal.redactEnv));
+  const keys = new Keys(join(stateDir, 'keys'));
+  const presence = new Presence(stateDir, makeId('p', clock.nowMs(), random));
+  const segments = new Segments(store, presence.id);
+  const roller = new Roller(segments, config.journal.segmentRecords);
+  const journal = new Journal({
+    signer: keys,
+    nowMs: clock.nowMs,
+    redact,
+    checkpointEveryRecords: config.journal.checkpointEveryRecords,
+    checkpointAfterMs: config.journal.checkpointAfterMs,
+    maxBehindMs: config.clock.maxBehindMs,
+    onGrown: (seq) => roller.note(seq),
+  });
+  const vault = new Vault({
+    store,
+    keys: keyFileIn(join(stateDir, 'keys')),
+    settings: config.vault,
+    clock,
+    random,
+    onEvent: (tx, event) => void journal.append(tx, event),
+  });
+  const common = { version, clock, random, redact, keep: config.runs };
+  return { records: { ...common, store, presence, keys, journal, segments, vault }, roller };
 }
 
 /** The launcher beside this package, where the set-up builds it. */
@@ -153,14 +151,17 @@ const ENGINES = ['./guests.engine.js', '../dist/guests.engine.js'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-async function addRooms(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
+/**
+ * The gateway in two parts: first the line with the tiers, then the upstream servers, whose processes are calls of that
+ * line, and the executor of their tools.
+ */
+async function buildGateway(records: Opened<Records>, options: OpenOptions): Promise<Opened<Gateway>> {
   const { config, clock } = records;
-  recover(records);
-  const { room: skills, tools: skillTools } = openSkills(records, config, options.stateDir);
   const { stateDir, env, cwd = null } = options;
   const runner = openRunner(config, { stateDir, home: env.home, cwd }, clock);
   const rules = options.upstreams ?? config.upstreams;
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
+  const { room: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({
     skills: skillTools,
     upstreams: upstreamTools,
@@ -170,14 +171,16 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     ceilings: config.ceilings,
     loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
   });
-  const policy = await policyOf(records, options, registry);
-  const {
-    tiers,
-    engines,
-    ready,
-    inspect,
-    close: closeTiers,
-  } = openTiers({ ...options, ...records, launchers: LAUNCHERS, engineFiles: ENGINES, ...here(options) });
+  const policy = await buildPolicy(records, options, registry);
+  const house = realpathSync(stateDir);
+  const opened = openTiers({
+    ...options,
+    ...records,
+    launchers: LAUNCHERS,
+    engineFiles: ENGINES,
+    house,
+    node: process.execPath,
+  });
   const line: Line = {
     ...records,
     policy,
@@ -185,47 +188,62 @@ async function addRooms(records: Opened<Records>, options: OpenOptions): Promise
     approvalExpiresAfterMs: config.approval.expiresAfterS * 1000,
     registry,
     skills,
-    executors: tiers,
+    executors: opened.tiers,
     running: new RunningCalls(),
     observer: options.observer ?? NO_OBSERVER,
   };
-  const upstreams = new UpstreamServers({
-    ...records,
+  const upstreams = buildUpstreams(line, {
     ...runner,
     rules,
     tools: upstreamTools,
     lifeMs: config.ceilings.wallMs,
-    policySet: () => policy.setDigest,
+  });
+  const upstream = upstreamExecutor(upstreams, opened.tiers, clock);
+  const executors = rules.length === 0 ? opened.tiers : { ...opened.tiers, upstream };
+  const { engines, ready, inspect: inspectTiers } = opened;
+  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers };
+  return {
+    ...records,
+    ...gateway,
+    close: keepGoing(gateway, { ...options, records, closeTiers: opened.close }),
+  };
+}
+
+type UpstreamParts = Pick<UpstreamServersOptions, 'rules' | 'tools' | 'settings' | 'deps' | 'lifeMs'>;
+
+/** The upstream servers; the process of one is a call of the line like any other. */
+function buildUpstreams(line: Line, parts: UpstreamParts): UpstreamServers {
+  return new UpstreamServers({
+    ...line,
+    ...parts,
+    policySet: () => line.policy.setDigest,
     startServer: async (server, call, { signal, ...listeners }) => {
-      const { outcome } = await invoke(
-        { ...line, registry: registry.with([server]) },
-        call,
-        signal,
-        listeners,
-      );
-      return outcome;
+      const registry = line.registry.with([server]);
+      return (await invoke({ ...line, registry }, call, signal, listeners)).outcome;
     },
   });
-  const executors =
-    rules.length === 0 ? tiers : { ...tiers, upstream: upstreamExecutor(upstreams, tiers, clock) };
-  const gateway: Gateway = { ...line, executors, upstreams, engines, ready, inspectTiers: inspect };
-  if (options.isLasting === true) void upstreams.discoverAll(config.gateway.tenant);
-  const stopAudits = options.isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
-  const close = async () => {
+}
+
+type Closing = OpenOptions & {
+  readonly records: Opened<Records>;
+  readonly closeTiers: () => Promise<void>;
+};
+
+/** Starts what a lasting gateway does by itself; gives what ends it and everything else. */
+function keepGoing(gateway: Gateway, { isLasting, records, closeTiers }: Closing): () => Promise<void> {
+  const { upstreams, skills } = gateway;
+  if (isLasting === true) void upstreams.discoverAll(records.config.gateway.tenant);
+  const stopAudits = isLasting === true ? auditOnSchedule(gateway) : async () => undefined;
+  return async () => {
     await stopAudits();
     skills.running.close();
     await upstreams.close();
     await closeTiers();
     await records.close();
   };
-  return { ...records, ...gateway, close };
 }
 
-function here({ stateDir }: OpenOptions): { readonly house: string; readonly node: string } {
-  return { house: realpathSync(stateDir), node: process.execPath };
-}
-
-async function policyOf(
+async function buildPolicy(
   { config, store, clock, journal }: Opened<Records>,
   { stateDir, log = NO_LOG }: OpenOptions,
   registry: Registry,
@@ -243,54 +261,9 @@ async function policyOf(
       const body = JSON.parse(JSON.stringify(facts));
       log(kind === 'policy-loaded' ? 'info' : 'warn', kind, body);
       const draft = { kind, call: null, principal: null, tool: null, tenant: null, body };
-      // Queued before whatever the decision at hand leads to, and so recorded before it or with it. Where nothing can be
-      // written, that fails as well, and says so.
+      // Queued before what the decision at hand leads to, and so recorded before it or with it. Where nothing can be
+      // written, that fails as well, and reports it.
       store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
     },
   });
-}
-
-/** The first key and the first record of a new state directory, made by exactly one process. */
-function foundState({ store, keys, journal, segments, clock, random, version }: Records): void {
-  if (readHead(store).seq > 0) return;
-  store.transact((tx) => {
-    if (readHead(tx).seq > 0) return;
-    if (recordAt(segments, 1) !== undefined) {
-      throw new CodedError('store/corrupt', 'Cannot go on with the journal: it has records but no head');
-    }
-    keys.createFirst(clock.nowMs());
-    const nonce = Buffer.from(random.bytes(16)).toString('hex');
-    const body = { nonce, key: keys.currentId, version };
-    journal.append(tx, { kind: 'founded', call: null, principal: null, tool: null, tenant: null, body });
-  });
-}
-
-async function closeRecords(records: Records, roller: Roller): Promise<void> {
-  const { store, journal, segments, presence } = records;
-  try {
-    // Whoever is writing at this moment will sign in our place.
-    if (journal.isUncovered(store)) {
-      store.transactIfFree((tx) => {
-        journal.checkpoint(tx);
-        prune(tx, records.clock.nowMs());
-        pruneApprovals(tx, records.clock.nowMs());
-        pruneResults(tx, records.clock.nowMs() - records.keep.keepForMs);
-      });
-    }
-    await roller.finish(readHead(store).seq);
-    segments.tidy((owner) => presence.isGone(owner));
-    presence.sweep(new Set(journal.openCalls(store).map(({ owner }) => owner)));
-  } catch (error) {
-    // What could not be signed or sealed now is signed or sealed by the next process.
-    if (!(error instanceof CodedError)) throw error;
-  } finally {
-    await roller.idle();
-    releaseRecords(records);
-  }
-}
-
-function releaseRecords({ segments, presence, store }: Records): void {
-  segments.close();
-  presence.close();
-  store.close();
 }
