@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { receiptOf } from '../../packages/gateway/src/invoke/receipt-of.ts';
+import { receiptOf } from '../../packages/gateway/src/invoke/finish.ts';
 import { openUpstream, type UpstreamGateway } from '../fixtures/upstreams/index.ts';
 
 /** The server answers the next call, whatever it did before. */
@@ -29,7 +29,11 @@ describe('an upstream server that misbehaves', () => {
   });
 
   test.each([
-    ['dying in the middle of a call', 'files.dies', /(gave|exited with status) 3; it printed "fatal: out of luck"/],
+    [
+      'dying in the middle of a call',
+      'files.dies',
+      /(gave|exited with status) 3; it printed "fatal: out of luck"/,
+    ],
     ['writing what is no JSON', 'files.garbage', /no strict JSON/],
     ['writing what nobody asked for', 'files.floods', /messages that answer nothing/],
     ['writing a line without an end', 'files.endless', /a message of more than/],

@@ -7,11 +7,11 @@ import { parseKeyRing, type Usage, verifyReceipt } from '@palisade/sdk';
 import { describe, expect, test } from 'vitest';
 import { nodePrimitives } from '../../packages/gateway/src/attest/primitives.ts';
 import { balances, reservations } from '../../packages/gateway/src/budget/balances.ts';
-import { UNITS } from '../../packages/gateway/src/budget/units.table.ts';
+import { UNITS } from '../../packages/gateway/src/budget/rule.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/open.ts';
 import { recordsFrom } from '../../packages/gateway/src/journal/search.ts';
 import { verifyLive } from '../../packages/gateway/src/journal/verify.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
 

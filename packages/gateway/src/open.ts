@@ -16,14 +16,12 @@ import type { Lookup } from './egress/look-up.ts';
 import { upstreamExecutor } from './executors/upstream/index.ts';
 import { UpstreamServers, type UpstreamServersOptions } from './executors/upstream/servers.ts';
 import { finishRotation } from './invoke/administer.ts';
-import type { Gateway, Line, Records } from './invoke/gateway.ts';
+import { type Gateway, type Line, type Records, RunningCalls } from './invoke/gateway.ts';
 import { invoke } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
 import { closeRecords, foundState, recover, releaseRecords } from './invoke/records.ts';
-import { RunningCalls } from './invoke/running-calls.ts';
 import { auditOnSchedule, openSkills } from './invoke/skills/open.ts';
-import { Journal } from './journal/journal.ts';
-import { Roller } from './journal/roller.ts';
+import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
 import type { PolicyEngine } from './policy/engine.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
@@ -164,7 +162,7 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const { room: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({
     skills: skillTools,
-    upstreams: upstreamTools,
+    ...(rules.length === 0 ? {} : { upstreams: upstreamTools }),
     tools: [...BUILTIN_TOOLS, processTool(runner.settings, runner.deps), ...(options.tools ?? [])],
     input: config.input,
     limits: config.limits,

@@ -1,10 +1,15 @@
 import { sql } from 'kysely';
 import type { Usage } from '../core/limits.ts';
-import { queries } from '../store/query.ts';
-import type { Reader } from '../store/transaction.ts';
-import type { BudgetRule } from './rule.ts';
-import { type AccountKey, type AccountRow, amountsIn, type BudgetTables } from './tables.ts';
-import { UNITS, type Unit } from './units.table.ts';
+import { queries, type Reader } from '../store/transaction.ts';
+import {
+  type AccountKey,
+  type AccountRow,
+  amountsIn,
+  type BudgetRule,
+  type BudgetTables,
+  UNITS,
+  type Unit,
+} from './rule.ts';
 
 export type UnitBalance = {
   readonly unit: Unit;

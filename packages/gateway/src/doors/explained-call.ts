@@ -1,10 +1,9 @@
-import { approvalDigest, bindingOf } from '../approval/approval.ts';
-import { standing } from '../approval/standing.ts';
-import { left } from '../budget/left.ts';
+import { approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
+import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { unrecordableName } from '../invoke/facts.ts';
+import { unrecordableName } from '../invoke/admit.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { type Explanation, explain } from '../policy/explain.ts';
 
@@ -32,7 +31,7 @@ export function explainNow(
   const explanation = explain(policy, checked, { budgetLeft, approval: null, nowMs });
   const { verdict, setDigest } = explanation;
   if (verdict !== 'ask' || setDigest === null) return { explanation, approval: null };
-  const stand = standing(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
+  const stand = approvalState(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
   if (stand.kind === 'none') return { explanation, approval: null };
   const approval: Request = { id: stand.approval.id, state: stand.kind };
   if (stand.kind !== 'approved') return { explanation, approval };

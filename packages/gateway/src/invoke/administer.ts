@@ -1,6 +1,6 @@
 import type { Approval } from '../approval/approval.ts';
 import { type Decided, decide } from '../approval/decide.ts';
-import { show } from '../approval/list.ts';
+import { show } from '../approval/requests.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';

@@ -1,15 +1,13 @@
-import { pruneApprovals } from '../approval/prune.ts';
-import { prune } from '../budget/prune.ts';
-import { settle } from '../budget/settle.ts';
+import { pruneApprovals } from '../approval/decide.ts';
+import { prune, settle } from '../budget/budget.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { fail } from '../core/outcome.ts';
 import { readHead } from '../journal/head.ts';
-import type { OpenCall } from '../journal/journal.ts';
-import type { Roller } from '../journal/roller.ts';
+import type { OpenCall, Roller } from '../journal/journal.ts';
 import { recordAt } from '../journal/search.ts';
-import { pruneResults } from '../results/prune.ts';
-import { appendEnding, UNKNOWN_EXECUTION } from './ending.ts';
-import type { CallFacts } from './facts.ts';
+import { pruneResults } from '../results/results.ts';
+import type { CallFacts } from './admit.ts';
+import { appendEnding, UNKNOWN_EXECUTION } from './finish.ts';
 import type { Records } from './gateway.ts';
 
 /* The life of the records: founded in a new state directory, brought up to date at a start, closed at an end. */

@@ -11,9 +11,8 @@ import type { Reader } from '../store/transaction.ts';
 import type { Listed } from '../upstreams/listed.ts';
 import { pinEpoch, pinHead, pinOf, ruleDigest } from '../upstreams/pins.ts';
 import type { FoundTool } from './skill-tools.ts';
-import { methodId, upstreamMethods } from './upstream-methods.ts';
 import { serverId, serverTool } from './upstream-server.ts';
-import { upstreamTools } from './upstream-tool.ts';
+import { methodId, upstreamMethods, upstreamTools } from './upstream-tool.ts';
 
 type Loaded = {
   readonly revision: number;

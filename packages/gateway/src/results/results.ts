@@ -2,9 +2,8 @@ import { canonicalize } from '@palisade/sdk';
 import type { Json } from '../core/json.ts';
 import type { Usage } from '../core/limits.ts';
 import { fail, type Outcome, refuse } from '../core/outcome.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import type { ResultRow, ResultTables } from './tables.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import type { ResultRow, ResultTables } from './keys.ts';
 
 /*
  * What is kept of calls that have ended, for as long as the operator says: what a caller was told, so that it can be read
@@ -208,4 +207,27 @@ function resultOf(row: ResultRow): KeptResult {
     usage: JSON.parse(row.usage_json) as Usage,
     receiptSeq: row.seq,
   };
+}
+
+/** What is dropped at once: more than one call ever adds, little enough that no call waits for it. */
+const MOST_AT_ONCE = 64;
+
+const dropResults = query<{ beforeMs: number; most: number }>()((db, p) =>
+  db
+    .deleteFrom('call_result')
+    .where('call', 'in', (eb) =>
+      // The oldest ids are those of the oldest calls.
+      eb.selectFrom('call_result').select('call').orderBy('call').limit(p('most')),
+    )
+    .where('at_ms', '<', p('beforeMs')),
+);
+
+const dropKeys = query<{ beforeMs: number }>()((db, p) =>
+  db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
+);
+
+/** Drops some of what is kept longer than it has to be. */
+export function pruneResults(tx: Transaction, beforeMs: number): void {
+  tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
+  tx.run(dropKeys, { beforeMs });
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import type { SpaceRow, StorageTables } from './tables.ts';
 
 /** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */

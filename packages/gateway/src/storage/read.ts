@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
-import { queries } from '../store/query.ts';
-import type { Reader } from '../store/transaction.ts';
+import { queries, type Reader } from '../store/transaction.ts';
 import { findAccount, type SpaceName } from './account.ts';
 import { STORAGE_LIMITS } from './limits.ts';
 import type { StorageTables } from './tables.ts';

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { quote } from '../core/hostile-text.ts';
 import type { StorageKey } from '../core/storage-key.ts';
-import { queries } from '../store/query.ts';
-import type { Transaction } from '../store/transaction.ts';
+import { queries, type Transaction } from '../store/transaction.ts';
 import { charge, findAccount, openAccount, type SpaceName } from './account.ts';
 import type { Quota } from './limits.ts';
 import { refuseFor, type StorageRefusal } from './refusal.ts';

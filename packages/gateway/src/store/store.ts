@@ -2,9 +2,8 @@ import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { isBusy, storeErrorOf } from './fault-of.ts';
 import { type Migration, migrate } from './migrate.ts';
-import type { Query } from './query.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
-import { type Reader, Statements, Transaction } from './transaction.ts';
+import { type Query, type Reader, Statements, Transaction } from './transaction.ts';
 
 /*
  * The store opens one SQLite database in write-ahead mode with full synchronisation: what `commit` has resolved survives

@@ -102,11 +102,6 @@ export type DiscoveringTier = Tier & {
   readonly discover: (upstream: string, call: ToolCall) => Promise<void>;
 };
 
-/** The executor that a call runs in; undefined where this gateway has none for it. */
-export function executorOf(executors: Executors, { tool, tier }: CheckedCall): Tier | undefined {
-  return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
-}
-
 /** A tier that broke after its call had begun, with what the call had used and done by then. */
 export class TierFault extends Error {
   override readonly name = 'TierFault';

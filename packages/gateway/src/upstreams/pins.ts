@@ -2,8 +2,7 @@ import type { UpstreamRule } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type DefinitionSet, setFrom } from './definition.ts';
 
 /*

@@ -1,5 +1,5 @@
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
+import { queries } from '../store/transaction.ts';
 import type { Scope } from './scope.ts';
 
 /** What locks the key that all is sealed with. */

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ask } from '../../src/approval/ask.ts';
+import { approvalMigrations, use } from '../../src/approval/approval.ts';
 import { decide } from '../../src/approval/decide.ts';
-import { show } from '../../src/approval/list.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
-import { use } from '../../src/approval/use.ts';
+import { ask, show } from '../../src/approval/requests.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, LIFE_MS, NOON, request } from './sample.ts';
 

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import { type BudgetRule, subjectsOf, windowStartMs } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
-import { perUnit, UNITS } from '../../src/budget/units.table.ts';
+import { reserve, settle } from '../../src/budget/budget.ts';
+import {
+  type BudgetRule,
+  budgetMigrations,
+  perUnit,
+  subjectsOf,
+  UNITS,
+  windowStartMs,
+} from '../../src/budget/rule.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { checkedCall, MINUTE, NOON, rule } from './sample.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { systemRandom } from '../../src/open.ts';
 import type { Minting } from '../../src/identity/minting.ts';
 import { identityMigrations } from '../../src/identity/tables.ts';
 import { stateOf } from '../../src/identity/token.ts';
 import { TokenUses } from '../../src/identity/token-uses.ts';
 import { createToken, findToken, listTokens, revokeToken, verifyToken } from '../../src/identity/tokens.ts';
+import { systemRandom } from '../../src/open.ts';
 import { Store } from '../../src/store/store.ts';
 import { ADA, GRACE, NOON } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

@@ -49,7 +49,11 @@ describe('readListed()', () => {
     ['a prompt without a name', { prompts: [{}] }, 'a prompt called "undefined"'],
     ['a prompt with a name of another alphabet', { prompts: [{ name: 'grееt' }] }, 'a prompt called'],
     ['a prompt twice', { prompts: [PROMPT, PROMPT] }, 'twice'],
-    ['a title that hides', { prompts: [{ ...PROMPT, title: 'a\u202eb' }] }, 'too long or has invisible characters'],
+    [
+      'a title that hides',
+      { prompts: [{ ...PROMPT, title: 'a\u202eb' }] },
+      'too long or has invisible characters',
+    ],
     ['an argument that is not valid', { prompts: [{ ...PROMPT, arguments: ['who'] }] }, 'an argument'],
     ['a template without a scheme', { templates: [{ uriTemplate: '/x', name: 'x' }] }, 'a resource at'],
     ['a template without a name', { templates: [{ uriTemplate: 'test://x' }] }, 'has a name'],

@@ -2,7 +2,7 @@
 import { type Facts, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf } from '../../../registry/granted.ts';
+import { capabilitiesOf } from '../../../registry/skill-tool.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
 import { ABI_ALLOC, ABI_FUNCTIONS, ABI_MODULE, type AbiFunction } from '../../../tiers/a-wasm/abi.table.ts';
 import { wrongUsage } from '../input.ts';

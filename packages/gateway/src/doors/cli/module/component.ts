@@ -2,7 +2,7 @@
 import { isComponent, type LinkedComponent, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf } from '../../../registry/granted.ts';
+import { capabilitiesOf } from '../../../registry/skill-tool.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
 import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/world/world.ts';
 import { wrongUsage } from '../input.ts';

@@ -1,4 +1,4 @@
-import type { GrantKind } from '../../../registry/granted.ts';
+import type { GrantKind } from '../../../registry/skill-tool.ts';
 
 /** What a module that is run from a file can be granted, as `--grant` takes it; without a word it has nothing. */
 export const GRANT_FORMS = {

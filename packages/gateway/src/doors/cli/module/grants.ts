@@ -3,7 +3,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import { parsePrefix } from '../../../core/storage-key.ts';
 import { NO_GRANTS, type WasmGrants } from '../../../core/wasm.ts';
 import { parseRule } from '../../../egress/rule.ts';
-import type { GrantKind } from '../../../registry/granted.ts';
+import type { GrantKind } from '../../../registry/skill-tool.ts';
 import { boundTo } from '../../../runner/host-lists.ts';
 import { wrongUsage } from '../input.ts';
 import { GRANT_FORMS } from './grants.table.ts';

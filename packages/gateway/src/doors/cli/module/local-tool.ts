@@ -3,7 +3,7 @@ import { digestBytes } from '../../../core/digest.ts';
 import { LIMIT_CEILINGS, type Limits } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../registry/granted.ts';
+import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../registry/skill-tool.ts';
 import type { ModuleFile } from './file.ts';
 
 /** What `palisade wasm run` says of the module that it runs. */

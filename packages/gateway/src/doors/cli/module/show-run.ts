@@ -1,7 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
-import { hostsOf, spellGrants } from '../../../registry/granted.ts';
+import { hostsOf, spellGrants } from '../../../registry/skill-tool.ts';
 import { checkCall, explainNow } from '../../explained-call.ts';
 import { callOf } from '../asked-call.ts';
 import type { Wanted } from '../call-once.ts';

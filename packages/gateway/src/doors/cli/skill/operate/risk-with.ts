@@ -1,6 +1,5 @@
 import type { Risk } from '../../../../core/tool.ts';
-import { riskOf } from '../../../../registry/granted.ts';
-import { openGrants } from '../../../../registry/skill-tool.ts';
+import { openGrants, riskOf } from '../../../../registry/skill-tool.ts';
 import type { SkillGrant } from '../../../../skills/grant.ts';
 
 const RISKS: readonly Risk[] = ['low', 'medium', 'high'];

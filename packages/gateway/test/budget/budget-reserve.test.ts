@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { left } from '../../src/budget/left.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import type { BudgetRule } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
-import { UNITS } from '../../src/budget/units.table.ts';
+import { left, reserve, settle } from '../../src/budget/budget.ts';
+import { type BudgetRule, budgetMigrations, UNITS } from '../../src/budget/rule.ts';
 import type { CheckedCall } from '../../src/core/checked-call.ts';
 import { NO_USAGE } from '../../src/core/limits.ts';
 import type { Store } from '../../src/store/store.ts';

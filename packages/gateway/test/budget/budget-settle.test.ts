@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { prune } from '../../src/budget/prune.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import type { BudgetRule } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
+import { prune, reserve, settle } from '../../src/budget/budget.ts';
+import { type BudgetRule, budgetMigrations } from '../../src/budget/rule.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import { checkedCall, HOUR, NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
