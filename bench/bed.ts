@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import type { ToolCall } from '../packages/gateway/src/core/call.ts';
-import { makeId } from '../packages/gateway/src/core/id.ts';
+import { makeId } from '../packages/gateway/src/core/clock.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 import { type Opened, openGateway, systemClock, systemRandom } from '../packages/gateway/src/open.ts';
 

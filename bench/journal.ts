@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keys } from '../packages/gateway/src/attest/keys.ts';
-import { makeId } from '../packages/gateway/src/core/id.ts';
+import { makeId } from '../packages/gateway/src/core/clock.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
 import { journalMigrations, readHead } from '../packages/gateway/src/journal/head.ts';
 import { type Draft, Journal, Roller } from '../packages/gateway/src/journal/journal.ts';

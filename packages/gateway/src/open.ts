@@ -6,10 +6,9 @@ import { Keys } from './attest/keys.ts';
 import { type Config, groupsByPrincipal, type UpstreamRule } from './config/config.ts';
 import { type Environment, secretsOf } from './config/environment.ts';
 import { loadConfig } from './config/load.ts';
-import type { Clock, Random } from './core/clock.ts';
-import { makeId } from './core/id.ts';
+import type { CallWatch, Observer } from './core/call.ts';
+import { type Clock, makeId, type Random } from './core/clock.ts';
 import { type Log, NO_LOG } from './core/log.ts';
-import { NO_OBSERVER, type Observer } from './core/observer.ts';
 import { makeRedactor } from './core/redact.ts';
 import type { Tool } from './core/tool.ts';
 import type { Lookup } from './egress/look-up.ts';
@@ -40,6 +39,11 @@ import { Vault } from './vault/vault.ts';
 
 export const systemClock: Clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
+
+const UNWATCHED: CallWatch = { step: () => undefined, ended: () => undefined };
+
+/** Observes nothing. */
+export const NO_OBSERVER: Observer = () => UNWATCHED;
 
 export type OpenOptions = {
   readonly stateDir: string;

@@ -36,7 +36,7 @@ export type ApprovalRequest = {
   readonly expiresAtMs: number;
 };
 
-export type OpenedRequest = { readonly approval: Approval; readonly isNew: boolean };
+type OpenedRequest = { readonly approval: Approval; readonly isNew: boolean };
 
 const query = queries<ApprovalTables>();
 

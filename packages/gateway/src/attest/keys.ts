@@ -55,7 +55,7 @@ export type Signer = {
   readonly validSince: () => string;
 };
 
-export type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
+type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
 
 export type Rotation = { readonly from: string | null; readonly to: string };
 
@@ -247,16 +247,16 @@ function documentName(key: SigningKey): string {
 }
 
 /** All that a receipt says, but for its place in the journal and the time of its ending, which the journal gives. */
-export type ReceiptFacts = Omit<Predicate, 'journal' | 'call'> & {
+type ReceiptFacts = Omit<Predicate, 'journal' | 'call'> & {
   readonly call: Omit<Predicate['call'], 'endedAt'>;
   readonly inputDigest: Digest;
   readonly outputDigest: Digest | null;
 };
 
 /** The place in the journal where the digest of the receipt will stand. */
-export type Place = { readonly seq: number; readonly prev: string; readonly at: string };
+type Place = { readonly seq: number; readonly prev: string; readonly at: string };
 
-export type SignedReceipt = { readonly envelope: string; readonly sha256: Digest };
+type SignedReceipt = { readonly envelope: string; readonly sha256: Digest };
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 

@@ -11,7 +11,7 @@ import {
   type Unit,
 } from './rule.ts';
 
-export type UnitBalance = {
+type UnitBalance = {
   readonly unit: Unit;
   readonly spent: number;
   readonly reserved: number;
@@ -20,7 +20,7 @@ export type UnitBalance = {
   readonly left: number | null;
 };
 
-export type Balance = {
+type Balance = {
   readonly budget: string;
   /** `TENANT/agent:ada`, `TENANT/TOOL`, `TENANT/RUN` or `TENANT`. */
   readonly subject: string;
@@ -29,7 +29,7 @@ export type Balance = {
   readonly units: readonly UnitBalance[];
 };
 
-export type Reservation = {
+type Reservation = {
   readonly callId: string;
   readonly budget: string;
   readonly subject: string;
@@ -60,7 +60,7 @@ const selectReservations = query()((db) =>
   db.selectFrom('budget_reservation').selectAll().orderBy('call_id'),
 );
 
-export type BalancesAsked = {
+type BalancesAsked = {
   readonly rules: readonly BudgetRule[];
   readonly nowMs: number;
   readonly limit: number;

@@ -33,14 +33,14 @@ import {
  * in full. This room never runs, waits or reads a clock.
  */
 
-export type Reserving = {
+type Reserving = {
   readonly callId: string;
   readonly rules: readonly BudgetRule[];
   readonly checked: CheckedCall;
   readonly nowMs: number;
 };
 
-export type Reserved =
+type Reserved =
   | { readonly ok: true; readonly limits: Limits }
   | { readonly ok: false; readonly refused: Refused };
 
@@ -95,10 +95,10 @@ function remedyFor(isHeld: boolean, isForTheRun: boolean): string {
   return advice.charAt(0).toUpperCase() + advice.slice(1);
 }
 
-export type Account = { readonly spent: Usage; readonly reserved: Usage };
+type Account = { readonly spent: Usage; readonly reserved: Usage };
 
 /** A claim with the account it draws on. */
-export type Drawn = { readonly claim: Claim; readonly account: Account };
+type Drawn = { readonly claim: Claim; readonly account: Account };
 
 const EMPTY: Account = { spent: NO_USAGE, reserved: NO_USAGE };
 
@@ -161,7 +161,7 @@ function keyOf({ rule, subject }: Claim, nowMs: number): AccountKey | null {
 }
 
 /** The account of each claim as it stands; an account nobody drew on yet is empty. */
-export function readAccounts(reader: Reader, claims: readonly Claim[], nowMs: number): readonly Drawn[] {
+function readAccounts(reader: Reader, claims: readonly Claim[], nowMs: number): readonly Drawn[] {
   return claims.map((claim) => {
     const key = keyOf(claim, nowMs);
     const row = key === null ? undefined : reader.get(selectAmounts, key);
@@ -201,7 +201,7 @@ export function hold(
 }
 
 /** What the rule leaves of a unit, never below zero; null where it limits nothing. */
-export function leftOf({ claim, account }: Drawn, unit: Unit): number | null {
+function leftOf({ claim, account }: Drawn, unit: Unit): number | null {
   const limit = claim.rule[unit];
   if (limit === null) return null;
   return Math.max(0, Math.floor(limit - account.spent[unit] - account.reserved[unit]));

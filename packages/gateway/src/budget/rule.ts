@@ -63,7 +63,7 @@ export const UNITS = [
 
 export type UnitOfBudget = (typeof UNITS)[number];
 export type Unit = UnitOfBudget['unit'];
-export type UnitColumn = UnitOfBudget['column'];
+type UnitColumn = UnitOfBudget['column'];
 
 /** One amount per unit, made from the rows of the table. */
 export function perUnit<T>(amountOf: (row: UnitOfBudget, index: number) => T): Record<Unit, T> {

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Random } from '../core/clock.ts';
-import { makeId } from '../core/id.ts';
+import { makeId, type Random } from '../core/clock.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { checkMinting, type Minting } from './minting.ts';

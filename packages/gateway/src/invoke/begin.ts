@@ -35,7 +35,7 @@ export type Begun = {
 };
 
 /** The decision is out of date; nothing was written. */
-export type Stale = { readonly kind: 'stale' };
+type Stale = { readonly kind: 'stale' };
 
 type Granted = Extract<Admission, { kind: 'granted' }>;
 type Asking = Extract<Admission, { kind: 'ask' }>;

@@ -2,9 +2,9 @@ import { CODES, canonicalize } from '@palisade/sdk';
 import { signReceipt } from '../attest/keys.ts';
 import { settle } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
+import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { digestBytes } from '../core/digest.ts';
-import { makeId } from '../core/id.ts';
 import type { Json } from '../core/json.ts';
 import { NO_USAGE, type Usage } from '../core/limits.ts';
 import { fail, type Outcome, type RefusedCode, refuse } from '../core/outcome.ts';
@@ -99,7 +99,7 @@ export type Ended = {
 export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
 
 /** When and where it ran; null when nothing ran. */
-export type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
+type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
 
 /**
  * Signs the receipt and adds the record that holds it, in one transaction. The receipt names the place of the record, the

@@ -1,11 +1,9 @@
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
-import type { ToolCall } from '../core/call.ts';
+import type { Observer, ToolCall } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
-import type { Clock, Random } from '../core/clock.ts';
-import { makeId } from '../core/id.ts';
+import { type Clock, makeId, type Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
-import type { Observer } from '../core/observer.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { UpstreamServers } from '../executors/upstream/servers.ts';
 import type { Journal } from '../journal/journal.ts';

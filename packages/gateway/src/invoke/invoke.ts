@@ -1,8 +1,7 @@
 import { left } from '../budget/budget.ts';
-import type { ToolCall } from '../core/call.ts';
+import type { CallWatch, ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
-import type { CallWatch } from '../core/observer.ts';
 import { authorize } from '../policy/authorize.ts';
 import {
   type CallContext,

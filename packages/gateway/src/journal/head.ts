@@ -18,7 +18,7 @@ export type RecordRow = {
   readonly hash: Uint8Array;
 };
 
-export type HeadRow = {
+type HeadRow = {
   readonly id: number;
   readonly seq: number;
   readonly hash: Uint8Array;
@@ -177,7 +177,7 @@ function checkpointPayload(head: Head, validSince: string): string {
  * out as they come to be, so that an inclusion proof never has to read the whole journal.
  */
 
-export const HASH_BYTES = 32;
+const HASH_BYTES = 32;
 export const TILE_LEAVES = 256;
 
 const NODE = Buffer.from([0x01]);

@@ -45,7 +45,7 @@ export type Draft = {
 };
 
 /** The place of a record that is about to be written. */
-export type Position = {
+type Position = {
   readonly seq: number;
   readonly prev: string;
   readonly at: string;

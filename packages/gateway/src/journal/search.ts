@@ -20,13 +20,13 @@ export type Wanted = {
   readonly tenants?: readonly (string | null)[];
 };
 
-export type Page = {
+type Page = {
   readonly records: readonly RecordRow[];
   /** Give it back to go on where this page ended; null at the end of history. */
   readonly cursor: number | null;
 };
 
-export type PageOptions = {
+type PageOptions = {
   readonly newestFirst: boolean;
   readonly limit: number;
   /** The number of the last record of the page before. */

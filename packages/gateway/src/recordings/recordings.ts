@@ -114,10 +114,10 @@ function makeRoom(tx: Transaction, wanted: number, mostBytes: number): void {
   }
 }
 
-export type RunRow = { call: string; module: string; body: Buffer; bytes: number };
-export type ModuleRow = { sha256: string; bytes: Buffer };
+type RunRow = { call: string; module: string; body: Buffer; bytes: number };
+type ModuleRow = { sha256: string; bytes: Buffer };
 /** `seq` is the order of recording: what is oldest goes first. The total is kept by the database, modules included. */
-export type RecordingTables = {
+type RecordingTables = {
   recorded_run: RunRow & { seq: number };
   recorded_module: ModuleRow;
   recorded_total: { bytes: number };

@@ -18,7 +18,7 @@ import type { UpstreamTools } from './upstream-tools.ts';
  * and fits the tool's schema. That same value is what policies judge and what the tool gets.
  */
 
-export type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
+type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
 
 export type RegistryOptions = {
   /** Those that stand for as long as the gateway does. */

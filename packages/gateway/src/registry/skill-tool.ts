@@ -11,7 +11,7 @@ import type { Manifest, ManifestTool } from '../skills/manifest/manifest.ts';
 
 /** The tools of an installed skill, as records like every other: what the manifest says of them, met by what was granted. */
 
-export type GrantedSkill = {
+type GrantedSkill = {
   readonly manifest: Manifest;
   readonly artifact: Digest;
   /** Of the files of its package. */

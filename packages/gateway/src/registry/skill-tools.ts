@@ -26,7 +26,7 @@ export type FoundTool =
   | { readonly tool: Tool }
   | { readonly refused: Refused; readonly misfit?: () => Promise<void> };
 
-export type SkillToolsOptions = {
+type SkillToolsOptions = {
   readonly reader: Reader;
   readonly artifacts: Artifacts;
   readonly clock: Clock;

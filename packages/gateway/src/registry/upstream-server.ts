@@ -15,7 +15,7 @@ import type { RunnerSettings } from '../runner/settings.ts';
 import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
 /** Tells a server from its tools, which are in the same category: a starter policy lets everybody start one. */
-export const SERVER_CAPABILITY = 'upstream-server';
+const SERVER_CAPABILITY = 'upstream-server';
 
 /** What is kept of what it prints to standard error. */
 const KEPT_BYTES = 64 * 1024;

@@ -31,7 +31,7 @@ export type UpstreamOffer = {
   readonly method: (method: UpstreamMethod) => Tool | null;
 };
 
-export type UpstreamToolsOptions = {
+type UpstreamToolsOptions = {
   readonly reader: Reader;
   readonly rules: readonly UpstreamRule[];
 };

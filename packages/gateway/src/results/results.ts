@@ -126,7 +126,7 @@ export function readResult(reader: Reader, callId: string): KeptResult | null {
   return row === undefined ? null : resultOf(row);
 }
 
-export type ListWanted = {
+type ListWanted = {
   readonly tenant: string;
   /** Null: of everybody in the tenant. */
   readonly principal: string | null;

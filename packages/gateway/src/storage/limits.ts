@@ -1,4 +1,4 @@
-import { STORAGE_KEY_BYTES } from '../core/storage-key-rules.table.ts';
+import { STORAGE_KEY_BYTES } from '../core/storage-key.ts';
 
 /** What one space takes at most. Every number bounds what a skill can make the gateway keep or read at once. */
 export const STORAGE_LIMITS = {

@@ -11,7 +11,7 @@ import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
  * is.
  */
 
-export type DaemonSeat = {
+type DaemonSeat = {
   /** Tells the commands of this user who serves. */
   readonly announce: (facts: DaemonFacts) => void;
   /** Gives the seat up. */
@@ -74,7 +74,7 @@ const FILE = 'daemon.json';
 const MAX_BYTES = 64 * 1024;
 
 /** Writes it in one step, for its owner alone. */
-export function writeDaemon(directory: string, facts: DaemonFacts): void {
+function writeDaemon(directory: string, facts: DaemonFacts): void {
   const path = join(directory, FILE);
   const fresh = `${path}.new`;
   try {
@@ -109,6 +109,6 @@ function isFacts(value: unknown): value is DaemonFacts {
   );
 }
 
-export function forgetDaemon(directory: string): void {
+function forgetDaemon(directory: string): void {
   rmSync(join(directory, FILE), { force: true });
 }

@@ -115,7 +115,7 @@ function remove(path: string): void {
  */
 
 /** True when nobody holds the lock of that file; a doubt counts as held. */
-export function isFree(path: string): boolean {
+function isFree(path: string): boolean {
   try {
     takeLock(path).close();
     return true;

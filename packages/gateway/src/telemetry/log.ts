@@ -8,7 +8,7 @@ const ORDER: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, 
 /** A line is to be read; what is longer was put there by somebody else. */
 const MOST_CHARS = 2_000;
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: LogLevel;
   readonly clock: Clock;
   /** Takes secrets out; nothing is written without it. */

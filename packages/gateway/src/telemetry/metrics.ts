@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallWatch, LineStep, Observer } from '../core/observer.ts';
+import type { CallWatch, LineStep, Observer } from '../core/call.ts';
 
 /*
  * What Prometheus is told. No label has a value that a caller chooses: neither a tool that may not exist nor a principal,
@@ -7,14 +7,14 @@ import type { CallWatch, LineStep, Observer } from '../core/observer.ts';
  */
 
 /** A number that is read when it is asked for. */
-export type Reading = {
+type Reading = {
   readonly name: string;
   readonly help: string;
   readonly kind: 'counter' | 'gauge';
   readonly value: number;
 };
 
-export type MetricsOptions = {
+type MetricsOptions = {
   readonly monotonicMs: () => number;
   readonly version: string;
 };

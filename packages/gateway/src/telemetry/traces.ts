@@ -1,5 +1,4 @@
-import type { ToolCall } from '../core/call.ts';
-import type { CallWatch, Observer } from '../core/observer.ts';
+import type { CallWatch, Observer, ToolCall } from '../core/call.ts';
 
 /*
  * Traces for OpenTelemetry, loaded only where the operator says where to send them. A call is a span with a child for each

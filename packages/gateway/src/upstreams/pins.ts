@@ -166,7 +166,7 @@ function storedSet(name: string, text: string, digest: string | null): Definitio
   return setFrom(text);
 }
 
-export type PinRow = {
+type PinRow = {
   name: string;
   /** Of the command that was accepted. */
   rule: string;
@@ -187,7 +187,7 @@ export type PinRow = {
   changed_at_ms: number;
 };
 
-export type UpstreamTables = { upstream_pin: PinRow };
+type UpstreamTables = { upstream_pin: PinRow };
 
 /** The tables of this room. Rows are never deleted, so that the sum of their revisions only grows. */
 export const upstreamMigrations: readonly Migration[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallWatch } from '../../src/core/observer.ts';
+import type { CallWatch } from '../../src/core/call.ts';
 import { receiptOf } from '../../src/invoke/finish.ts';
 import { listResults, readResult } from '../../src/results/results.ts';
 import {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.ts';
 import type { Caller, Scope } from '../../core/caller.ts';
+import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { makeId } from '../../core/id.ts';
 import type { Log } from '../../core/log.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';

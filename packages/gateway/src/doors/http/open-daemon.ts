@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
+import type { Observer } from '../../core/call.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { Observer } from '../../core/observer.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import type { Opened, OpenMore } from '../../open.ts';

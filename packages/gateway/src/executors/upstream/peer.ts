@@ -21,7 +21,7 @@ export const PEER_LIMITS = {
   waitingBytes: 16 * 1024 * 1024,
 } as const;
 
-export type PeerOptions = {
+type PeerOptions = {
   /** Writes to the server; gives how many bytes wait. */
   readonly write: (bytes: Uint8Array) => number;
   readonly onNotification: (method: string) => void;

@@ -1,7 +1,6 @@
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/capability-name.ts';
 import { ACTIVE, quote } from '../../core/hostile-text.ts';
-import { parsePrefix } from '../../core/storage-key.ts';
-import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
+import { parsePrefix, STORAGE_KEY_BYTES } from '../../core/storage-key.ts';
 import { parseHttpUrl } from '../../egress/http-url.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 import { PACKAGE_LIMITS } from '../package/limits.ts';

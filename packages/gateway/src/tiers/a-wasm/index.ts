@@ -7,11 +7,10 @@
 import type { Channels } from '../../channels/channels.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
-import { CodedError } from '../../core/coded-error.ts';
+import { CodedError, Withdrawn } from '../../core/coded-error.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import type { SecretGrant, WasmProgram } from '../../core/wasm.ts';
-import { Withdrawn } from '../../core/withdrawn.ts';
 import type { FetchTerms } from '../../egress/fetch/fetch-terms.ts';
 import type { Lookup } from '../../egress/look-up.ts';
 import type { Own } from '../../egress/resolve.ts';
