@@ -201,7 +201,7 @@ export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
   return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit, tenant, principal }).map(approvalOf);
 }
 
-/** The request with that id, or the only one whose id begins so; null when there is none or more than one. */
+/** The request with that id, or the only one whose id begins so; null when none or more than one has it. */
 export function show(reader: Reader, id: string): Approval | null {
   const exact = reader.get(selectById, { id });
   if (exact !== undefined) return approvalOf(exact);

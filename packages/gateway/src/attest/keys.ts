@@ -48,7 +48,7 @@ const RETIRING = 'retiring.pem';
 const OF_ROTATION = /^(next|retiring)\.pem/;
 const encoder = new TextEncoder();
 
-/** Signs payloads; what rooms that make records are handed. */
+/** Signs payloads; handed to modules that make records. */
 export type Signer = {
   readonly sign: (payloadType: string, payload: string) => string;
   /** Since when the key is valid that signs now; nothing that it signs may be dated before. */
@@ -63,7 +63,7 @@ export class Keys implements Signer {
   readonly #directory: string;
   #key: SigningKey | null = null;
   #stamp = '';
-  /** Signs in the place of a lost key, in the very transaction that records it. */
+  /** Signs in the place of a lost key, in the transaction that records it. */
   #standIn: SigningKey | null = null;
 
   constructor(directory: string) {
@@ -253,14 +253,14 @@ type ReceiptFacts = Omit<Predicate, 'journal' | 'call'> & {
   readonly outputDigest: Digest | null;
 };
 
-/** The place in the journal where the digest of the receipt will stand. */
+/** The position in the journal of the record that has the digest of the receipt. */
 type Place = { readonly seq: number; readonly prev: string; readonly at: string };
 
 type SignedReceipt = { readonly envelope: string; readonly sha256: Digest };
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
-/** Signs the statement of what was asked, decided, achieved and used. It says nothing that is not in the facts. */
+/** Signs the statement of what was requested, decided, achieved and used. It says nothing that is not in the facts. */
 export function signReceipt(facts: ReceiptFacts, place: Place, signer: Signer): SignedReceipt {
   const payload = canonicalize(statementOf(facts, place));
   return { envelope: signer.sign(PAYLOAD_TYPE, payload), sha256: digestBytes(payload) };

@@ -3,6 +3,7 @@ import type { BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Limits, NO_USAGE, narrow, type Usage } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
+import { accept, type Result, reject } from '../core/result.ts';
 import { type Placeholder, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import {
   type AccountKey,
@@ -22,15 +23,15 @@ import {
 } from './rule.ts';
 
 /*
- * Budgets are kept like a purse with receipts. Before a call runs, the most it may use is held back on the account of
+ * Before a call runs, the most it may use is held back on the account of
  * every rule that applies (`reserve`); after it, the hold is exchanged for what it really used (`settle`). Both happen in
- * the transaction that also writes the journal, so that a crash between them leaves a hold, never a free call; whoever
- * finds such a hold settles it "as reserved".
+ * the transaction that also writes the journal, so that a crash between them leaves a hold, never a free call; the process
+ * that finds such a hold settles it "as reserved".
  *
  * The rules come from the operator and are trusted; who calls, which tool and which run were checked by the door and the
- * registry. Nobody can be given more than a rule leaves: the amounts of all rules meet downward and become the limits of
+ * registry. No call gets more than a rule leaves: the amounts of all rules meet downward and become the limits of
  * the call. A real usage may pass its hold a little, where a limit is watched from outside (a wall clock); it is charged
- * in full. This room never runs, waits or reads a clock.
+ * in full. This module never runs, waits or reads a clock.
  */
 
 type Reserving = {
@@ -40,12 +41,11 @@ type Reserving = {
   readonly nowMs: number;
 };
 
-type Reserved =
-  | { readonly ok: true; readonly limits: Limits }
-  | { readonly ok: false; readonly refused: Refused };
-
 /** Holds what the call may use at most on every account it draws on, or refuses and writes nothing. */
-export function reserve(tx: Transaction, { callId, rules, checked, nowMs }: Reserving): Reserved {
+export function reserve(
+  tx: Transaction,
+  { callId, rules, checked, nowMs }: Reserving,
+): Result<Limits, Refused> {
   const claims = subjectsOf(rules, checked);
   const amounts = mostOf(checked.limits);
   for (const drawn of readAccounts(tx, claims, nowMs)) {
@@ -53,14 +53,14 @@ export function reserve(tx: Transaction, { callId, rules, checked, nowMs }: Rese
       const left = leftOf(drawn, row.unit);
       // A call that can use nothing of a unit is not in want of it.
       if (left === null || amounts[row.unit] === 0) continue;
-      // Boundary: an empty purse stops the call here, before it can run on a limit of zero.
-      if (left < 1) return { ok: false, refused: refuseFor(drawn, row, nowMs) };
+      // Boundary: an exhausted budget stops the call here, before it can run on a limit of zero.
+      if (left < 1) return reject(refuseFor(drawn, row, nowMs));
       amounts[row.unit] = Math.min(amounts[row.unit], left);
     }
   }
   hold(tx, claims, { callId, amounts, nowMs });
   const { calls: _, ...caps } = amounts;
-  return { ok: true, limits: narrow(checked.limits, caps) };
+  return accept(narrow(checked.limits, caps));
 }
 
 function mostOf({ wallMs, cpuMs, fuel, outputBytes, egressBytes }: Limits): Record<Unit, number> {
@@ -160,7 +160,7 @@ function keyOf({ rule, subject }: Claim, nowMs: number): AccountKey | null {
   return { budget: rule.name, subject, window_start_ms: windowStartMs(rule, nowMs) };
 }
 
-/** The account of each claim as it stands; an account nobody drew on yet is empty. */
+/** The account of each claim as it is now; an account that was never drawn on is empty. */
 function readAccounts(reader: Reader, claims: readonly Claim[], nowMs: number): readonly Drawn[] {
   return claims.map((claim) => {
     const key = keyOf(claim, nowMs);
@@ -245,7 +245,7 @@ export function settle(tx: Transaction, callId: string, usage: Usage | 'as-reser
 }
 
 function chargeable(used: number, held: number): number {
-  // Boundary: a usage that is no amount (NaN, negative, infinite) is charged as held, never as nothing.
+  // Boundary: a usage that is not an amount (NaN, negative, infinite) is charged as held, never as nothing.
   return used >= 0 && used <= Number.MAX_SAFE_INTEGER ? Math.ceil(used) : held;
 }
 
@@ -265,7 +265,7 @@ export function left(
   return least;
 }
 
-/** A run that nobody called in for so long is taken as over. */
+/** A run without calls for this long is taken as over. */
 const RUN_FORGOTTEN_AFTER_MS = 30 * 24 * 60 * 60_000;
 
 // An account whose window ended more than two windows ago: start + 3 windows lies in the past.

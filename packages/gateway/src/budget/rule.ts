@@ -11,7 +11,7 @@ type UnitRow = {
   /** The key of `[[budget]]` in palisade.toml. */
   readonly configKey: string;
   readonly code: RefusedCode;
-  /** Stands behind a number in a message. */
+  /** Follows a number in a message. */
   readonly noun: string;
 };
 
@@ -107,7 +107,7 @@ export function columnsOf<S extends 'spent' | 'reserved'>(amounts: Usage, kind: 
   return columns as UnitColumns<S>;
 }
 
-/** The tables of this room. */
+/** The tables of this module. */
 export const budgetMigrations: readonly Migration[] = [
   {
     id: 'budget/001',

@@ -33,5 +33,5 @@ export type CallWatch = {
   readonly ended: (outcome: Pick<Outcome, 'status' | 'code'>, usage: Usage) => void;
 };
 
-/** Is told of every call of a gateway, for metrics and traces. */
+/** Observes every call of a gateway, for metrics and traces. */
 export type Observer = (call: ToolCall) => CallWatch;

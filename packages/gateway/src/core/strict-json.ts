@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Json } from './json.ts';
+import type { Problem, SourcePosition } from './result.ts';
 
 /*
  * The one reader of JSON that comes from outside. What it lets through has one meaning for every later reader: no key
@@ -8,9 +9,14 @@ import type { Json } from './json.ts';
  */
 
 export type StrictLimits = { readonly maxBytes: number; readonly maxDepth: number };
+/** The value; or what is wrong, as data with its position and as one sentence. */
 export type StrictResult =
   | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly problem: Problem & { readonly position: SourcePosition };
+      readonly message: string;
+    };
 
 /** Keeps the recursion far from the end of the stack, whatever a caller allows. */
 const RECURSION_MAX_DEPTH = 1_000;
@@ -40,22 +46,22 @@ const END = -1;
 export function parseStrict(raw: string | Uint8Array, limits: StrictLimits): StrictResult {
   // Boundary: the size is known before a byte is looked at.
   if (raw.length > limits.maxBytes || Buffer.byteLength(raw) > limits.maxBytes) {
-    return refusal(`it is over the limit in size, expected at most ${limits.maxBytes} bytes`);
+    return refusal({ is: 'it is over the limit in size', expected: `at most ${limits.maxBytes} bytes` });
   }
   if (typeof raw !== 'string' && !isUtf8(raw)) {
-    return refusal('it has bytes that are not UTF-8, expected UTF-8', placeOfBadUtf8(raw));
+    return refusal({ is: 'it has bytes that are not UTF-8', expected: 'UTF-8' }, placeOfBadUtf8(raw));
   }
   const text = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString();
   const reader = new Reader(text, Math.min(limits.maxDepth, RECURSION_MAX_DEPTH));
   try {
     return { ok: true, value: reader.document() };
   } catch (problem) {
-    if (!(problem instanceof Problem)) throw problem;
-    return refusal(problem.what, placeOf(text, problem.at));
+    if (!(problem instanceof Misread)) throw problem;
+    return refusal(problem, placeOf(text, problem.at));
   }
 }
 
-export type Place = { readonly line: number; readonly column: number };
+export type Place = SourcePosition;
 
 /** The line and column, counted from 1, of an index into a text. */
 export function placeOf(text: string, index: number): Place {
@@ -74,16 +80,23 @@ export function placeOfBadUtf8(bytes: Uint8Array): Place {
   return placeOf(text, text.length);
 }
 
-function refusal(what: string, place: Place = { line: 1, column: 1 }): StrictResult {
-  return { ok: false, message: `Cannot read JSON at line ${place.line}, column ${place.column}: ${what}` };
+function refusal(
+  { is, expected }: Pick<Problem, 'is' | 'expected'>,
+  position: SourcePosition = { line: 1, column: 1 },
+): StrictResult {
+  const { line, column } = position;
+  const message = `Cannot read JSON at line ${line}, column ${column}: ${is}, expected ${expected}`;
+  return { ok: false, problem: { subject: 'JSON', is, expected, position }, message };
 }
 
-/** Thrown and caught in this file alone. It is no Error: a stack trace would cost more than the reading. */
-class Problem {
-  readonly what: string;
+/** Thrown and caught in this file alone. Not an Error: a stack trace would cost more than the reading. */
+class Misread {
+  readonly is: string;
+  readonly expected: string;
   readonly at: number;
-  constructor(what: string, at: number) {
-    this.what = what;
+  constructor(is: string, expected: string, at: number) {
+    this.is = is;
+    this.expected = expected;
     this.at = at;
   }
 }
@@ -160,7 +173,7 @@ class Reader {
   #enter(): void {
     // Boundary: depth is bounded here, so every later walk may recurse.
     if (++this.#depth > this.#maxDepth) {
-      throw new Problem(`it is nested too deeply, expected at most ${this.#maxDepth} levels`, this.#at);
+      throw new Misread('it is nested too deeply', `at most ${this.#maxDepth} levels`, this.#at);
     }
     this.#at++;
   }
@@ -211,7 +224,7 @@ class Reader {
     const value = Number(literal);
     // Boundary: past this, two different numbers in the text become one number in the program.
     if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
-      throw new Problem('the number is too large, expected at most 2^53-1 in size', this.#at);
+      throw new Misread('the number is too large', 'at most 2^53-1 in size', this.#at);
     }
     this.#at += literal.length;
     const c = this.#text.charCodeAt(this.#at);
@@ -268,23 +281,23 @@ class Reader {
   #wellFormed(value: string): string {
     // Boundary: half a character has no UTF-8, so its digest and its canonical form would be another text's.
     if (/\p{Surrogate}/u.test(value)) {
-      throw new Problem('a string has half a surrogate pair, expected whole characters', this.#at);
+      throw new Misread('a string has a lone surrogate', 'whole characters', this.#at);
     }
     this.#at++;
     return value;
   }
 
-  #unexpected(expected: string): Problem {
+  #unexpected(expected: string): Misread {
     const point = this.#text.codePointAt(this.#at);
-    if (point === undefined) return new Problem(`the text ends, expected ${expected}`, this.#at);
+    if (point === undefined) return new Misread('the text ends', expected, this.#at);
     const code = point.toString(16).toUpperCase().padStart(4, '0');
     const found = point > SPACE && point < 0x7f ? `'${String.fromCodePoint(point)}'` : `U+${code}`;
-    return new Problem(`found ${found}, expected ${expected}`, this.#at);
+    return new Misread(`found ${found}`, expected, this.#at);
   }
 }
 
-function badKey(key: string, at: number): Problem {
+function badKey(key: string, at: number): Misread {
   const shown = JSON.stringify(key.slice(0, SHOWN_KEY_CHARS));
-  if (key === '__proto__') return new Problem(`the key ${shown} is refused, expected any other key`, at);
-  return new Problem(`the key ${shown} occurs twice, expected each key once`, at);
+  if (key === '__proto__') return new Misread(`the key ${shown} is refused`, 'any other key', at);
+  return new Misread(`the key ${shown} occurs twice`, 'each key once', at);
 }

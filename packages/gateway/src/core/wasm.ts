@@ -1,4 +1,4 @@
-/** The words of WASM tools: what runs, and what it was granted. */
+/** Types of WASM tools: what runs, and what it was granted. */
 import type { Digest } from './digest.ts';
 
 /** What a guest may do outside of itself. A capability has its handle by its place in its list; what is empty is absent. */

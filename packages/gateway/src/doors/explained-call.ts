@@ -15,7 +15,7 @@ export type Explained = { readonly explanation: Explanation; readonly approval: 
 export async function checkCall({ registry, redact }: Gateway, call: ToolCall): Promise<CheckedCall> {
   const name = unrecordableName(call, redact);
   if (name !== null)
-    throw new CodedError('door/invalid-call', `Cannot accept call: the ${name} has no valid name`);
+    throw new CodedError('door/invalid-call', `Cannot accept call: the name of the ${name} is not valid`);
   const checked = await registry.check(call);
   if ('status' in checked) throw new CodedError(checked.code, checked.message, { remedy: checked.remedy });
   return checked;

@@ -89,14 +89,14 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
   // Boundary: the same call may have begun elsewhere meanwhile; it runs once.
   if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
   const reserved = reserve(tx, { callId, rules: line.budgets, checked, nowMs });
-  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.refused);
+  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.problem);
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
     throw new TypeError('Cannot use approval: it was valid a moment ago in this transaction');
   }
   if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - line.keep.keepForMs)) {
     throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this transaction');
   }
-  const limits = narrow(grant.limits, reserved.limits);
+  const limits = narrow(grant.limits, reserved.value);
   const facts = grantedFacts(line, grant, limits);
   const { at } = line.journal.append(tx, {
     kind: 'intent',
@@ -179,7 +179,7 @@ function mayComeAndGo({ executor }: Tool): boolean {
   return executor.kind === 'wasm' || executor.kind === 'upstream';
 }
 
-/** A module may be run from a file, by a line that nobody else has: whoever decides has to see it all the same. */
+/** A module may be run from a file, by a gateway of its own: the approver has to see the tool all the same. */
 function askedTool({ description, category, tier, capabilities, inputSchema }: Tool): Json {
   return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }

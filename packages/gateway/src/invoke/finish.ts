@@ -215,7 +215,7 @@ export async function refuseOrFault(line: Line, call: ToolCall, error: unknown):
   }
 }
 
-/** Records what broke while the call ran, and gives the incident that the caller is told. */
+/** Records what broke while the call ran, and returns the incident for the caller. */
 export async function recordFault(line: Line, facts: CallFacts, error: unknown): Promise<string> {
   const incident = makeId('inc', line.clock.nowMs(), line.random);
   await line.store.commit((tx) => appendFault(line, tx, facts, { incident, error }));

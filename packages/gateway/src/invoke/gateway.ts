@@ -22,7 +22,7 @@ import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Executors } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
 
-/** The rooms that keep the record; enough to read it, prove it and close what a crash left open. */
+/** What keeps the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
   readonly version: string;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ export type Gateway = Line & {
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };
 
-/** A call that is on the line, for whoever may look or cancel. */
+/** A call that is on the line, as operators see it. */
 export type RunningCall = {
   readonly callId: string;
   readonly principal: string;
@@ -114,7 +114,7 @@ export class RunningCalls {
     return entered !== undefined;
   }
 
-  /** Adds a call; the signal fires when its caller gives up or somebody cancels it. */
+  /** Adds a call; the signal fires when its caller gives up or it is cancelled by request. */
   enter(call: ToolCall, signal: AbortSignal): { readonly signal: AbortSignal; readonly leave: () => void } {
     const { id: callId, tenant, tool, run, door, receivedAtMs: startedAtMs } = call;
     const principal = formatPrincipal(call.principal);

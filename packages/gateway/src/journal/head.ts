@@ -148,7 +148,7 @@ export function writeHead(tx: Transaction, head: Head): void {
   });
 }
 
-/** Signs size, root and last hash of the journal as it stands. Of the live part only the newest checkpoint is kept. */
+/** Signs size, root and last hash of the journal as it is now. Of the live part only the newest checkpoint is kept. */
 export function writeCheckpoint(tx: Transaction, head: Head, signer: Signer): string {
   const envelope = signer.sign(CHECKPOINT_TYPE, checkpointPayload(head, signer.validSince()));
   tx.run(dropLiveCheckpoints, { sealed: tx.get(lastSealed, {})?.last ?? 0 });

@@ -17,7 +17,7 @@ import {
 import type { Segments } from './segments.ts';
 
 /*
- * The journal: what was asked, decided and done, in one chain without gaps. Rooms hand in drafts inside a transaction;
+ * The journal: what was requested, decided and done, in one chain without gaps. Modules hand in drafts inside a transaction;
  * the journal gives each its number, its time and the hash of the record before it. The time of a record is never before
  * that of its predecessor: order comes from the number, not from the clock. Secrets in use are taken out by their values
  * before anything is hashed. A record says digests of inputs and outputs, never the bytes.
@@ -59,7 +59,7 @@ export type JournalOptions = {
   readonly checkpointEveryRecords: number;
   readonly checkpointAfterMs: number;
   readonly maxBehindMs: number;
-  /** Told of the newest record right before a transaction is committed. */
+  /** Called with the newest record right before a transaction is committed. */
   readonly onGrown?: (seq: number) => void;
 };
 
@@ -139,7 +139,7 @@ export class Journal {
     return position;
   }
 
-  /** Signs the journal as it stands now, whatever the schedule says. */
+  /** Signs the journal as it is now, whatever the schedule. */
   checkpoint(tx: Transaction): { readonly head: Head; readonly envelope: string } {
     const head = tx.once(this, () => this.#enter(tx));
     if (head.seq === 0) throw new TypeError('Cannot sign checkpoint: the journal is empty');
@@ -211,7 +211,7 @@ export class Journal {
 
 /*
  * Seals full segments while the gateway runs, so that one which is never stopped keeps its live table as small as one
- * that starts for each call. It is told of every growth of the journal, in the middle of a transaction, and so only
+ * that starts for each call. It is called at every growth of the journal, in the middle of a transaction, and so only
  * takes note there; the sealing comes in later turns of the event loop, a slice at a time, and never twice at once.
  */
 
@@ -253,7 +253,7 @@ export class Roller {
 
   async #rollWhileDue(): Promise<void> {
     do {
-      // Not before the transaction that told us is over.
+      // Not before the transaction that called us is over.
       await new Promise((resolve) => setImmediate(resolve));
       await this.#roll(this.#headSeq);
     } while (this.#headSeq >= this.#dueAt);

@@ -157,7 +157,7 @@ export function* exportLines({ store, journal, segments }: JournalParts, first: 
 export function proveRecord({ store, journal, segments }: JournalParts, seq: number): string {
   const record = recordAt(segments, seq);
   if (record === undefined)
-    throw new CodedError('journal/unknown-record', `Cannot prove record ${seq}: there is none`);
+    throw new CodedError('journal/unknown-record', `Cannot prove record ${seq}: it does not exist`);
   const { head, envelope } = store.transact((tx) => journal.checkpoint(tx));
   const path = new Tree(store, segments).path(seq - 1, head.seq).map(hex);
   return encodeProof({ checkpoint: envelope, path, record: record.line });

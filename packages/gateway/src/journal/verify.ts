@@ -16,7 +16,7 @@ import { type Bad, type Trust, Walk } from './walk.ts';
 
 /*
  * Verifies the journal as it lies in the state directory: the records up to the last signed checkpoint by the verifier
- * of the sdk, the few after it by the chain and their receipts, and then what stands beside the records: the columns that are searched, the
+ * of the sdk, the few after it by the chain and their receipts, and then what is kept beside the records: the columns that are searched, the
  * stored parts of the tree, the head, and the list of open calls. The first bad record is named; a cut-off tail shows
  * against the checkpoint.
  */

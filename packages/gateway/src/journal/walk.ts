@@ -29,7 +29,7 @@ const tileAt = query<{ tile: number }>()((db, p) =>
 );
 
 /**
- * One pass over all records, shared by the verifier of the sdk and the checks of what stands beside them. The sdk verifies
+ * One pass over all records, shared by the verifier of the sdk and the checks of what is kept beside them. The sdk verifies
  * the receipts in the lines that it is given; those in the rest are verified here.
  */
 export class Walk {

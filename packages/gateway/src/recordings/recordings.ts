@@ -9,7 +9,7 @@ import { queries, type Reader, type Transaction } from '../store/transaction.ts'
 
 /**
  * Keeps what calls of modules came from, so that they can be run again. A recording holds inputs and answers as they
- * were, in the database of the operator and nowhere else; the receipt has its digest. There is room for so much: the
+ * were, in the database of the operator and nowhere else; the receipt has its digest. Their size is bounded: the
  * oldest go first.
  */
 
@@ -123,7 +123,7 @@ type RecordingTables = {
   recorded_total: { bytes: number };
 };
 
-/** The tables of this room. */
+/** The tables of this module. */
 export const recordingMigrations: readonly Migration[] = [
   {
     id: 'recordings/001',

@@ -18,7 +18,7 @@ type GrantedSkill = {
   readonly digests: ReadonlyMap<string, Digest>;
   readonly grant: SkillGrant;
   readonly trust: ToolSkill['trust'];
-  /** A file of its package; whoever takes it looks whether it is that of the digest. */
+  /** A file of its package; the reader checks it against the digest. */
   readonly read: (path: string) => Promise<Uint8Array>;
 };
 
@@ -81,7 +81,7 @@ function moduleDigest({ digests, manifest }: GrantedSkill, { module }: ManifestT
   return sha256;
 }
 
-/** The grants without what was asked for and withheld: policies see what a call can do, not what it wished for. */
+/** The grants without what was asked for and withheld: policies see what a call can do, not what it requested. */
 export function openGrants(grants: WasmGrants): WasmGrants {
   return {
     ...grants,
@@ -111,7 +111,7 @@ function honestAnnotations(claimed: ToolAnnotations, open: WasmGrants): ToolAnno
   };
 }
 
-/** What the grants of a module tell the policies and people. Pure. */
+/* What the grants of a module mean for policies and people. Pure. */
 
 /** What a module can be granted. */
 export type GrantKind = 'http' | 'secret' | 'storage' | 'channel' | 'log' | 'clock' | 'random' | 'config';
@@ -120,7 +120,7 @@ export type GrantKind = 'http' | 'secret' | 'storage' | 'channel' | 'log' | 'clo
 const REACHING: ReadonlySet<string> = new Set<GrantKind>(['http', 'secret', 'storage', 'channel']);
 const REVEAL = 'secret:reveal';
 
-/** The kinds of what was granted, in one order; and, where a secret may be read, a word for that. */
+/** The kinds of what was granted, in one order; and, where a secret may be read, one more for that. */
 export function capabilitiesOf(grants: WasmGrants): readonly string[] {
   const isGranted: Readonly<Record<GrantKind, boolean>> = {
     http: grants.http.length > 0,

@@ -20,7 +20,7 @@ export function upstreamToolId({ prefix }: UpstreamRule, name: string): string |
   return isToolName(id) && !id.startsWith(RESERVED) ? id : null;
 }
 
-/** Every tool of an accepted set, bound to that very set: a call that was approved under another is not approved. */
+/** Every tool of an accepted set, bound to exactly that set: a call that was approved under another is not approved. */
 export function upstreamTools(rule: UpstreamRule, set: DefinitionSet): ReadonlyMap<string, Tool> {
   const tools = set.definitions.flatMap((definition) => {
     const id = upstreamToolId(rule, definition.name);
@@ -40,7 +40,7 @@ function upstreamTool(
     ...(title === null ? {} : { title }),
     description: visibleText(description),
     category: UPSTREAM_CATEGORY,
-    // Boundary: what the server says of itself never counts; the operator's word does.
+    // Boundary: what the server claims about itself never counts; the operator's configuration does.
     ...{ risk: rule.risk, tier: rule.tier, capabilities },
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
@@ -89,7 +89,7 @@ const TEXTS = { type: 'object', additionalProperties: TEXT } as const;
 
 type MethodRow = {
   readonly method: UpstreamMethod;
-  /** What stands after the name of the server. */
+  /** What follows the name of the server. */
   readonly suffix: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;

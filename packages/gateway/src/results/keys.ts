@@ -18,7 +18,7 @@ export type KeyState =
 
 const KEY = /^[!-~]{1,255}$/;
 
-/** Tells whether a text can be an idempotency key. */
+/** Whether a text can be an idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
   return KEY.test(text);
 }
@@ -106,14 +106,14 @@ export type KeyRow = {
   principal: string;
   idempotency_key: string;
   call: string;
-  /** The digest of what was asked for with the key. */
+  /** The digest of the request that used the key. */
   digest: string;
   at_ms: number;
 };
 
 export type ResultTables = { call_result: ResultRow; idempotency: KeyRow };
 
-/** The tables of this room. The id of a call begins with its time, so its order is that of time. */
+/** The tables of this module. The id of a call begins with its time, so its order is that of time. */
 export const resultMigrations: readonly Migration[] = [
   {
     id: 'results/001',

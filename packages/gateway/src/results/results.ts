@@ -6,8 +6,8 @@ import { queries, type Reader, type Transaction } from '../store/transaction.ts'
 import type { ResultRow, ResultTables } from './keys.ts';
 
 /*
- * What is kept of calls that have ended, for as long as the operator says: what a caller was told, so that it can be read
- * again by whoever asked for it and told again to whoever repeats a call with the same idempotency key. It proves nothing:
+ * What is kept of calls that have ended, for as long as the operator configured: what a caller got, so that it can be read
+ * again, and returned again when the call is repeated with the same idempotency key. It proves nothing:
  * the journal does, and has digests only.
  */
 
@@ -116,7 +116,7 @@ const selectOfRunAndPrincipal = query<Span & { run: string; principal: string }>
     .limit(p('limit')),
 );
 
-/** Keeps what the caller is told; of a call that ends twice, the first. */
+/** Keeps what the caller gets; of a call that ends twice, the first. */
 export function keepResult(tx: Transaction, keeping: Keeping, terms: ResultTerms): void {
   tx.run(insert, rowOf(keeping, terms));
 }
@@ -128,7 +128,7 @@ export function readResult(reader: Reader, callId: string): KeptResult | null {
 
 type ListWanted = {
   readonly tenant: string;
-  /** Null: of everybody in the tenant. */
+  /** Null: of all in the tenant. */
   readonly principal: string | null;
   readonly run?: string;
   /** The id of the last one of the page before. */
@@ -157,7 +157,7 @@ function rowsOf(reader: Reader, { run, principal, ...span }: Wanted): readonly R
     : reader.all(selectOfRunAndPrincipal, { ...span, run, principal });
 }
 
-/** The outcome as it was told; of an output that is not kept, null. */
+/** The outcome as the caller got it; an output that was not kept is null. */
 export function outcomeOf(kept: KeptResult): Outcome {
   const { status, code, message, remedy, output, truncated, usage } = kept;
   if (status === 'ok') return { status, code: 'ok', output, usage };

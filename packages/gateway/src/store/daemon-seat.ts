@@ -7,7 +7,7 @@ import { readPrivateFile } from './private-file.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
 
 /*
- * The one seat for a daemon in a state directory. Whoever holds the lock serves; `daemon.json` beside it says who that
+ * The one seat for a daemon in a state directory. The holder of the lock serves; `daemon.json` beside it says who that
  * is.
  */
 
@@ -86,7 +86,7 @@ function writeDaemon(directory: string, facts: DaemonFacts): void {
   }
 }
 
-/** What the last daemon said of itself; null where there is none, or nothing that can be relied on. */
+/** What the last daemon wrote about itself; null where it is missing or cannot be relied on. */
 export function readDaemon(directory: string): DaemonFacts | null {
   try {
     const bytes = readPrivateFile(join(directory, FILE), MAX_BYTES);
@@ -97,7 +97,7 @@ export function readDaemon(directory: string): DaemonFacts | null {
   }
 }
 
-/** Boundary: a file from another version, or one that somebody wrote, is held to the shape before it is used. */
+/** Boundary: a file from another version, or one that was edited, is held to the shape before it is used. */
 function isFacts(value: unknown): value is DaemonFacts {
   if (typeof value !== 'object' || value === null) return false;
   const { pid, url, startedAt, version, cwd, hasWorkspaces } = value as Partial<Record<string, unknown>>;

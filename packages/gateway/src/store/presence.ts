@@ -15,7 +15,7 @@ import { storeErrorOf } from './fault-of.ts';
 
 /*
  * Which palisade processes are alive. Each holds an exclusive lock on a small file of its own for as long as it lives;
- * the kernel lets go of it however the process ends, also across PID namespaces. Whoever can take the lock of another
+ * the kernel lets go of it however the process ends, also across PID namespaces. A process that can take the lock of another
  * knows that the other is dead.
  */
 
@@ -38,7 +38,7 @@ export class Presence {
     this.#folder = join(directory, FOLDER);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      // Locked before it can be seen: nobody finds it free and takes us for gone.
+      // Locked before it can be seen: no process finds it free and takes us for gone.
       const unseen = join(this.#folder, `${id}${UNSEEN_SUFFIX}`);
       closeSync(openSync(unseen, 'wx', 0o600));
       this.#lock = takeLock(unseen);
@@ -114,7 +114,7 @@ function remove(path: string): void {
  * ends, also across PID namespaces.
  */
 
-/** True when nobody holds the lock of that file; a doubt counts as held. */
+/** True when no process holds the lock of that file; a doubt counts as held. */
 function isFree(path: string): boolean {
   try {
     takeLock(path).close();

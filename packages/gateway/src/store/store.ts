@@ -7,7 +7,7 @@ import { type Query, type Reader, Statements, Transaction } from './transaction.
 
 /*
  * The store opens one SQLite database in write-ahead mode with full synchronisation: what `commit` has resolved survives
- * a power cut. It knows no table; each room brings its migrations and its statements.
+ * a power cut. It knows no table; each module brings its migrations and its statements.
  *
  * Group commit: works queued in the same turn of the event loop share one transaction and so one flush of the disk.
  * When one of them throws, the shared transaction is rolled back and each runs again alone, so that no work can take its

@@ -14,7 +14,7 @@ export class Statements {
     const rows = this.#prepare(query.sql()).all(query.bind(values) as unknown[]) as Record<string, unknown>[];
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
-        // libsql gives bytes as ArrayBuffer here and as Buffer elsewhere; rooms see Buffer only.
+        // libsql gives bytes as ArrayBuffer here and as Buffer elsewhere; modules see Buffer only.
         if (value instanceof ArrayBuffer) row[column] = Buffer.from(value);
       }
     }
@@ -46,7 +46,7 @@ export class Statements {
   }
 }
 
-/** Reads rows; what a room is handed when it may look but not change. */
+/** Reads rows; for modules that may look but not change. */
 export interface Reader {
   all<P, R>(query: Query<P, R>, values: P): R[];
   get<P, R>(query: Query<P, R>, values: P): R | undefined;
@@ -94,7 +94,7 @@ export class Transaction implements Reader {
 }
 
 /**
- * Statements are built by kysely, typed by the room's own table types, compiled once per program and prepared once per
+ * Statements are built by kysely, typed by the module's own table types, compiled once per program and prepared once per
  * connection. `p('name')` stands for a value that is given at each run.
  */
 export type Query<P, R> = {
@@ -132,7 +132,7 @@ export function builder<Tables>(): Kysely<Tables> {
 // biome-ignore lint/suspicious/noExplicitAny: a placeholder takes the type of every column; the run is typed by P.
 export type Placeholder<P> = (name: keyof P & string) => any;
 
-/** Makes the statements of one room. */
+/** Makes the statements of one module. */
 export function queries<Tables>() {
   const db = builder<Tables>();
   return function query<P extends object = Record<never, never>>() {

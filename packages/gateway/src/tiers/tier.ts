@@ -37,7 +37,7 @@ export type RunResult = {
   readonly recorded?: Written;
 };
 
-/** How far a run is, as an upstream server tells. */
+/** The progress of a run, as an upstream server reports it. */
 export type RunProgress = {
   readonly progress: number;
   readonly total: number | null;
@@ -49,7 +49,7 @@ export type CallContext = {
   readonly signal: AbortSignal;
   /** Gets what the run prints, piece by piece. */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
-  /** Gets how far the run is, where its executor can tell. */
+  /** Gets the progress of the run, where its executor reports any. */
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
   readonly dialogue?: Dialogue | undefined;
 };

@@ -7,7 +7,7 @@ import { type DefinitionSet, setFrom } from './definition.ts';
 
 /*
  * What was accepted of each upstream server. The first set that a server ever offers is pinned; from then on any other
- * set puts the whole server into quarantine, until a person accepts it. This room keeps the rows; who may accept, and
+ * set puts the whole server into quarantine, until a person accepts it. This module keeps the rows; who may accept, and
  * what is written to the journal, is decided above.
  */
 
@@ -84,17 +84,17 @@ export function pinEpoch(reader: Reader): number {
   return reader.get(selectEpoch, {})?.epoch ?? 0;
 }
 
-/** All servers that somebody ever talked to. */
+/** All servers that were ever connected to. */
 export function pinnedNames(reader: Reader): readonly string[] {
   return reader.all(selectNames, {}).map(({ name }) => name);
 }
 
-/** Enough to tell whether a pin is still the one that was read, and whether it stands. */
+/** Enough to tell whether a pin is still the one that was read, and whether it is accepted. */
 export function pinHead(reader: Reader, name: string): Pick<Pin, 'state' | 'revision' | 'rule'> | null {
   return reader.get(selectHead, { name }) ?? null;
 }
 
-/** The pin of a server; null where nobody ever talked to it. */
+/** The pin of a server; null where it was never connected to. */
 export function pinOf(reader: Reader, name: string): Pin | null {
   const row = reader.get(selectPin, { name });
   return row === undefined ? null : pinFrom(row);
@@ -142,7 +142,7 @@ export function relist(tx: Transaction, name: string, set: DefinitionSet): void 
 function change(tx: Transaction, name: string, fields: Partial<PinRow>): void {
   const row = tx.get(selectPin, { name });
   if (row === undefined)
-    throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": there is none`);
+    throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": it does not exist`);
   tx.run(updatePin, { ...row, ...fields, revision: row.revision + 1 });
 }
 
@@ -160,7 +160,7 @@ function pinFrom(row: PinRow): Pin {
 }
 
 function storedSet(name: string, text: string, digest: string | null): DefinitionSet {
-  // Boundary: a row that was written by hand is not what anybody accepted.
+  // Boundary: a row that was written by hand is not what was accepted.
   if (digestBytes(text) !== digest)
     throw new CodedError('store/corrupt', `Cannot read the pin of "${name}": it is not what was accepted`);
   return setFrom(text);
@@ -189,7 +189,7 @@ type PinRow = {
 
 type UpstreamTables = { upstream_pin: PinRow };
 
-/** The tables of this room. Rows are never deleted, so that the sum of their revisions only grows. */
+/** The tables of this module. Rows are never deleted, so that the sum of their revisions only grows. */
 export const upstreamMigrations: readonly Migration[] = [
   {
     id: 'upstreams/001',

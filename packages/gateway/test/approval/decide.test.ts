@@ -44,7 +44,7 @@ describe('decide()', () => {
     expect(world().decide({ id: 'apr_9' })).toEqual({
       ok: false,
       code: 'approval/unknown',
-      message: 'Cannot approve request "apr_9": there is no such request',
+      message: 'Cannot approve request "apr_9": it does not exist',
     });
   });
 

@@ -79,7 +79,7 @@ describe('settle()', () => {
     hold('call_1');
     settled('call_1', { ...NO_USAGE, calls: 1, fuel: 160 });
     expect(fuel()).toMatchObject([{ spent: 160, left: 0 }]);
-    expect(hold('call_2')).toMatchObject({ ok: false, refused: { code: 'budget/fuel-exhausted' } });
+    expect(hold('call_2')).toMatchObject({ ok: false, problem: { code: 'budget/fuel-exhausted' } });
   });
 
   it.each([

@@ -97,12 +97,12 @@ function perform(tx: Transaction, ledger: Ledger, rules: readonly BudgetRule[], 
   const callId = `call_${i}`;
   const reserved = reserve(tx, { callId, rules, checked, nowMs: ledger.nowMs });
   if (!reserved.ok) return;
-  expect(reserved.limits.fuel).toBeLessThanOrEqual(fuel);
-  expect(reserved.limits.wallMs).toBeLessThanOrEqual(wallMs);
+  expect(reserved.value.fuel).toBeLessThanOrEqual(fuel);
+  expect(reserved.value.wallMs).toBeLessThanOrEqual(wallMs);
   const accounts = subjectsOf(rules, checked)
     .filter(({ subject }) => subject !== null)
     .map((claim) => `${claim.rule.name} ${claim.subject} ${windowStartMs(claim.rule, ledger.nowMs)}`);
-  const held = { ...NO_USAGE, calls: 1, fuel: reserved.limits.fuel, wallMs: reserved.limits.wallMs };
+  const held = { ...NO_USAGE, calls: 1, fuel: reserved.value.fuel, wallMs: reserved.value.wallMs };
   ledger.open.push({ callId, accounts, held });
 }
 

@@ -65,7 +65,7 @@ describe('palisade call --input', () => {
   test.each([
     ['a key twice', '{"a":1,"a":2}', 'column 8: the key "a" occurs twice'],
     ['a number that no double holds', '{"a":9007199254740993}', 'the number is too large'],
-    ['half a surrogate pair', '{"a":"\\ud800"}', 'half a surrogate pair'],
+    ['half a surrogate pair', '{"a":"\\ud800"}', 'a lone surrogate'],
     ['bytes that are not UTF-8', Buffer.from('7b2261223a22ff227d', 'hex'), 'not UTF-8'],
     ['more than the configured size', `{"a":"${'x'.repeat(131_072)}"}`, 'expected at most 131072 bytes'],
     ['nesting beyond the limit', `${'['.repeat(65)}${']'.repeat(65)}`, 'nested too deeply'],
