@@ -9,14 +9,11 @@ import type { Problem, SourcePosition } from './result.ts';
  */
 
 export type StrictLimits = { readonly maxBytes: number; readonly maxDepth: number };
+type Positioned = Problem & { readonly position: SourcePosition };
 /** The value; or what is wrong, as data with its position and as one sentence. */
 export type StrictResult =
   | { readonly ok: true; readonly value: Json }
-  | {
-      readonly ok: false;
-      readonly problem: Problem & { readonly position: SourcePosition };
-      readonly message: string;
-    };
+  | { readonly ok: false; readonly problem: Positioned; readonly message: string };
 
 /** Keeps the recursion far from the end of the stack, whatever a caller allows. */
 const RECURSION_MAX_DEPTH = 1_000;
@@ -84,8 +81,7 @@ function refusal(
   { is, expected }: Pick<Problem, 'is' | 'expected'>,
   position: SourcePosition = { line: 1, column: 1 },
 ): StrictResult {
-  const { line, column } = position;
-  const message = `Cannot read JSON at line ${line}, column ${column}: ${is}, expected ${expected}`;
+  const message = `Cannot read JSON at line ${position.line}, column ${position.column}: ${is}, expected ${expected}`;
   return { ok: false, problem: { subject: 'JSON', is, expected, position }, message };
 }
 

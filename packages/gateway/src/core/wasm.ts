@@ -31,8 +31,14 @@ export type SecretGrant = {
 };
 
 export const NO_GRANTS: WasmGrants = {
-  ...{ http: [], secrets: [], storage: [], channels: [] },
-  ...{ log: false, clock: false, random: false, config: null },
+  http: [],
+  secrets: [],
+  storage: [],
+  channels: [],
+  log: false,
+  clock: false,
+  random: false,
+  config: null,
 };
 
 /** A tool that is an export of a module. */

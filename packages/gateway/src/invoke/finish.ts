@@ -146,7 +146,11 @@ export function appendEnding(
       tool: facts.tool.id,
       tenant: facts.tenant,
       body: {
-        ...{ status, code, usage, receipt: signed.sha256, envelope: JSON.parse(signed.envelope) },
+        status,
+        code,
+        usage,
+        receipt: signed.sha256,
+        envelope: JSON.parse(signed.envelope),
         ...(egress === null ? {} : { egress }),
         ...(trace === undefined ? {} : { trace }),
       },

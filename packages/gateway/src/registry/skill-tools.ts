@@ -157,7 +157,10 @@ export class SkillTools {
       const { manifest, artifact, grant, trust } = skill;
       const stamp = artifacts.stampOf(artifact);
       const tools = skillTools({
-        ...{ manifest, artifact, grant, trust },
+        manifest,
+        artifact,
+        grant,
+        trust,
         digests: moduleDigests(artifacts.read(artifact), skill),
         read: async (path) => fileOf(artifacts.read(artifact), path),
       });

@@ -26,11 +26,23 @@ const TYPES: readonly string[] = ['object', 'array', 'string', 'number', 'intege
 
 /** Which type a keyword is about; a schema that says another type does not mean it. */
 const ABOUT: Readonly<Record<string, string>> = {
-  ...{ properties: 'object', required: 'object', additionalProperties: 'object' },
-  ...{ minProperties: 'object', maxProperties: 'object', propertyNames: 'object' },
-  ...{ items: 'array', minItems: 'array', maxItems: 'array', uniqueItems: 'array' },
-  ...{ minLength: 'string', maxLength: 'string', pattern: 'string' },
-  ...{ minimum: 'number', maximum: 'number', exclusiveMinimum: 'number', exclusiveMaximum: 'number' },
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  minProperties: 'object',
+  maxProperties: 'object',
+  propertyNames: 'object',
+  items: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  uniqueItems: 'array',
+  minLength: 'string',
+  maxLength: 'string',
+  pattern: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
 };
 const COUNTS = ['minProperties', 'maxProperties', 'minItems', 'maxItems', 'minLength', 'maxLength'];
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];

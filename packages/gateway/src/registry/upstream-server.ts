@@ -70,7 +70,14 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
 function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
   const [program = '', ...args] = command;
   return {
-    ...{ command: program, args, cwd: null, stdin: '', workspace, egress: 'strict', tier, secrets },
+    command: program,
+    args,
+    cwd: null,
+    stdin: '',
+    workspace,
+    egress: 'strict',
+    tier,
+    secrets,
     env: Object.fromEntries(env.map(pairOf)),
     egressHosts: allowHosts,
     limits: {},
@@ -98,7 +105,9 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     // It lives for many calls; each of them has limits of its own.
     defaults: {
       ...settings.defaults,
-      ...{ wallMs: ceilings.wallMs, cpuMs: ceilings.cpuMs, outputBytes: KEPT_BYTES },
+      wallMs: ceilings.wallMs,
+      cpuMs: ceilings.cpuMs,
+      outputBytes: KEPT_BYTES,
     },
     egressHosts: allowListOf(rule.allowHosts, `upstream "${rule.name}" allow_hosts`),
     loosestEgress: 'strict',

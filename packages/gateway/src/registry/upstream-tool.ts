@@ -41,7 +41,9 @@ function upstreamTool(
     description: visibleText(description),
     category: UPSTREAM_CATEGORY,
     // Boundary: what the server claims about itself never counts; the operator's configuration does.
-    ...{ risk: rule.risk, tier: rule.tier, capabilities },
+    risk: rule.risk,
+    tier: rule.tier,
+    capabilities,
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
     limits: LIMIT_CEILINGS,

@@ -56,7 +56,10 @@ const insertPin = query<Omit<PinRow, 'offered' | 'offered_digest' | 'offered_rul
     accepted_by: p('accepted_by'),
     accepted_at_ms: p('accepted_at_ms'),
     changed_at_ms: p('changed_at_ms'),
-    ...{ offered: null, offered_digest: null, offered_rule: null, reason: null },
+    offered: null,
+    offered_digest: null,
+    offered_rule: null,
+    reason: null,
   }),
 );
 const updatePin = query<Omit<PinRow, never>>()((db, p) =>
@@ -103,8 +106,15 @@ export function pinOf(reader: Reader, name: string): Pin | null {
 /** Pins what a server offers the first time. */
 export function pinFirst(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
   tx.run(insertPin, {
-    ...{ name, rule, state: 'accepted', revision: 1, accepted: set.text, digest: set.textDigest },
-    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+    name,
+    rule,
+    state: 'accepted',
+    revision: 1,
+    accepted: set.text,
+    digest: set.textDigest,
+    accepted_by: by,
+    accepted_at_ms: nowMs,
+    changed_at_ms: nowMs,
   });
 }
 
@@ -116,21 +126,29 @@ export function quarantine(
   { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
 ): void {
   change(tx, name, {
-    ...{ state: 'quarantined', reason, changed_at_ms: nowMs },
-    ...{
-      offered: offer?.set.text ?? null,
-      offered_digest: offer?.set.textDigest ?? null,
-      offered_rule: offer?.rule ?? null,
-    },
+    state: 'quarantined',
+    reason,
+    changed_at_ms: nowMs,
+    offered: offer?.set.text ?? null,
+    offered_digest: offer?.set.textDigest ?? null,
+    offered_rule: offer?.rule ?? null,
   });
 }
 
 /** Makes what is offered what is accepted, and ends the quarantine. */
 export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
   change(tx, name, {
-    ...{ state: 'accepted', rule, accepted: set.text, digest: set.textDigest, reason: null },
-    ...{ offered: null, offered_digest: null, offered_rule: null },
-    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+    state: 'accepted',
+    rule,
+    accepted: set.text,
+    digest: set.textDigest,
+    reason: null,
+    offered: null,
+    offered_digest: null,
+    offered_rule: null,
+    accepted_by: by,
+    accepted_at_ms: nowMs,
+    changed_at_ms: nowMs,
   });
 }
 
@@ -149,7 +167,11 @@ function change(tx: Transaction, name: string, fields: Partial<PinRow>): void {
 function pinFrom(row: PinRow): Pin {
   const { name, state, revision, rule, reason } = row;
   return {
-    ...{ name, state, revision, rule, reason },
+    name,
+    state,
+    revision,
+    rule,
+    reason,
     accepted: storedSet(name, row.accepted, row.digest),
     offered: row.offered === null ? null : storedSet(name, row.offered, row.offered_digest),
     offeredRule: row.offered_rule,
