@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CheckedCall } from '../packages/gateway/src/core/checked-call.ts';
 import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../packages/gateway/src/core/limits.ts';
 import type { Tool } from '../packages/gateway/src/core/tool.ts';
-import { systemClock } from '../packages/gateway/src/daemon.ts';
+import { systemClock } from '../packages/gateway/src/open.ts';
 import { authorize, type CallFacts } from '../packages/gateway/src/policy/authorize.ts';
 import { type Cedar, loadCedar } from '../packages/gateway/src/policy/cedar.ts';
 import { openPolicy, type PolicyEngine } from '../packages/gateway/src/policy/engine.ts';

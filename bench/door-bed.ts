@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../packages/gateway/src/daemon.ts';
 import { HOLDS_ALL, mintToken } from '../packages/gateway/src/invoke/tokens.ts';
+import { openGateway } from '../packages/gateway/src/open.ts';
 import { BED_CONFIG } from './bed.ts';
 
 /* What the bench of doors talks to: the shipped programs, each in a process of its own, and clients that cost little. */

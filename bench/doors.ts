@@ -4,10 +4,10 @@ import { ALL_SCOPES, type Caller } from '../packages/gateway/src/core/caller.ts'
 import { DEFAULT_LIMITS } from '../packages/gateway/src/core/limits.ts';
 import { NO_LOG } from '../packages/gateway/src/core/log.ts';
 import type { Tool } from '../packages/gateway/src/core/tool.ts';
-import { openGateway, openRecords } from '../packages/gateway/src/daemon.ts';
 import { makeMcp } from '../packages/gateway/src/doors/mcp/index.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
 import { search } from '../packages/gateway/src/journal/search.ts';
+import { openGateway, openRecords } from '../packages/gateway/src/open.ts';
 import { echoCall, never, openBed } from './bed.ts';
 import { doorState, endServed, Line, type Served, StdioDoor, serveBare, serveState } from './door-bed.ts';
 import { type BenchOptions, type Figure, single, spreadOf, timesOf } from './measure.ts';

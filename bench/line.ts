@@ -1,10 +1,10 @@
-import { left } from '../packages/gateway/src/budget/left.ts';
-import type { Opened } from '../packages/gateway/src/daemon.ts';
+import { left } from '../packages/gateway/src/budget/budget.ts';
 import { admit } from '../packages/gateway/src/invoke/admit.ts';
 import { begin } from '../packages/gateway/src/invoke/begin.ts';
 import { finish } from '../packages/gateway/src/invoke/finish.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 import { invoke } from '../packages/gateway/src/invoke/invoke.ts';
+import type { Opened } from '../packages/gateway/src/open.ts';
 import { authorize } from '../packages/gateway/src/policy/authorize.ts';
 import { echoCall, never, openBed } from './bed.ts';
 import { BareLog } from './disk.ts';

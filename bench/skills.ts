@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { documentOf, generateKey } from '../packages/gateway/src/attest/key.ts';
+import { documentOf, generateKey } from '../packages/gateway/src/attest/key-files.ts';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import { digestBytes } from '../packages/gateway/src/core/digest.ts';
-import { type Opened, openGateway } from '../packages/gateway/src/daemon.ts';
 import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
 import { approveSkill } from '../packages/gateway/src/invoke/skills/approve.ts';
 import { auditBench } from '../packages/gateway/src/invoke/skills/examine.ts';
 import { installSkill } from '../packages/gateway/src/invoke/skills/install.ts';
 import { addTrust } from '../packages/gateway/src/invoke/skills/trust.ts';
+import { type Opened, openGateway } from '../packages/gateway/src/open.ts';
 import { auditPackage } from '../packages/gateway/src/skills/audit/audit.ts';
 import { pageOf, skillAt } from '../packages/gateway/src/skills/index/read.ts';
 import { addVersion, changeVersion } from '../packages/gateway/src/skills/index/write.ts';

@@ -36,9 +36,11 @@ export const LEVELS = [
   // Where a grant runs outside the tiers: the MCP servers behind the gateway.
   ['executors'],
   ['invoke'],
+  ['operations'],
+  // Builds all of the above; a door opens what it needs through it.
+  ['open.ts'],
   ['doors', 'cluster'],
-  ['daemon.ts'],
-  // The program's entry: it starts the daemon, so it stands above it, and nothing imports it.
+  // The program's entry: nothing imports it.
   ['main.ts'],
 ];
 

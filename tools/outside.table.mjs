@@ -72,7 +72,7 @@ export const OUTSIDE = [
     ],
     constructs: ['Date'],
     hands: {
-      'daemon.ts': 'It builds everything, the clock and the source of randomness included.',
+      'open.ts': 'It builds everything, the clock and the source of randomness included.',
       'main.ts': 'It does for a command what the daemon does for the service.',
       'packages/sdk/src/client/surroundings.ts':
         'It makes the keys of calls and spreads repeats unless it is handed another source.',
@@ -104,7 +104,7 @@ export const OUTSIDE = [
         'It holds the workspace and the launcher of a run open, and looks at what the machine has.',
       'tiers/workspace': 'It lists what a run changed, without following a link.',
       doors: 'The commands read and write the files their user names.',
-      'daemon.ts': 'It makes the folders the rooms live in.',
+      'open.ts': 'It makes the folders that modules keep their files in.',
     },
   },
   {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { WasmGrants } from '../../packages/gateway/src/core/wasm.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import {
   moduleOf,
   needOf,

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { reservations } from '../../packages/gateway/src/budget/balances.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { openRecords } from '../../packages/gateway/src/open.ts';
 import { bearer, type How } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { eventually } from '../../packages/gateway/test/doors/mcp/raw-client.ts';
 import {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { openRecords } from '../../packages/gateway/src/open.ts';
 import { ask } from '../../packages/gateway/test/doors/http/open-door.ts';
 import { makeTool, PERMIT_ALL, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { holdLock } from '../../packages/gateway/test/store/sample.ts';

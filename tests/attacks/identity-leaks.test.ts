@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
 import { makeAuthenticator } from '../../packages/gateway/src/identity/authenticate.ts';
 import { HOLDS_ALL, mintToken, withdrawToken } from '../../packages/gateway/src/invoke/tokens.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import { ADA, GRACE, openTestGateway } from '../../packages/gateway/test/fixture/gateway.ts';
 import { tempDir } from '../../packages/gateway/test/fixture/temp-dir.ts';

@@ -1,7 +1,7 @@
 import { linesOf, toUtf8, verifyJournal, webPrimitives } from '@palisade/sdk';
 import { describe, expect, test } from 'vitest';
-import { exportLines } from '../../packages/gateway/src/journal/export.ts';
-import { appendLeaf, encodeFrontier, leafHash } from '../../packages/gateway/src/journal/frontier.ts';
+import { appendLeaf, encodeFrontier, leafHash } from '../../packages/gateway/src/journal/head.ts';
+import { exportLines } from '../../packages/gateway/src/journal/search.ts';
 import { recordsOf, ringOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import {
   appendMany,

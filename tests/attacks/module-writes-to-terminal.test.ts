@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import { type Ran, runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import { moduleOf, name, section } from '../../packages/wasm/test/fixture/builder.ts';
 import { scratch } from '../fixtures/cli.ts';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/daemon.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import { makePlace, standingGateway } from '../fixtures/commands/index.ts';
 import { printedBy, proberOf } from '../fixtures/commands/probe.ts';
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/daemon.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import { makePlace, runnerOf } from '../fixtures/commands/index.ts';
 
 /*

@@ -14,7 +14,7 @@ import {
 } from '@palisade/sdk';
 import { describe, expect, test } from 'vitest';
 import { rotateKey } from '../../packages/gateway/src/invoke/administer.ts';
-import { proveRecord } from '../../packages/gateway/src/journal/export.ts';
+import { proveRecord } from '../../packages/gateway/src/journal/search.ts';
 import {
   callTool,
   GRACE,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { generateKey } from '../../packages/gateway/src/attest/key.ts';
+import { generateKey } from '../../packages/gateway/src/attest/key-files.ts';
 import { skillAt } from '../../packages/gateway/src/skills/index/read.ts';
 import { signPackage } from '../../packages/gateway/src/skills/package/pack.ts';
 import { openHouse } from '../fixtures/skills/house.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/daemon.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import { actsOf, openHouse, type SkillHouse } from '../fixtures/skills/house.ts';
 import { ACME, KEEPER, KEEPS, PLAIN, samplePackage, WAITER, WAITS } from '../fixtures/skills/sample.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { receiptOf } from '../../packages/gateway/src/invoke/receipt-of.ts';
+import { receiptOf } from '../../packages/gateway/src/invoke/finish.ts';
 import { openUpstream, type UpstreamGateway } from '../fixtures/upstreams/index.ts';
 
 /** The server answers the next call, whatever it did before. */

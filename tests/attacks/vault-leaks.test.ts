@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openGateway } from '../../packages/gateway/src/daemon.ts';
+import { openGateway } from '../../packages/gateway/src/open.ts';
 import type { Vault } from '../../packages/gateway/src/vault/vault.ts';
 import { palisade, scratch } from '../fixtures/cli.ts';
 

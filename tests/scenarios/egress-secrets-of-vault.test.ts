@@ -1,7 +1,7 @@
 /** A command that uses a secret of the vault without having it. */
 import { expect, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { openRecords } from '../../packages/gateway/src/open.ts';
 import { GLOBAL } from '../../packages/gateway/src/vault/secret.ts';
 import { openEgressWorld, startServer } from '../fixtures/egress/index.ts';
 

@@ -8,7 +8,7 @@ import { PalisadeClient, PalisadeError } from '@palisade/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reservations } from '../../packages/gateway/src/budget/balances.ts';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
-import { openRecords } from '../../packages/gateway/src/daemon.ts';
+import { openRecords } from '../../packages/gateway/src/open.ts';
 import { bodyOf, recordsOf } from '../../packages/gateway/test/fixture/gateway.ts';
 import { PALISADE, palisade } from '../fixtures/cli.ts';
 import { makePlace } from '../fixtures/commands/index.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, test, vi } from 'vitest';
-import { receiptOf } from '../../packages/gateway/src/invoke/receipt-of.ts';
+import { receiptOf } from '../../packages/gateway/src/invoke/finish.ts';
 import { approveUpstream, showUpstream } from '../../packages/gateway/src/invoke/upstreams.ts';
 import { visibleTools } from '../../packages/gateway/src/invoke/visible-tools.ts';
 import { ringOf } from '../../packages/gateway/test/fixture/gateway.ts';

@@ -5,7 +5,7 @@ import { CODES } from '@palisade/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../packages/gateway/src/config/environment.ts';
 import type { Json } from '../../packages/gateway/src/core/json.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../packages/gateway/src/open.ts';
 import { runInside } from '../../packages/gateway/test/doors/cli/fake-edge.ts';
 import { definition, makePlace, type Place } from '../fixtures/upstreams/index.ts';
 

@@ -55,12 +55,12 @@ const forbidden: readonly Row[] = [
     'tiers is above core',
   ],
   [
-    'the daemon from a door',
-    `${gateway}/doors/http/a.ts`,
-    "import '../../daemon.ts';",
-    'daemon.ts is above doors',
+    'a door from where everything is opened',
+    `${gateway}/open.ts`,
+    "import './doors/http/a.ts';",
+    'doors is above open.ts',
   ],
-  ['the entry', `${gateway}/daemon.ts`, "import './main.ts';", 'main.ts is above daemon.ts'],
+  ['the entry', `${gateway}/doors/cli/a.ts`, "import '../../main.ts';", 'main.ts is above doors'],
   ['a computed name', `${gateway}/core/a.ts`, 'await import(name);', 'the specifier is computed'],
   ['an unknown room', `${gateway}/attic/a.ts`, '', 'its room is not in the table'],
   ['an unknown file on top', `${gateway}/extra.ts`, '', 'its room is not in the table'],
@@ -127,8 +127,8 @@ const forbidden: readonly Row[] = [
 
 const allowed: readonly (readonly [string, string, string])[] = [
   ['its own room', `${gateway}/doors/http/a.ts`, "import '../mcp/b.ts';"],
-  ['every room below', `${gateway}/daemon.ts`, "import './core/a.ts'; import './doors/http/b.ts';"],
-  ['the daemon, from the entry', `${gateway}/main.ts`, "import './daemon.ts';"],
+  ['every room below', `${gateway}/open.ts`, "import './core/a.ts'; import './invoke/b.ts';"],
+  ['open.ts, from a door', `${gateway}/doors/http/a.ts`, "import '../../open.ts';"],
   [
     'declared packages and builtins',
     `${gateway}/core/a.ts`,

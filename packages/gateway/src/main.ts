@@ -4,7 +4,7 @@ import { readEnvironment } from './config/environment.ts';
 import { runCommandLine } from './doors/cli/cli.ts';
 import { VERSION } from './version.ts';
 
-/* The entry of the `palisade` command: gives the command line its edge, and carries its exit status out. */
+/* The entry of the `palisade` command: hands the process to the command line, and carries its exit status out. */
 
 const cancel = new AbortController();
 
@@ -17,7 +17,7 @@ process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
 /** A reader that went away (a pager, head) has seen enough. */
 const unread: { act: () => void } = { act: () => process.exit(0) };
-/** What could not be written is no success, whatever was done: a full disk gives a status of its own. */
+/** Output that could not be written, as on a full disk, ends with a status of its own. */
 const unwritten: { status: number | null } = { status: null };
 process.stdout.on('error', (error: Error & { code?: string }) => {
   if (error.code === 'EPIPE') return unread.act();
@@ -30,7 +30,7 @@ const PACKAGE_FOLDERS = ['../../guest/tools/node_modules', '../../../node_module
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-const daemon = () => import('./daemon.ts');
+const opening = () => import('./open.ts');
 
 const status = await runCommandLine({
   argv: process.argv.slice(2),
@@ -47,8 +47,8 @@ const status = await runCommandLine({
     unread.act = act;
   },
   packageFolders: PACKAGE_FOLDERS,
-  openRecords: async (options) => (await daemon()).openRecords(options),
-  openGateway: async (options) => (await daemon()).openGateway(options),
+  openRecords: async (options) => (await opening()).openRecords(options),
+  openGateway: async (options) => (await opening()).openGateway(options),
 });
 process.exitCode = unwritten.status ?? status;
 process.once('beforeExit', () => {

@@ -1,10 +1,11 @@
-import type { CheckedCall } from '../core/checked-call.ts';
+import type { ApprovalFact, CheckedCall } from '../core/checked-call.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Risk, Tool } from '../core/tool.ts';
-import type { ApprovalRow, ApprovalState } from './tables.ts';
+import type { Migration } from '../store/migrate.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
-/** Everything an approval is bound to. A call that differs in any of it is another question. */
+/** Everything an approval is bound to. A call that differs in any of it needs another approval. */
 export type ApprovalBinding = {
   readonly tenant: string;
   readonly principal: string;
@@ -25,16 +26,16 @@ export function bindingOf(
   return { tenant: call.tenant, principal, tool: id, toolDigest, inputDigest, artifacts, policySet };
 }
 
-/** The name of one very call under one very policy set; equal only when every part is equal. */
+/** The digest of one exact call under one exact policy set; equal only when every part is equal. */
 export function approvalDigest(binding: ApprovalBinding): Digest {
   const { tenant, principal, tool, toolDigest, inputDigest, artifacts, policySet } = binding;
   return digestValue({ tenant, principal, tool, toolDigest, inputDigest, artifacts, policySet });
 }
 
-/** What people and policies are told of a tool; all of it without secrets. */
+/** What people and policies see of a tool; all of it without secrets. */
 export type AskedTool = Pick<Tool, 'description' | 'category' | 'tier' | 'capabilities' | 'inputSchema'>;
 
-/** A question to a person, and its answer once there is one. */
+/** A request for the approval of a person, and its answer once there is one. */
 export type Approval = {
   readonly id: string;
   readonly digest: string;
@@ -52,7 +53,7 @@ export type Approval = {
   readonly askedAtMs: number;
   /** The first moment at which it no longer counts. */
   readonly expiresAtMs: number;
-  readonly state: ApprovalState;
+  readonly state: StoredState;
   readonly decidedBy: string | null;
   readonly decidedAtMs: number | null;
   readonly note: string | null;
@@ -61,8 +62,8 @@ export type Approval = {
   readonly askedTool: AskedTool | null;
 };
 
-/** What people are told: an open question or an unused approval whose time has passed is expired. */
-export type ShownState = ApprovalState | 'expired';
+/** The state as it is shown: an open request or an unused approval whose time has passed is expired. */
+export type ShownState = StoredState | 'expired';
 
 /** The state of an approval at a moment. Being expired is never stored. */
 export function stateAt(approval: Approval, nowMs: number): ShownState {
@@ -93,4 +94,119 @@ export function approvalOf(row: ApprovalRow): Approval {
     usedByCall: row.used_by_call,
     askedTool: row.tool_json === '' ? null : (JSON.parse(row.tool_json) as AskedTool),
   };
+}
+
+export type StoredState = 'pending' | 'approved' | 'denied' | 'used';
+
+export type ApprovalRow = {
+  id: string;
+  digest: string;
+  tenant: string;
+  principal: string;
+  tool: string;
+  /** Empty once it is no longer needed. */
+  input_json: string;
+  input_digest: string;
+  tool_digest: string;
+  policy_set: string;
+  /** A JSON list of policy ids. */
+  decided_by_policies: string;
+  risk: Risk;
+  asked_at_ms: number;
+  expires_at_ms: number;
+  state: StoredState;
+  decided_by: string | null;
+  decided_at_ms: number | null;
+  note: string | null;
+  used_by_call: string | null;
+  /** JSON of a tool that lives no longer than its call; empty for one that every gateway has. */
+  tool_json: string;
+};
+
+/** `seq` is the order of asking, whatever the clock did meanwhile. */
+export type ApprovalTables = { approval: ApprovalRow & { seq: number } };
+
+/** The table of this module. */
+export const approvalMigrations: readonly Migration[] = [
+  {
+    id: 'approval/001',
+    sql: `
+CREATE TABLE approval (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  digest TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  input_json TEXT NOT NULL,
+  input_digest TEXT NOT NULL,
+  tool_digest TEXT NOT NULL,
+  policy_set TEXT NOT NULL,
+  decided_by_policies TEXT NOT NULL CHECK (json_valid(decided_by_policies)),
+  risk TEXT NOT NULL,
+  asked_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied', 'used')),
+  decided_by TEXT CHECK ((decided_by IS NULL) = (state = 'pending')),
+  decided_at_ms INTEGER CHECK ((decided_at_ms IS NULL) = (state = 'pending')),
+  note TEXT,
+  used_by_call TEXT CHECK ((used_by_call IS NOT NULL) = (state = 'used'))
+) STRICT;
+CREATE INDEX approval_by_digest ON approval (digest, seq);
+CREATE INDEX approval_by_state ON approval (state, seq);`,
+  },
+  {
+    id: 'approval/002',
+    sql: `
+CREATE INDEX approval_by_asker ON approval (tenant, principal, state, expires_at_ms);
+CREATE INDEX approval_by_expiry ON approval (expires_at_ms);
+CREATE INDEX approval_with_input ON approval (expires_at_ms) WHERE input_json <> '';`,
+  },
+  {
+    id: 'approval/003',
+    sql: `ALTER TABLE approval ADD COLUMN tool_json TEXT NOT NULL DEFAULT '';`,
+  },
+];
+
+/** The state of the approval that one exact call needs. */
+export type ApprovalState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'pending'; readonly approval: Approval }
+  | { readonly kind: 'approved'; readonly approval: Approval; readonly fact: ApprovalFact }
+  | { readonly kind: 'denied'; readonly approval: Approval }
+  | { readonly kind: 'expired'; readonly approval: Approval };
+
+const query = queries<ApprovalTables>();
+
+const selectNewest = query<{ digest: string }>()((db, p) =>
+  db.selectFrom('approval').selectAll().where('digest', '=', p('digest')).orderBy('seq', 'desc').limit(1),
+);
+
+/** The newest answer to this request; one that was used, or denied long ago, counts as none. */
+export function approvalState(reader: Reader, digest: string, nowMs: number): ApprovalState {
+  const row = reader.get(selectNewest, { digest });
+  if (row === undefined || row.state === 'used') return { kind: 'none' };
+  const approval = approvalOf(row);
+  if (nowMs >= approval.expiresAtMs)
+    return row.state === 'denied' ? { kind: 'none' } : { kind: 'expired', approval };
+  if (row.state !== 'approved') return { kind: row.state, approval };
+  const { id, decidedBy, decidedAtMs } = approval;
+  // Boundary: an approval without who decided and when does not count; the table refuses such a row as well.
+  if (decidedBy === null || decidedAtMs === null) return { kind: 'none' };
+  return { kind: 'approved', approval, fact: { id, by: decidedBy, atMs: decidedAtMs } };
+}
+
+const markUsed = query<{ id: string; callId: string; nowMs: number }>()((db, p) =>
+  db
+    .updateTable('approval')
+    .set({ state: 'used', used_by_call: p('callId'), input_json: '' })
+    .where('id', '=', p('id'))
+    // Boundary: the state is judged where it is changed, so that exactly one caller of all processes gets it.
+    .where('state', '=', 'approved')
+    .where('expires_at_ms', '>', p('nowMs')),
+);
+
+/** Uses an approval up for one call and drops its input; true exactly once in its life, and only before it expires. */
+export function use(tx: Transaction, id: string, callId: string, nowMs: number): boolean {
+  return tx.run(markUsed, { id, callId, nowMs }) === 1;
 }

@@ -1,9 +1,8 @@
+import { sql } from 'kysely';
 import { isoTime } from '../core/clock.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
-import { queries } from '../store/query.ts';
-import type { Transaction } from '../store/transaction.ts';
-import { type Approval, approvalOf, stateAt } from './approval.ts';
-import type { ApprovalTables } from './tables.ts';
+import { queries, type Transaction } from '../store/transaction.ts';
+import { type Approval, type ApprovalTables, approvalOf, stateAt } from './approval.ts';
 
 export type Deciding = {
   readonly id: string;
@@ -31,7 +30,7 @@ const selectById = query<{ id: string }>()((db, p) =>
 
 type Verdict = { id: string; verdict: string; by: string; note: string | null; nowMs: number };
 
-const settleQuestion = query<Verdict>()((db, p) =>
+const settleRequest = query<Verdict>()((db, p) =>
   db
     .updateTable('approval')
     .set({ state: p('verdict'), decided_by: p('by'), decided_at_ms: p('nowMs'), note: p('note') })
@@ -41,7 +40,7 @@ const settleQuestion = query<Verdict>()((db, p) =>
     .returningAll(),
 );
 
-/** Records a user's answer to an open question, once. Whether this user may decide is for the policies to say, before. */
+/** Records a user's answer to an open request, once. Whether this user may decide is for the policies to say, before. */
 export function decide(tx: Transaction, deciding: Deciding): Decided {
   const { id, verdict, note, currentPolicySet, nowMs } = deciding;
   const by = formatPrincipal(deciding.by);
@@ -53,13 +52,13 @@ export function decide(tx: Transaction, deciding: Deciding): Decided {
   }
   const found = tx.get(selectById, { id });
   if (found === undefined)
-    return { ok: false, code: 'approval/unknown', message: `${doing}: there is no such request` };
-  // An approval is bound to its policy set: this one could never be used. A no is welcome at any time.
+    return { ok: false, code: 'approval/unknown', message: `${doing}: it does not exist` };
+  // An approval is bound to its policy set: this one could never be used. It can be denied at any time.
   if (verdict === 'approved' && found.policy_set !== currentPolicySet && isOpen(approvalOf(found), nowMs)) {
     const message = `${doing}: the policies have changed since it was asked, expected the same policy set`;
     return { ok: false, code: 'approval/not-pending', message };
   }
-  const decided = tx.get(settleQuestion, { id, verdict, by, note, nowMs });
+  const decided = tx.get(settleRequest, { id, verdict, by, note, nowMs });
   if (decided !== undefined) return { ok: true, approval: approvalOf(decided) };
   const message = `${doing}: it ${fateOf(approvalOf(found), nowMs)}, expected a pending request`;
   return { ok: false, code: 'approval/not-pending', message };
@@ -74,4 +73,27 @@ function fateOf(approval: Approval, nowMs: number): string {
   if (state === 'expired') return `expired at ${isoTime(approval.expiresAtMs)}`;
   if (state === 'used') return `was used by call "${approval.usedByCall}"`;
   return `was ${state} by ${approval.decidedBy} at ${isoTime(approval.decidedAtMs ?? approval.askedAtMs)}`;
+}
+
+/** How long a request is listed after its time has passed; the journal keeps request and answer for good. */
+const LISTED_AFTER_EXPIRY_MS = 30 * 24 * 60 * 60_000;
+
+// The literals let the partial index answer: what has no input any more is not looked at again.
+const dropInputs = query<{ nowMs: number }>()((db, p) =>
+  db
+    .updateTable('approval')
+    .set({ input_json: '' })
+    .where('input_json', '<>', sql.lit(''))
+    .where('expires_at_ms', '<=', p('nowMs')),
+);
+
+// A used request expires like any other, so its age is counted from there too.
+const deleteOld = query<{ expiredBeforeMs: number }>()((db, p) =>
+  db.deleteFrom('approval').where('expires_at_ms', '<', p('expiredBeforeMs')),
+);
+
+/** Drops the inputs of requests whose time has passed, forgets those of long ago, and gives how many it forgot. */
+export function pruneApprovals(tx: Transaction, nowMs: number): number {
+  tx.run(dropInputs, { nowMs });
+  return tx.run(deleteOld, { expiredBeforeMs: nowMs - LISTED_AFTER_EXPIRY_MS });
 }

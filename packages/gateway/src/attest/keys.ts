@@ -1,12 +1,33 @@
 import { sign } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeEnvelope, preAuthEncoding } from '@palisade/sdk';
+import {
+  canonicalize,
+  encodeEnvelope,
+  type Predicate,
+  preAuthEncoding,
+  RECEIPT_PREDICATE_TYPE,
+  STATEMENT_TYPE,
+  type Statement,
+} from '@palisade/sdk';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
+import { type Digest, digestBytes } from '../core/digest.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
-import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from './key.ts';
-import { moveOver, namesIn, readPrivate, remove, stampOf, UNFINISHED, writeWhole } from './key-files.ts';
+import {
+  decodeKey,
+  documentOf,
+  encodeKey,
+  generateKey,
+  moveOver,
+  namesIn,
+  readPrivate,
+  remove,
+  type SigningKey,
+  stampOf,
+  UNFINISHED,
+  writeWhole,
+} from './key-files.ts';
 
 /*
  * The signing keys of one state directory: `keys/current.pem` holds the private key that signs now (mode 0600);
@@ -27,14 +48,14 @@ const RETIRING = 'retiring.pem';
 const OF_ROTATION = /^(next|retiring)\.pem/;
 const encoder = new TextEncoder();
 
-/** Signs payloads; what rooms that make records are handed. */
+/** Signs payloads; handed to modules that make records. */
 export type Signer = {
   readonly sign: (payloadType: string, payload: string) => string;
   /** Since when the key is valid that signs now; nothing that it signs may be dated before. */
   readonly validSince: () => string;
 };
 
-export type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
+type KeyInfo = { readonly keyId: string; readonly document: string; readonly isCurrent: boolean };
 
 export type Rotation = { readonly from: string | null; readonly to: string };
 
@@ -42,7 +63,7 @@ export class Keys implements Signer {
   readonly #directory: string;
   #key: SigningKey | null = null;
   #stamp = '';
-  /** Signs in the place of a lost key, in the very transaction that records it. */
+  /** Signs in the place of a lost key, in the transaction that records it. */
   #standIn: SigningKey | null = null;
 
   constructor(directory: string) {
@@ -223,4 +244,41 @@ export class Keys implements Signer {
 
 function documentName(key: SigningKey): string {
   return `${key.keyId.replace('sha256:', '')}.json`;
+}
+
+/** All that a receipt says, but for its place in the journal and the time of its ending, which the journal gives. */
+type ReceiptFacts = Omit<Predicate, 'journal' | 'call'> & {
+  readonly call: Omit<Predicate['call'], 'endedAt'>;
+  readonly inputDigest: Digest;
+  readonly outputDigest: Digest | null;
+};
+
+/** The position in the journal of the record that has the digest of the receipt. */
+type Place = { readonly seq: number; readonly prev: string; readonly at: string };
+
+type SignedReceipt = { readonly envelope: string; readonly sha256: Digest };
+
+const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+
+/** Signs the statement of what was requested, decided, achieved and used. It says nothing that is not in the facts. */
+export function signReceipt(facts: ReceiptFacts, place: Place, signer: Signer): SignedReceipt {
+  const payload = canonicalize(statementOf(facts, place));
+  return { envelope: signer.sign(PAYLOAD_TYPE, payload), sha256: digestBytes(payload) };
+}
+
+function statementOf(facts: ReceiptFacts, place: Place): Statement {
+  const { inputDigest, outputDigest, call, ...rest } = facts;
+  const subject: Statement['subject'] = [{ name: 'input', digest: { sha256: inputDigest } }];
+  const output: Statement['subject'] =
+    outputDigest === null ? [] : [{ name: 'output', digest: { sha256: outputDigest } }];
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [...subject, ...output],
+    predicateType: RECEIPT_PREDICATE_TYPE,
+    predicate: {
+      ...rest,
+      call: { ...call, endedAt: place.at },
+      journal: { seq: place.seq, prev: place.prev },
+    },
+  };
 }

@@ -1,12 +1,17 @@
 import { sql } from 'kysely';
 import type { Usage } from '../core/limits.ts';
-import { queries } from '../store/query.ts';
-import type { Reader } from '../store/transaction.ts';
-import type { BudgetRule } from './rule.ts';
-import { type AccountKey, type AccountRow, amountsIn, type BudgetTables } from './tables.ts';
-import { UNITS, type Unit } from './units.table.ts';
+import { queries, type Reader } from '../store/transaction.ts';
+import {
+  type AccountKey,
+  type AccountRow,
+  amountsIn,
+  type BudgetRule,
+  type BudgetTables,
+  UNITS,
+  type Unit,
+} from './rule.ts';
 
-export type UnitBalance = {
+type UnitBalance = {
   readonly unit: Unit;
   readonly spent: number;
   readonly reserved: number;
@@ -15,7 +20,7 @@ export type UnitBalance = {
   readonly left: number | null;
 };
 
-export type Balance = {
+type Balance = {
   readonly budget: string;
   /** `TENANT/agent:ada`, `TENANT/TOOL`, `TENANT/RUN` or `TENANT`. */
   readonly subject: string;
@@ -24,7 +29,7 @@ export type Balance = {
   readonly units: readonly UnitBalance[];
 };
 
-export type Reservation = {
+type Reservation = {
   readonly callId: string;
   readonly budget: string;
   readonly subject: string;
@@ -55,7 +60,7 @@ const selectReservations = query()((db) =>
   db.selectFrom('budget_reservation').selectAll().orderBy('call_id'),
 );
 
-export type BalancesAsked = {
+type BalancesAsked = {
   readonly rules: readonly BudgetRule[];
   readonly nowMs: number;
   readonly limit: number;

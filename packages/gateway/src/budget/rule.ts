@@ -1,7 +1,144 @@
 import type { CheckedCall } from '../core/checked-call.ts';
+import type { Usage } from '../core/limits.ts';
+import type { RefusedCode } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { fitsPattern } from './pattern.ts';
-import type { Unit } from './units.table.ts';
+import type { Migration } from '../store/migrate.ts';
+
+type UnitRow = {
+  readonly unit: keyof Usage;
+  /** The stem of the columns `*_spent` and `*_reserved`. */
+  readonly column: string;
+  /** The key of `[[budget]]` in palisade.toml. */
+  readonly configKey: string;
+  readonly code: RefusedCode;
+  /** Follows a number in a message. */
+  readonly noun: string;
+};
+
+/** What a budget counts. A refusal names the first unit in this order that is used up. */
+export const UNITS = [
+  {
+    unit: 'calls',
+    column: 'calls',
+    configKey: 'calls',
+    code: 'budget/calls-exhausted',
+    noun: 'calls',
+  },
+  {
+    unit: 'wallMs',
+    column: 'wall_ms',
+    configKey: 'wall_ms',
+    code: 'budget/wall-exhausted',
+    noun: 'ms of wall-clock time',
+  },
+  {
+    unit: 'cpuMs',
+    column: 'cpu_ms',
+    configKey: 'cpu_ms',
+    code: 'budget/cpu-exhausted',
+    noun: 'ms of CPU time',
+  },
+  {
+    unit: 'fuel',
+    column: 'fuel',
+    configKey: 'fuel',
+    code: 'budget/fuel-exhausted',
+    noun: 'units of fuel',
+  },
+  {
+    unit: 'outputBytes',
+    column: 'output_bytes',
+    configKey: 'output_bytes',
+    code: 'budget/output-exhausted',
+    noun: 'bytes of output',
+  },
+  {
+    unit: 'egressBytes',
+    column: 'egress_bytes',
+    configKey: 'egress_bytes',
+    code: 'budget/egress-exhausted',
+    noun: 'bytes of network traffic',
+  },
+] as const satisfies readonly UnitRow[];
+
+export type UnitOfBudget = (typeof UNITS)[number];
+export type Unit = UnitOfBudget['unit'];
+type UnitColumn = UnitOfBudget['column'];
+
+/** One amount per unit, made from the rows of the table. */
+export function perUnit<T>(amountOf: (row: UnitOfBudget, index: number) => T): Record<Unit, T> {
+  const amounts: Partial<Record<Unit, T>> = {};
+  for (const [index, row] of UNITS.entries()) amounts[row.unit] = amountOf(row, index);
+  return amounts as Record<Unit, T>;
+}
+
+export type UnitColumns<S extends 'spent' | 'reserved'> = { [C in UnitColumn as `${C}_${S}`]: number };
+
+export type AccountKey = { budget: string; subject: string; window_start_ms: number };
+
+export type AccountRow = AccountKey & {
+  /** 0 for an account without windows. */
+  window_ms: number;
+  touched_at_ms: number;
+} & UnitColumns<'spent'> &
+  UnitColumns<'reserved'>;
+
+/** What one call holds: the same amounts on each of its accounts. */
+export type ReservationRow = {
+  call_id: string;
+  /** JSON: the key of each account. */
+  accounts: string;
+  /** JSON: the amount of each unit. */
+  amounts: string;
+};
+
+export type BudgetTables = { budget_account: AccountRow; budget_reservation: ReservationRow };
+
+/** Reads the amounts of one kind out of a row. */
+export function amountsIn<S extends 'spent' | 'reserved'>(row: UnitColumns<S>, kind: S): Usage {
+  const columns = row as Readonly<Record<string, number>>;
+  return perUnit(({ column }) => columns[`${column}_${kind}`] ?? 0);
+}
+
+/** The same amounts as the columns of a row. */
+export function columnsOf<S extends 'spent' | 'reserved'>(amounts: Usage, kind: S): UnitColumns<S> {
+  const columns: Record<string, number> = {};
+  for (const { unit, column } of UNITS) columns[`${column}_${kind}`] = amounts[unit];
+  return columns as UnitColumns<S>;
+}
+
+/** The tables of this module. */
+export const budgetMigrations: readonly Migration[] = [
+  {
+    id: 'budget/001',
+    sql: `
+CREATE TABLE budget_account (
+  budget TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  window_start_ms INTEGER NOT NULL,
+  window_ms INTEGER NOT NULL,
+  touched_at_ms INTEGER NOT NULL,
+  calls_spent INTEGER NOT NULL CHECK (calls_spent >= 0),
+  wall_ms_spent INTEGER NOT NULL CHECK (wall_ms_spent >= 0),
+  cpu_ms_spent INTEGER NOT NULL CHECK (cpu_ms_spent >= 0),
+  fuel_spent INTEGER NOT NULL CHECK (fuel_spent >= 0),
+  output_bytes_spent INTEGER NOT NULL CHECK (output_bytes_spent >= 0),
+  egress_bytes_spent INTEGER NOT NULL CHECK (egress_bytes_spent >= 0),
+  calls_reserved INTEGER NOT NULL CHECK (calls_reserved >= 0),
+  wall_ms_reserved INTEGER NOT NULL CHECK (wall_ms_reserved >= 0),
+  cpu_ms_reserved INTEGER NOT NULL CHECK (cpu_ms_reserved >= 0),
+  fuel_reserved INTEGER NOT NULL CHECK (fuel_reserved >= 0),
+  output_bytes_reserved INTEGER NOT NULL CHECK (output_bytes_reserved >= 0),
+  egress_bytes_reserved INTEGER NOT NULL CHECK (egress_bytes_reserved >= 0),
+  PRIMARY KEY (budget, subject, window_start_ms)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE budget_reservation (
+  call_id TEXT PRIMARY KEY,
+  accounts TEXT NOT NULL,
+  amounts TEXT NOT NULL
+) STRICT, WITHOUT ROWID;`,
+  },
+];
 
 /** One `[[budget]]` of the configuration; a unit that is null is counted but not limited. Names are unique. */
 export type BudgetRule = {
@@ -60,4 +197,20 @@ export function windowStartMs(rule: BudgetRule, nowMs: number): number {
 /** When the window that holds this moment ends; null for a rule without windows. */
 export function resetsAtMs(rule: BudgetRule, nowMs: number): number | null {
   return rule.windowMs === null ? null : windowStartMs(rule, nowMs) + rule.windowMs;
+}
+
+/** Tells whether the whole text fits the pattern, where `*` stands for any characters or none. */
+export function fitsPattern(pattern: string, text: string): boolean {
+  const [head = '', ...rest] = pattern.split('*');
+  const tail = rest.pop();
+  if (tail === undefined) return text === pattern;
+  // Taking the earliest place for each piece in turn is enough, and takes no time that a subject could stretch.
+  if (!text.startsWith(head)) return false;
+  let at = head.length;
+  for (const piece of rest) {
+    const found = text.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
 }

@@ -1,3 +1,5 @@
+import type { Usage } from './limits.ts';
+import type { Outcome } from './outcome.ts';
 import type { Principal } from './principal.ts';
 
 /** A call as a door hands it in: who, what, from where. The input is still bytes or text. */
@@ -20,3 +22,16 @@ export type ToolCall = {
   /** The trace that the call is a part of, as a W3C `traceparent`. */
   readonly trace?: string;
 };
+
+/** The steps of the line, as they are timed. */
+export type LineStep = 'admit' | 'begin' | 'run' | 'finish';
+
+/** Watches one call on its way along the line. It sees no input and no output, and can change nothing. */
+export type CallWatch = {
+  /** The step that begins now; the one before has ended. */
+  readonly step: (name: LineStep) => void;
+  readonly ended: (outcome: Pick<Outcome, 'status' | 'code'>, usage: Usage) => void;
+};
+
+/** Observes every call of a gateway, for metrics and traces. */
+export type Observer = (call: ToolCall) => CallWatch;

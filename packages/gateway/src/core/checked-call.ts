@@ -5,7 +5,7 @@ import type { Limits } from './limits.ts';
 import type { PreparedProcess } from './process.ts';
 import type { TierName, Tool } from './tool.ts';
 
-/** A call whose tool was found and whose input was read once, strictly. Policy and tool see this very value. */
+/** A call whose tool was found and whose input was read once, strictly. Policy and tool see this same value. */
 export type CheckedCall = {
   readonly call: ToolCall;
   readonly tool: Tool;
@@ -34,5 +34,5 @@ export type BudgetLeft = {
   readonly egressBytes: number;
 };
 
-/** A decision of a person on one very call, told to Cedar as a fact. */
+/** The decision of a person on one exact call, handed to Cedar as a fact. */
 export type ApprovalFact = { readonly id: string; readonly by: string; readonly atMs: number };

@@ -1,4 +1,4 @@
-/** Time and chance, made at the edge (daemon.ts) and handed down, so that every room can be tested with others. */
+/** Time and randomness are made in open.ts and handed down, so that every module can be tested with others. */
 export type Clock = {
   /** Wall-clock time in milliseconds since 1970, as the machine believes it. */
   readonly nowMs: () => number;
@@ -14,4 +14,19 @@ export type Random = {
 /** The one spelling of a time in records and receipts: UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_CHARS = 9;
+const RANDOM_CHARS = 16;
+
+/** An id that sorts by its time and cannot be guessed: 45 bits of milliseconds, 80 random bits. */
+export function makeId(prefix: string, nowMs: number, random: Random): string {
+  let time = '';
+  for (let rest = nowMs, i = 0; i < TIME_CHARS; i++, rest = Math.floor(rest / 32)) {
+    time = ALPHABET.charAt(rest % 32) + time;
+  }
+  let tail = '';
+  for (const byte of random.bytes(RANDOM_CHARS)) tail += ALPHABET.charAt(byte % 32);
+  return `${prefix}_${time}${tail}`;
 }

@@ -2,7 +2,7 @@ import type { Limits, Usage } from '@palisade/sdk';
 
 export type { Limits, Usage };
 
-/** What a call gets when nobody asks for less. */
+/** What a call gets unless less is asked for. */
 export const DEFAULT_LIMITS: Limits = {
   wallMs: 30_000,
   cpuMs: 30_000,

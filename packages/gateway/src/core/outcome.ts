@@ -6,7 +6,7 @@ type CodesOf<K extends string> = { [C in Code]: (typeof CODES)[C]['kind'] extend
 export type RefusedCode = CodesOf<'refused'>;
 export type FailedCode = CodesOf<'failed' | 'fault'>;
 
-/** We said no before anything ran. */
+/** Refused before anything ran. */
 export type Refused = {
   readonly status: 'refused';
   readonly code: RefusedCode;

@@ -1,4 +1,4 @@
-/** The words of native commands: what is asked to run, what it may use, and how it ended. */
+/** Types of native commands: what is to run, what it may use, and how it ended. */
 import type { Digest } from './digest.ts';
 
 /** What a run of a command may use at most; each term counts its whole tree unless it says otherwise. */

@@ -1,6 +1,92 @@
 import { quote } from './hostile-text.ts';
+import { LOOK_ALIKES } from './look-alikes.table.ts';
 import { type Problem, sentenceOf } from './result.ts';
-import { KEY_RULES } from './storage-key-rules.table.ts';
+
+type KeyRule = {
+  /** How a refusal names it. */
+  readonly fault: string;
+  readonly isBroken: (raw: string) => boolean;
+  readonly what: string;
+  readonly expected: string;
+};
+
+/** How long a key may be, in UTF-8. */
+export const STORAGE_KEY_BYTES = 512;
+
+const ASCII = /^\p{ASCII}*$/u;
+const listed: ReadonlySet<string> = new Set(LOOK_ALIKES.map(({ char }) => char));
+
+/** What a key must not be. The first rule that is broken names the refusal. */
+export const KEY_RULES = [
+  {
+    fault: 'empty',
+    isBroken: (raw) => raw === '',
+    what: 'it is empty',
+    expected: 'at least one character',
+  },
+  {
+    fault: 'too-long',
+    // No character takes fewer bytes than it has units: what is far too long is not measured.
+    isBroken: (raw) => raw.length > STORAGE_KEY_BYTES || Buffer.byteLength(raw) > STORAGE_KEY_BYTES,
+    what: 'it is too long',
+    expected: `at most ${STORAGE_KEY_BYTES} bytes of UTF-8`,
+  },
+  {
+    fault: 'not-unicode',
+    // What is unassigned today may have another normal form tomorrow, and its key would be lost.
+    isBroken: (raw) => /[\p{Surrogate}\p{Unassigned}]/u.test(raw),
+    what: 'it has half a character or one that Unicode does not know',
+    expected: 'assigned characters',
+  },
+  {
+    fault: 'control',
+    // A key is shown in lists and logs; what breaks or turns their lines is no part of it.
+    isBroken: (raw) => /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\p{Bidi_Control}]/u.test(raw),
+    what: 'it has a control character',
+    expected: 'none of those that break or turn a line',
+  },
+  {
+    fault: 'backslash',
+    isBroken: (raw) => raw.includes('\\'),
+    what: 'it has a backslash',
+    expected: 'segments separated by "/"',
+  },
+  {
+    fault: 'not-normal',
+    isBroken: (raw) => raw.normalize('NFC') !== raw,
+    what: 'it is not in the normal form NFC',
+    expected: 'the one spelling of each character',
+  },
+  {
+    fault: 'look-alike',
+    isBroken: (raw) => !ASCII.test(raw) && [...raw].some(isLookAlike),
+    what: 'it has a character that passes for a dot, a slash or a backslash',
+    expected: 'the plain "." and "/"',
+  },
+  {
+    fault: 'outer-slash',
+    isBroken: (raw) => raw.startsWith('/') || raw.endsWith('/'),
+    what: 'it begins or ends with "/"',
+    expected: 'a segment there',
+  },
+  {
+    fault: 'empty-segment',
+    isBroken: (raw) => raw.includes('//'),
+    what: 'it has an empty segment',
+    expected: 'one "/" between segments',
+  },
+  {
+    fault: 'dot-segment',
+    isBroken: (raw) => /(?:^|\/)\.{1,2}(?:\/|$)/.test(raw),
+    what: 'it has the segment "." or ".."',
+    expected: 'segments that are names',
+  },
+] as const satisfies readonly KeyRule[];
+
+function isLookAlike(char: string): boolean {
+  if (listed.has(char)) return true;
+  return !ASCII.test(char) && /[./\\]/.test(char.normalize('NFKC'));
+}
 
 /** A key in its one spelling: no two of them look or sort the same, and none climbs out of its prefix. */
 export type StorageKey = string & { readonly storageKey: unique symbol };

@@ -1,10 +1,9 @@
-import { approvalDigest, bindingOf } from '../approval/approval.ts';
-import { standing } from '../approval/standing.ts';
-import { left } from '../budget/left.ts';
+import { approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
+import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { unrecordableName } from '../invoke/facts.ts';
+import { unrecordableName } from '../invoke/admit.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { type Explanation, explain } from '../policy/explain.ts';
 
@@ -16,7 +15,7 @@ export type Explained = { readonly explanation: Explanation; readonly approval: 
 export async function checkCall({ registry, redact }: Gateway, call: ToolCall): Promise<CheckedCall> {
   const name = unrecordableName(call, redact);
   if (name !== null)
-    throw new CodedError('door/invalid-call', `Cannot accept call: the ${name} has no valid name`);
+    throw new CodedError('door/invalid-call', `Cannot accept call: the name of the ${name} is not valid`);
   const checked = await registry.check(call);
   if ('status' in checked) throw new CodedError(checked.code, checked.message, { remedy: checked.remedy });
   return checked;
@@ -32,7 +31,7 @@ export function explainNow(
   const explanation = explain(policy, checked, { budgetLeft, approval: null, nowMs });
   const { verdict, setDigest } = explanation;
   if (verdict !== 'ask' || setDigest === null) return { explanation, approval: null };
-  const stand = standing(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
+  const stand = approvalState(store, approvalDigest(bindingOf(checked, setDigest)), nowMs);
   if (stand.kind === 'none') return { explanation, approval: null };
   const approval: Request = { id: stand.approval.id, state: stand.kind };
   if (stand.kind !== 'approved') return { explanation, approval };

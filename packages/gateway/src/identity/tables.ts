@@ -1,5 +1,5 @@
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
+import { queries } from '../store/transaction.ts';
 
 export type TokenRow = {
   readonly id: string;

@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Scope } from '../core/caller.ts';
-import type { Random } from '../core/clock.ts';
+import { makeId, type Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { makeId } from '../core/id.ts';
 import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.ts';

@@ -1,6 +1,6 @@
 import type { Approval } from '../approval/approval.ts';
 import { type Decided, decide } from '../approval/decide.ts';
-import { show } from '../approval/list.ts';
+import { show } from '../approval/requests.ts';
 import type { Keys, Rotation } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
@@ -14,7 +14,7 @@ import { authorizeAct } from '../policy/authorize.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Gateway, Records } from './gateway.ts';
 
-/** What a person says to an open question. */
+/** The answer of a person to an open request. */
 export type Answer = {
   readonly id: string;
   readonly verdict: 'approved' | 'denied';
@@ -32,7 +32,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
     return {
       ok: false,
       code: 'approval/unknown',
-      message: `Cannot decide request "${id}": there is none with that id`,
+      message: `Cannot decide request "${id}": it does not exist`,
     };
   }
   const { tenant, principal: asker, inputText } = asked;
@@ -59,20 +59,27 @@ function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
   const { tool: id, risk, askedTool } = asked;
   const found = registry.find(id)?.tool;
   if (found !== undefined || askedTool === null) return found;
-  const run = () => Promise.reject(new TypeError(`Cannot run ${id}: it is only there to be judged`));
+  const run = () => Promise.reject(new TypeError(`Cannot run ${id}: it exists only to be judged`));
   return {
-    ...{ ...askedTool, id, risk, outputSchema: {}, limits: LIMIT_CEILINGS, artifacts: [] },
-    ...{ hosts: () => [], paths: () => [], executor: { kind: 'builtin', run } },
+    ...askedTool,
+    id,
+    risk,
+    outputSchema: {},
+    limits: LIMIT_CEILINGS,
+    artifacts: [],
+    hosts: () => [],
+    paths: () => [],
+    executor: { kind: 'builtin', run },
   };
 }
 
-/** Asks the policies whether this principal may administer; refuses with what they said. */
+/** Asks the policies whether this principal may administer; refuses with their reason. */
 export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): void {
   const act = authorizeAct(gateway.policy, by, 'administer', { tenant, nowMs: gateway.clock.nowMs() });
   if (!act.allowed) throw new CodedError('policy/denied', act.message);
 }
 
-/** Where the policies cannot be asked (a lost key, a wrong clock), only a person goes on. */
+/** Where the policies cannot be asked (a lost key, a wrong clock), only a person may go on. */
 function requirePerson(by: Principal): void {
   if (by.kind === 'user') return;
   throw new CodedError('policy/denied', `Cannot administer as ${formatPrincipal(by)}: expected a user`);
@@ -138,7 +145,7 @@ function settleRotation({ keys, segments }: Records, tx: Transaction): void {
 
 function requireLost(keys: Keys): void {
   if (!keys.isReady) return;
-  throw new CodedError('door/wrong-usage', 'Cannot replace a lost key: the key is there and signs', {
+  throw new CodedError('door/wrong-usage', 'Cannot replace a lost key: the key exists and signs', {
     remedy: 'Rotate without --lost.',
   });
 }

@@ -1,29 +1,25 @@
-import { type ApprovalBinding, approvalDigest, bindingOf } from '../approval/approval.ts';
-import { standing } from '../approval/standing.ts';
-import { left } from '../budget/left.ts';
+import { type ApprovalBinding, approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
+import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
-import type { ApprovalFact, BudgetLeft, CheckedCall } from '../core/checked-call.ts';
-import type { Digest } from '../core/digest.ts';
+import type { BudgetLeft, CheckedCall } from '../core/checked-call.ts';
+import { isoTime } from '../core/clock.ts';
+import { type Digest, digestBytes } from '../core/digest.ts';
+import type { Limits } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
+import { formatPrincipal, isName, isToolName } from '../core/principal.ts';
 import { authorize, type Decision } from '../policy/authorize.ts';
 import type { Grant } from '../policy/grant.ts';
 import type { Reader } from '../store/transaction.ts';
-import { executorOf } from '../tiers/tier.ts';
-import { unrecordableName } from './facts.ts';
-import type { Line } from './gateway.ts';
+import type { Executors, Tier } from '../tiers/tier.ts';
+import type { Line, Records } from './gateway.ts';
 
-/** What the policies said, as far as it got; it goes into the receipt of a refusal too. */
+/** What the policies decided, as far as they were asked; it goes into the receipt of a refusal too. */
 export type Verdict = { readonly set: Digest | null; readonly decidedBy: readonly string[] };
 
 export const UNDECIDED: Verdict = { set: null, decidedBy: [] };
 
 export type Admission =
-  | {
-      readonly kind: 'granted';
-      readonly checked: CheckedCall;
-      readonly grant: Grant;
-      readonly binding: ApprovalBinding;
-    }
+  | { readonly kind: 'granted'; readonly checked: CheckedCall; readonly grant: Grant }
   | {
       readonly kind: 'ask';
       readonly checked: CheckedCall;
@@ -37,12 +33,12 @@ export type Admission =
       readonly verdict: Verdict;
     };
 
-/** Stands for what no policy reads; nothing left, should one ever look. */
+/** In place of what no policy reads: nothing is left, should one read it after all. */
 const UNREAD: BudgetLeft = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes: 0, egressBytes: 0 };
 
 const MAX_TIMEOUT_MS = 86_400_000;
 
-/** find, authorize and, where the policies ask for it, approve: everything that can be said before money and disk. */
+/** find, authorize and, where the policies ask for it, approve: everything before budgets and the journal. Changes nothing. */
 export async function admit(line: Line, call: ToolCall): Promise<Admission> {
   const invalid = invalidField(call, line.redact);
   if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
@@ -59,27 +55,25 @@ export async function admit(line: Line, call: ToolCall): Promise<Admission> {
 /** Asks the policies, with what the reader shows of budgets and approvals. */
 export function judge(line: Line, reader: Reader, checked: CheckedCall): Admission {
   const nowMs = line.clock.nowMs();
-  // Only policies that read it make it worth a look at the accounts.
+  // The accounts are read only for policies that read them.
   const budgetLeft = line.policy.reads.has('budgetLeft')
     ? left(reader, line.budgets, checked, nowMs)
     : UNREAD;
   const first = authorize(line.policy, checked, { budgetLeft, approval: null, nowMs });
   if (first.verdict !== 'ask') return admissionOf(first, checked);
   const binding = bindingOf(checked, first.setDigest);
-  const stand = standing(reader, approvalDigest(binding), nowMs);
-  if (stand.kind !== 'approved') {
+  const state = approvalState(reader, approvalDigest(binding), nowMs);
+  if (state.kind !== 'approved') {
     return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
   }
-  const approval: ApprovalFact = stand.fact;
+  const { fact: approval } = state;
   return admissionOf(authorize(line.policy, checked, { budgetLeft, approval, nowMs }), checked);
 }
 
 function admissionOf(decision: Decision, checked: CheckedCall): Admission {
   switch (decision.verdict) {
-    case 'allow': {
-      const { grant } = decision;
-      return { kind: 'granted', checked, grant, binding: bindingOf(checked, grant.setDigest) };
-    }
+    case 'allow':
+      return { kind: 'granted', checked, grant: decision.grant };
     case 'ask': {
       const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
       return { kind: 'ask', checked, verdict, binding: bindingOf(checked, decision.setDigest) };
@@ -91,9 +85,14 @@ function admissionOf(decision: Decision, checked: CheckedCall): Admission {
   }
 }
 
-/** What is wrong where no executor is there for a call. */
+/** The executor that a call runs in; undefined where this gateway has none for it. */
+export function executorOf(executors: Executors, { tool, tier }: CheckedCall): Tier | undefined {
+  return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
+}
+
+/** What is wrong where there is no executor for a call. */
 export function lackOf({ tool, tier }: CheckedCall): string {
-  return `Cannot run ${tool.id}: this line has no tier "${tier}"`;
+  return `Cannot run ${tool.id}: this gateway has no tier "${tier}"`;
 }
 
 function refusedAs(refused: Refused): Admission {
@@ -103,7 +102,7 @@ function refusedAs(refused: Refused): Admission {
 /** Boundary: names from outside are held to one grammar before they reach a policy, a row or a record. */
 function invalidField(call: ToolCall, redact: Line['redact']): string | null {
   const name = unrecordableName(call, redact);
-  if (name !== null) return `Cannot accept call: the ${name} has no valid name`;
+  if (name !== null) return `Cannot accept call: the name of the ${name} is not valid`;
   const { timeoutMs } = call;
   if (
     timeoutMs === null ||
@@ -111,4 +110,108 @@ function invalidField(call: ToolCall, redact: Line['redact']): string | null {
   )
     return null;
   return `Cannot accept call: the time limit is ${timeoutMs} ms, expected 1 to ${MAX_TIMEOUT_MS}`;
+}
+
+/**
+ * What is known of a call before it runs. The intent has all of it, so that a gateway that starts after a crash can still
+ * sign how the call ended.
+ */
+export type CallFacts = {
+  readonly call: {
+    readonly id: string;
+    readonly run: string | null;
+    readonly door: string;
+    readonly receivedAt: string;
+  };
+  readonly principal: string;
+  readonly tenant: string;
+  readonly tool: { readonly id: string; readonly definition: string | null };
+  readonly inputDigest: Digest;
+  readonly policy: { readonly set: string | null; readonly decidedBy: readonly string[] };
+  readonly approval: { readonly id: string; readonly by: string; readonly at: string } | null;
+  readonly artifacts: readonly { readonly name: string; readonly sha256: string }[];
+  readonly limits: Limits | null;
+  readonly gateway: { readonly version: string };
+};
+
+/** In place of a name that was refused. */
+const UNNAMED = 'invalid-name';
+
+type Refusal = { readonly checked: CheckedCall | null; readonly verdict: Verdict };
+
+/** The facts of a call that is refused. */
+export function refusalFacts(
+  { version, redact }: Records,
+  call: ToolCall,
+  { checked, verdict }: Refusal,
+): CallFacts {
+  const named = recordable(call, redact);
+  const definition = checked?.toolDigest ?? null;
+  const inputDigest = checked?.inputDigest ?? digestBytes(call.rawInput);
+  return {
+    ...identityOf(named),
+    tool: { id: toolNameOf(named.tool, checked !== null, redact), definition },
+    inputDigest,
+    policy: { set: verdict.set, decidedBy: verdict.decidedBy },
+    approval: null,
+    artifacts: checked?.artifacts ?? [],
+    limits: null,
+    gateway: { version },
+  };
+}
+
+/** The facts of a call that was granted and may use what `limits` say. */
+export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
+  const { call, tool, toolDigest, inputDigest, artifacts } = grant.call;
+  const { approval, setDigest, decidedBy } = grant;
+  return {
+    ...identityOf(call),
+    tool: { id: tool.id, definition: toolDigest },
+    inputDigest,
+    policy: { set: setDigest, decidedBy },
+    approval: approval === null ? null : { id: approval.id, by: approval.by, at: isoTime(approval.atMs) },
+    artifacts,
+    limits,
+    gateway: { version },
+  };
+}
+
+/** Which name of a call cannot be recorded, or null: it breaks the grammar of names, or the caller put a secret there. */
+export function unrecordableName(call: ToolCall, redact: Records['redact']): string | null {
+  const { principal, tenant, run, tool } = call;
+  const isPlain = (name: string) => name === UNNAMED || (isName(name) && redact(name) === name);
+  if (!isPlain(principal.name)) return 'principal';
+  if (!isPlain(tenant)) return 'tenant';
+  if (run !== null && !isPlain(run)) return 'run';
+  return isToolName(tool) ? null : 'tool';
+}
+
+/** Boundary: a name that cannot be recorded never is; another one takes its place. */
+function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
+  switch (unrecordableName(call, redact)) {
+    case null:
+      return call;
+    case 'principal':
+      return recordable({ ...call, principal: { ...call.principal, name: UNNAMED } }, redact);
+    case 'run':
+      return recordable({ ...call, run: UNNAMED }, redact);
+    case 'tenant':
+      return recordable({ ...call, tenant: UNNAMED }, redact);
+    default:
+      return { ...call, tool: UNNAMED };
+  }
+}
+
+/** The name of a known tool; any other name is the caller's, who may have put a secret there. */
+function toolNameOf(tool: string, isKnown: boolean, redact: Records['redact']): string {
+  return isKnown || redact(tool) === tool ? tool : UNNAMED;
+}
+
+function identityOf(call: ToolCall): Pick<CallFacts, 'call' | 'principal' | 'tenant'> {
+  const { id, run, door } = call;
+  return {
+    call: { id, run, door, receivedAt: isoTime(call.receivedAtMs) },
+    principal: formatPrincipal(call.principal),
+    tenant: call.tenant,
+  };
 }

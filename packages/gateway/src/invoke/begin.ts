@@ -1,24 +1,28 @@
 import { canonicalize } from '@palisade/sdk';
-import { approvalDigest } from '../approval/approval.ts';
-import { ask } from '../approval/ask.ts';
-import { countOpen, MAX_OPEN_REQUESTS } from '../approval/count-open.ts';
-import { standing } from '../approval/standing.ts';
-import { use } from '../approval/use.ts';
-import { reserve } from '../budget/reserve.ts';
+import { approvalDigest, approvalState, bindingOf, use } from '../approval/approval.ts';
+import { ask, countOpen, MAX_OPEN_REQUESTS } from '../approval/requests.ts';
+import { reserve } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
-import type { Digest } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Grant } from '../policy/grant.ts';
-import { standingOfKey, takeKey } from '../results/keys.ts';
+import { isIdempotencyKey, keyState, takeKey } from '../results/keys.ts';
+import { outcomeOf, readResult } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, judge, UNDECIDED, type Verdict } from './admit.ts';
-import { appendEnding, type Ended } from './ending.ts';
-import { type CallFacts, grantedFacts, refusalFacts } from './facts.ts';
+import {
+  type Admission,
+  type CallFacts,
+  grantedFacts,
+  judge,
+  refusalFacts,
+  UNDECIDED,
+  type Verdict,
+} from './admit.ts';
+import { appendEnding, type Ended, receiptOf } from './finish.ts';
 import type { Line } from './gateway.ts';
 
 /** A call that may run now: its intent is durable, its budgets are reserved, its approval is used. */
@@ -30,8 +34,8 @@ export type Begun = {
   readonly startedAt: string;
 };
 
-/** The decision no longer stands; nothing was written. */
-export type Stale = { readonly kind: 'stale' };
+/** The decision is out of date; nothing was written. */
+type Stale = { readonly kind: 'stale' };
 
 type Granted = Extract<Admission, { kind: 'granted' }>;
 type Asking = Extract<Admission, { kind: 'ask' }>;
@@ -63,7 +67,7 @@ function stillHolds({ policy, registry }: Line, tx: Transaction, { grant, checke
   return policy.holds(grant.setDigest) && registry.holds(tx, checked.tool);
 }
 
-/** Where the policies look at what is left of a budget, only what is left in this transaction counts. */
+/** Where the policies read what is left of a budget, it is read again in this transaction. */
 function judgeInside(line: Line, tx: Transaction, admission: Admission): Admission {
   const isJudgedAgain = admission.kind === 'granted' && line.policy.reads.has('budgetLeft');
   return isJudgedAgain ? judge(line, tx, admission.checked) : admission;
@@ -72,26 +76,27 @@ function judgeInside(line: Line, tx: Transaction, admission: Admission): Admissi
 function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | Ended | Stale {
   // Boundary: what could not be attested does not run.
   line.keys.ensureReady();
-  const { checked, grant, binding } = admission;
+  const { checked, grant } = admission;
   const nowMs = line.clock.nowMs();
   const { id: callId, idempotencyKey: key, trace } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
-  if (grant.approval !== null && !stands(tx, grant.approval.id, approvalDigest(binding), nowMs)) {
-    // Another process has used the approval since we looked.
+  if (grant.approval !== null && !isStillApproved(tx, grant, nowMs)) {
+    // Another process has used the approval meanwhile.
+    const binding = bindingOf(checked, grant.setDigest);
     const asking: Asking = { kind: 'ask', checked, verdict, binding };
     return refuseIn(line, tx, asking, askIn(line, tx, asking));
   }
-  // Boundary: the same call may have begun elsewhere since we looked; it runs once.
+  // Boundary: the same call may have begun elsewhere meanwhile; it runs once.
   if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
   const reserved = reserve(tx, { callId, rules: line.budgets, checked, nowMs });
-  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.refused);
+  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.problem);
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
-    throw new TypeError('Cannot use approval: it stood a moment ago in this very transaction');
+    throw new TypeError('Cannot use approval: it was valid a moment ago in this transaction');
   }
   if (key !== undefined && !takeKey(tx, checked.call, key, nowMs - line.keep.keepForMs)) {
-    throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this very transaction');
+    throw new TypeError('Cannot take the idempotency key: it was free a moment ago in this transaction');
   }
-  const limits = narrow(grant.limits, reserved.limits);
+  const limits = narrow(grant.limits, reserved.value);
   const facts = grantedFacts(line, grant, limits);
   const { at } = line.journal.append(tx, {
     kind: 'intent',
@@ -107,19 +112,19 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
 }
 
 function isTaken({ clock, keep }: Line, tx: Transaction, call: ToolCall, key: string): boolean {
-  return standingOfKey(tx, call, key, clock.nowMs() - keep.keepForMs).kind !== 'free';
+  return keyState(tx, call, key, clock.nowMs() - keep.keepForMs).kind !== 'free';
 }
 
-function stands(tx: Transaction, id: string, digest: Digest, nowMs: number): boolean {
-  const stand = standing(tx, digest, nowMs);
-  return stand.kind === 'approved' && stand.approval.id === id;
+function isStillApproved(tx: Transaction, { call, setDigest, approval }: Grant, nowMs: number): boolean {
+  const state = approvalState(tx, approvalDigest(bindingOf(call, setDigest)), nowMs);
+  return state.kind === 'approved' && state.approval.id === approval?.id;
 }
 
-/** Opens the question for a person, or finds the one that is open, and says how it stands. */
+/** Opens a request for approval, or finds the one that is open, and refuses with its state. */
 function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Asking): Refused {
   const nowMs = line.clock.nowMs();
   const digest = approvalDigest(binding);
-  const before = standing(tx, digest, nowMs);
+  const before = approvalState(tx, digest, nowMs);
   if (before.kind === 'denied') {
     const { decidedBy, note } = before.approval;
     return refuse(
@@ -128,7 +133,7 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
     );
   }
   if (before.kind === 'approved') {
-    const message = `Cannot run call: approval ${before.approval.id} was given while the call was being decided`;
+    const message = `Cannot run call: approval ${before.approval.id} was granted while the call was being decided`;
     return refuse('policy/approval-required', message, 'Repeat the identical call.');
   }
   const { call, tool, input } = checked;
@@ -163,7 +168,7 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
   }
   const remedy = `Have a user run \`palisade approvals approve ${approval.id}\`, then repeat the identical call.`;
   if (before.kind === 'expired' && before.approval.decidedBy !== null) {
-    const message = `Cannot run call: approval ${before.approval.id} expired unused; ${approval.id} is asked for now`;
+    const message = `Cannot run call: approval ${before.approval.id} expired unused; approval ${approval.id} is requested now`;
     return refuse('policy/approval-expired', message, remedy);
   }
   return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
@@ -174,7 +179,7 @@ function mayComeAndGo({ executor }: Tool): boolean {
   return executor.kind === 'wasm' || executor.kind === 'upstream';
 }
 
-/** A module may be run from a file, by a line that nobody else has: whoever decides has to see it all the same. */
+/** A module may be run from a file, by a gateway of its own: the approver has to see the tool all the same. */
 function askedTool({ description, category, tier, capabilities, inputSchema }: Tool): Json {
   return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }
@@ -189,4 +194,43 @@ function refuseIn(
 ): Ended {
   const facts = refusalFacts(line, checked.call, { checked, verdict });
   return appendEnding(line, tx, facts, { outcome, ran: null, trace: checked.call.trace });
+}
+
+/**
+ * The answer to a call whose idempotency key was used before: the ending of that same call as it was returned then, or a
+ * refusal. Null: the call is new, and runs.
+ */
+export async function repeated(line: Line, call: ToolCall): Promise<Ended | null> {
+  const { idempotencyKey: key } = call;
+  if (key === undefined) return null;
+  const { store, clock, keep } = line;
+  if (!isIdempotencyKey(key)) {
+    const message = 'Cannot use the idempotency key: expected 1 to 255 visible ASCII characters';
+    return refuseRepeated(line, call, refuse('door/invalid-call', message));
+  }
+  const used = keyState(store, call, key, clock.nowMs() - keep.keepForMs);
+  if (used.kind === 'free') return null;
+  if (used.kind === 'other') {
+    const message = `Cannot run call: its idempotency key was used for another call`;
+    return refuseRepeated(line, call, refuse('door/idempotency-conflict', message));
+  }
+  const kept = readResult(store, used.callId);
+  if (kept === null) {
+    const message = `Cannot run call: ${used.callId} has the same idempotency key and has not ended`;
+    return refuseRepeated(line, call, refuse('door/call-open', message));
+  }
+  const { callId, usage } = kept;
+  return {
+    kind: 'ended',
+    callId,
+    outcome: outcomeOf(kept),
+    usage,
+    receipt: receiptOf(line, callId),
+    replayed: true,
+  };
+}
+
+function refuseRepeated(line: Line, call: ToolCall, outcome: ReturnType<typeof refuse>): Promise<Ended> {
+  const facts = refusalFacts(line, call, { checked: null, verdict: UNDECIDED });
+  return line.store.commit((tx) => appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace }));
 }

@@ -1,11 +1,21 @@
-import { settle } from '../budget/settle.ts';
+import { CODES, canonicalize } from '@palisade/sdk';
+import { signReceipt } from '../attest/keys.ts';
+import { settle } from '../budget/budget.ts';
+import type { ToolCall } from '../core/call.ts';
+import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
-import { fail, type Outcome } from '../core/outcome.ts';
+import { digestBytes } from '../core/digest.ts';
+import type { Json } from '../core/json.ts';
+import { NO_USAGE, type Usage } from '../core/limits.ts';
+import { fail, type Outcome, type RefusedCode, refuse } from '../core/outcome.ts';
+import { search } from '../journal/search.ts';
 import { type Packed, pack, saveRecording } from '../recordings/recordings.ts';
+import { type Keeping, keepResult, pruneResults } from '../results/results.ts';
+import type { Transaction } from '../store/transaction.ts';
 import type { Execution, RunResult } from '../tiers/tier.ts';
+import { type CallFacts, refusalFacts, UNDECIDED } from './admit.ts';
 import type { Begun } from './begin.ts';
-import { appendEnding, type Ended } from './ending.ts';
-import type { Line } from './gateway.ts';
+import type { Line, Records } from './gateway.ts';
 
 /** A disk or a lock may come back; a run that happened is worth waiting for. */
 const ATTEMPTS = 5;
@@ -17,8 +27,8 @@ const UNSAVED = 'none: it could not be saved';
 
 /**
  * One transaction: the budgets are settled with what was really used, the recording is kept, the receipt is signed, the
- * intent is closed. The receipt has the digest of the recording, so both are written together or neither is: there is no
- * receipt that promises a recording which was never there. The ending is worth waiting for, the recording is not: it is
+ * intent is closed. The receipt has the digest of the recording, so both are written together or neither is: no
+ * receipt names a recording that does not exist. The ending is worth waiting for, the recording is not: it is
  * compressed before, tried once, and whatever fails then, the attempts after that write an ending whose receipt says that
  * there is none.
  */
@@ -65,11 +75,198 @@ function recordLater(record: () => Promise<Ended>, attempts: number): void {
 
 /** It ran, but its ending could not be written: the next start will record it as unknown, and so we call it here. */
 function unrecorded({ facts }: Begun, { ending, usage }: RunResult, error: unknown): Ended {
-  const why = error instanceof CodedError ? error.message : 'the gateway broke';
+  const reason = error instanceof CodedError ? error.message : 'the gateway broke';
   const remedy = error instanceof CodedError ? error.remedy : undefined;
-  const message = `Cannot record the ending of the call, which ran: ${why}`;
+  const message = `Cannot record the ending of the call, which ran: ${reason}`;
   const truncated = ending.status === 'failed' && ending.truncated;
-  const facts_ = { output: ending.output, truncated, usage, ...(remedy === undefined ? {} : { remedy }) };
-  const outcome = fail('tier/unknown-ending', message, facts_);
+  const ran = { output: ending.output, truncated, usage, ...(remedy === undefined ? {} : { remedy }) };
+  const outcome = fail('tier/unknown-ending', message, ran);
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt: null };
+}
+
+/** How a call ended, with the receipt that proves it; null only when nothing could be recorded any more. */
+export type Ended = {
+  readonly kind: 'ended';
+  readonly callId: string;
+  readonly outcome: Outcome;
+  readonly usage: Usage;
+  readonly receipt: string | null;
+  /** The call had ended before, and was repeated with its idempotency key. */
+  readonly replayed?: true;
+};
+
+/** Of a call that may have run; where and how is unknown. */
+export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
+
+/** When and where it ran; null when nothing ran. */
+type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
+
+/**
+ * Signs the receipt and adds the record that holds it, in one transaction. The receipt names the place of the record, the
+ * record holds the receipt, and its hash goes into the chain: neither can be changed or left out without the other.
+ */
+export function appendEnding(
+  records: Records,
+  tx: Transaction,
+  facts: CallFacts,
+  ended: { outcome: Outcome; ran: Ran; egress?: Json | null; trace?: string | undefined },
+): Ended {
+  const { outcome, ran, trace } = ended;
+  // Boundary: hosts are named by what ran, which may have put a secret into a name.
+  const egress = records.redact(ended.egress ?? null);
+  const { status, code } = outcome;
+  const usage = status === 'refused' ? NO_USAGE : outcome.usage;
+  const output = outputOf(outcome);
+  let receipt = '';
+  const { seq, atMs } = records.journal.append(tx, (place) => {
+    const { inputDigest, call, ...rest } = facts;
+    const signed = signReceipt(
+      {
+        ...rest,
+        call: {
+          ...call,
+          receivedAt: earlier(call.receivedAt, ran?.startedAt ?? place.at),
+          startedAt: ran?.startedAt ?? null,
+        },
+        inputDigest,
+        outputDigest: output?.digest ?? null,
+        outcome: { status, code },
+        output: output === null ? null : { bytes: output.bytes, truncated: output.truncated },
+        execution: ran === null ? null : withRecord(ran.execution, egress),
+        usage,
+      },
+      place,
+      records.keys,
+    );
+    receipt = signed.envelope;
+    return {
+      kind: status === 'refused' ? 'refused' : 'ended',
+      call: call.id,
+      principal: facts.principal,
+      tool: facts.tool.id,
+      tenant: facts.tenant,
+      body: {
+        status,
+        code,
+        usage,
+        receipt: signed.sha256,
+        envelope: JSON.parse(signed.envelope),
+        ...(egress === null ? {} : { egress }),
+        ...(trace === undefined ? {} : { trace }),
+      },
+      closes: ran !== null,
+      isPlain: true,
+    };
+  });
+  keep(records, tx, facts, { outcome, usage, receiptSeq: seq, atMs });
+  return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
+}
+
+/** Once in this many records, some of what is kept too long is dropped. */
+const PRUNE_EVERY = 64;
+
+type Kept = Pick<Keeping, 'outcome' | 'usage' | 'receiptSeq' | 'atMs'>;
+
+/** Keeps what the caller gets, without secrets, for as long as the operator configured. */
+function keep(
+  records: Records,
+  tx: Transaction,
+  { call, principal, tenant, tool }: CallFacts,
+  kept: Kept,
+): void {
+  const { id: callId, run, door } = call;
+  // Boundary: what a tool printed may be in its message as well as in its output.
+  const outcome = records.redact(kept.outcome as unknown as Json) as unknown as Outcome;
+  keepResult(tx, { callId, tenant, principal, run, door, tool: tool.id, ...kept, outcome }, records.keep);
+  if (kept.receiptSeq % PRUNE_EVERY === 0) pruneResults(tx, kept.atMs - records.keep.keepForMs);
+}
+
+/** The receipt names what the journal has of the network, as it is written there. */
+function withRecord(execution: Execution, egress: Json): Execution {
+  if (egress === null) return execution;
+  const egressRecord = digestBytes(canonicalize(egress));
+  return { ...execution, isolation: { ...execution.isolation, egressRecord } };
+}
+
+function outputOf(outcome: Outcome) {
+  if (outcome.status === 'refused' || outcome.output === null) return null;
+  const text = canonicalize(outcome.output);
+  const truncated = outcome.status === 'failed' && outcome.truncated;
+  return { digest: digestBytes(text), bytes: Buffer.byteLength(text), truncated };
+}
+
+/** Times in a receipt are in order even when the clock was set back by a little in between. */
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+/*
+ * Something was thrown before the call could run. A coded error is a refusal with its remedy; anything else is our own
+ * fault, and the caller gets an incident id instead of a stack. Both are recorded where the journal can still be written.
+ */
+export async function refuseOrFault(line: Line, call: ToolCall, error: unknown): Promise<Ended> {
+  const incident = makeId('inc', line.clock.nowMs(), line.random);
+  const outcome = outcomeOf(error, incident);
+  try {
+    return await line.store.commit((tx) => {
+      const facts = refusalFacts(line, call, { checked: null, verdict: UNDECIDED });
+      if (outcome.status === 'failed') appendFault(line, tx, facts, { incident, error });
+      return appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace });
+    });
+  } catch {
+    // Nothing ran and nothing can be written: the refusal itself is all we can give.
+    return { kind: 'ended', callId: call.id, outcome, usage: NO_USAGE, receipt: null };
+  }
+}
+
+/** Records what broke while the call ran, and returns the incident for the caller. */
+export async function recordFault(line: Line, facts: CallFacts, error: unknown): Promise<string> {
+  const incident = makeId('inc', line.clock.nowMs(), line.random);
+  await line.store.commit((tx) => appendFault(line, tx, facts, { incident, error }));
+  return incident;
+}
+
+function appendFault(
+  line: Line,
+  tx: Transaction,
+  facts: CallFacts,
+  broken: { incident: string; error: unknown },
+): void {
+  const { call, principal, tool, tenant } = facts;
+  const body = { incident: broken.incident, error: describe(broken.error) };
+  line.journal.append(tx, { kind: 'fault', call: call.id, principal, tool: tool.id, tenant, body });
+}
+
+function outcomeOf(error: unknown, incident: string): Outcome {
+  if (error instanceof CodedError && CODES[error.code].kind === 'refused') {
+    return refuse(error.code as RefusedCode, error.message, error.remedy);
+  }
+  return fail('gateway/fault', `Cannot handle call: the gateway broke, incident ${incident}`);
+}
+
+/** Enough to find the place in our code; values from the caller stay out of it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const frames = (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 5);
+  return `${error.name} ${frames.map((frame) => frame.trim().replace(/\(?(file:\/\/)?\/[^)]*\/([^/)]+)\)?$/, '$2')).join(' < ')}`;
+}
+
+/** Enough for every record of one call. */
+const RECORDS_OF_A_CALL = 16;
+
+/** The receipt of a call as the journal has it, an envelope of JSON; null where the call has none. */
+export function receiptOf({ segments }: Pick<Records, 'segments'>, callId: string): string | null {
+  const page = search(
+    segments,
+    { call: callId },
+    { newestFirst: true, limit: RECORDS_OF_A_CALL, cursor: null },
+  );
+  for (const { line } of page.records) {
+    const { body } = JSON.parse(line) as { body?: { envelope?: unknown } };
+    if (body?.envelope !== undefined) return JSON.stringify(body.envelope);
+  }
+  return null;
 }

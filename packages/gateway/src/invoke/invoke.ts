@@ -1,25 +1,19 @@
-import { left } from '../budget/left.ts';
-import type { ToolCall } from '../core/call.ts';
+import { left } from '../budget/budget.ts';
+import type { CallWatch, ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
-import type { CallWatch } from '../core/observer.ts';
 import { authorize } from '../policy/authorize.ts';
 import {
   type CallContext,
-  executorOf,
   type RunContext,
   type RunEnding,
   type RunResult,
   TierFault,
 } from '../tiers/tier.ts';
-import { admit, lackOf } from './admit.ts';
-import { type Begun, begin } from './begin.ts';
-import { type Ended, UNKNOWN_EXECUTION } from './ending.ts';
-import { unrecordableName } from './facts.ts';
-import { recordFault, refuseOrFault } from './fault.ts';
-import { finish } from './finish.ts';
+import { admit, executorOf, lackOf, unrecordableName } from './admit.ts';
+import { type Begun, begin, repeated } from './begin.ts';
+import { type Ended, finish, recordFault, refuseOrFault, UNKNOWN_EXECUTION } from './finish.ts';
 import type { Line } from './gateway.ts';
-import { repeated } from './repeated.ts';
 
 const MAX_DECISIONS = 8;
 

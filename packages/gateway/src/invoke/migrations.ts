@@ -1,16 +1,16 @@
-import { approvalMigrations } from '../approval/tables.ts';
-import { budgetMigrations } from '../budget/tables.ts';
+import { approvalMigrations } from '../approval/approval.ts';
+import { budgetMigrations } from '../budget/rule.ts';
 import { identityMigrations } from '../identity/tables.ts';
-import { journalMigrations } from '../journal/tables.ts';
+import { journalMigrations } from '../journal/head.ts';
 import { policyMigrations } from '../policy/memory.ts';
 import { recordingMigrations } from '../recordings/recordings.ts';
-import { resultMigrations } from '../results/tables.ts';
+import { resultMigrations } from '../results/keys.ts';
 import { skillsMigrations } from '../skills/tables.ts';
 import { storageMigrations } from '../storage/tables.ts';
 import { upstreamMigrations } from '../upstreams/pins.ts';
 import { vaultMigrations } from '../vault/tables.ts';
 
-/** The tables of all rooms. */
+/** The tables of all modules. */
 export const MIGRATIONS = [
   ...journalMigrations,
   ...policyMigrations,

@@ -17,7 +17,7 @@ type Lists = {
 };
 type Listing = Pick<Gateway, 'policy' | 'registry'>;
 
-/** Lists that are kept; whoever comes after makes them anew. */
+/** Lists that are kept at once; past it, all are made anew. */
 const MOST_LISTS = 256;
 const PAGE = 1_000;
 

@@ -1,9 +1,79 @@
+import { hash } from 'node:crypto';
 import { canonicalize } from '@palisade/sdk';
 import type { Signer } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
-import type { Transaction } from '../store/transaction.ts';
-import { decodeFrontier, encodeFrontier, HASH_BYTES, rootOf } from './frontier.ts';
-import { type HeadRow, query } from './tables.ts';
+import type { Migration } from '../store/migrate.ts';
+import { queries, type Transaction } from '../store/transaction.ts';
+
+export type RecordRow = {
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly kind: string;
+  readonly call: string | null;
+  readonly principal: string | null;
+  readonly tool: string | null;
+  readonly tenant: string | null;
+  /** The record itself; the columns beside it are copies to search by, held to it by `verify`. */
+  readonly line: string;
+  readonly hash: Uint8Array;
+};
+
+type HeadRow = {
+  readonly id: number;
+  readonly seq: number;
+  readonly hash: Uint8Array;
+  readonly origin: Uint8Array;
+  readonly frontier: Uint8Array;
+  readonly at_ms: number;
+  readonly checkpoint_seq: number;
+  readonly checkpoint_at_ms: number;
+};
+
+export type SegmentRow = { readonly first: number; readonly last: number; readonly file: string };
+export type CheckpointRow = { readonly size: number; readonly envelope: string };
+
+export type JournalTables = {
+  journal_record: RecordRow;
+  journal_head: HeadRow;
+  journal_tile: { readonly tile: number; readonly hash: Uint8Array };
+  journal_checkpoint: CheckpointRow;
+  journal_open: { readonly call: string; readonly owner: string; readonly seq: number };
+  journal_segment: SegmentRow;
+};
+
+/** The table of records and what it is searched by; the same in the live database and in every sealed segment. */
+export const RECORD_TABLE = `
+  CREATE TABLE journal_record (
+    seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL,
+    call TEXT, principal TEXT, tool TEXT, tenant TEXT, line TEXT NOT NULL, hash BLOB NOT NULL
+  ) STRICT;`;
+
+/**
+ * Two indexes that only ever grow at their right edge, so that an append touches one page of each. The first is a narrow
+ * copy of everything that is searched by, in the order of the records: any search is a scan of it, a tenth of a second for
+ * a million records, and stops when its page is full. Call ids start with their time and grow as well.
+ */
+export const RECORD_INDEXES = `
+  CREATE INDEX journal_record_search ON journal_record (seq, kind, principal, tool, at_ms);
+  CREATE INDEX journal_record_call ON journal_record (call) WHERE call IS NOT NULL;`;
+
+export const journalMigrations: readonly Migration[] = [
+  {
+    id: 'journal/001',
+    sql: `${RECORD_TABLE} ${RECORD_INDEXES}
+      CREATE TABLE journal_head (
+        id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, hash BLOB NOT NULL, origin BLOB NOT NULL,
+        frontier BLOB NOT NULL, at_ms INTEGER NOT NULL, checkpoint_seq INTEGER NOT NULL, checkpoint_at_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE journal_tile (tile INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;
+      CREATE TABLE journal_checkpoint (size INTEGER PRIMARY KEY, envelope TEXT NOT NULL) STRICT;
+      CREATE TABLE journal_open (call TEXT PRIMARY KEY, owner TEXT NOT NULL, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE journal_segment (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, file TEXT NOT NULL) STRICT;`,
+  },
+];
+
+/** Makes a statement over the journal's tables. */
+export const query = queries<JournalTables>();
 
 /** Where the chain ends, as one transaction moves it on. */
 export type Head = {
@@ -78,7 +148,7 @@ export function writeHead(tx: Transaction, head: Head): void {
   });
 }
 
-/** Signs size, root and last hash of the journal as it stands. Of the live part only the newest checkpoint is kept. */
+/** Signs size, root and last hash of the journal as it is now. Of the live part only the newest checkpoint is kept. */
 export function writeCheckpoint(tx: Transaction, head: Head, signer: Signer): string {
   const envelope = signer.sign(CHECKPOINT_TYPE, checkpointPayload(head, signer.validSince()));
   tx.run(dropLiveCheckpoints, { sealed: tx.get(lastSealed, {})?.last ?? 0 });
@@ -99,4 +169,56 @@ function checkpointPayload(head: Head, validSince: string): string {
     size: head.seq,
     v: 1,
   });
+}
+
+/*
+ * The right edge of a Merkle tree (RFC 6962) that only grows: the roots of its complete subtrees, largest first. It is
+ * all that must be kept to append and to know the root. Roots of complete subtrees of 256 leaves ("tiles") are handed
+ * out as they come to be, so that an inclusion proof never has to read the whole journal.
+ */
+
+const HASH_BYTES = 32;
+export const TILE_LEAVES = 256;
+
+const NODE = Buffer.from([0x01]);
+
+/** The hash of a record: both its leaf in the tree and the `prev` of the next record. */
+export function leafHash(line: string): Buffer {
+  return hash('sha256', `\0${line}`, 'buffer');
+}
+
+export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
+}
+
+/** Adds one leaf to the tree of `size` leaves; gives the root of a tile when this leaf completed one. */
+export function appendLeaf(frontier: Uint8Array[], size: number, leaf: Uint8Array): Uint8Array | null {
+  let node = leaf;
+  let tile: Uint8Array | null = null;
+  for (let leaves = 1; (size / leaves) % 2 >= 1; leaves *= 2) {
+    const left = frontier.pop();
+    if (left === undefined)
+      throw new TypeError('Cannot append leaf: the frontier is shorter than its size says');
+    node = nodeHash(left, node);
+    if (leaves * 2 === TILE_LEAVES) tile = node;
+  }
+  frontier.push(node);
+  return tile;
+}
+
+/** The root over everything appended so far. */
+export function rootOf(frontier: readonly Uint8Array[]): Uint8Array {
+  const last = frontier.at(-1);
+  if (last === undefined) return hash('sha256', '', 'buffer');
+  return frontier.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), last);
+}
+
+export function encodeFrontier(frontier: readonly Uint8Array[]): Buffer {
+  return Buffer.concat(frontier);
+}
+
+export function decodeFrontier(bytes: Uint8Array): Uint8Array[] {
+  const hashes: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += HASH_BYTES) hashes.push(bytes.subarray(at, at + HASH_BYTES));
+  return hashes;
 }

@@ -4,12 +4,20 @@ import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
-import { appendLeaf, leafHash, TILE_LEAVES } from './frontier.ts';
-import { type Head, readHead, writeCheckpoint, writeHead } from './head.ts';
-import { query } from './tables.ts';
+import {
+  appendLeaf,
+  type Head,
+  leafHash,
+  query,
+  readHead,
+  TILE_LEAVES,
+  writeCheckpoint,
+  writeHead,
+} from './head.ts';
+import type { Segments } from './segments.ts';
 
 /*
- * The journal: what was asked, decided and done, in one chain without gaps. Rooms hand in drafts inside a transaction;
+ * The journal: what was requested, decided and done, in one chain without gaps. Modules hand in drafts inside a transaction;
  * the journal gives each its number, its time and the hash of the record before it. The time of a record is never before
  * that of its predecessor: order comes from the number, not from the clock. Secrets in use are taken out by their values
  * before anything is hashed. A record says digests of inputs and outputs, never the bytes.
@@ -37,7 +45,7 @@ export type Draft = {
 };
 
 /** The place of a record that is about to be written. */
-export type Position = {
+type Position = {
   readonly seq: number;
   readonly prev: string;
   readonly at: string;
@@ -51,7 +59,7 @@ export type JournalOptions = {
   readonly checkpointEveryRecords: number;
   readonly checkpointAfterMs: number;
   readonly maxBehindMs: number;
-  /** Told of the newest record right before a transaction is committed. */
+  /** Called with the newest record right before a transaction is committed. */
   readonly onGrown?: (seq: number) => void;
 };
 
@@ -131,7 +139,7 @@ export class Journal {
     return position;
   }
 
-  /** Signs the journal as it stands now, whatever the schedule says. */
+  /** Signs the journal as it is now, whatever the schedule. */
   checkpoint(tx: Transaction): { readonly head: Head; readonly envelope: string } {
     const head = tx.once(this, () => this.#enter(tx));
     if (head.seq === 0) throw new TypeError('Cannot sign checkpoint: the journal is empty');
@@ -198,5 +206,63 @@ export class Journal {
     const atMs = Math.max(nowMs, head.atMs);
     const prev = Buffer.from(head.hash).toString('hex');
     return { seq: head.seq + 1, prev, at: isoTime(atMs), atMs };
+  }
+}
+
+/*
+ * Seals full segments while the gateway runs, so that one which is never stopped keeps its live table as small as one
+ * that starts for each call. It is called at every growth of the journal, in the middle of a transaction, and so only
+ * takes note there; the sealing comes in later turns of the event loop, a slice at a time, and never twice at once.
+ */
+
+export class Roller {
+  readonly #segments: Pick<Segments, 'roll'>;
+  readonly #segmentRecords: number;
+  #rolling: Promise<void> | null = null;
+  #headSeq = 0;
+  /** Below this head there is nothing to seal. */
+  #dueAt = 0;
+
+  constructor(segments: Pick<Segments, 'roll'>, segmentRecords: number) {
+    this.#segments = segments;
+    this.#segmentRecords = segmentRecords;
+  }
+
+  /** Takes note that the journal has grown to this record, or is about to. */
+  note(headSeq: number): void {
+    this.#headSeq = headSeq;
+    if (headSeq < this.#dueAt || this.#rolling !== null) return;
+    this.#rolling = this.#rollWhileDue()
+      // What cannot be sealed now is tried again later, and at the end, where its error is seen.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#rolling = null;
+      });
+  }
+
+  /** Resolves when nothing is being sealed. */
+  async idle(): Promise<void> {
+    while (this.#rolling !== null) await this.#rolling;
+  }
+
+  /** Seals what is full at the end of a process. */
+  async finish(headSeq: number): Promise<void> {
+    await this.idle();
+    await this.#roll(headSeq);
+  }
+
+  async #rollWhileDue(): Promise<void> {
+    do {
+      // Not before the transaction that called us is over.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#roll(this.#headSeq);
+    } while (this.#headSeq >= this.#dueAt);
+  }
+
+  async #roll(headSeq: number): Promise<void> {
+    // Where sealing fails, it is not tried again with every record.
+    this.#dueAt = headSeq + this.#segmentRecords;
+    const sealedTo = await this.#segments.roll(headSeq, this.#segmentRecords);
+    this.#dueAt = sealedTo + 2 * this.#segmentRecords;
   }
 }

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
-import type { Query } from '../store/query.ts';
 import type { Store } from '../store/store.ts';
-import { Statements } from '../store/transaction.ts';
-import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './tables.ts';
+import { type Query, Statements } from '../store/transaction.ts';
+import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './head.ts';
 
 /*
  * Old records leave the live database for sealed segment files, so that it stays small and appends stay as fast as on

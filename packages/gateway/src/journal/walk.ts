@@ -7,11 +7,16 @@ import {
   parseRecord,
   ZERO_HASH,
 } from '@palisade/sdk';
-import type { JournalParts } from './export.ts';
-import { appendLeaf, encodeFrontier, leafHash, TILE_LEAVES } from './frontier.ts';
-import type { Head } from './head.ts';
-import { recordsFrom } from './search.ts';
-import { query, type RecordRow } from './tables.ts';
+import {
+  appendLeaf,
+  encodeFrontier,
+  type Head,
+  leafHash,
+  query,
+  type RecordRow,
+  TILE_LEAVES,
+} from './head.ts';
+import { type JournalParts, recordsFrom } from './search.ts';
 
 /** The first thing wrong; without a number where it is about no single record. */
 export type Bad = { readonly seq: number | null; readonly why: string };
@@ -24,7 +29,7 @@ const tileAt = query<{ tile: number }>()((db, p) =>
 );
 
 /**
- * One pass over all records, shared by the verifier of the sdk and the checks of what stands beside them. The sdk verifies
+ * One pass over all records, shared by the verifier of the sdk and the checks of what is kept beside them. The sdk verifies
  * the receipts in the lines that it is given; those in the rest are verified here.
  */
 export class Walk {

@@ -1,7 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
 
 /** The part of the store that this room uses. */

@@ -5,12 +5,11 @@ import { type Digest, digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /**
  * Keeps what calls of modules came from, so that they can be run again. A recording holds inputs and answers as they
- * were, in the database of the operator and nowhere else; the receipt has its digest. There is room for so much: the
+ * were, in the database of the operator and nowhere else; the receipt has its digest. Their size is bounded: the
  * oldest go first.
  */
 
@@ -115,16 +114,16 @@ function makeRoom(tx: Transaction, wanted: number, mostBytes: number): void {
   }
 }
 
-export type RunRow = { call: string; module: string; body: Buffer; bytes: number };
-export type ModuleRow = { sha256: string; bytes: Buffer };
+type RunRow = { call: string; module: string; body: Buffer; bytes: number };
+type ModuleRow = { sha256: string; bytes: Buffer };
 /** `seq` is the order of recording: what is oldest goes first. The total is kept by the database, modules included. */
-export type RecordingTables = {
+type RecordingTables = {
   recorded_run: RunRow & { seq: number };
   recorded_module: ModuleRow;
   recorded_total: { bytes: number };
 };
 
-/** The tables of this room. */
+/** The tables of this module. */
 export const recordingMigrations: readonly Migration[] = [
   {
     id: 'recordings/001',

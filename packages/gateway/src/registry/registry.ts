@@ -18,10 +18,10 @@ import type { UpstreamTools } from './upstream-tools.ts';
  * and fits the tool's schema. That same value is what policies judge and what the tool gets.
  */
 
-export type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
+type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
 
 export type RegistryOptions = {
-  /** Those that stand for as long as the gateway does. */
+  /** Those that exist for as long as the gateway does. */
   readonly tools: readonly Tool[];
   /** Those of installed skills; left out: there are none. */
   readonly skills?: SkillTools;
@@ -61,20 +61,16 @@ export class Registry {
     return fewer;
   }
 
-  /** The tools that stand by themselves, in the order of their ids; those of skills come in pages. */
+  /** The tools that the gateway itself has, in the order of their ids; those of skills come in pages. */
   list(): Tool[] {
     return [...this.#entries.values()].map(({ tool }) => tool).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** So many tools that may be called, of skills and upstreams too, in the order of their ids after one. */
+  /** Up to `limit` tools that may be called, of skills and upstreams too, in the order of their ids after one. */
   page(after: string | null, limit: number): readonly Tool[] {
     const { skills, upstreams } = this.#options;
-    const standing = this.list().filter(({ id }) => after === null || id > after);
-    const all = [
-      ...(upstreams?.page(after, limit) ?? []),
-      ...(skills?.page(after, limit) ?? []),
-      ...standing,
-    ];
+    const ours = this.list().filter(({ id }) => after === null || id > after);
+    const all = [...(upstreams?.page(after, limit) ?? []), ...(skills?.page(after, limit) ?? []), ...ours];
     // Of the same id, what `look` finds first comes last and stays.
     const byId = new Map(all.map((tool) => [tool.id, tool]));
     return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
@@ -86,7 +82,7 @@ export class Registry {
     return `${skills?.version() ?? 0}.${upstreams?.version() ?? 0}`;
   }
 
-  /** What policies are checked against: the tools that stand, and those that they name. */
+  /** What policies are checked against: the tools of the gateway itself, and those that they name. */
   named({ tools, skills }: { readonly tools: Iterable<string>; readonly skills: Iterable<string> }): Tool[] {
     const known = new Map(this.list().map((tool) => [tool.id, tool]));
     for (const id of tools) {
@@ -98,7 +94,7 @@ export class Registry {
     return [...known.values()];
   }
 
-  /** The tool of that id, or why it may not be called; undefined where there is none. */
+  /** The tool of that id, or why it may not be called; undefined where it does not exist. */
   look(id: string): FoundTool | undefined {
     const { skills, upstreams } = this.#options;
     return this.#entries.get(id) ?? skills?.find(id) ?? upstreams?.find(id);
@@ -135,7 +131,9 @@ export class Registry {
     const entry = entryOf(found.tool);
     const parsed = parseStrict(call.rawInput, this.#options.input);
     if (!parsed.ok) {
-      const message = parsed.message.replace('Cannot read JSON', `Cannot read the input of ${call.tool}`);
+      const { is, expected, position } = parsed.problem;
+      const at = `line ${position.line}, column ${position.column}`;
+      const message = `Cannot read the input of ${call.tool} at ${at}: ${is}, expected ${expected}`;
       return refuse('registry/invalid-input', message);
     }
     const problem = (await this.#validator(entry.tool.inputSchema))(parsed.value);
@@ -198,7 +196,7 @@ export class Registry {
   }
 }
 
-/** Without a word from the caller the configured limits hold; a caller may ask for less time, or for more up to the tool's own limit. */
+/** The configured limits, unless the caller asks for less time, or for more up to the tool's own limit. */
 function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<Limits> {
   const wallMs = call.timeoutMs ?? Math.min(configured.wallMs, tool.limits.wallMs);
   return { ...configured, wallMs };

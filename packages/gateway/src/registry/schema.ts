@@ -5,7 +5,7 @@ import { safeLine } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 
-/** Null when the value fits, else where and why it does not; never a word of the value itself. */
+/** Null when the value fits, else where and why it does not; never a part of the value itself. */
 export type Validate = (value: Json) => string | null;
 
 /** A hostile value must not be able to fill an answer with its faults. */

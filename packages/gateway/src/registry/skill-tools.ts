@@ -25,11 +25,11 @@ export type FoundTool =
   | { readonly tool: Tool }
   | { readonly refused: Refused; readonly misfit?: () => Promise<void> };
 
-export type SkillToolsOptions = {
+type SkillToolsOptions = {
   readonly reader: Reader;
   readonly artifacts: Artifacts;
   readonly clock: Clock;
-  /** Told of a skill whose package is not what was approved. */
+  /** Called for a skill whose package is not what was approved. */
   readonly onMisfit: (skill: SkillRef, why: string) => Promise<void>;
 };
 
@@ -95,7 +95,7 @@ export class SkillTools {
     return found !== undefined && 'tool' in found ? [found.tool] : [];
   }
 
-  /** Boundary: whether a tool that was found a while ago is still what the index has, in this very transaction. */
+  /** Boundary: whether a tool that was found a while ago is still what the index has, in this transaction. */
   holds(reader: Reader, tool: Tool): boolean {
     return epochOf(reader) === this.#epoch && this.#byTool.get(tool.id)?.tools.get(tool.id) === tool;
   }
@@ -107,7 +107,7 @@ export class SkillTools {
     this.#epoch = epoch;
   }
 
-  /** What may have changed without a word in the index: time, and the disk. */
+  /** What may have changed without a change in the index: time, and the disk. */
   #judge(loaded: Loaded, toolId: string): FoundTool | undefined {
     const { skill, tools, expiresAtMs } = loaded;
     const tool = tools.get(toolId);
@@ -156,7 +156,10 @@ export class SkillTools {
       const { manifest, artifact, grant, trust } = skill;
       const stamp = artifacts.stampOf(artifact);
       const tools = skillTools({
-        ...{ manifest, artifact, grant, trust },
+        manifest,
+        artifact,
+        grant,
+        trust,
         digests: moduleDigests(artifacts.read(artifact), skill),
         read: async (path) => fileOf(artifacts.read(artifact), path),
       });
@@ -189,7 +192,7 @@ export class SkillTools {
   }
 }
 
-/** What tells that a skill is not what was approved, and what a caller is told of it. */
+/** The errors of a skill that is not what was approved, with the code that a caller gets. */
 const MISFITS: ReadonlyMap<string, RefusedCode> = new Map<string, RefusedCode>([
   ['skill/changed', 'skill/changed'],
   ['skill/invalid-package', 'skill/changed'],
@@ -213,7 +216,7 @@ function toolsOf(reader: Reader, id: string): readonly string[] {
   return skill?.manifest.tools.map((tool) => toolIdOf(id, tool.id)) ?? [];
 }
 
-/** Nothing of what a tool is made of has changed; the clock alone would not tell, for it can be put back. */
+/** Nothing of what a tool is made of has changed; the clock alone is not enough, as it can be set back. */
 function isSame(before: InstalledSkill, now: InstalledSkill): boolean {
   return (
     before.artifact === now.artifact &&
@@ -248,7 +251,7 @@ const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCod
   revoked: 'skill/revoked',
 };
 
-/** Boundary: whatever is not active does not run; a state that nobody knows is a quarantine. */
+/** Boundary: whatever is not active does not run; an unknown state is a quarantine. */
 function refusalOf(toolId: string, { id, version, state, reason }: Owner): Refused {
   const code = state === 'active' ? 'skill/quarantined' : (CODES_OF_STATES[state] ?? 'skill/quarantined');
   return cannot(toolId, code, `${id}@${version} is ${state}${reason === null ? '' : ` (${reason})`}`);

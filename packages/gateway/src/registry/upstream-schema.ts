@@ -1,7 +1,7 @@
 /*
  * From a schema that an upstream server wrote, in whatever dialect, to one that this gateway compiles. What it cannot hold
  * without doubt is left out, which only lets more through to the server, who has to check its input anyway: formats,
- * conditions, references to other documents, patterns with more than plain parts. What policies are told of an input is
+ * conditions, references to other documents, patterns with more than plain parts. What policies see of an input is
  * read from the same schema, so type, properties and required mean what they say.
  */
 import { ACTIVE } from '../core/hostile-text.ts';
@@ -26,11 +26,23 @@ const TYPES: readonly string[] = ['object', 'array', 'string', 'number', 'intege
 
 /** Which type a keyword is about; a schema that says another type does not mean it. */
 const ABOUT: Readonly<Record<string, string>> = {
-  ...{ properties: 'object', required: 'object', additionalProperties: 'object' },
-  ...{ minProperties: 'object', maxProperties: 'object', propertyNames: 'object' },
-  ...{ items: 'array', minItems: 'array', maxItems: 'array', uniqueItems: 'array' },
-  ...{ minLength: 'string', maxLength: 'string', pattern: 'string' },
-  ...{ minimum: 'number', maximum: 'number', exclusiveMinimum: 'number', exclusiveMaximum: 'number' },
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  minProperties: 'object',
+  maxProperties: 'object',
+  propertyNames: 'object',
+  items: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  uniqueItems: 'array',
+  minLength: 'string',
+  maxLength: 'string',
+  pattern: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
 };
 const COUNTS = ['minProperties', 'maxProperties', 'minItems', 'maxItems', 'minLength', 'maxLength'];
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
@@ -81,10 +93,10 @@ function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly strin
   walk.left -= 1;
   if (walk.left < 0 || depth > MOST_DEPTH) return null;
   const out: Schema = {};
-  const said = typesOf(raw);
-  const left = around.length === 0 ? said : said.filter((type) => isAmong(type, around));
+  const own = typesOf(raw);
+  const left = around.length === 0 ? own : own.filter((type) => isAmong(type, around));
   // What no value can be is not held against any.
-  if (said.length > 0 && left.length === 0) return {};
+  if (own.length > 0 && left.length === 0) return {};
   if (left.length > 0) out.type = left.length === 1 ? (left[0] ?? '') : left;
   const types = left.length > 0 ? left : around;
   for (const name of ['title', 'description'] as const) {

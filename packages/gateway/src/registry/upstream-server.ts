@@ -14,8 +14,8 @@ import { resolvePath } from '../runner/resolve-path.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
 import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
-/** Tells a server from its tools, which are in the same category: a starter policy lets everybody start one. */
-export const SERVER_CAPABILITY = 'upstream-server';
+/** Tells a server from its tools, which are in the same category: a starter policy lets every principal start one. */
+const SERVER_CAPABILITY = 'upstream-server';
 
 /** What is kept of what it prints to standard error. */
 const KEPT_BYTES = 64 * 1024;
@@ -25,7 +25,7 @@ export function serverId(name: string): string {
   return `palisade.upstream.${name}`;
 }
 
-/** The server as it is found by whoever judges it; it cannot be called. */
+/** The server as policies judge it; it cannot be called. */
 export function serverTool(rule: UpstreamRule): Tool {
   return makeServer(rule, async () =>
     refuse(
@@ -70,7 +70,14 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
 function inputOf({ command, env, tier, workspace, allowHosts, secrets }: UpstreamRule): ProcessInput {
   const [program = '', ...args] = command;
   return {
-    ...{ command: program, args, cwd: null, stdin: '', workspace, egress: 'strict', tier, secrets },
+    command: program,
+    args,
+    cwd: null,
+    stdin: '',
+    workspace,
+    egress: 'strict',
+    tier,
+    secrets,
     env: Object.fromEntries(env.map(pairOf)),
     egressHosts: allowHosts,
     limits: {},
@@ -82,7 +89,7 @@ function pairOf(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** The operator's own words about this server are settings, and not what a caller asks for. */
+/** What the operator configured for this server is a setting, not a request of a caller. */
 function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettings {
   const workspace = rule.workspace === null ? settings.defaultWorkspace : settle(rule.workspace);
   const { ceilings } = settings;
@@ -93,12 +100,14 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     allowedExecutables: 'any',
     envAllow: rule.env.map((each) => pairOf(each)[0]),
     readOnly: [...settings.readOnly, ...rule.readOnly.map(settle)],
-    // A run of tier B can protect no paths, and whoever chose it for this server has the whole workspace in it.
+    // A run of tier B can protect no paths, and a server of that tier has the whole workspace.
     protectedPaths: rule.tier === 'b' ? [] : settings.protectedPaths,
     // It lives for many calls; each of them has limits of its own.
     defaults: {
       ...settings.defaults,
-      ...{ wallMs: ceilings.wallMs, cpuMs: ceilings.cpuMs, outputBytes: KEPT_BYTES },
+      wallMs: ceilings.wallMs,
+      cpuMs: ceilings.cpuMs,
+      outputBytes: KEPT_BYTES,
     },
     egressHosts: allowListOf(rule.allowHosts, `upstream "${rule.name}" allow_hosts`),
     loosestEgress: 'strict',

@@ -1,12 +1,14 @@
-/** The tools of an upstream server, as records like every other: what it says of them, and what the operator says of it. */
 import type { UpstreamRule } from '../config/config.ts';
 import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import { isToolName } from '../core/principal.ts';
-import type { JsonSchema, Tool, ToolAnnotations } from '../core/tool.ts';
+import type { JsonSchema, Tool, ToolAnnotations, UpstreamMethod } from '../core/tool.ts';
 import { UPSTREAM_CATEGORY } from '../policy/entities.ts';
 import type { Definition, DefinitionSet } from '../upstreams/definition.ts';
 import { STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
+import { serverId } from './upstream-server.ts';
+
+/** The tools of an upstream server, as records like every other: what it says of them, and what the operator says of it. */
 
 /** What no server can be called like. */
 const RESERVED = 'palisade.';
@@ -18,7 +20,7 @@ export function upstreamToolId({ prefix }: UpstreamRule, name: string): string |
   return isToolName(id) && !id.startsWith(RESERVED) ? id : null;
 }
 
-/** Every tool of an accepted set, bound to that very set: a call that was approved under another is not approved. */
+/** Every tool of an accepted set, bound to exactly that set: a call that was approved under another is not approved. */
 export function upstreamTools(rule: UpstreamRule, set: DefinitionSet): ReadonlyMap<string, Tool> {
   const tools = set.definitions.flatMap((definition) => {
     const id = upstreamToolId(rule, definition.name);
@@ -38,8 +40,10 @@ function upstreamTool(
     ...(title === null ? {} : { title }),
     description: visibleText(description),
     category: UPSTREAM_CATEGORY,
-    // Boundary: what the server says of itself never counts; the operator's word does.
-    ...{ risk: rule.risk, tier: rule.tier, capabilities },
+    // Boundary: what the server claims about itself never counts; the operator's configuration does.
+    risk: rule.risk,
+    tier: rule.tier,
+    capabilities,
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
     limits: LIMIT_CEILINGS,
@@ -74,4 +78,104 @@ function annotationsOf(hints: Definition['annotations'], { allowHosts }: Upstrea
     idempotent: hints.idempotentHint ?? false,
     openWorld: allowHosts.length > 0 && (hints.openWorldHint ?? true),
   };
+}
+
+/*
+ * What an upstream server does beside running tools, as tools: to read a resource, to get a prompt, to complete what is
+ * typed. They are in no list, since clients have methods of their own for them; but each goes along the line, with
+ * policies, budgets and a receipt, under a name that policies can speak of.
+ */
+
+const TEXT = { type: 'string', maxLength: 4_096 } as const;
+const TEXTS = { type: 'object', additionalProperties: TEXT } as const;
+
+type MethodRow = {
+  readonly method: UpstreamMethod;
+  /** What follows the name of the server. */
+  readonly suffix: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly isOffered: (set: DefinitionSet) => boolean;
+};
+
+const OBJECTS = { type: 'array', items: { type: 'object' } } as const;
+
+const METHODS: readonly MethodRow[] = [
+  {
+    method: 'resources/read',
+    suffix: 'resources.read',
+    description: 'Reads a resource',
+    inputSchema: inputOf({ uri: TEXT }, ['uri']),
+    outputSchema: { type: 'object', properties: { contents: OBJECTS }, required: ['contents'] },
+    isOffered: ({ listed }) => listed.resources.length + listed.templates.length > 0,
+  },
+  {
+    method: 'prompts/get',
+    suffix: 'prompts.get',
+    description: 'Gets a prompt',
+    inputSchema: inputOf({ name: TEXT, arguments: TEXTS }, ['name']),
+    outputSchema: { type: 'object', properties: { messages: OBJECTS }, required: ['messages'] },
+    isOffered: ({ listed }) => listed.prompts.length > 0,
+  },
+  {
+    method: 'completion/complete',
+    suffix: 'completion.complete',
+    description: 'Completes an argument of a prompt or of a template of resources',
+    inputSchema: inputOf(
+      {
+        ref: inputOf({ type: { enum: ['ref/prompt', 'ref/resource'] }, name: TEXT, uri: TEXT }, ['type']),
+        argument: inputOf({ name: TEXT, value: TEXT }, ['name', 'value']),
+        context: inputOf({ arguments: TEXTS }, []),
+      },
+      ['ref', 'argument'],
+    ),
+    outputSchema: {
+      type: 'object',
+      properties: { completion: { type: 'object' } },
+      required: ['completion'],
+    },
+    isOffered: ({ listed }) => listed.completes,
+  },
+];
+
+/** The methods that this server offers, by their ids, bound to the accepted set. */
+export function upstreamMethods(rule: UpstreamRule, set: DefinitionSet): ReadonlyMap<string, Tool> {
+  const offered = METHODS.filter(({ isOffered }) => isOffered(set));
+  return new Map(offered.map((row) => [methodId(rule.name, row.method), methodTool(rule, set, row)]));
+}
+
+/** The id of the tool that a method of this server is. */
+export function methodId(upstream: string, method: UpstreamMethod): string {
+  const { suffix } = METHODS.find((row) => row.method === method) ?? { suffix: method };
+  return `${serverId(upstream)}.${suffix}`;
+}
+
+function methodTool(rule: UpstreamRule, { digest }: DefinitionSet, row: MethodRow): Tool {
+  const { method, description, inputSchema, outputSchema } = row;
+  return {
+    id: methodId(rule.name, method),
+    description: `${description} of the upstream server "${rule.name}".`,
+    category: UPSTREAM_CATEGORY,
+    risk: rule.risk,
+    tier: rule.tier,
+    capabilities: ['process', ...(rule.allowHosts.length > 0 ? ['http'] : [])],
+    inputSchema,
+    outputSchema,
+    limits: LIMIT_CEILINGS,
+    hosts: () => rule.allowHosts.filter((entry) => !entry.startsWith('!')),
+    paths: () => [],
+    artifacts: [{ name: `upstream ${rule.name}`, sha256: digest }],
+    annotations: {
+      readOnly: true,
+      destructive: false,
+      idempotent: true,
+      openWorld: rule.allowHosts.length > 0,
+    },
+    executor: { kind: 'upstream', upstream: rule.name, tool: method, method },
+  };
+}
+
+function inputOf(properties: JsonSchema, required: readonly string[]): JsonSchema {
+  return { type: 'object', properties, required: [...required], additionalProperties: false };
 }

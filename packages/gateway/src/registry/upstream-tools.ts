@@ -1,6 +1,6 @@
 /**
  * The tools of upstream servers, as they were accepted. What is listed and called is the pinned set, never what a server
- * says at the moment; a server in quarantine, or one whose command was changed, has no tools. One row tells whether
+ * offers at the moment; a server in quarantine, or one whose command was changed, has no tools. One row tells whether
  * anything changed, so that a look takes microseconds.
  */
 import type { UpstreamRule } from '../config/config.ts';
@@ -11,9 +11,8 @@ import type { Reader } from '../store/transaction.ts';
 import type { Listed } from '../upstreams/listed.ts';
 import { pinEpoch, pinHead, pinOf, ruleDigest } from '../upstreams/pins.ts';
 import type { FoundTool } from './skill-tools.ts';
-import { methodId, upstreamMethods } from './upstream-methods.ts';
 import { serverId, serverTool } from './upstream-server.ts';
-import { upstreamTools } from './upstream-tool.ts';
+import { methodId, upstreamMethods, upstreamTools } from './upstream-tool.ts';
 
 type Loaded = {
   readonly revision: number;
@@ -32,7 +31,7 @@ export type UpstreamOffer = {
   readonly method: (method: UpstreamMethod) => Tool | null;
 };
 
-export type UpstreamToolsOptions = {
+type UpstreamToolsOptions = {
   readonly reader: Reader;
   readonly rules: readonly UpstreamRule[];
 };
@@ -97,7 +96,7 @@ export class UpstreamTools {
     return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
   }
 
-  /** Boundary: whether a tool that was found a while ago is still accepted, in this very transaction. */
+  /** Boundary: whether a tool that was found a while ago is still accepted, in this transaction. */
   holds(reader: Reader, tool: Tool): boolean {
     const { executor } = tool;
     if (executor.kind !== 'upstream') return this.#servers.get(tool.id) === tool;

@@ -1,9 +1,8 @@
 import type { ToolCall } from '../core/call.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import { formatPrincipal } from '../core/principal.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import type { KeyRow, ResultTables } from './tables.ts';
+import type { Migration } from '../store/migrate.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /*
  * Idempotency keys. A caller that does not know whether its call went through repeats it with the same key, and gets the
@@ -11,24 +10,24 @@ import type { KeyRow, ResultTables } from './tables.ts';
  * be repeated once the reason is gone.
  */
 
-/** What a key says about a call: nothing yet, that this very call has begun before, or that another one has. */
-export type KeyStanding =
+/** The state of a key: not used yet, used by this same call before, or used by another one. */
+export type KeyState =
   | { readonly kind: 'free' }
   | { readonly kind: 'same'; readonly callId: string }
   | { readonly kind: 'other' };
 
 const KEY = /^[!-~]{1,255}$/;
 
-/** Tells whether a text can be an idempotency key. */
+/** Whether a text can be an idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
   return KEY.test(text);
 }
 
 const query = queries<ResultTables>();
 
-type Place = { tenant: string; principal: string; key: string; sinceMs: number };
+type KeyOf = { tenant: string; principal: string; key: string; sinceMs: number };
 
-const select = query<Place>()((db, p) =>
+const select = query<KeyOf>()((db, p) =>
   db
     .selectFrom('idempotency')
     .selectAll()
@@ -57,8 +56,8 @@ const take = query<KeyRow & { sinceMs: number }>()((db, p) =>
     ),
 );
 
-/** How the key of a call stands; a key that is older than `sinceMs` counts no more. */
-export function standingOfKey(reader: Reader, call: ToolCall, key: string, sinceMs: number): KeyStanding {
+/** The state of the key of a call; a key that is older than `sinceMs` does not count. */
+export function keyState(reader: Reader, call: ToolCall, key: string, sinceMs: number): KeyState {
   const { tenant } = call;
   const row = reader.get(select, { tenant, principal: formatPrincipal(call.principal), key, sinceMs });
   if (row === undefined) return { kind: 'free' };
@@ -81,3 +80,72 @@ export function takeKey(tx: Transaction, call: ToolCall, key: string, sinceMs: n
 function requestDigest({ tool, rawInput, run, timeoutMs }: ToolCall): Digest {
   return digestValue({ tool, run, timeoutMs, input: digestBytes(rawInput) });
 }
+
+export type ResultRow = {
+  call: string;
+  tenant: string;
+  principal: string;
+  run: string | null;
+  door: string;
+  tool: string;
+  at_ms: number;
+  status: 'ok' | 'failed' | 'refused';
+  code: string;
+  message: string;
+  remedy: string;
+  /** JSON; empty where it is not kept. */
+  output_json: string;
+  is_truncated: number;
+  usage_json: string;
+  /** The journal record that has the receipt. */
+  seq: number;
+};
+
+export type KeyRow = {
+  tenant: string;
+  principal: string;
+  idempotency_key: string;
+  call: string;
+  /** The digest of the request that used the key. */
+  digest: string;
+  at_ms: number;
+};
+
+export type ResultTables = { call_result: ResultRow; idempotency: KeyRow };
+
+/** The tables of this module. The id of a call begins with its time, so its order is that of time. */
+export const resultMigrations: readonly Migration[] = [
+  {
+    id: 'results/001',
+    sql: `
+CREATE TABLE call_result (
+  call TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  run TEXT,
+  door TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'refused')),
+  code TEXT NOT NULL,
+  message TEXT NOT NULL,
+  remedy TEXT NOT NULL,
+  output_json TEXT NOT NULL,
+  is_truncated INTEGER NOT NULL,
+  usage_json TEXT NOT NULL,
+  seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX call_result_by_principal ON call_result (tenant, principal, call);
+CREATE INDEX call_result_by_run ON call_result (tenant, run, call) WHERE run IS NOT NULL;
+CREATE TABLE idempotency (
+  tenant TEXT NOT NULL,
+  principal TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  call TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  PRIMARY KEY (tenant, principal, idempotency_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_time ON idempotency (at_ms);`,
+  },
+];

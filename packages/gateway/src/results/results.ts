@@ -2,13 +2,12 @@ import { canonicalize } from '@palisade/sdk';
 import type { Json } from '../core/json.ts';
 import type { Usage } from '../core/limits.ts';
 import { fail, type Outcome, refuse } from '../core/outcome.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import type { ResultRow, ResultTables } from './tables.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import type { ResultRow, ResultTables } from './keys.ts';
 
 /*
- * What is kept of calls that have ended, for as long as the operator says: what a caller was told, so that it can be read
- * again by whoever asked for it and told again to whoever repeats a call with the same idempotency key. It proves nothing:
+ * What is kept of calls that have ended, for as long as the operator configured: what a caller got, so that it can be read
+ * again, and returned again when the call is repeated with the same idempotency key. It proves nothing:
  * the journal does, and has digests only.
  */
 
@@ -117,7 +116,7 @@ const selectOfRunAndPrincipal = query<Span & { run: string; principal: string }>
     .limit(p('limit')),
 );
 
-/** Keeps what the caller is told; of a call that ends twice, the first. */
+/** Keeps what the caller gets; of a call that ends twice, the first. */
 export function keepResult(tx: Transaction, keeping: Keeping, terms: ResultTerms): void {
   tx.run(insert, rowOf(keeping, terms));
 }
@@ -127,9 +126,9 @@ export function readResult(reader: Reader, callId: string): KeptResult | null {
   return row === undefined ? null : resultOf(row);
 }
 
-export type ListWanted = {
+type ListWanted = {
   readonly tenant: string;
-  /** Null: of everybody in the tenant. */
+  /** Null: of all in the tenant. */
   readonly principal: string | null;
   readonly run?: string;
   /** The id of the last one of the page before. */
@@ -158,7 +157,7 @@ function rowsOf(reader: Reader, { run, principal, ...span }: Wanted): readonly R
     : reader.all(selectOfRunAndPrincipal, { ...span, run, principal });
 }
 
-/** The outcome as it was told; of an output that is not kept, null. */
+/** The outcome as the caller got it; an output that was not kept is null. */
 export function outcomeOf(kept: KeptResult): Outcome {
   const { status, code, message, remedy, output, truncated, usage } = kept;
   if (status === 'ok') return { status, code: 'ok', output, usage };
@@ -208,4 +207,27 @@ function resultOf(row: ResultRow): KeptResult {
     usage: JSON.parse(row.usage_json) as Usage,
     receiptSeq: row.seq,
   };
+}
+
+/** What is dropped at once: more than one call ever adds, little enough that no call waits for it. */
+const MOST_AT_ONCE = 64;
+
+const dropResults = query<{ beforeMs: number; most: number }>()((db, p) =>
+  db
+    .deleteFrom('call_result')
+    .where('call', 'in', (eb) =>
+      // The oldest ids are those of the oldest calls.
+      eb.selectFrom('call_result').select('call').orderBy('call').limit(p('most')),
+    )
+    .where('at_ms', '<', p('beforeMs')),
+);
+
+const dropKeys = query<{ beforeMs: number }>()((db, p) =>
+  db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
+);
+
+/** Drops some of what is kept longer than it has to be. */
+export function pruneResults(tx: Transaction, beforeMs: number): void {
+  tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
+  tx.run(dropKeys, { beforeMs });
 }

@@ -1,5 +1,5 @@
 /** The calls of skills that run now, each ended when its skill may no longer be used, whoever decided so and wherever. */
-import { Withdrawn } from '../core/withdrawn.ts';
+import { Withdrawn } from '../core/coded-error.ts';
 import type { Reader } from '../store/transaction.ts';
 import { epochOf, versionsOf } from './index/read.ts';
 import type { SkillState } from './lifecycle.table.ts';

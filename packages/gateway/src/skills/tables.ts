@@ -1,6 +1,6 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
+import { queries } from '../store/transaction.ts';
 import type { AuditVerdict } from './audit/check.ts';
 import type { SkillState } from './lifecycle.table.ts';
 import type { TrustOrigin } from './trust.ts';

@@ -3,10 +3,10 @@ import {
   isBeneath,
   parseKey,
   parsePrefix,
+  STORAGE_KEY_BYTES,
   type StorageKey,
   type StoragePrefix,
 } from '../core/storage-key.ts';
-import { STORAGE_KEY_BYTES } from '../core/storage-key-rules.table.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import {

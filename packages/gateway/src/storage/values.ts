@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { quote } from '../core/hostile-text.ts';
 import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type Quota, refuseFor, STORAGE_LIMITS, type StorageRefusal } from './space.ts';
 import type { SpaceRow, StorageTables } from './tables.ts';
 

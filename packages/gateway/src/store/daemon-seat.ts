@@ -1,15 +1,17 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
-import { type DaemonFacts, forgetDaemon, readDaemon, writeDaemon } from './daemon-file.ts';
 import { isBusy, storeErrorOf } from './fault-of.ts';
-import { takeLock } from './file-lock.ts';
+import { takeLock } from './presence.ts';
+import { readPrivateFile } from './private-file.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
 
 /*
- * The one seat for a daemon in a state directory. Whoever holds the lock serves; `daemon.json` beside it says who that
+ * The one seat for a daemon in a state directory. The holder of the lock serves; `daemon.json` beside it says who that
  * is.
  */
 
-export type DaemonSeat = {
+type DaemonSeat = {
   /** Tells the commands of this user who serves. */
   readonly announce: (facts: DaemonFacts) => void;
   /** Gives the seat up. */
@@ -49,4 +51,64 @@ function alreadyServed(directory: string): CodedError {
   return new CodedError('door/already-serving', message, {
     remedy: `Stop it with \`kill ${facts.pid}\`, or choose another directory with --state.`,
   });
+}
+
+/*
+ * `daemon.json`: who serves a state directory. It is only a hint: after a crash it may name a process that is gone, and
+ * the next daemon writes it anew.
+ */
+
+/** What a daemon says of itself to the commands of its user. */
+export type DaemonFacts = {
+  readonly pid: number;
+  readonly url: string;
+  readonly startedAt: string;
+  readonly version: string;
+  /** Where it was started: the workspace of commands that name none. */
+  readonly cwd: string;
+  /** The operator named the directories that commands may work in, so that it does not matter where it was started. */
+  readonly hasWorkspaces: boolean;
+};
+
+const FILE = 'daemon.json';
+const MAX_BYTES = 64 * 1024;
+
+/** Writes it in one step, for its owner alone. */
+function writeDaemon(directory: string, facts: DaemonFacts): void {
+  const path = join(directory, FILE);
+  const fresh = `${path}.new`;
+  try {
+    rmSync(fresh, { force: true });
+    writeFileSync(fresh, `${JSON.stringify(facts)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(fresh, path);
+  } catch (error) {
+    throw storeErrorOf(error, `write "${path}"`);
+  }
+}
+
+/** What the last daemon wrote about itself; null where it is missing or cannot be relied on. */
+export function readDaemon(directory: string): DaemonFacts | null {
+  try {
+    const bytes = readPrivateFile(join(directory, FILE), MAX_BYTES);
+    const facts: unknown = bytes === null ? null : JSON.parse(bytes.toString());
+    return isFacts(facts) ? facts : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Boundary: a file from another version, or one that was edited, is held to the shape before it is used. */
+function isFacts(value: unknown): value is DaemonFacts {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pid, url, startedAt, version, cwd, hasWorkspaces } = value as Partial<Record<string, unknown>>;
+  const texts = [url, startedAt, version, cwd];
+  return (
+    Number.isSafeInteger(pid) &&
+    texts.every((text) => typeof text === 'string') &&
+    typeof hasWorkspaces === 'boolean'
+  );
+}
+
+function forgetDaemon(directory: string): void {
+  rmSync(join(directory, FILE), { force: true });
 }

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export type ShelfTerms = {
+type ShelfTerms = {
   /** Of all files together. */
   readonly mostBytes: number;
   /** Tells the half-written files of one process from those of another. */

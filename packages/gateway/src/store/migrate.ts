@@ -1,13 +1,13 @@
 import type Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 
-/** One step of one room's tables. Ids sort in the order of application and are never reused. */
+/** One step of one module's tables. Ids sort in the order of application and are never reused. */
 export type Migration = { readonly id: string; readonly sql: string };
 
 const LEDGER =
   'CREATE TABLE IF NOT EXISTS store_migration (id TEXT PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT';
 
-/** Brings the tables of all rooms up to date, all or nothing; refuses a database of a newer palisade. */
+/** Brings the tables of all modules up to date, all or nothing; refuses a database of a newer palisade. */
 export function migrate(db: Database.Database, migrations: readonly Migration[], nowMs: number): void {
   if (isUpToDate(db, migrations)) return;
   db.exec('BEGIN IMMEDIATE');

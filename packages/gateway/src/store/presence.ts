@@ -9,14 +9,13 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'libsql';
+import Database from 'libsql';
 import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from './fault-of.ts';
-import { isFree, takeLock } from './file-lock.ts';
 
 /*
  * Which palisade processes are alive. Each holds an exclusive lock on a small file of its own for as long as it lives;
- * the kernel lets go of it however the process ends, also across PID namespaces. Whoever can take the lock of another
+ * the kernel lets go of it however the process ends, also across PID namespaces. A process that can take the lock of another
  * knows that the other is dead.
  */
 
@@ -39,7 +38,7 @@ export class Presence {
     this.#folder = join(directory, FOLDER);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      // Locked before it can be seen: nobody finds it free and takes us for gone.
+      // Locked before it can be seen: no process finds it free and takes us for gone.
       const unseen = join(this.#folder, `${id}${UNSEEN_SUFFIX}`);
       closeSync(openSync(unseen, 'wx', 0o600));
       this.#lock = takeLock(unseen);
@@ -107,5 +106,38 @@ function remove(path: string): void {
     unlinkSync(path);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw error;
+  }
+}
+
+/*
+ * An exclusive lock on a small file, held for as long as a process lives. The kernel lets go of it however the process
+ * ends, also across PID namespaces.
+ */
+
+/** True when no process holds the lock of that file; a doubt counts as held. */
+function isFree(path: string): boolean {
+  try {
+    takeLock(path).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Holds the lock until it is closed; throws where another process has it. */
+export function takeLock(path: string): Database.Database {
+  const db = new Database(path);
+  try {
+    db.exec('PRAGMA busy_timeout = 0');
+    // Nothing is ever written; a journal beside it would outlive a killed process.
+    db.exec('PRAGMA journal_mode = OFF');
+    // The lock is all we want of SQLite: no file beside this one.
+    db.exec('PRAGMA journal_mode = MEMORY');
+    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec('BEGIN EXCLUSIVE');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }

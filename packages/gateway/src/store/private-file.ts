@@ -44,7 +44,7 @@ function open(path: string): number | null {
   }
 }
 
-/** Boundary: what somebody else owns, reads or writes keeps nothing. */
+/** Boundary: a file that others own, read or write keeps no secret. */
 function judge(stats: Stats): void {
   if (!stats.isFile()) throw new UnfitFile('it is something else, expected a regular file');
   const user = process.geteuid?.() ?? stats.uid;

@@ -2,13 +2,12 @@ import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { isBusy, storeErrorOf } from './fault-of.ts';
 import { type Migration, migrate } from './migrate.ts';
-import type { Query } from './query.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
-import { type Reader, Statements, Transaction } from './transaction.ts';
+import { type Query, type Reader, Statements, Transaction } from './transaction.ts';
 
 /*
  * The store opens one SQLite database in write-ahead mode with full synchronisation: what `commit` has resolved survives
- * a power cut. It knows no table; each room brings its migrations and its statements.
+ * a power cut. It knows no table; each module brings its migrations and its statements.
  *
  * Group commit: works queued in the same turn of the event loop share one transaction and so one flush of the disk.
  * When one of them throws, the shared transaction is rolled back and each runs again alone, so that no work can take its

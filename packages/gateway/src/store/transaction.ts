@@ -1,5 +1,5 @@
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type Database from 'libsql';
-import type { Query } from './query.ts';
 
 /** Prepared statements of one connection, by their text. */
 export class Statements {
@@ -14,7 +14,7 @@ export class Statements {
     const rows = this.#prepare(query.sql()).all(query.bind(values) as unknown[]) as Record<string, unknown>[];
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
-        // libsql gives bytes as ArrayBuffer here and as Buffer elsewhere; rooms see Buffer only.
+        // libsql gives bytes as ArrayBuffer here and as Buffer elsewhere; modules see Buffer only.
         if (value instanceof ArrayBuffer) row[column] = Buffer.from(value);
       }
     }
@@ -46,7 +46,7 @@ export class Statements {
   }
 }
 
-/** Reads rows; what a room is handed when it may look but not change. */
+/** Reads rows; for modules that may look but not change. */
 export interface Reader {
   all<P, R>(query: Query<P, R>, values: P): R[];
   get<P, R>(query: Query<P, R>, values: P): R | undefined;
@@ -91,4 +91,70 @@ export class Transaction implements Reader {
   finish(): void {
     for (const act of this.#last) act();
   }
+}
+
+/**
+ * Statements are built by kysely, typed by the module's own table types, compiled once per program and prepared once per
+ * connection. `p('name')` stands for a value that is given at each run.
+ */
+export type Query<P, R> = {
+  readonly sql: () => string;
+  readonly bind: (values: P) => readonly unknown[];
+  /** Never present; it carries the row type. */
+  readonly row?: R;
+};
+
+type Compilable<R> = {
+  compile: () => { sql: string; parameters: readonly unknown[] };
+  execute: () => Promise<R[]>;
+};
+
+class Parameter {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** A kysely instance that builds and compiles but has no connection of its own. */
+export function builder<Tables>(): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+/** Stands for the value `name` in a statement; typed as whatever the column wants. */
+// biome-ignore lint/suspicious/noExplicitAny: a placeholder takes the type of every column; the run is typed by P.
+export type Placeholder<P> = (name: keyof P & string) => any;
+
+/** Makes the statements of one module. */
+export function queries<Tables>() {
+  const db = builder<Tables>();
+  return function query<P extends object = Record<never, never>>() {
+    return <R>(build: (db: Kysely<Tables>, p: Placeholder<P>) => Compilable<R>): Query<P, R> => {
+      let compiled:
+        | { sql: string; names: (string | undefined)[]; parameters: readonly unknown[] }
+        | undefined;
+      const once = () => {
+        if (compiled === undefined) {
+          const { sql, parameters } = build(db, (name) => new Parameter(name)).compile();
+          const names = parameters.map((value) => (value instanceof Parameter ? value.name : undefined));
+          compiled = { sql, parameters, names };
+        }
+        return compiled;
+      };
+      return {
+        sql: () => once().sql,
+        bind: (values) => {
+          const { parameters, names } = once();
+          return names.map((name, i) => (name === undefined ? parameters[i] : values[name as keyof P]));
+        },
+      };
+    };
+  };
 }

@@ -5,10 +5,10 @@ import type { Log, LogLevel } from '../core/log.ts';
 /* The log of a gateway that lasts: a line of JSON for each event, which people and programs can both read. */
 
 const ORDER: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-/** A line is to be read; what is longer was put there by somebody else. */
+/** A line is to be read; what is longer came from a caller or a tool. */
 const MOST_CHARS = 2_000;
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: LogLevel;
   readonly clock: Clock;
   /** Takes secrets out; nothing is written without it. */
@@ -20,8 +20,8 @@ export function makeLog({ level, clock, redact, write }: LogOptions): Log {
   return (of, event, facts = {}) => {
     if (ORDER[of] < ORDER[level]) return;
     // Boundary: facts come from requests; JSON keeps them on one line, without control characters.
-    const told = redact(shortened(facts)) as Record<string, Json>;
-    write(`${JSON.stringify({ at: isoTime(clock.nowMs()), level: of, event, ...told })}\n`);
+    const safe = redact(shortened(facts)) as Record<string, Json>;
+    write(`${JSON.stringify({ at: isoTime(clock.nowMs()), level: of, event, ...safe })}\n`);
   };
 }
 

@@ -1,20 +1,20 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallWatch, LineStep, Observer } from '../core/observer.ts';
+import type { CallWatch, LineStep, Observer } from '../core/call.ts';
 
 /*
- * What Prometheus is told. No label has a value that a caller chooses: neither a tool that may not exist nor a principal,
- * so that nobody can fill the memory of whoever collects them.
+ * What Prometheus reads. No label has a value that a caller chooses: neither a tool that may not exist nor a principal,
+ * so that no caller can fill the memory of the collector.
  */
 
 /** A number that is read when it is asked for. */
-export type Reading = {
+type Reading = {
   readonly name: string;
   readonly help: string;
   readonly kind: 'counter' | 'gauge';
   readonly value: number;
 };
 
-export type MetricsOptions = {
+type MetricsOptions = {
   readonly monotonicMs: () => number;
   readonly version: string;
 };
@@ -91,7 +91,7 @@ export class Metrics {
     this.#turnedAway.inc({ code });
   }
 
-  /** Adds numbers that are read when somebody asks. */
+  /** Adds numbers that are read when they are scraped. */
   read(reader: () => readonly Reading[]): void {
     this.#readers.push(reader);
   }
@@ -111,16 +111,16 @@ function readingText({ name, help, kind, value }: Reading): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${name} ${value}\n`;
 }
 
-type Told = {
+type Sink = {
   readonly step: (name: LineStep, seconds: number) => void;
   readonly ended: (outcome: Parameters<CallWatch['ended']>[0], seconds: number) => void;
 };
 
-function watchOf(monotonicMs: () => number, told: Told): CallWatch {
+function watchOf(monotonicMs: () => number, sink: Sink): CallWatch {
   const startedMs = monotonicMs();
   let current: { readonly name: LineStep; readonly sinceMs: number } | null = null;
   const endStep = (nowMs: number) => {
-    if (current !== null) told.step(current.name, (nowMs - current.sinceMs) / 1_000);
+    if (current !== null) sink.step(current.name, (nowMs - current.sinceMs) / 1_000);
   };
   return {
     step: (name) => {
@@ -131,7 +131,24 @@ function watchOf(monotonicMs: () => number, told: Told): CallWatch {
     ended: (outcome) => {
       const nowMs = monotonicMs();
       endStep(nowMs);
-      told.ended(outcome, (nowMs - startedMs) / 1_000);
+      sink.ended(outcome, (nowMs - startedMs) / 1_000);
     },
+  };
+}
+
+/** One observer that passes everything to all of them. */
+export function together(observers: readonly Observer[]): Observer {
+  const [only] = observers;
+  if (only !== undefined && observers.length === 1) return only;
+  return (call) => {
+    const watches = observers.map((observer) => observer(call));
+    return {
+      step: (name) => {
+        for (const watch of watches) watch.step(name);
+      },
+      ended: (outcome, usage) => {
+        for (const watch of watches) watch.ended(outcome, usage);
+      },
+    };
   };
 }

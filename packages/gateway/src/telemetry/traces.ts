@@ -1,9 +1,8 @@
-import type { ToolCall } from '../core/call.ts';
-import type { CallWatch, Observer } from '../core/observer.ts';
+import type { CallWatch, Observer, ToolCall } from '../core/call.ts';
 
 /*
  * Traces for OpenTelemetry, loaded only where the operator says where to send them. A call is a span with a child for each
- * step of the line; the span that the caller was in is its parent. Neither inputs nor outputs are told, nor who called.
+ * step of the line; the span that the caller was in is its parent. Neither inputs nor outputs are exported, nor who called.
  */
 
 export type Traces = {

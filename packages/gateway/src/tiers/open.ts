@@ -1,4 +1,4 @@
-/** Makes the places ready where calls run. Nothing is started before the first call, unless the gateway lasts. */
+/* Opens the tiers. Nothing is started before the first call, unless the gateway lasts. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/load.ts';
@@ -72,7 +72,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
   });
-  // Nobody waits for it: what cannot be ended now is tried again by the next start.
+  // No one waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
   const scratches = new Scratches({
     owner: { house, process: presence.id },
@@ -81,16 +81,14 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   scratches.sweep();
   const wasm = openWasm({
     scratches,
-    ...{
-      clock,
-      random,
-      store,
-      commands,
-      newLookup: () => turns.forRun(),
-      node,
-      engines: options.engineFiles,
-      formsDir: join(options.stateDir, 'modules'),
-    },
+    clock,
+    random,
+    store,
+    commands,
+    newLookup: () => turns.forRun(),
+    node,
+    engines: options.engineFiles,
+    formsDir: join(options.stateDir, 'modules'),
     memoryBytes: config.ceilings.memoryBytes,
     secret: (granted, who) => secretOf(vault, granted, who),
     operatorSecrets: grantSecrets(config.secrets),

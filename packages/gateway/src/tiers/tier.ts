@@ -37,7 +37,7 @@ export type RunResult = {
   readonly recorded?: Written;
 };
 
-/** How far a run is, as an upstream server tells. */
+/** The progress of a run, as an upstream server reports it. */
 export type RunProgress = {
   readonly progress: number;
   readonly total: number | null;
@@ -49,7 +49,7 @@ export type CallContext = {
   readonly signal: AbortSignal;
   /** Gets what the run prints, piece by piece. */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
-  /** Gets how far the run is, where its executor can tell. */
+  /** Gets the progress of the run, where its executor reports any. */
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
   readonly dialogue?: Dialogue | undefined;
 };
@@ -101,11 +101,6 @@ export type DiscoveringTier = Tier & {
   /** Connects to a server for a call of a tool that is not known yet; whether it is afterwards, the registry sees. */
   readonly discover: (upstream: string, call: ToolCall) => Promise<void>;
 };
-
-/** The executor that a call runs in; undefined where this gateway has none for it. */
-export function executorOf(executors: Executors, { tool, tier }: CheckedCall): Tier | undefined {
-  return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
-}
 
 /** A tier that broke after its call had begun, with what the call had used and done by then. */
 export class TierFault extends Error {

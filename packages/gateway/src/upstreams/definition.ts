@@ -11,9 +11,9 @@ import type { JsonSchema } from '../core/tool.ts';
 import { asDefinitions, DEFINITION_LIMITS, isNothing, type Listed, NOTHING_LISTED } from './listed.ts';
 
 /** The hints of MCP; they describe, and are shown, and grant nothing. */
-export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
+const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
 
-export type Hints = Readonly<Partial<Record<(typeof HINTS)[number], boolean>>>;
+type Hints = Readonly<Partial<Record<(typeof HINTS)[number], boolean>>>;
 
 /** One tool as its server defines it. */
 export type Definition = {

@@ -22,7 +22,7 @@ export const DEFINITION_LIMITS = {
 /** Limits on what is listed beside tools. Of resources, the first ones up to the limit are shown. */
 export const LISTED_LIMITS = { prompts: 512, templates: 512, arguments: 64, resources: 1_000 } as const;
 
-export type PromptArgument = {
+type PromptArgument = {
   readonly name: string;
   readonly description: string;
   readonly isRequired: boolean;

@@ -2,13 +2,12 @@ import type { UpstreamRule } from '../config/config.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Digest, digestBytes, digestValue } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type DefinitionSet, setFrom } from './definition.ts';
 
 /*
  * What was accepted of each upstream server. The first set that a server ever offers is pinned; from then on any other
- * set puts the whole server into quarantine, until a person accepts it. This room keeps the rows; who may accept, and
+ * set puts the whole server into quarantine, until a person accepts it. This module keeps the rows; who may accept, and
  * what is written to the journal, is decided above.
  */
 
@@ -57,7 +56,10 @@ const insertPin = query<Omit<PinRow, 'offered' | 'offered_digest' | 'offered_rul
     accepted_by: p('accepted_by'),
     accepted_at_ms: p('accepted_at_ms'),
     changed_at_ms: p('changed_at_ms'),
-    ...{ offered: null, offered_digest: null, offered_rule: null, reason: null },
+    offered: null,
+    offered_digest: null,
+    offered_rule: null,
+    reason: null,
   }),
 );
 const updatePin = query<Omit<PinRow, never>>()((db, p) =>
@@ -85,17 +87,17 @@ export function pinEpoch(reader: Reader): number {
   return reader.get(selectEpoch, {})?.epoch ?? 0;
 }
 
-/** All servers that somebody ever talked to. */
+/** All servers that were ever connected to. */
 export function pinnedNames(reader: Reader): readonly string[] {
   return reader.all(selectNames, {}).map(({ name }) => name);
 }
 
-/** Enough to tell whether a pin is still the one that was read, and whether it stands. */
+/** Enough to tell whether a pin is still the one that was read, and whether it is accepted. */
 export function pinHead(reader: Reader, name: string): Pick<Pin, 'state' | 'revision' | 'rule'> | null {
   return reader.get(selectHead, { name }) ?? null;
 }
 
-/** The pin of a server; null where nobody ever talked to it. */
+/** The pin of a server; null where it was never connected to. */
 export function pinOf(reader: Reader, name: string): Pin | null {
   const row = reader.get(selectPin, { name });
   return row === undefined ? null : pinFrom(row);
@@ -104,8 +106,15 @@ export function pinOf(reader: Reader, name: string): Pin | null {
 /** Pins what a server offers the first time. */
 export function pinFirst(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
   tx.run(insertPin, {
-    ...{ name, rule, state: 'accepted', revision: 1, accepted: set.text, digest: set.textDigest },
-    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+    name,
+    rule,
+    state: 'accepted',
+    revision: 1,
+    accepted: set.text,
+    digest: set.textDigest,
+    accepted_by: by,
+    accepted_at_ms: nowMs,
+    changed_at_ms: nowMs,
   });
 }
 
@@ -117,21 +126,29 @@ export function quarantine(
   { reason, nowMs }: { readonly reason: string; readonly nowMs: number },
 ): void {
   change(tx, name, {
-    ...{ state: 'quarantined', reason, changed_at_ms: nowMs },
-    ...{
-      offered: offer?.set.text ?? null,
-      offered_digest: offer?.set.textDigest ?? null,
-      offered_rule: offer?.rule ?? null,
-    },
+    state: 'quarantined',
+    reason,
+    changed_at_ms: nowMs,
+    offered: offer?.set.text ?? null,
+    offered_digest: offer?.set.textDigest ?? null,
+    offered_rule: offer?.rule ?? null,
   });
 }
 
 /** Makes what is offered what is accepted, and ends the quarantine. */
 export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
   change(tx, name, {
-    ...{ state: 'accepted', rule, accepted: set.text, digest: set.textDigest, reason: null },
-    ...{ offered: null, offered_digest: null, offered_rule: null },
-    ...{ accepted_by: by, accepted_at_ms: nowMs, changed_at_ms: nowMs },
+    state: 'accepted',
+    rule,
+    accepted: set.text,
+    digest: set.textDigest,
+    reason: null,
+    offered: null,
+    offered_digest: null,
+    offered_rule: null,
+    accepted_by: by,
+    accepted_at_ms: nowMs,
+    changed_at_ms: nowMs,
   });
 }
 
@@ -143,14 +160,18 @@ export function relist(tx: Transaction, name: string, set: DefinitionSet): void 
 function change(tx: Transaction, name: string, fields: Partial<PinRow>): void {
   const row = tx.get(selectPin, { name });
   if (row === undefined)
-    throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": there is none`);
+    throw new CodedError('upstream/unknown', `Cannot change the pin of "${name}": it does not exist`);
   tx.run(updatePin, { ...row, ...fields, revision: row.revision + 1 });
 }
 
 function pinFrom(row: PinRow): Pin {
   const { name, state, revision, rule, reason } = row;
   return {
-    ...{ name, state, revision, rule, reason },
+    name,
+    state,
+    revision,
+    rule,
+    reason,
     accepted: storedSet(name, row.accepted, row.digest),
     offered: row.offered === null ? null : storedSet(name, row.offered, row.offered_digest),
     offeredRule: row.offered_rule,
@@ -161,13 +182,13 @@ function pinFrom(row: PinRow): Pin {
 }
 
 function storedSet(name: string, text: string, digest: string | null): DefinitionSet {
-  // Boundary: a row that was written by hand is not what anybody accepted.
+  // Boundary: a row that was written by hand is not what was accepted.
   if (digestBytes(text) !== digest)
     throw new CodedError('store/corrupt', `Cannot read the pin of "${name}": it is not what was accepted`);
   return setFrom(text);
 }
 
-export type PinRow = {
+type PinRow = {
   name: string;
   /** Of the command that was accepted. */
   rule: string;
@@ -188,9 +209,9 @@ export type PinRow = {
   changed_at_ms: number;
 };
 
-export type UpstreamTables = { upstream_pin: PinRow };
+type UpstreamTables = { upstream_pin: PinRow };
 
-/** The tables of this room. Rows are never deleted, so that the sum of their revisions only grows. */
+/** The tables of this module. Rows are never deleted, so that the sum of their revisions only grows. */
 export const upstreamMigrations: readonly Migration[] = [
   {
     id: 'upstreams/001',

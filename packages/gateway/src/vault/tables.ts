@@ -1,6 +1,5 @@
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/query.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import type { Scope } from './secret.ts';
 
 /** What locks the key that all is sealed with. */

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type ApprovalBinding, approvalDigest } from '../../src/approval/approval.ts';
-import { ask } from '../../src/approval/ask.ts';
+import {
+  type ApprovalBinding,
+  approvalDigest,
+  approvalMigrations,
+  approvalState,
+  use,
+} from '../../src/approval/approval.ts';
 import { decide } from '../../src/approval/decide.ts';
-import { show } from '../../src/approval/list.ts';
-import { standing } from '../../src/approval/standing.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
-import { use } from '../../src/approval/use.ts';
+import { ask, show } from '../../src/approval/requests.ts';
 import { digestBytes, digestValue } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';
@@ -20,7 +22,7 @@ function world() {
     ask: (wishes: Parameters<typeof request>[0]) => store.transact((tx) => ask(tx, request(wishes))),
     decide: (wishes: Parameters<typeof answer>[0]) => store.transact((tx) => decide(tx, answer(wishes))),
     use: (id: string, callId: string, nowMs = NOON + 2) => store.transact((tx) => use(tx, id, callId, nowMs)),
-    kind: (nowMs = NOON + 2) => standing(store, DIGEST, nowMs).kind,
+    kind: (nowMs = NOON + 2) => approvalState(store, DIGEST, nowMs).kind,
   };
 }
 
@@ -73,7 +75,7 @@ describe('ask()', () => {
   });
 });
 
-describe('standing()', () => {
+describe('approvalState()', () => {
   it('is none for a call nobody asked about', () => {
     expect(world().kind()).toBe('none');
   });
@@ -82,7 +84,7 @@ describe('standing()', () => {
     const { store, ask: asked, decide: decided, kind } = world();
     asked({ id: 'apr_1' });
     decided({ id: 'apr_1' });
-    expect(standing(store, DIGEST, EXPIRY - 1)).toMatchObject({
+    expect(approvalState(store, DIGEST, EXPIRY - 1)).toMatchObject({
       kind: 'approved',
       fact: { id: 'apr_1', by: 'user:grace', atMs: NOON + 1 },
     });

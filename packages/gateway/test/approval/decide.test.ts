@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ask } from '../../src/approval/ask.ts';
+import { approvalMigrations, use } from '../../src/approval/approval.ts';
 import { decide } from '../../src/approval/decide.ts';
-import { show } from '../../src/approval/list.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
-import { use } from '../../src/approval/use.ts';
+import { ask, show } from '../../src/approval/requests.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, LIFE_MS, NOON, request } from './sample.ts';
 
@@ -46,7 +44,7 @@ describe('decide()', () => {
     expect(world().decide({ id: 'apr_9' })).toEqual({
       ok: false,
       code: 'approval/unknown',
-      message: 'Cannot approve request "apr_9": there is no such request',
+      message: 'Cannot approve request "apr_9": it does not exist',
     });
   });
 

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { ask } from '../../src/approval/ask.ts';
+import { approvalMigrations } from '../../src/approval/approval.ts';
 import { decide } from '../../src/approval/decide.ts';
-import { show } from '../../src/approval/list.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
+import { ask, show } from '../../src/approval/requests.ts';
 import { race } from '../budget/race.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, request } from './sample.ts';

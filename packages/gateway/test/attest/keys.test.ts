@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
 import { Keys } from '../../src/attest/keys.ts';
-import { systemClock } from '../../src/daemon.ts';
 import { rotateKey } from '../../src/invoke/administer.ts';
+import { systemClock } from '../../src/open.ts';
 import { bundleProgram, Child } from '../fixture/child.ts';
 import {
   bodyOf,

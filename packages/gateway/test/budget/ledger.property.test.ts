@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import { type BudgetRule, subjectsOf, windowStartMs } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
-import { perUnit, UNITS } from '../../src/budget/units.table.ts';
+import { reserve, settle } from '../../src/budget/budget.ts';
+import {
+  type BudgetRule,
+  budgetMigrations,
+  perUnit,
+  subjectsOf,
+  UNITS,
+  windowStartMs,
+} from '../../src/budget/rule.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { checkedCall, MINUTE, NOON, rule } from './sample.ts';
@@ -93,12 +97,12 @@ function perform(tx: Transaction, ledger: Ledger, rules: readonly BudgetRule[], 
   const callId = `call_${i}`;
   const reserved = reserve(tx, { callId, rules, checked, nowMs: ledger.nowMs });
   if (!reserved.ok) return;
-  expect(reserved.limits.fuel).toBeLessThanOrEqual(fuel);
-  expect(reserved.limits.wallMs).toBeLessThanOrEqual(wallMs);
+  expect(reserved.value.fuel).toBeLessThanOrEqual(fuel);
+  expect(reserved.value.wallMs).toBeLessThanOrEqual(wallMs);
   const accounts = subjectsOf(rules, checked)
     .filter(({ subject }) => subject !== null)
     .map((claim) => `${claim.rule.name} ${claim.subject} ${windowStartMs(claim.rule, ledger.nowMs)}`);
-  const held = { ...NO_USAGE, calls: 1, fuel: reserved.limits.fuel, wallMs: reserved.limits.wallMs };
+  const held = { ...NO_USAGE, calls: 1, fuel: reserved.value.fuel, wallMs: reserved.value.wallMs };
   ledger.open.push({ callId, accounts, held });
 }
 

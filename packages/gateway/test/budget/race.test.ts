@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
+import { settle } from '../../src/budget/budget.ts';
+import { budgetMigrations } from '../../src/budget/rule.ts';
 import { race } from './race.ts';
 import { NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemRandom } from '../../src/daemon.ts';
 import { makeAuthenticator } from '../../src/identity/authenticate.ts';
+import { openGateway, openRecords, systemRandom } from '../../src/open.ts';
 import { runInside } from '../doors/cli/fake-edge.ts';
 import { NOON, openTestGateway, testClock } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { systemRandom } from '../../src/daemon.ts';
 import { TokenUses } from '../../src/identity/authenticate.ts';
 import { identityMigrations } from '../../src/identity/tables.ts';
 import {
@@ -13,6 +12,7 @@ import {
   stateOf,
   verifyToken,
 } from '../../src/identity/tokens.ts';
+import { systemRandom } from '../../src/open.ts';
 import { Store } from '../../src/store/store.ts';
 import { ADA, GRACE, NOON } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

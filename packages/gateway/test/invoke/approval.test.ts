@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
-import { list } from '../../src/approval/list.ts';
+import { list } from '../../src/approval/requests.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { type Answer, answerApproval } from '../../src/invoke/administer.ts';
 import {

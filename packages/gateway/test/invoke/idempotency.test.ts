@@ -1,9 +1,9 @@
 import { verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
-import { list } from '../../src/approval/list.ts';
+import { list } from '../../src/approval/requests.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
-import { openGateway } from '../../src/daemon.ts';
 import { answerApproval } from '../../src/invoke/administer.ts';
+import { openGateway } from '../../src/open.ts';
 import {
   ADA,
   type CallWishes,

@@ -202,7 +202,7 @@ describe('a name that breaks the grammar', () => {
       const { outcome, receipt } = await callTool(gateway, 'palisade.echo', wishesOf(bad));
       expect([bad, outcome.code]).toEqual([bad, 'door/invalid-call']);
       expect(outcome.status === 'refused' && outcome.message).toBe(
-        `Cannot accept call: the ${field} has no valid name`,
+        `Cannot accept call: the name of the ${field} is not valid`,
       );
       expect(await receiptHolds(gateway, receipt)).toBe(true);
     }

@@ -2,7 +2,7 @@ import { isoTime } from '../../src/core/clock.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import type { Json } from '../../src/core/json.ts';
 import { DEFAULT_LIMITS, NO_USAGE } from '../../src/core/limits.ts';
-import { appendEnding } from '../../src/invoke/ending.ts';
+import { appendEnding } from '../../src/invoke/finish.ts';
 import type { Records } from '../../src/invoke/gateway.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { verifyReceipt } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/daemon.ts';
 import { acceptClock } from '../../src/invoke/administer.ts';
 import { readHead } from '../../src/journal/head.ts';
 import { MAX_LINE_BYTES } from '../../src/journal/journal.ts';
+import { systemClock } from '../../src/open.ts';
 import { bundleProgram, Child } from '../fixture/child.ts';
 import {
   bodyOf,

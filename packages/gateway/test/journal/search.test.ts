@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readHead } from '../../src/journal/head.ts';
+import { type RecordRow, readHead } from '../../src/journal/head.ts';
 import { search, type Wanted } from '../../src/journal/search.ts';
-import type { RecordRow } from '../../src/journal/tables.ts';
 import { NOON, recordsOf, testClock } from '../fixture/gateway.ts';
 import { appendMany, openTestRecords, type TestRecords } from './sample.ts';
 

@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readDaemon } from '../../src/store/daemon-file.ts';
-import { takeSeat } from '../../src/store/daemon-seat.ts';
+import { readDaemon, takeSeat } from '../../src/store/daemon-seat.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
 const FACTS = {

@@ -3,8 +3,8 @@ import Database from 'libsql';
 import { onTestFinished } from 'vitest';
 import { CodedError } from '../../src/core/coded-error.ts';
 import type { Migration } from '../../src/store/migrate.ts';
-import { queries } from '../../src/store/query.ts';
 import { Store, type StoreOptions } from '../../src/store/store.ts';
+import { queries } from '../../src/store/transaction.ts';
 
 export type NoteTables = { note: { id: number; text: string } };
 

@@ -4,8 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ToolCall } from '../../src/core/call.ts';
 import { NO_USAGE } from '../../src/core/limits.ts';
 import { makeLog } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import { together } from '../../src/telemetry/observers.ts';
+import { Metrics, together } from '../../src/telemetry/metrics.ts';
 import { openTraces, parseTraceparent } from '../../src/telemetry/traces.ts';
 import { ADA, testClock } from '../fixture/gateway.ts';
 

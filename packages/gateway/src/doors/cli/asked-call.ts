@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../core/call.ts';
-import { makeId } from '../../core/id.ts';
+import { makeId } from '../../core/clock.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Edge } from './verb.ts';
 

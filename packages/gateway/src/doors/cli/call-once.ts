@@ -1,7 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import type { ToolCall } from '../../core/call.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 import { invoke } from '../../invoke/invoke.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { callOf } from './asked-call.ts';

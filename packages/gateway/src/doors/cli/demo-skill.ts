@@ -1,7 +1,7 @@
 /** A skill from a folder to a call: packed, signed, refused while it waits, approved with what it asks for, called. */
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { documentOf, generateKey } from '../../attest/key.ts';
+import { documentOf, generateKey } from '../../attest/key-files.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Gateway } from '../../invoke/gateway.ts';

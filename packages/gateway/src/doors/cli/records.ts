@@ -1,8 +1,8 @@
 import type { JournalRecord } from '@palisade/sdk';
 import { CodedError } from '../../core/coded-error.ts';
+import type { RecordRow } from '../../journal/head.ts';
 import { recordAt, search } from '../../journal/search.ts';
 import type { Segments } from '../../journal/segments.ts';
-import type { RecordRow } from '../../journal/tables.ts';
 import { recordOf } from '../documents/records.ts';
 import type { Printer } from './printer.ts';
 

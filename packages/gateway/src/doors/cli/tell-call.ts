@@ -1,5 +1,5 @@
 import { CODES } from '@palisade/sdk';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 import { callDocument } from '../documents/call.ts';
 import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from './call-once.ts';

@@ -1,11 +1,10 @@
-import type { Config, UpstreamRule } from '../../config/config.ts';
 import type { Environment, StateDir } from '../../config/environment.ts';
 import type { Clock, Random } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
-import type { Observer } from '../../core/observer.ts';
-import type { Tool } from '../../core/tool.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
+import type { Opened, OpenMore, OpenOptions } from '../../open.ts';
 import type { Printer } from './printer.ts';
+
+export type { Opened, OpenMore, OpenOptions } from '../../open.ts';
 
 /** A flag; without a value it is a switch. One that repeats may be given more than once. */
 export type Flag = {
@@ -46,31 +45,6 @@ export type Invocation = {
 
 /** Gives the exit status. */
 export type VerbRun = (invocation: Invocation) => Promise<number>;
-
-export type Opened<T> = T & {
-  readonly config: Config;
-  readonly close: () => Promise<void>;
-  readonly release: () => void;
-};
-
-export type OpenOptions = {
-  readonly stateDir: string;
-  readonly env: Environment;
-  readonly version: string;
-  /** Tools beside those that every gateway has. */
-  readonly tools?: readonly Tool[];
-  /** The MCP servers behind it, in place of those of the configuration. */
-  readonly upstreams?: readonly UpstreamRule[];
-  /** It serves many calls, so that it is worth while to have sandboxes stand ready. */
-  readonly isLasting?: boolean;
-  readonly observer?: Observer;
-  readonly log?: Log;
-  /** Where this process listens itself: runs are kept away from it. */
-  readonly ports?: readonly number[];
-};
-
-/** What a verb can ask for beside what the command line says. */
-export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
 
 /** The outside as the program's entry hands it to the command line. */
 export type Edge = {

@@ -1,9 +1,8 @@
 import type { Statement } from '@palisade/sdk';
-import { approvalDigest } from '../../approval/approval.ts';
-import { standing } from '../../approval/standing.ts';
+import { approvalDigest, approvalState } from '../../approval/approval.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { Digest } from '../../core/digest.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 
 /** The request that a refused call waits for, and what a user does to approve it. */
@@ -21,7 +20,7 @@ const ASKING: ReadonlySet<string> = new Set(['policy/approval-required', 'policy
 export function askedApproval({ store, clock }: Asking, ended: Ended): AskedApproval | null {
   if (ended.receipt === null || !ASKING.has(ended.outcome.code)) return null;
   const digest = bindingDigest(ended.receipt);
-  const stand = digest === null ? null : standing(store, digest, clock.nowMs());
+  const stand = digest === null ? null : approvalState(store, digest, clock.nowMs());
   if (stand?.kind !== 'pending') return null;
   const { id, expiresAtMs } = stand.approval;
   return { id, expiresAt: isoTime(expiresAtMs), approveWith: `palisade approvals approve ${id}` };

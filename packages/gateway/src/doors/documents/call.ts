@@ -2,7 +2,7 @@ import { CODES } from '@palisade/sdk';
 import type { Json } from '../../core/json.ts';
 import type { Usage } from '../../core/limits.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 
 /** How a call ended, in the one shape that programs read, whatever door it came by. */
 export type CallDocument = {

@@ -4,8 +4,8 @@ import { isoTime } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import { readHead } from '../../journal/head.ts';
+import type { Opened } from '../../open.ts';
 import { type TierRow, TRIAL_ROW } from '../../tiers/process/inspect.ts';
-import type { Opened } from '../cli/verb.ts';
 
 /** One thing that doctor looked at, and what to do about it. */
 export type Finding = {

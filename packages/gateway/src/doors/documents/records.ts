@@ -1,5 +1,5 @@
 import type { JournalRecord } from '@palisade/sdk';
-import type { RecordRow } from '../../journal/tables.ts';
+import type { RecordRow } from '../../journal/head.ts';
 
 /** The record as programs read it. */
 export function recordOf(row: RecordRow): JournalRecord {

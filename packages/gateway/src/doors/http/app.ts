@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.ts';
 import type { Caller, Scope } from '../../core/caller.ts';
+import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { makeId } from '../../core/id.ts';
 import type { Log } from '../../core/log.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Authenticator } from '../../identity/authenticate.ts';
 import { hasToken } from '../../identity/tokens.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
-import type { RunningCall } from '../../invoke/running-calls.ts';
-import type { Opened } from '../cli/verb.ts';
+import type { Gateway, RunningCall } from '../../invoke/gateway.ts';
+import type { Opened } from '../../open.ts';
 import { readAsked } from './asked.ts';
 import { makeWhoAsks, type Place, requireScope, type WhoAsks } from './caller.ts';
 import { requirePlain, targetOf } from './incoming.ts';

@@ -1,14 +1,13 @@
 import type { Config } from '../../config/config.ts';
+import type { Observer } from '../../core/call.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { Observer } from '../../core/observer.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
+import type { Opened, OpenMore } from '../../open.ts';
 import { takeSeat } from '../../store/daemon-seat.ts';
-import { Metrics } from '../../telemetry/metrics.ts';
-import { together } from '../../telemetry/observers.ts';
+import { Metrics, together } from '../../telemetry/metrics.ts';
 import { openTraces, type Traces } from '../../telemetry/traces.ts';
-import type { Opened, OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
 import { makeHttpApp } from './app.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';

@@ -3,7 +3,7 @@ import type { Caller, Scope } from '../../core/caller.ts';
 import type { Json } from '../../core/json.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
-import type { Opened } from '../cli/verb.ts';
+import type { Opened } from '../../open.ts';
 
 /*
  * One row for each thing that the HTTP door does. Routing, the check of what comes in, the scopes, the OpenAPI document

@@ -8,15 +8,14 @@ import {
 } from '@modelcontextprotocol/server';
 import { canonicalize } from '@palisade/sdk';
 import type { Approval } from '../../approval/approval.ts';
-import { MAX_OPEN_REQUESTS } from '../../approval/count-open.ts';
-import { list } from '../../approval/list.ts';
+import { list, MAX_OPEN_REQUESTS } from '../../approval/requests.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { isoTime } from '../../core/clock.ts';
 import { digestBytes } from '../../core/digest.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { answerApproval } from '../../invoke/administer.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 import { type Answered, approvalForm, readAnswer } from './approval-form.ts';
 import { type OpenApproval, receiptMeta } from './call-result.ts';
 import { type Client, type Door, ownerOf } from './door.ts';

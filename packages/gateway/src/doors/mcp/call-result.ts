@@ -3,7 +3,7 @@ import { CODES, type Code } from '@palisade/sdk';
 import { digestBytes } from '../../core/digest.ts';
 import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
 import { callUri } from './call-uri.ts';
 import { mcpContentOf } from './upstream-content.ts';
 

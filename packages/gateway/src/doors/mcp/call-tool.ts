@@ -11,8 +11,8 @@ import type { Approval } from '../../approval/approval.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
-import { type AskedCall, doorCall } from '../../invoke/door-call.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
+import { type AskedCall, doorCall } from '../../invoke/gateway.ts';
 import { invoke } from '../../invoke/invoke.ts';
 import {
   type Asking,

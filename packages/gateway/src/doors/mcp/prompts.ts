@@ -4,7 +4,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import { show } from '../../approval/list.ts';
+import { show } from '../../approval/requests.ts';
 import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';

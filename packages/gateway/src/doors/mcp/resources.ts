@@ -11,7 +11,7 @@ import { isoTime } from '../../core/clock.ts';
 import { safeJson, safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal } from '../../core/principal.ts';
-import { receiptOf } from '../../invoke/receipt-of.ts';
+import { receiptOf } from '../../invoke/finish.ts';
 import { type KeptResult, listResults, readResult } from '../../results/results.ts';
 import { asOfNoTool, isHidden } from '../hidden-call.ts';
 import type { Asking } from './ask-approval.ts';

@@ -1,6 +1,6 @@
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
-import { makeId } from '../../core/id.ts';
+import { makeId } from '../../core/clock.ts';
 import type { Json } from '../../core/json.ts';
 import { type Client, type Door, ownerOf } from './door.ts';
 import { errorOf } from './message.ts';

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Caller } from '../../core/caller.ts';
-import { makeId } from '../../core/id.ts';
+import { makeId } from '../../core/clock.ts';
 import { type Door, ownerOf } from './door.ts';
 import { messageLimits } from './message.ts';
 import { makeServer } from './server.ts';

@@ -9,8 +9,8 @@ import {
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { Tool } from '../../core/tool.ts';
-import { doorCall } from '../../invoke/door-call.ts';
-import type { Ended } from '../../invoke/ending.ts';
+import type { Ended } from '../../invoke/finish.ts';
+import { doorCall } from '../../invoke/gateway.ts';
 import { invoke } from '../../invoke/invoke.ts';
 import { type Asking, openRequest, toldApproval } from './ask-approval.ts';
 import { receiptMeta } from './call-result.ts';

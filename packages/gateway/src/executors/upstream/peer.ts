@@ -21,7 +21,7 @@ export const PEER_LIMITS = {
   waitingBytes: 16 * 1024 * 1024,
 } as const;
 
-export type PeerOptions = {
+type PeerOptions = {
   /** Writes to the server; gives how many bytes wait. */
   readonly write: (bytes: Uint8Array) => number;
   readonly onNotification: (method: string) => void;
@@ -72,7 +72,7 @@ export class Peer {
     this.#options = options;
   }
 
-  /** Sends a request; the answer, or the reason there is none. */
+  /** Sends a request; resolves with its answer, or rejects with the reason why there is none. */
   request(
     method: string,
     params: JsonObject,
@@ -162,7 +162,7 @@ export class Peer {
   #message(message: JsonObject): void {
     const { id, method, result, error } = message;
     if (typeof method === 'string') {
-      if (!this.#progressed(message)) this.#asked(method, id);
+      if (!this.#progressed(message)) this.#unasked(method, id);
       return;
     }
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;
@@ -189,7 +189,7 @@ export class Peer {
     return true;
   }
 
-  #asked(method: string, id: Json | undefined): void {
+  #unasked(method: string, id: Json | undefined): void {
     this.#count();
     if (this.#gone !== null) return;
     if (typeof id !== 'number' && typeof id !== 'string') this.#options.onNotification(method);
@@ -233,7 +233,7 @@ function peerError({ code, message }: JsonObject): PeerError {
 /**
  * A message that is JSON and not strict, for what it is about: which question it answers, and what a list of tools says,
  * where a bound such as 2^63 is common and means "any". Numbers that a double cannot hold become the nearest that it can.
- * Null where it is no JSON at all, or too deep.
+ * Null where it is not JSON at all, or too deep.
  */
 export function looseMessage(line: Uint8Array, maxDepth: number): JsonObject | null {
   try {

@@ -62,7 +62,7 @@ function textsOf(from: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(texts);
 }
 
-/** Of what stands around the blocks, and around a text that is cut. */
+/** Of the JSON around the blocks, and around a text that is cut. */
 const FRAME_BYTES = 64;
 /** What a character takes at most in JSON. */
 const CHAR_BYTES = 6;

@@ -66,7 +66,7 @@ export class UpstreamServers {
 
   /** The same in a new session, so that the answer is what the server offers now. */
   async reconnect(name: string, requester: Requester): Promise<OfferStatus> {
-    this.sessions.endAll(name, 'a new session was asked for');
+    this.sessions.endAll(name, 'a new session was requested');
     return this.connect(name, requester);
   }
 

@@ -5,10 +5,9 @@
  */
 import type { UpstreamRule } from '../../config/config.ts';
 import type { ToolCall } from '../../core/call.ts';
-import type { Clock, Random } from '../../core/clock.ts';
+import { type Clock, makeId, type Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
-import { makeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Tool } from '../../core/tool.ts';
@@ -26,7 +25,7 @@ import {
 import { connect, type Dialect, listAll, paramsFor } from './protocol.ts';
 
 /** Starts the command of a server as a call of the line, and gives how it ended. */
-export type StartServer = (server: Tool, call: ToolCall, context: CallContext) => Promise<Outcome>;
+type StartServer = (server: Tool, call: ToolCall, context: CallContext) => Promise<Outcome>;
 
 /** What every session of a gateway needs. */
 export type SessionDeps = PinRecords & {
@@ -40,7 +39,7 @@ export type SessionDeps = PinRecords & {
   readonly acceptedDigest: () => string | null;
 };
 
-export type SessionTerms = SessionDeps & {
+type SessionTerms = SessionDeps & {
   readonly rule: UpstreamRule;
   readonly requester: Requester;
   /** The server as a tool that can be started. */

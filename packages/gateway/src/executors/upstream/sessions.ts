@@ -97,7 +97,7 @@ export class Sessions {
       if (this.#kept.get(key)?.session === session) this.#kept.delete(key);
     });
     const opened = session.open().then((status) => ({ session, status }));
-    // Whoever uses it gets the error.
+    // The calls that use it get the error.
     opened.catch(() => undefined);
     const lastUsedMs = this.#options.monotonicMs();
     const kept: Kept = { upstream, opened, session, users: 0, lastUsedMs, timer: undefined };

@@ -6,8 +6,8 @@
  */
 import { canonicalize } from '@palisade/sdk';
 import type { ToolCall } from '../../core/call.ts';
+import { makeId } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import { makeId } from '../../core/id.ts';
 import type { Json } from '../../core/json.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Principal } from '../../core/principal.ts';

@@ -1,8 +1,7 @@
 import { ACTIVE, inert, quote } from '../../core/hostile-text.ts';
 import type { Problem } from '../../core/result.ts';
 import { didYouMean, type Misfit } from '../../core/shape-problem.ts';
-import { parsePrefix } from '../../core/storage-key.ts';
-import { STORAGE_KEY_BYTES } from '../../core/storage-key-rules.table.ts';
+import { parsePrefix, STORAGE_KEY_BYTES } from '../../core/storage-key.ts';
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../../core/wasm.ts';
 import { parseHttpUrl } from '../../egress/authority.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';

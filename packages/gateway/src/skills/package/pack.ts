@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import { encodeEnvelope, preAuthEncoding, toUtf8 } from '@palisade/sdk';
-import { documentOf, type SigningKey } from '../../attest/key.ts';
+import { documentOf, type SigningKey } from '../../attest/key-files.ts';
 import { readArchive, sortEntries, writeArchive } from './archive.ts';
 import { makeBom } from './bom.ts';
 import { readSkill, requireMade } from './open-package.ts';

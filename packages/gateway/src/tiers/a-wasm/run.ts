@@ -1,9 +1,8 @@
 /** One call of a module, from reading its bytes to its result. */
-import { CodedError } from '../../core/coded-error.ts';
+import { CodedError, Withdrawn } from '../../core/coded-error.ts';
 import { inert } from '../../core/hostile-text.ts';
 import { NO_USAGE } from '../../core/limits.ts';
 import type { EngineFacts } from '../../core/recording.ts';
-import { Withdrawn } from '../../core/withdrawn.ts';
 import { type Written, writeDown } from '../../recordings/recordings.ts';
 import { type CallContext, type RunContext, type RunEnding, type RunResult, TierFault } from '../tier.ts';
 import { CallNetwork } from './call-network.ts';

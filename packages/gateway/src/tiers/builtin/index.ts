@@ -7,7 +7,7 @@ import { spend } from '../../policy/grant.ts';
 import type { RunEnding, Tier } from '../tier.ts';
 
 /*
- * Runs our own tools inside the gateway. This is no sandbox and the receipt says so: the code is trusted, only its time
+ * Runs our own tools inside the gateway. This is not a sandbox, and the receipt says so: the code is trusted, only its time
  * and the size of its output are held. CPU time is shared with the gateway and therefore not counted.
  */
 
@@ -65,7 +65,7 @@ function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Jso
     if (stop.aborted) return reject(stop.reason);
     stop.addEventListener('abort', () => reject(stop.reason), { once: true });
     const { executor } = tool;
-    if (executor.kind !== 'builtin') throw new TypeError(`Cannot run ${tool.id}: it is no tool of our own`);
+    if (executor.kind !== 'builtin') throw new TypeError(`Cannot run ${tool.id}: it is not a built-in tool`);
     executor.run(input, stop).then(resolve, reject);
   });
 }
@@ -99,7 +99,7 @@ function withinOutput(output: Json, outputBytes: number): RunEnding {
   };
 }
 
-/** As much of a canonical text as fits into so many bytes when it is encoded as a string; null when no string does. */
+/** As much of a canonical text as fits into `maxBytes` when it is encoded as a string; null when no string does. */
 function beginningOf(text: string, maxBytes: number): string | null {
   let bytes = '""'.length;
   if (bytes > maxBytes) return null;

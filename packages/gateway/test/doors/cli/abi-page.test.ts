@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { openGateway, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { wat, writeModule } from '../../fixture/wat.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch, useBuild } from './palisade.ts';

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import type { TierRow } from '../../../src/tiers/process/inspect.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import { type Ran, runInside } from './fake-edge.ts';

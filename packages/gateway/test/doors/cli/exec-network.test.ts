@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, systemClock, systemRandom } from '../../../src/daemon.ts';
 import { readHead } from '../../../src/journal/head.ts';
+import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
 
 /* What the words of a command line say about the network, on a real gateway. Nothing is run here. */

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, systemClock, systemRandom } from '../../../src/daemon.ts';
 import { readHead } from '../../../src/journal/head.ts';
+import { openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
 
 /* The command inside the test, on one real gateway with real sandboxes: opening one costs more than most commands. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch } from './palisade.ts';
 

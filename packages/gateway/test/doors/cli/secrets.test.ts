@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { openGateway, openRecords } from '../../../src/daemon.ts';
+import { openGateway, openRecords } from '../../../src/open.ts';
 import { ASKER, valueIn } from '../../vault/sample.ts';
 import { runInside } from './fake-edge.ts';
 import { BIN, makeScratch, palisade, useBuild } from './palisade.ts';

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
 import { layOutWorld, makeScratchFolder } from '../../../src/doors/cli/skill/scratch-folder.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch, useBuild } from './palisade.ts';
 

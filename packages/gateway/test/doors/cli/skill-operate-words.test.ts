@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encodeKey } from '../../../src/attest/key.ts';
+import { encodeKey } from '../../../src/attest/key-files.ts';
 import { OPERATE_VERBS } from '../../../src/doors/cli/operate-verbs.table.ts';
 import { narrowingOf } from '../../../src/doors/cli/skill/operate/narrowing.ts';
 import { parseReference } from '../../../src/doors/cli/skill/operate/reference.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
 import type { OpenOptions } from '../../../src/doors/cli/verb.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { type Ran, runInside } from './fake-edge.ts';
 import { KEY, writeKey } from './skill-sample.ts';
 

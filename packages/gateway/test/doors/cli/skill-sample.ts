@@ -1,7 +1,7 @@
 /** Small signed packages, and keys for them, as operators get them from publishers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { documentOf, generateKey, type SigningKey } from '../../../src/attest/key.ts';
+import { documentOf, generateKey, type SigningKey } from '../../../src/attest/key-files.ts';
 import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import { ECHO, guest } from '../../tiers/a-wasm/guests.ts';
 

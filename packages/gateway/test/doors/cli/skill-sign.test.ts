@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { decodeKey } from '../../../src/attest/key.ts';
+import { decodeKey } from '../../../src/attest/key-files.ts';
 import { openPackage } from '../../../src/skills/package/open-package.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch } from './palisade.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { guest } from '../../tiers/a-wasm/guests.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch, useBuild } from './palisade.ts';

@@ -4,16 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Log } from '../../../src/core/log.ts';
-import {
-  type Opened,
-  type OpenOptions,
-  openGateway,
-  systemClock,
-  systemRandom,
-} from '../../../src/daemon.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openDaemon } from '../../../src/doors/http/open-daemon.ts';
 import type { Gateway } from '../../../src/invoke/gateway.ts';
+import { type Opened, type OpenOptions, openGateway, systemClock, systemRandom } from '../../../src/open.ts';
 import { PERMIT_ALL } from '../../fixture/gateway.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 import { type Ran, runInside } from './fake-edge.ts';

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { digestBytes } from '../../../src/core/digest.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/daemon.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { wat, writeModule } from '../../fixture/wat.ts';
 import { ECHO, guest, packed } from '../../tiers/a-wasm/guests.ts';
 import { type Ran, runInside } from './fake-edge.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { list } from '../../../src/approval/list.ts';
+import { list } from '../../../src/approval/requests.ts';
 import type { Caller } from '../../../src/core/caller.ts';
 import type { Json } from '../../../src/core/json.ts';
 import type { Mcp } from '../../../src/doors/mcp/index.ts';

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { digestValue } from '../../../src/core/digest.ts';
 import { cut, safeJson, safeLine, safeText } from '../../../src/core/hostile-text.ts';
 import type { Json } from '../../../src/core/json.ts';
-import { systemRandom } from '../../../src/daemon.ts';
 import { parseCallUri } from '../../../src/doors/mcp/call-uri.ts';
 import { RequestStates } from '../../../src/doors/mcp/request-states.ts';
 import { FAILURE_SCHEMA, inputSchemaOf, outputSchemaOf } from '../../../src/doors/mcp/tool-schema.ts';
 import { mcpContentOf } from '../../../src/doors/mcp/upstream-content.ts';
+import { systemRandom } from '../../../src/open.ts';
 import { Schemas } from '../../../src/registry/schema.ts';
 import { testClock } from '../../fixture/gateway.ts';
 

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { canonicalize, encodeEnvelope, preAuthEncoding } from '@palisade/sdk';
 import { describe, expect, it } from 'vitest';
-import { documentOf, type SigningKey } from '../../../src/attest/key.ts';
+import { documentOf, type SigningKey } from '../../../src/attest/key-files.ts';
 import { readArchive, writeArchive } from '../../../src/skills/package/archive.ts';
 import { openPackage } from '../../../src/skills/package/open-package.ts';
 import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';

@@ -1,6 +1,6 @@
 /** A small skill as its author has it, and keys to sign it with. */
 import { createPrivateKey } from 'node:crypto';
-import { decodeKey, type SigningKey } from '../../../src/attest/key.ts';
+import { decodeKey, type SigningKey } from '../../../src/attest/key-files.ts';
 import { packSkill, signPackage } from '../../../src/skills/package/pack.ts';
 import type { Entries } from '../../../src/skills/package/skill-package.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import type { Json } from '../../../src/core/json.ts';
 import type { Tool } from '../../../src/core/tool.ts';
-import { openGateway } from '../../../src/daemon.ts';
+import { openGateway } from '../../../src/open.ts';
 import { callTool, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, packed, wasmTool } from './guests.ts';
 

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from '../../../attest/key.ts';
+import { decodeKey, documentOf, encodeKey, generateKey, type SigningKey } from '../../../attest/key-files.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { wrongUsage } from '../input.ts';

@@ -1,5 +1,5 @@
 import { stateAt } from '../../../approval/approval.ts';
-import { type ListAsked, list } from '../../../approval/list.ts';
+import { type ListAsked, list } from '../../../approval/requests.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { approvalDocument } from '../../documents/approval.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';

@@ -1,4 +1,4 @@
-import { show } from '../../../approval/list.ts';
+import { show } from '../../../approval/requests.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/hostile-text.ts';

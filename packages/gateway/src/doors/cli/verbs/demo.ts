@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
-import { left } from '../../../budget/left.ts';
+import { left } from '../../../budget/budget.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { verifyLive } from '../../../journal/verify.ts';

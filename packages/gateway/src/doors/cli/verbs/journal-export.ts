@@ -1,4 +1,4 @@
-import { exportLines } from '../../../journal/export.ts';
+import { exportLines } from '../../../journal/search.ts';
 import { numberOf } from '../input.ts';
 import { writeOut } from '../out-file.ts';
 import type { Invocation } from '../verb.ts';

@@ -1,4 +1,4 @@
-import { proveRecord } from '../../../journal/export.ts';
+import { proveRecord } from '../../../journal/search.ts';
 import { writeOut } from '../out-file.ts';
 import { endingOf, findRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';

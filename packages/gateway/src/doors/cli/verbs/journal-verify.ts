@@ -1,6 +1,6 @@
 import { type Check, type KeyRing, verifyJournal } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
-import { exportLines, type JournalParts } from '../../../journal/export.ts';
+import { exportLines, type JournalParts } from '../../../journal/search.ts';
 import { type LiveReport, verifyLive } from '../../../journal/verify.ts';
 import { textOf } from '../input.ts';
 import { savedCheckpoint, verifyExport } from '../journal-file.ts';

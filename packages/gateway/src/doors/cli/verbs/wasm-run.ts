@@ -3,7 +3,7 @@ import type { Config } from '../../../config/config.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import type { Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
-import type { Ended } from '../../../invoke/ending.ts';
+import type { Ended } from '../../../invoke/finish.ts';
 import { readBytes, readTime } from '../exec/quantities.ts';
 import { numberOf, principalOf, readInput, textOf, wrongUsage } from '../input.ts';
 import { requireAbi, requireTool } from '../module/abi.ts';

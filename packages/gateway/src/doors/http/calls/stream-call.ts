@@ -2,7 +2,7 @@ import type { ToolCall } from '../../../core/call.ts';
 import type { Json } from '../../../core/json.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
-import { standingOfKey } from '../../../results/keys.ts';
+import { keyState } from '../../../results/keys.ts';
 import type { CallContext } from '../../../tiers/tier.ts';
 import type { ServerEvent } from '../route.ts';
 import { makePrinted } from './printed.ts';
@@ -69,6 +69,6 @@ function makeLine() {
 function startedId({ store, clock, keep }: Gateway, call: ToolCall): string {
   const { idempotencyKey: key } = call;
   if (key === undefined) return call.id;
-  const standing = standingOfKey(store, call, key, clock.nowMs() - keep.keepForMs);
+  const standing = keyState(store, call, key, clock.nowMs() - keep.keepForMs);
   return standing.kind === 'same' ? standing.callId : call.id;
 }

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../../core/call.ts';
 import type { Json } from '../../../core/json.ts';
 import { refuse } from '../../../core/outcome.ts';
-import type { Ended } from '../../../invoke/ending.ts';
+import type { Ended } from '../../../invoke/finish.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { type AskedApproval, askedApproval } from '../../documents/asked-approval.ts';
 import { type CallDocument, callDocument } from '../../documents/call.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Approval } from '../../../approval/approval.ts';
-import { list, show } from '../../../approval/list.ts';
+import { list, show } from '../../../approval/requests.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { answerApproval } from '../../../invoke/administer.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { balances } from '../../../budget/balances.ts';
-import { UNITS, type Unit } from '../../../budget/units.table.ts';
+import { UNITS, type Unit } from '../../../budget/rule.ts';
 import { requireReader } from '../may-see.ts';
 import { type Route, route } from '../route.ts';
 import { timeMs } from '../schemas/parts.ts';

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Json } from '../../../core/json.ts';
-import { exportLines } from '../../../journal/export.ts';
 import { readHead } from '../../../journal/head.ts';
-import { search } from '../../../journal/search.ts';
+import { exportLines, search } from '../../../journal/search.ts';
 import { recordOf } from '../../documents/records.ts';
 import { requireHome, requireReader } from '../may-see.ts';
 import { type Asked, type Route, route, type ServerEvent } from '../route.ts';

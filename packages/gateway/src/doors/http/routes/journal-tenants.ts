@@ -1,4 +1,4 @@
-import type { RecordRow } from '../../../journal/tables.ts';
+import type { RecordRow } from '../../../journal/head.ts';
 import type { Asked } from '../route.ts';
 
 type Asking = Pick<Asked, 'gateway' | 'caller'>;

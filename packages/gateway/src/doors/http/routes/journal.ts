@@ -1,7 +1,6 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import { proveRecord } from '../../../journal/export.ts';
-import { recordAt, search, type Wanted } from '../../../journal/search.ts';
-import type { RecordRow } from '../../../journal/tables.ts';
+import type { RecordRow } from '../../../journal/head.ts';
+import { proveRecord, recordAt, search, type Wanted } from '../../../journal/search.ts';
 import { hashedRecordOf, recordOf } from '../../documents/records.ts';
 import { requireReader } from '../may-see.ts';
 import { type Asked, type Route, route } from '../route.ts';

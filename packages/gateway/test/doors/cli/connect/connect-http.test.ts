@@ -2,11 +2,11 @@ import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../../src/config/environment.ts';
-import { openGateway, systemClock } from '../../../../src/daemon.ts';
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { tokenIn } from '../../../../src/doors/cli/connect/entry.ts';
 import { placeFor } from '../../../../src/doors/cli/connect/servers.ts';
 import { listTokens, type Verified, verifyToken } from '../../../../src/identity/tokens.ts';
+import { openGateway, systemClock } from '../../../../src/open.ts';
 import { backupsOf, besides, type House, makeHouse, NOON, textOf } from './house.ts';
 import { clientOf } from './samples.ts';
 

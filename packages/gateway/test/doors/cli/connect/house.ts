@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readEnvironment } from '../../../../src/config/environment.ts';
-import { openGateway, openRecords, systemClock, systemRandom } from '../../../../src/daemon.ts';
 import type { Edge } from '../../../../src/doors/cli/verb.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../../src/open.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
 import { type Ran, runInside } from '../fake-edge.ts';
 

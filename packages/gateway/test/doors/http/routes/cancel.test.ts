@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { balances, reservations } from '../../../../src/budget/balances.ts';
+import type { LineStep } from '../../../../src/core/call.ts';
 import type { Caller } from '../../../../src/core/caller.ts';
-import type { LineStep } from '../../../../src/core/observer.ts';
 import { callsRoutes } from '../../../../src/doors/http/routes/calls.ts';
 import { kindsOf, type TestGateway } from '../../../fixture/gateway.ts';
 import { ask, callerOf } from './ask.ts';

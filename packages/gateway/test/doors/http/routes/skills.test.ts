@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { documentOf, generateKey } from '../../../../src/attest/key.ts';
+import { documentOf, generateKey } from '../../../../src/attest/key-files.ts';
 import type { Caller } from '../../../../src/core/caller.ts';
 import { skillsRoutes } from '../../../../src/doors/http/routes/skills.ts';
 import { trustRoutes } from '../../../../src/doors/http/routes/trust.ts';

@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../../src/config/environment.ts';
-import { openGateway } from '../../../../src/daemon.ts';
 import type { ServerEvent } from '../../../../src/doors/http/route.ts';
 import { callsRoutes } from '../../../../src/doors/http/routes/calls.ts';
+import { openGateway } from '../../../../src/open.ts';
 import { kindsOf, PERMIT_ALL, type TestGateway } from '../../../fixture/gateway.ts';
 import { ask, type Document, listen, reply } from './ask.ts';
 import { ada, openHouse } from './house.ts';

@@ -1,7 +1,7 @@
 /** Ways to spoil a signed package. */
 import { sign } from 'node:crypto';
 import { canonicalize, encodeEnvelope, preAuthEncoding } from '@palisade/sdk';
-import type { SigningKey } from '../../../../src/attest/key.ts';
+import type { SigningKey } from '../../../../src/attest/key-files.ts';
 import type { Random } from '../../../egress/fuzz/random.ts';
 import { type RawEntry, rawEntries, rawZip } from '../raw-zip.ts';
 

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { stateAt } from '../../src/approval/approval.ts';
-import { ask } from '../../src/approval/ask.ts';
+import { approvalMigrations, stateAt, use } from '../../src/approval/approval.ts';
 import { decide } from '../../src/approval/decide.ts';
-import { list, show } from '../../src/approval/list.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
-import { use } from '../../src/approval/use.ts';
+import { ask, list, show } from '../../src/approval/requests.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { left } from '../../src/budget/left.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import type { BudgetRule } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
-import { UNITS } from '../../src/budget/units.table.ts';
+import { left, reserve, settle } from '../../src/budget/budget.ts';
+import { type BudgetRule, budgetMigrations, UNITS } from '../../src/budget/rule.ts';
 import type { CheckedCall } from '../../src/core/checked-call.ts';
 import { NO_USAGE } from '../../src/core/limits.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -35,7 +31,7 @@ describe('reserve()', () => {
     for (let i = 0; i < 2; i++) spend(store, tryCall().callId);
     expect(tryCall(checkedCall(), NOON + HOUR - 1).reserved).toEqual({
       ok: false,
-      refused: {
+      problem: {
         status: 'refused',
         code: 'budget/calls-exhausted',
         message:
@@ -52,7 +48,7 @@ describe('reserve()', () => {
     const { reserved } = tryCall();
     expect(reserved).toMatchObject({
       ok: false,
-      refused: {
+      problem: {
         message:
           'Cannot run call: budget "run" of run nightly has 0 of 1 calls left (1 held by running calls), never resets',
         remedy: 'Wait for the running calls to end, or start a new run, or raise it in palisade.toml.',
@@ -64,8 +60,8 @@ describe('reserve()', () => {
     const { store, tryCall } = world(rule({ name: 'tight', [unit]: 10 }));
     spend(store, tryCall().callId, { ...NO_USAGE, [unit]: 10 });
     const { reserved } = tryCall();
-    expect(reserved).toMatchObject({ ok: false, refused: { code } });
-    if (!reserved.ok) expect(reserved.refused.message).toContain(`has 0 of 10 ${noun} left`);
+    expect(reserved).toMatchObject({ ok: false, problem: { code } });
+    if (!reserved.ok) expect(reserved.problem.message).toContain(`has 0 of 10 ${noun} left`);
   });
 
   it('narrows the limits of the call to the least that any budget leaves, and never widens one', () => {
@@ -76,7 +72,7 @@ describe('reserve()', () => {
     const checked = checkedCall({ limits: { fuel: 9_000, wallMs: 50 } });
     expect(tryCall(checked).reserved).toEqual({
       ok: true,
-      limits: { ...checked.limits, fuel: 700, outputBytes: 900, wallMs: 50 },
+      value: { ...checked.limits, fuel: 700, outputBytes: 900, wallMs: 50 },
     });
     for (const { amounts } of reservations(store)) {
       expect(amounts).toMatchObject({ calls: 1, fuel: 700, outputBytes: 900, wallMs: 50 });

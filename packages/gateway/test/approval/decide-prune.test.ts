@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { approvalDigest } from '../../src/approval/approval.ts';
-import { ask } from '../../src/approval/ask.ts';
-import { countOpen } from '../../src/approval/count-open.ts';
-import { decide } from '../../src/approval/decide.ts';
-import { list, show } from '../../src/approval/list.ts';
-import { pruneApprovals } from '../../src/approval/prune.ts';
-import { standing } from '../../src/approval/standing.ts';
-import { approvalMigrations } from '../../src/approval/tables.ts';
-import { use } from '../../src/approval/use.ts';
+import { approvalDigest, approvalMigrations, approvalState, use } from '../../src/approval/approval.ts';
+import { decide, pruneApprovals } from '../../src/approval/decide.ts';
+import { ask, countOpen, list, show } from '../../src/approval/requests.ts';
 import { digestBytes } from '../../src/core/digest.ts';
 import { openStore, tempDir } from '../budget/temp-store.ts';
 import { answer, BINDING, LIFE_MS, NOON, request } from './sample.ts';
@@ -70,7 +64,7 @@ describe('pruneApprovals()', () => {
     const store = world();
     for (const nowMs of [NOON + 3, AFTER, AFTER + 31 * DAY_MS]) {
       store.transact((tx) => pruneApprovals(tx, nowMs));
-      expect(standing(store, approvalDigest(bindingFor('used')), nowMs).kind).toBe('none');
+      expect(approvalState(store, approvalDigest(bindingFor('used')), nowMs).kind).toBe('none');
       expect(store.transact((tx) => use(tx, 'used', 'call_2', nowMs))).toBe(false);
     }
   });

@@ -12,9 +12,9 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodePrimitives } from '../../src/attest/primitives.ts';
-import { exportLines, proveRecord } from '../../src/journal/export.ts';
 import { readHead } from '../../src/journal/head.ts';
-import { Tree } from '../../src/journal/tree.ts';
+import { exportLines, proveRecord } from '../../src/journal/search.ts';
+import { Tree } from '../../src/journal/verify.ts';
 import { recordsOf, ringOf } from '../fixture/gateway.ts';
 import { refusalOf } from '../store/sample.ts';
 import { appendMany, openTestRecords, type TestRecords, tamper } from './sample.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readHead } from '../../src/journal/head.ts';
-import { Roller } from '../../src/journal/roller.ts';
+import { Roller } from '../../src/journal/journal.ts';
 import { appendMany, openTestRecords, verified } from './sample.ts';
 
 const SEGMENT = 256;

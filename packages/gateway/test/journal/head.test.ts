@@ -10,7 +10,7 @@ import {
   nodeHash,
   rootOf,
   TILE_LEAVES,
-} from '../../src/journal/frontier.ts';
+} from '../../src/journal/head.ts';
 
 const leaves = Array.from({ length: 700 }, (_, i) => new Uint8Array(leafHash(`record ${i}`)));
 

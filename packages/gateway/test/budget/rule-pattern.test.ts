@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fitsPattern } from '../../src/budget/pattern.ts';
+import { fitsPattern } from '../../src/budget/rule.ts';
 
 it.each([
   ['agent:*', 'agent:ada', true],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CallWatch } from '../../src/core/observer.ts';
-import { receiptOf } from '../../src/invoke/receipt-of.ts';
+import type { CallWatch } from '../../src/core/call.ts';
+import { receiptOf } from '../../src/invoke/finish.ts';
 import { listResults, readResult } from '../../src/results/results.ts';
 import {
   ADA,

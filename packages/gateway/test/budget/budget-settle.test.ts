@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
-import { prune } from '../../src/budget/prune.ts';
-import { reserve } from '../../src/budget/reserve.ts';
-import type { BudgetRule } from '../../src/budget/rule.ts';
-import { settle } from '../../src/budget/settle.ts';
-import { budgetMigrations } from '../../src/budget/tables.ts';
+import { prune, reserve, settle } from '../../src/budget/budget.ts';
+import { type BudgetRule, budgetMigrations } from '../../src/budget/rule.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import { checkedCall, HOUR, NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
@@ -82,7 +79,7 @@ describe('settle()', () => {
     hold('call_1');
     settled('call_1', { ...NO_USAGE, calls: 1, fuel: 160 });
     expect(fuel()).toMatchObject([{ spent: 160, left: 0 }]);
-    expect(hold('call_2')).toMatchObject({ ok: false, refused: { code: 'budget/fuel-exhausted' } });
+    expect(hold('call_2')).toMatchObject({ ok: false, problem: { code: 'budget/fuel-exhausted' } });
   });
 
   it.each([

@@ -1,0 +1,212 @@
+import { sql } from 'kysely';
+import type { Risk } from '../core/tool.ts';
+import { type Placeholder, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import {
+  type Approval,
+  type ApprovalBinding,
+  type ApprovalRow,
+  type ApprovalTables,
+  approvalDigest,
+  approvalOf,
+  type ShownState,
+  type StoredState,
+} from './approval.ts';
+
+/*
+ * An approval is a person's yes or no to one exact call. `invoke` asks (`ask`) when the policies would permit the call once
+ * approved; a user decides (`decide`); the repeated call finds the answer by its digest (`approvalState`), hands it to the
+ * policies as a fact, and uses it up (`use`) in the transaction that records the call.
+ *
+ * What is asked comes from an agent and may be hostile: the digest is made here from the parts that were checked, never
+ * taken from the agent, and the shown input is redacted text that nothing runs. An approval decides nothing by itself: the
+ * policies do, with it as one fact among others. This module never authorises, never runs and never reads a clock.
+ */
+
+export type ApprovalRequest = {
+  /** The id for a new request; not used when one is open already. */
+  readonly id: string;
+  readonly binding: ApprovalBinding;
+  /** The canonical input with every secret taken out. */
+  readonly inputText: string;
+  readonly policies: readonly string[];
+  readonly risk: Risk;
+  /** Of a tool that only this call's gateway has: the canonical text of its AskedTool; else empty. */
+  readonly toolText: string;
+  readonly nowMs: number;
+  readonly expiresAtMs: number;
+};
+
+type OpenedRequest = { readonly approval: Approval; readonly isNew: boolean };
+
+const query = queries<ApprovalTables>();
+
+const selectOpen = query<{ digest: string; nowMs: number }>()((db, p) =>
+  db
+    .selectFrom('approval')
+    .selectAll()
+    .where('digest', '=', p('digest'))
+    .where('state', '=', 'pending')
+    .where('expires_at_ms', '>', p('nowMs'))
+    .orderBy('seq', 'desc')
+    .limit(1),
+);
+
+const insert = query<ApprovalRow>()((db, p) =>
+  db.insertInto('approval').values({
+    seq: null as never,
+    id: p('id'),
+    digest: p('digest'),
+    tenant: p('tenant'),
+    principal: p('principal'),
+    tool: p('tool'),
+    input_json: p('input_json'),
+    input_digest: p('input_digest'),
+    tool_digest: p('tool_digest'),
+    policy_set: p('policy_set'),
+    decided_by_policies: p('decided_by_policies'),
+    risk: p('risk'),
+    asked_at_ms: p('asked_at_ms'),
+    expires_at_ms: p('expires_at_ms'),
+    state: p('state'),
+    decided_by: p('decided_by'),
+    decided_at_ms: p('decided_at_ms'),
+    note: p('note'),
+    used_by_call: p('used_by_call'),
+    tool_json: p('tool_json'),
+  }),
+);
+
+/** Opens a request, or finds the one that is open: there is never more than one for the same call. */
+export function ask(tx: Transaction, request: ApprovalRequest): OpenedRequest {
+  const digest = approvalDigest(request.binding);
+  const open = tx.get(selectOpen, { digest, nowMs: request.nowMs });
+  if (open !== undefined) return { approval: approvalOf(open), isNew: false };
+  const row = rowOf(request, digest);
+  tx.run(insert, row);
+  return { approval: approvalOf(row), isNew: true };
+}
+
+function rowOf({ binding, ...request }: ApprovalRequest, digest: string): ApprovalRow {
+  return {
+    id: request.id,
+    digest,
+    tenant: binding.tenant,
+    principal: binding.principal,
+    tool: binding.tool,
+    input_json: request.inputText,
+    input_digest: binding.inputDigest,
+    tool_digest: binding.toolDigest,
+    policy_set: binding.policySet,
+    decided_by_policies: JSON.stringify(request.policies),
+    risk: request.risk,
+    asked_at_ms: request.nowMs,
+    expires_at_ms: request.expiresAtMs,
+    state: 'pending',
+    decided_by: null,
+    decided_at_ms: null,
+    note: null,
+    used_by_call: null,
+    tool_json: request.toolText,
+  };
+}
+
+/** More than a person will look through; each request keeps an input that no budget has paid for. */
+export const MAX_OPEN_REQUESTS = 100;
+
+type OpenOf = { tenant: string; principal: string; nowMs: number };
+
+const selectCount = query<OpenOf>()((db, p) =>
+  db
+    .selectFrom('approval')
+    .select((eb) => eb.fn.countAll<number>().as('open'))
+    .where('tenant', '=', p('tenant'))
+    .where('principal', '=', p('principal'))
+    .where('state', '=', 'pending')
+    .where('expires_at_ms', '>', p('nowMs')),
+);
+
+/** How many requests of this principal in this tenant wait for an answer now. */
+export function countOpen(reader: Reader, tenant: string, principal: string, nowMs: number): number {
+  return reader.get(selectCount, { tenant, principal, nowMs })?.open ?? 0;
+}
+
+/** Shorter beginnings of an id are the same for most requests of a day. */
+const MIN_PREFIX_CHARS = 6;
+
+export type ListAsked = {
+  readonly state?: ShownState;
+  /** Only those of this tenant; left out: of all. */
+  readonly tenant?: string;
+  /** Only those that this principal asked for; left out: of all. */
+  readonly principal?: string;
+  /** The id of the last request already seen. */
+  readonly after?: string;
+  readonly limit: number;
+  readonly nowMs: number;
+};
+
+type RequestedBy = { tenant: string | null; principal: string | null };
+type Page = RequestedBy & { beforeSeq: number; nowMs: number; limit: number };
+
+const LISTS = {
+  all: query<Page>()((db, p) =>
+    db
+      .selectFrom('approval')
+      .selectAll()
+      .where('seq', '<', p('beforeSeq'))
+      .where(isOf(p))
+      .orderBy('seq', 'desc')
+      .limit(p('limit')),
+  ),
+  pending: inState(['pending'], '>'),
+  approved: inState(['approved'], '>'),
+  expired: inState(['pending', 'approved'], '<='),
+  denied: inState(['denied']),
+  used: inState(['used']),
+} as const;
+
+/** Null stands for all. */
+function isOf(p: Placeholder<Page>) {
+  const [tenant, principal] = [p('tenant'), p('principal')];
+  return sql<boolean>`(${tenant} is null or tenant = ${tenant}) and (${principal} is null or principal = ${principal})`;
+}
+
+function inState(states: readonly StoredState[], expiry?: '>' | '<=') {
+  return query<Page>()((db, p) => {
+    const some = db
+      .selectFrom('approval')
+      .selectAll()
+      .where('state', 'in', states)
+      .where('seq', '<', p('beforeSeq'))
+      .where(isOf(p))
+      .orderBy('seq', 'desc')
+      .limit(p('limit'));
+    return expiry === undefined ? some : some.where('expires_at_ms', expiry, p('nowMs'));
+  });
+}
+
+const selectById = query<{ id: string }>()((db, p) =>
+  db.selectFrom('approval').selectAll().where('id', '=', p('id')),
+);
+
+const selectByRange = query<{ from: string; to: string }>()((db, p) =>
+  db.selectFrom('approval').selectAll().where('id', '>=', p('from')).where('id', '<', p('to')).limit(2),
+);
+
+/** A page of requests, the newest first; `after` an unknown id there is nothing. */
+export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
+  const { state, after, limit, nowMs, tenant = null, principal = null } = asked;
+  const beforeSeq =
+    after === undefined ? Number.MAX_SAFE_INTEGER : (reader.get(selectById, { id: after })?.seq ?? 0);
+  return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit, tenant, principal }).map(approvalOf);
+}
+
+/** The request with that id, or the only one whose id begins so; null when none or more than one has it. */
+export function show(reader: Reader, id: string): Approval | null {
+  const exact = reader.get(selectById, { id });
+  if (exact !== undefined) return approvalOf(exact);
+  if (id.length < MIN_PREFIX_CHARS) return null;
+  // Boundary: a range, not a LIKE, so that no character of the given text is a wildcard.
+  const [found, other] = reader.all(selectByRange, { from: id, to: `${id}\u{10ffff}` });
+  return found === undefined || other !== undefined ? null : approvalOf(found);
+}

@@ -1,0 +1,101 @@
+import { pruneApprovals } from '../approval/decide.ts';
+import { prune, settle } from '../budget/budget.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { fail } from '../core/outcome.ts';
+import { readHead } from '../journal/head.ts';
+import type { OpenCall, Roller } from '../journal/journal.ts';
+import { recordAt } from '../journal/search.ts';
+import { pruneResults } from '../results/results.ts';
+import type { CallFacts } from './admit.ts';
+import { appendEnding, UNKNOWN_EXECUTION } from './finish.ts';
+import type { Records } from './gateway.ts';
+
+/* The life of the records: founded in a new state directory, brought up to date at a start, closed at an end. */
+
+/**
+ * Closes what processes that are gone have left open: whether those calls took effect is not known, so it is recorded as
+ * unknown, signed, and charged as reserved. A call of a process that is alive is never touched. Gives how many it closed.
+ */
+export function recover(gateway: Records): number {
+  const { journal, store, presence } = gateway;
+  const owners = new Set(journal.openCalls(store).map(({ owner }) => owner));
+  owners.delete(presence.id);
+  let closed = 0;
+  for (const owner of owners) {
+    if (!presence.isGone(owner)) continue;
+    closed += store.transact((tx) => {
+      const left = journal.openCalls(tx).filter((open) => open.owner === owner);
+      for (const open of left) closeUnknown(gateway, tx, open);
+      return left.length;
+    });
+    presence.forget(owner);
+  }
+  return closed;
+}
+
+function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: OpenCall): void {
+  const intent = recordAt(gateway.segments, open.seq);
+  if (intent === undefined) {
+    throw new CodedError(
+      'store/corrupt',
+      `Cannot close call ${open.call}: its intent, record ${open.seq}, is missing`,
+    );
+  }
+  const { facts, trace } = (JSON.parse(intent.line) as { body: { facts: CallFacts; trace?: string } }).body;
+  // A call that drew on no account was still one call.
+  const usage = { ...settle(tx, open.call, 'as-reserved'), calls: 1 };
+  const message = 'Cannot tell how the call ended: the gateway stopped while it was running';
+  const startedAt = new Date(intent.at_ms).toISOString();
+  appendEnding(gateway, tx, facts, {
+    outcome: fail('tier/unknown-ending', message, { usage }),
+    ran: { startedAt, execution: UNKNOWN_EXECUTION },
+    trace,
+  });
+}
+
+/** The first key and the first record of a new state directory, made by exactly one process. */
+export function foundState({ store, keys, journal, segments, clock, random, version }: Records): void {
+  if (readHead(store).seq > 0) return;
+  store.transact((tx) => {
+    if (readHead(tx).seq > 0) return;
+    if (recordAt(segments, 1) !== undefined) {
+      throw new CodedError('store/corrupt', 'Cannot continue the journal: it has records but no head');
+    }
+    keys.createFirst(clock.nowMs());
+    const nonce = Buffer.from(random.bytes(16)).toString('hex');
+    const body = { nonce, key: keys.currentId, version };
+    journal.append(tx, { kind: 'founded', call: null, principal: null, tool: null, tenant: null, body });
+  });
+}
+
+/** Signs what is not signed yet, seals what is full, drops what is too old, and lets go of everything. */
+export async function closeRecords(records: Records, roller: Roller): Promise<void> {
+  const { store, journal, segments, presence } = records;
+  try {
+    // A process that is writing at this moment signs in our place.
+    if (journal.isUncovered(store)) {
+      store.transactIfFree((tx) => {
+        journal.checkpoint(tx);
+        prune(tx, records.clock.nowMs());
+        pruneApprovals(tx, records.clock.nowMs());
+        pruneResults(tx, records.clock.nowMs() - records.keep.keepForMs);
+      });
+    }
+    await roller.finish(readHead(store).seq);
+    segments.tidy((owner) => presence.isGone(owner));
+    presence.sweep(new Set(journal.openCalls(store).map(({ owner }) => owner)));
+  } catch (error) {
+    // What could not be signed or sealed now is signed or sealed by the next process.
+    if (!(error instanceof CodedError)) throw error;
+  } finally {
+    await roller.idle();
+    releaseRecords(records);
+  }
+}
+
+/** Only lets go: nothing is signed on the way out. */
+export function releaseRecords({ segments, presence, store }: Records): void {
+  segments.close();
+  presence.close();
+  store.close();
+}
