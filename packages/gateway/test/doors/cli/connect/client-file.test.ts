@@ -7,7 +7,7 @@ import {
   writeClientFile,
 } from '../../../../src/doors/cli/connect/client-file.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
-import { textOf } from './house.ts';
+import { textOf } from './scratch-home.ts';
 
 describe('writeClientFile()', () => {
   test('makes folders and a file for their owner alone', () => {
