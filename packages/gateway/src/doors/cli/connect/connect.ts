@@ -95,7 +95,7 @@ export async function connectClient(invocation: Invocation, client: Client): Pro
   const planned = plan(held ?? TOKEN_TO_COME);
   const server = wrapped ?? own.server;
   const dryRun = flags['dry-run'] === true;
-  const about = { ...UNCHANGED, client: client.id, dryRun, server, as: agent, scope, file: file.path };
+  const about = { client: client.id, dryRun, server, as: agent, scope, file: file.path, ...UNCHANGED };
   if (planned === null)
     return { ...about, status: wrapped === undefined ? 'already connected' : 'already wrapped' };
   const status = wrapped !== undefined ? 'wrapped' : planned.isNew ? 'connected' : 'updated';

@@ -32,7 +32,7 @@ async function disconnectClient(invocation: Invocation, client: Client): Promise
   const { file, source, own, scope } = target;
   const dryRun = invocation.flags['dry-run'] === true;
   const as = `agent:${client.id}`;
-  const about = { ...UNCHANGED, client: client.id, dryRun, server: own.server, as, scope, file: file.path };
+  const about = { client: client.id, dryRun, server: own.server, as, scope, file: file.path, ...UNCHANGED };
   const earlier = earlierTexts(file);
   const undone = file.text === null ? null : planDisconnect(source, own, earlier);
   if (undone === null) return { ...about, status: 'not connected', notes: othersOf(target, []) };
@@ -49,11 +49,9 @@ async function disconnectClient(invocation: Invocation, client: Client): Promise
     removed,
     restored: unwrapped,
     identical: undone.isRestored,
+    deleted: text === null,
     kept: kept.map(({ server, refusal: { message, remedy } }) => ({ server, message, remedy })),
-    notes: [
-      ...(text === null ? ['The file held nothing else, so it was removed.'] : []),
-      ...othersOf(target, [removed]),
-    ],
+    notes: othersOf(target, [removed]),
   };
   return dryRun ? outcome : { ...outcome, ...(await write(invocation, target, undone, { text, earlier })) };
 }

@@ -35,6 +35,8 @@ export type Outcome = {
   readonly restored: readonly string[];
   /** Every byte of the file is as it was before `connect`. */
   readonly identical: boolean;
+  /** The file held nothing else and did not exist before `connect`, so it was removed. */
+  readonly deleted: boolean;
   /** Servers that `disconnect` could not undo. */
   readonly kept: readonly { readonly server: string; readonly message: string; readonly remedy: string }[];
   readonly notes: readonly string[];
@@ -48,6 +50,7 @@ export const UNCHANGED = {
   removed: null,
   restored: [],
   identical: false,
+  deleted: false,
   kept: [],
   notes: [],
 } as const;
@@ -60,8 +63,8 @@ const MAX_DIFF_CHARS = 64 * 1024 * 1024;
 export async function printOutcome(invocation: Invocation, client: Client, outcome: Outcome): Promise<void> {
   const { print } = invocation;
   const diff = withoutTokens(outcome.diff);
-  if (print.json) return print.document({ ...outcome, diff });
   const { status, dryRun, kept, notes } = outcome;
+  if (print.json) return print.document({ ...outcome, diff });
   if (dryRun) {
     await print.exact(shown(diff));
     print.note('Nothing was written.', 'yellow', diff === '' ? ` ${client.name}: ${status}.` : '');
@@ -74,28 +77,36 @@ export async function printOutcome(invocation: Invocation, client: Client, outco
   if (dryRun || diff === '') return;
   print.note('→', 'cyan', ` ${client.name}: ${client.next}`);
   if (status === 'connected' || status === 'wrapped')
-    print.note('→', 'cyan', ` To undo it: ${undoCommand(invocation, client)}`);
+    print.note('→', 'cyan', ` To undo all changes to this file: ${undoCommand(invocation, client)}`);
 }
 
 function printDone(print: Printer, client: Client, outcome: Outcome): void {
-  const { status, server, file, diff, backup, token, removed, restored, identical, kept } = outcome;
+  const { status, server, file, diff, backup, token, removed, restored, kept } = outcome;
   const isUndone = status === 'disconnected' || status === 'partly disconnected';
   const style = diff === '' ? 'dim' : kept.length > 0 ? 'yellow' : 'green';
-  print.styled(style, status, `  ${client.name}: ${isUndone ? file : `${server} in ${file}`}`);
+  const where =
+    status === 'not connected'
+      ? `${file} has neither an entry "${server}" nor a wrapped server`
+      : isUndone
+        ? file
+        : `${server} in ${file}`;
+  print.styled(style, status, `  ${client.name}: ${where}`);
   if (removed !== null) print.line(`  removed the entry ${removed}`);
   for (const each of restored) print.line(`  ${each} is started by its own command again`);
-  if (isUndone)
-    print.line(
-      identical
-        ? '  the file is as it was before, byte for byte'
-        : '  all other content of the file was left as it is',
-    );
+  if (isUndone) print.line(`  ${contentAfter(outcome)}`);
   if (backup !== null) print.line(`  backup of the file before this change: ${backup}`);
   if (token === null) return;
   const { id, expiresAt } = token;
   print.line(
     expiresAt === null ? `  revoked the token ${id}` : `  made the token ${id}, valid until ${expiresAt}`,
   );
+}
+
+function contentAfter({ deleted, identical }: Outcome): string {
+  if (deleted) return 'removed the file, which held nothing else';
+  return identical
+    ? 'the file is as it was before, byte for byte'
+    : 'all other content of the file was left as it is';
 }
 
 /** The command that undoes this one, with the flags that name the same entry. */
@@ -143,7 +154,7 @@ export function printClients(print: Printer, clients: readonly ListedClient[]): 
   });
   print.table(['CLIENT', 'NAME', 'FOUND', 'CONNECTED', 'FILE'], rows);
   for (const { problem } of clients) if (problem !== null) print.note('!', 'yellow', ` ${problem}`);
-  print.note('→', 'cyan', ' palisade connect CLIENT');
+  print.note('→', 'cyan', ' To connect one: palisade connect CLIENT');
 }
 
 const CONTEXT = 3;

@@ -358,7 +358,9 @@ describe('palisade connect', () => {
     const { run, write } = makeScratchHome();
     const path = write(FILE, OWN);
     const { err } = await run(['connect', 'cursor', '--name', 'fence', '--file', path]);
-    expect(err).toContain(`→ To undo it: palisade disconnect cursor --file ${path} --name fence`);
+    expect(err).toContain(
+      `→ To undo all changes to this file: palisade disconnect cursor --file ${path} --name fence`,
+    );
     const { out, err: hint } = await run(['disconnect', 'cursor']);
     expect(out).toContain('not connected');
     expect(hint).toContain('"fence" leads to palisade as well. Remove it with --name fence.');

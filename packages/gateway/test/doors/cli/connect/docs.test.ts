@@ -16,11 +16,11 @@ function spelled({ from, path }: Location, other: Location | undefined): string 
 
 describe('docs/connect.md', () => {
   test.each(CLIENTS.map((client) => [client.id, client] as const))('has the row of %s', (id, client) => {
-    const { name, user, project, key } = client;
+    const { name, user, project, key, why } = client;
     const [linux] = user.linux;
     const file = linux === undefined ? '' : spelled(linux, user.darwin[0]);
     const shown = project === null ? '-' : `\`${project}\``;
-    expect(PAGE).toContain(`| \`${id}\` | ${name} | \`${file}\` | ${shown} | \`${key}\` |\n`);
+    expect(PAGE).toContain(`| \`${id}\` | ${name} | \`${file}\` | ${shown} | \`${key}\` | ${why} |\n`);
   });
 
   test('has no row of anything else', () => {

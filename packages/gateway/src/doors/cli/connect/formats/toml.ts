@@ -103,11 +103,11 @@ function wholeLines(text: string, [from, to]: AST.Range): Splice {
   return { start: lineStart(text, from), end: lineEnd(text, to), text: '' };
 }
 
-/** The blank line before a table that ends the file goes with it. */
+/** The blank line before a table goes with it where the file ends or another blank line follows. */
 function withGap(text: string, { start, end, text: fresh }: Splice): Splice {
-  const isLast = text.slice(end).trim() === '';
+  const isSpare = /^(\s*$|\r?\n)/.test(text.slice(end));
   const gap = /\n(\r?\n)$/.exec(text.slice(0, start))?.[1] ?? '';
-  return { start: isLast ? start - gap.length : start, end, text: fresh };
+  return { start: isSpare ? start - gap.length : start, end, text: fresh };
 }
 
 function nodesOf(text: string): readonly TopNode[] {

@@ -143,7 +143,13 @@ function replaced(text: string, item: Item, value: Json): Splice {
   const start = isBelow ? colon + 1 : range[0];
   const end = start + text.slice(start, range[1]).trimEnd().length;
   const gap = text[start - 1] === ':' ? ' ' : '';
-  return { start, end: Math.max(start, end), text: `${gap}${JSON.stringify(value)}` };
+  return { start, end: Math.max(start, end), text: `${gap}${oneLine(value)}` };
+}
+
+/** A value on one line; a short text as people write it, if brackets around it cannot matter. */
+function oneLine(value: Json): string {
+  const isSimple = typeof value === 'string' && !/[\n,[\]{}]/.test(value);
+  return isSimple ? stringify(value, WRITING).trimEnd() : JSON.stringify(value);
 }
 
 /** Behind the opening bracket. */
