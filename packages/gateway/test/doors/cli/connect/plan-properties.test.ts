@@ -35,6 +35,11 @@ function partsOf(source: Source, besides = '') {
   };
 }
 
+/** The comments that random files have. */
+function commentsIn({ text }: { readonly text: string }): readonly string[] {
+  return text.match(/\/\/ (why|on a line)|\/\* \{ \*\/|# (a comment|the end|indented|cut)/g) ?? [];
+}
+
 describe.each(clients)('of any file of %s', (_, client) => {
   test('planConnect() adds the entry and changes nothing else', () => {
     fc.assert(
@@ -42,6 +47,7 @@ describe.each(clients)('of any file of %s', (_, client) => {
         const after = { ...source, text: planConnect(source, OWN_ENTRY, STDIO)?.text ?? '' };
         expect(plain(serverNamed(after, 'palisade')?.value)).toEqual(entryFor(client, 'palisade', STDIO));
         expect(same(partsOf(after, 'palisade'), partsOf(source))).toBe(true);
+        expect(commentsIn(after)).toEqual(commentsIn(source));
         expect(planConnect(after, OWN_ENTRY, STDIO)).toBeNull();
       }),
       OFTEN,
@@ -67,6 +73,7 @@ describe.each(clients)('of any file of %s', (_, client) => {
         const undone = planDisconnect({ ...source, text }, OWN_ENTRY, earlier);
         expect(same(partsOf({ ...source, text: undone?.text ?? '' }), partsOf(source))).toBe(true);
         expect(undone).toMatchObject({ removed: 'palisade', kept: [] });
+        expect(commentsIn({ text: undone?.text ?? '' })).toEqual(commentsIn(source));
       }),
       OFTEN,
     );

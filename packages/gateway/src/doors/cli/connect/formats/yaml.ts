@@ -7,7 +7,6 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  type Pair,
   parseAllDocuments,
   stringify,
   type YAMLMap,
@@ -39,8 +38,15 @@ const WRITING = { lineWidth: 0 };
 /** How much deeper our lines are than the key that holds them. */
 const STEP = 2;
 
-type Item = Node | Pair<Node, Node | null>;
 type Collection = YAMLMap<Node, Node | null> | YAMLSeq<Node>;
+type Item = {
+  readonly key: Node;
+  readonly node: Node | null;
+  readonly isPair: boolean;
+  readonly start: number;
+  readonly keyEnd: number;
+  readonly end: number;
+};
 
 export const yaml: Format = {
   name: 'YAML',
@@ -91,22 +97,22 @@ function insert(text: string, { key, isList }: Holder, name: string, value: Json
   const pair = itemAt(map, key);
   if (pair === undefined)
     return map.flow ? inBrackets(text, map, { [key]: item }) : appended(text, { [key]: item });
-  const held = contentOf(pair);
+  const held = pair.node;
   const isEmpty = held === null || isNothing(held) || (isCollection(held) && held.items.length === 0);
   if (map.flow)
     return isEmpty ? splice(text, [replaced(text, pair, item)]) : inBrackets(text, held as Collection, item);
   if (!isEmpty && isCollection(held) && held.flow === true) return inBrackets(text, held as Collection, item);
-  return belowKey(text, pair, isEmpty ? null : columnOf(text, held?.range?.[0]), item);
+  return belowKey(text, pair, isEmpty ? null : columnOf(text, held?.range?.[0] ?? 0), item);
 }
 
 /** Right below the line of the key; an empty value like `{}` goes. */
 function belowKey(text: string, pair: Item, column: number | null, item: Json): string {
-  const colon = text.indexOf(':', keyEnd(pair));
+  const colon = text.indexOf(':', pair.keyEnd);
   const end = lineEnd(text, colon);
-  const indent = ' '.repeat(column ?? columnOf(text, startOf(pair)) + STEP);
+  const indent = ' '.repeat(column ?? columnOf(text, pair.start) + STEP);
   const gap = text.slice(0, end).endsWith('\n') ? '' : eolOf(text);
   const fresh = `${gap}${block(item, indent, text)}`;
-  const [from, to] = (column === null && contentOf(pair)?.range) || [end, end];
+  const [from, to] = (column === null && pair.node?.range) || [end, end];
   // On the line of the key only the value goes, so that a comment behind it stays.
   if (to <= end && from < to)
     return splice(text, [
@@ -121,23 +127,23 @@ function put(text: string, path: ValuePath, value: Json): string {
   const entry = nodeAt(text, path.slice(0, -1));
   const field = String(path[path.length - 1]);
   if (!isMap(entry)) throw new Uneditable('the server is not a map');
-  const map = entry as YAMLMap<Node, Node | null>;
+  const map = entry as Collection;
   const old = itemAt(map, field);
   if (old !== undefined) return splice(text, [replaced(text, old, value)]);
   if (map.flow) return inBrackets(text, map, { [field]: value });
-  const [line] = map.items.filter(({ value: each }) => isScalar(each) && !/^BLOCK_/.test(each.type ?? ''));
+  const line = itemsOf(map).find(({ node }) => isScalar(node) && !/^BLOCK_/.test(node.type ?? ''));
   if (line === undefined) throw new Uneditable('the server has no key with a value on one line');
-  const end = lineEnd(text, endOf(line));
+  const end = lineEnd(text, line.end);
   const gap = text.slice(0, end).endsWith('\n') ? '' : eolOf(text);
-  const fresh = `${gap}${' '.repeat(columnOf(text, startOf(line)))}${field}: ${JSON.stringify(value)}${eolOf(text)}`;
+  const fresh = `${gap}${' '.repeat(columnOf(text, line.start))}${field}: ${JSON.stringify(value)}${eolOf(text)}`;
   return splice(text, [{ start: end, end, text: fresh }]);
 }
 
 /** In place of the old value, on one line: JSON is YAML. A value on lines of its own moves up behind its key. */
 function replaced(text: string, item: Item, value: Json): Splice {
-  const range = contentOf(item)?.range;
+  const range = item.node?.range;
   if (!range) throw new Uneditable('the value is not written in the file');
-  const colon = isPair(item) ? text.indexOf(':', keyEnd(item)) : -1;
+  const colon = item.isPair ? text.indexOf(':', item.keyEnd) : -1;
   const isBelow =
     colon !== -1 && /^\s+$/.test(text.slice(colon + 1, range[0])) && isFirstOnLine(text, range[0]);
   const start = isBelow ? colon + 1 : range[0];
@@ -160,25 +166,26 @@ function inBrackets(text: string, { items, range }: Collection, item: Json): str
 }
 
 function drop(text: string, path: ValuePath): string {
-  const parent = nodeAt(text, path.slice(0, -1)) as Collection | null;
-  const last = path[path.length - 1] ?? 0;
-  const item = isCollection(parent) ? itemAt(parent, last) : undefined;
-  if (item === undefined || parent === null) throw new Uneditable('the value is missing');
-  const items = parent.items as readonly Item[];
-  const outer = path.length > 1 ? nodeAt(text, path.slice(0, -2)) : null;
-  const holder = isCollection(outer) ? itemAt(outer as Collection, path[path.length - 2] ?? 0) : undefined;
+  const [parent, outer] = [nodeAt(text, path.slice(0, -1)), nodeAt(text, path.slice(0, -2))];
+  const items = isCollection(parent) ? itemsOf(parent as Collection) : [];
+  const item = isCollection(parent) ? itemAt(parent as Collection, path[path.length - 1] ?? 0) : undefined;
+  if (item === undefined) throw new Uneditable('the value is missing');
+  const holder =
+    path.length > 1 && isCollection(outer)
+      ? itemAt(outer as Collection, path[path.length - 2] ?? 0)
+      : undefined;
   if (items.length === 1 && holder !== undefined)
     return splice(text, [replaced(text, holder, isSeq(parent) ? [] : {})]);
-  if (parent.flow === true) {
-    const [before, after] = [items[items.indexOf(item) - 1], items[items.indexOf(item) + 1]];
-    const start = before === undefined ? startOf(item) : endOf(before);
-    const end = before === undefined && after !== undefined ? startOf(after) : endOf(item);
-    return splice(text, [{ start, end, text: '' }]);
+  if ((parent as Collection).flow === true) {
+    const index = items.findIndex(({ start }) => start === item.start);
+    const [before, after] = [items[index - 1], items[index + 1]];
+    const end = before === undefined && after !== undefined ? after.start : item.end;
+    return splice(text, [{ start: before?.end ?? item.start, end, text: '' }]);
   }
-  const start = lineStart(text, startOf(item));
-  if (!(isSeq(parent) ? /^ *-\s+$/ : /^ *$/).test(text.slice(start, startOf(item))))
+  const start = lineStart(text, item.start);
+  if (!(isSeq(parent) ? /^ *-\s+$/ : /^ *$/).test(text.slice(start, item.start)))
     throw new Uneditable('it shares a line with another value');
-  return splice(text, [{ start, end: lineEnd(text, endOf(item)), text: '' }]);
+  return splice(text, [{ start, end: lineEnd(text, item.end), text: '' }]);
 }
 
 function rootOf(text: string): Node | null {
@@ -191,18 +198,22 @@ function nodeAt(text: string, path: ValuePath): Node | null {
   let here = rootOf(text);
   for (const step of path) {
     const item = isCollection(here) ? itemAt(here as Collection, step) : undefined;
-    here = item === undefined ? null : contentOf(item);
+    here = item?.node ?? null;
   }
   return here;
 }
 
-function itemAt(node: Collection, step: string | number): Item | undefined {
-  if (isSeq(node)) return node.items[Number(step)] as Node | undefined;
-  return node.items.find(({ key }) => isScalar(key) && key.value === step);
+function itemAt(parent: Collection, step: string | number): Item | undefined {
+  return itemsOf(parent).find(({ key }, i) => (isSeq(parent) ? i : isScalar(key) && key.value) === step);
 }
 
-function contentOf(item: Item): Node | null {
-  return isPair(item) ? item.value : item;
+/** The members of a collection with their offsets: `keyEnd` is where the key ends, `end` where the value does. */
+function itemsOf({ items }: Collection): readonly Item[] {
+  return items.map((item) => {
+    const [key, node] = isPair(item) ? [item.key, item.value] : [item, item];
+    const [start, keyEnd] = key.range ?? [0, 0];
+    return { key, node, isPair: isPair(item), start, keyEnd, end: (node ?? key).range?.[1] ?? keyEnd };
+  });
 }
 
 /** Whether a node has no value: `key:` and no more, or an empty file. */
@@ -210,25 +221,7 @@ function isNothing(node: Node): boolean {
   return isScalar(node) && node.value === null;
 }
 
-function startOf(item: Item): number {
-  return offsets(isPair(item) ? item.key : item)[0];
-}
-
-function keyEnd(item: Item): number {
-  return offsets(isPair(item) ? item.key : item)[1];
-}
-
-function endOf(item: Item): number {
-  return offsets(contentOf(item) ?? (item as Pair<Node>).key)[1];
-}
-
-function offsets({ range }: Node): readonly number[] & { 0: number; 1: number } {
-  if (!range) throw new Uneditable('the value is not written in the file');
-  return range;
-}
-
-function columnOf(text: string, offset: number | undefined): number {
-  if (offset === undefined) throw new Uneditable('the value is not written in the file');
+function columnOf(text: string, offset: number): number {
   return offset - lineStart(text, offset);
 }
 
