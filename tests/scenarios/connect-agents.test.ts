@@ -24,9 +24,9 @@ const FILES = {
   opencode: '.config/opencode/opencode.json',
 };
 
-async function palisade(...words: readonly string[]): Promise<Finished> {
+async function palisade(...args: readonly string[]): Promise<Finished> {
   const env = { HOME: home, PATH: '/usr/bin:/bin', PALISADE_STATE: state };
-  const child = spawn(process.execPath, [PALISADE, ...words], {
+  const child = spawn(process.execPath, [PALISADE, ...args], {
     env,
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts';
 /* The MCP clients that can be connected: where the configuration of each is, and the form of a server in it. docs/connect.md shows this table. */
 
 export type Platform = 'linux' | 'darwin' | 'win32';
-export type Scope = 'user' | 'project';
+export type FileScope = 'user' | 'project';
 
 /**
  * A path below a folder of the user. `home` is the home directory; `config` is ~/.config or XDG_CONFIG_HOME; `app` is where
@@ -28,7 +28,7 @@ type HttpForm = {
   readonly more: JsonObject;
 };
 
-export type Client = {
+export type McpClient = {
   readonly id: string;
   readonly name: string;
   /** Why the row is as it is: what sets the file of this client apart. */
@@ -77,7 +77,7 @@ const CODE_STORAGE = 'Code/User/globalStorage';
 const CLINE = `${CODE_STORAGE}/saoudrizwan.claude-dev`;
 const ROO = `${CODE_STORAGE}/rooveterinaryinc.roo-cline`;
 
-export const CLIENTS: readonly Client[] = [
+export const CLIENTS: readonly McpClient[] = [
   {
     ...SERVERS,
     id: 'claude-desktop',

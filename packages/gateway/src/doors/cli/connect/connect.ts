@@ -4,13 +4,13 @@ import { formatPrincipal } from '../../../core/principal.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { demandWritable, keepBackup, PRIVATE, readClientFile, writeClientFile } from './client-file.ts';
-import { CLIENTS, type Client } from './clients.table.ts';
+import { CLIENTS, type McpClient } from './clients.table.ts';
 import { argvOf, isOurs, upstreamName, variablesIn, wrappedIn } from './entry.ts';
 import { hasExtras } from './formats/json.ts';
 import { type Planned, planConnect, planWrap, tokenAt, type Wrapper } from './plan.ts';
 import {
+  type ConnectOutcome,
   type ListedClient,
-  type Outcome,
   printClients,
   printOutcome,
   UNCHANGED,
@@ -19,12 +19,12 @@ import {
 import { serverNamed, serversIn } from './servers.ts';
 import {
   agentOf,
+  type ClientTarget,
   chooseClient,
   fileOf,
   isFound,
   machineOf,
   programOf,
-  type Target,
   targetOf,
   urlOf,
 } from './target.ts';
@@ -59,7 +59,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-function listed(invocation: Invocation, client: Client, url: string): ListedClient {
+function listed(invocation: Invocation, client: McpClient, url: string): ListedClient {
   const machine = machineOf(invocation);
   const file = fileOf(client, 'user', machine);
   const about = { id: client.id, name: client.name, found: isFound(client, machine), file };
@@ -78,7 +78,7 @@ function listed(invocation: Invocation, client: Client, url: string): ListedClie
 }
 
 /** Puts an entry for this gateway into the file of a client, or runs one of its servers through it (--wrap). */
-export async function connectClient(invocation: Invocation, client: Client): Promise<Outcome> {
+export async function connectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
   const { flags } = invocation;
   const agent = formatPrincipal(agentOf(invocation, client));
   const target = await targetOf(invocation, client);
@@ -121,7 +121,7 @@ export async function connectClient(invocation: Invocation, client: Client): Pro
   };
 }
 
-function demandCompatible({ flags }: Invocation, { id, name, http }: Client): void {
+function demandCompatible({ flags }: Invocation, { id, name, http }: McpClient): void {
   if (flags.workspace !== undefined && flags.wrap === undefined)
     throw wrongUsage('Cannot use --workspace alone: it is for a wrapped server, expected --wrap SERVER');
   if (flags.http !== true) return;
@@ -148,12 +148,12 @@ function wrapperOf(invocation: Invocation, server: string, agent: string): Wrapp
   return { program: programOf().argv, flags: ['mcp', 'wrap', ...flags] };
 }
 
-function mint(invocation: Invocation, { client, own }: Target): Promise<MintedToken> {
+function mint(invocation: Invocation, { client, own }: ClientTarget): Promise<MintedToken> {
   return makeToken(invocation, agentOf(invocation, client), `${client.name} (${own.server})`);
 }
 
 /** The token that the file has already, where it is still valid. */
-async function validToken(invocation: Invocation, { source, own }: Target): Promise<string | null> {
+async function validToken(invocation: Invocation, { source, own }: ClientTarget): Promise<string | null> {
   const held = tokenAt(source, own);
   return held !== null && (await isValid(invocation, held)) ? held : null;
 }
@@ -169,14 +169,17 @@ async function orRevoke<T>(invocation: Invocation, made: MintedToken | null, act
 }
 
 /** Nor does one whose entry has become a command. */
-async function revokeUnused(invocation: Invocation, { source, own }: Target): Promise<readonly string[]> {
+async function revokeUnused(
+  invocation: Invocation,
+  { source, own }: ClientTarget,
+): Promise<readonly string[]> {
   const { http, wrap } = invocation.flags;
   const held = http === true || wrap !== undefined ? null : tokenAt(source, own);
   const id = held === null ? null : await revoke(invocation, held);
   return id === null ? [] : [`The token ${id} of the old entry was revoked.`];
 }
 
-function notesOf(invocation: Invocation, { client, scope, file, source }: Target): readonly string[] {
+function notesOf(invocation: Invocation, { client, scope, file, source }: ClientTarget): readonly string[] {
   const { flags } = invocation;
   const notes: string[] = [];
   if (flags.http === true) {
@@ -202,7 +205,12 @@ function notesOf(invocation: Invocation, { client, scope, file, source }: Target
   return notes;
 }
 
-function wrapNotes(client: Client, server: string, entry: unknown, isAnywhere: boolean): readonly string[] {
+function wrapNotes(
+  client: McpClient,
+  server: string,
+  entry: unknown,
+  isAnywhere: boolean,
+): readonly string[] {
   const notes: string[] = [];
   if (isAnywhere)
     notes.push(

@@ -8,12 +8,12 @@ import {
   removeClientFile,
   writeClientFile,
 } from './client-file.ts';
-import type { Client } from './clients.table.ts';
+import type { McpClient } from './clients.table.ts';
 import { isOurs } from './entry.ts';
 import { type Disconnection, planDisconnect } from './plan.ts';
-import { type Outcome, printOutcome, UNCHANGED, unifiedDiff } from './print.ts';
+import { type ConnectOutcome, printOutcome, UNCHANGED, unifiedDiff } from './print.ts';
 import { serversIn } from './servers.ts';
-import { chooseClient, type Target, targetOf } from './target.ts';
+import { type ClientTarget, chooseClient, targetOf } from './target.ts';
 import { revoke } from './tokens.ts';
 
 /* `palisade disconnect`: our entry and every wrapping are undone, and what was done is said server by server. */
@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 /** Removes our entry from the file of a client, unwraps its servers, and revokes the token of the entry. */
-async function disconnectClient(invocation: Invocation, client: Client): Promise<Outcome> {
+async function disconnectClient(invocation: Invocation, client: McpClient): Promise<ConnectOutcome> {
   const target = await targetOf(invocation, client);
   const { file, source, own, scope } = target;
   const dryRun = invocation.flags['dry-run'] === true;
@@ -50,7 +50,7 @@ async function disconnectClient(invocation: Invocation, client: Client): Promise
     restored: unwrapped,
     identical: undone.isRestored,
     deleted: text === null,
-    kept: kept.map(({ server, refusal: { message, remedy } }) => ({ server, message, remedy })),
+    kept: kept.map(({ server, refusal: { message, byHand } }) => ({ server, message, remedy: byHand })),
     notes: othersOf(target, [removed]),
   };
   return dryRun ? outcome : { ...outcome, ...(await write(invocation, target, undone, { text, earlier })) };
@@ -58,10 +58,10 @@ async function disconnectClient(invocation: Invocation, client: Client): Promise
 
 async function write(
   invocation: Invocation,
-  { file }: Target,
+  { file }: ClientTarget,
   { token }: Disconnection,
   { text, earlier }: { readonly text: string | null; readonly earlier: readonly string[] },
-): Promise<Pick<Outcome, 'backup' | 'token'>> {
+): Promise<Pick<ConnectOutcome, 'backup' | 'token'>> {
   demandWritable(file);
   const isKnown = text === null || earlier.includes(text);
   const backup = isKnown ? null : keepBackup(file, invocation.edge.clock.nowMs());
@@ -72,7 +72,7 @@ async function write(
 }
 
 /** Entries of ours under other names stay until they are named. */
-function othersOf({ source, own }: Target, gone: readonly (string | null)[]): readonly string[] {
+function othersOf({ source, own }: ClientTarget, gone: readonly (string | null)[]): readonly string[] {
   const names = serversIn(source)
     .filter(({ name, value }) => !gone.includes(name) && isOurs(source.client, value, own.url))
     .map(({ name }) => name);

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../../core/json.ts';
 import type { ValuePath } from '../../../core/result.ts';
 import { hasToken } from '../../../identity/token-text.ts';
-import type { Client } from './clients.table.ts';
+import type { McpClient } from './clients.table.ts';
 
 /* One server in the file of a client: our entry in the form that the client reads, and how an entry of ours is recognised. */
 
@@ -14,7 +14,7 @@ export type Connection =
 const END_OF_FLAGS = '--';
 
 /** The entry as the file of this client has it. */
-export function entryFor(client: Client, name: string, connection: Connection): JsonObject {
+export function entryFor(client: McpClient, name: string, connection: Connection): JsonObject {
   const named = client.isNamed ? { name } : {};
   if (connection.kind === 'stdio')
     return { ...named, ...client.stdio.more, ...commandFor(client, connection.argv) };
@@ -27,21 +27,21 @@ export function entryFor(client: Client, name: string, connection: Connection): 
 }
 
 /** The keys that start a command, and no others. */
-export function commandFor({ stdio }: Client, argv: readonly string[]): JsonObject {
+export function commandFor({ stdio }: McpClient, argv: readonly string[]): JsonObject {
   const [command = '', ...args] = argv;
   if (stdio.args === null) return { [stdio.command]: [...argv] };
   return { [stdio.command]: command, [stdio.args]: args };
 }
 
 /** Every key that either form uses, so that a change from one to the other leaves none behind. */
-export function keysOf({ stdio, http }: Client): readonly string[] {
+export function keysOf({ stdio, http }: McpClient): readonly string[] {
   const keys = [stdio.command, stdio.args, ...Object.keys(stdio.more)];
   const others = http === null ? [] : [http.url, http.headers[0] ?? null, ...Object.keys(http.more)];
   return [...new Set([...keys, ...others])].filter((key) => key !== null);
 }
 
 /** The command line that starts a server; null when no command does. */
-export function argvOf({ stdio }: Client, entry: unknown): readonly string[] | null {
+export function argvOf({ stdio }: McpClient, entry: unknown): readonly string[] | null {
   const command = at(entry, [stdio.command]);
   const args = stdio.args === null ? [] : (at(entry, [stdio.args]) ?? []);
   const argv = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [null])];
@@ -49,7 +49,7 @@ export function argvOf({ stdio }: Client, entry: unknown): readonly string[] | n
 }
 
 /** The arguments of `palisade` where an entry starts `palisade mcp`; null when it starts something else. */
-export function ownArguments(client: Client, entry: unknown): readonly string[] | null {
+export function ownArguments(client: McpClient, entry: unknown): readonly string[] | null {
   const argv = argvOf(client, entry) ?? [];
   const index = argv.slice(0, 2).findIndex((each) => /(^|[\\/])palisade(\.js|\.cmd|\.exe)?$/.test(each));
   const own = argv.slice(index + 1);
@@ -57,7 +57,7 @@ export function ownArguments(client: Client, entry: unknown): readonly string[] 
 }
 
 /** Whether an entry leads to a gateway itself. */
-export function isOurs(client: Client, entry: unknown, url: string): boolean {
+export function isOurs(client: McpClient, entry: unknown, url: string): boolean {
   const own = ownArguments(client, entry);
   if (own !== null) return own[1] !== 'wrap';
   if (client.http === null || !isTable(entry)) return false;
@@ -65,14 +65,14 @@ export function isOurs(client: Client, entry: unknown, url: string): boolean {
 }
 
 /** The token of an entry; null when it has none of ours. */
-export function tokenIn(client: Client, entry: unknown): string | null {
+export function tokenIn(client: McpClient, entry: unknown): string | null {
   const header = client.http === null ? undefined : at(entry, [...client.http.headers, 'Authorization']);
   const token = typeof header === 'string' ? header.replace(/^Bearer /, '') : '';
   return hasToken(token) ? token : null;
 }
 
 /** The command line of the server that an entry runs through the gateway; null when it runs none. */
-export function wrappedIn(client: Client, entry: unknown): readonly string[] | null {
+export function wrappedIn(client: McpClient, entry: unknown): readonly string[] | null {
   const own = ownArguments(client, entry);
   if (own?.[1] !== 'wrap') return null;
   const end = own.indexOf(END_OF_FLAGS);

@@ -17,7 +17,7 @@ import { callOf } from '../asked-call.ts';
 import { Printer } from '../printer.ts';
 import { canAsk } from '../skill/operate/confirm.ts';
 import type { Invocation, Opened } from '../verb.ts';
-import { CLIENTS, type Client } from './clients.table.ts';
+import { CLIENTS, type McpClient } from './clients.table.ts';
 import { connectClient } from './connect.ts';
 import type { Status } from './print.ts';
 import {
@@ -39,7 +39,7 @@ const PROBLEM_STATUS = 2;
 const NEWCOMER = { kind: 'agent', name: 'newcomer' } as const;
 
 /** What of the state directory existed and what was made. */
-export type Prepared = {
+export type PreparedState = {
   readonly stateDir: { readonly path: string; readonly made: boolean };
   readonly config: { readonly path: string; readonly made: boolean };
   readonly policies: { readonly path: string; readonly made: boolean };
@@ -115,7 +115,7 @@ function exitStatus(
 }
 
 /** Makes the state directory and a configuration that changes nothing; what exists stays as it is. */
-function prepare(stateDir: string): Prepared {
+function prepare(stateDir: string): PreparedState {
   const isNew = !existsSync(stateDir);
   prepareStateDir(stateDir);
   const config = join(stateDir, CONFIG_FILE);
@@ -167,7 +167,7 @@ function defaultOf(row: ConfigKey): string {
 }
 
 /** The clients that the flags name, else those on this machine. */
-function wantedClients(invocation: Invocation): readonly Client[] {
+function wantedClients(invocation: Invocation): readonly McpClient[] {
   const { client } = invocation.flags;
   if (Array.isArray(client)) return [...new Set(client.map((id: string) => chooseClient(id)))];
   return CLIENTS.filter((each) => isFound(each, machineOf(invocation)));
@@ -176,7 +176,7 @@ function wantedClients(invocation: Invocation): readonly Client[] {
 /** Connects each client that is named or agreed to. A file that cannot be used does not stop the others. */
 async function offerClients(
   invocation: Invocation,
-  clients: readonly Client[],
+  clients: readonly McpClient[],
 ): Promise<readonly OfferedClient[]> {
   const { flags } = invocation;
   const isAgreed = flags.yes === true || Array.isArray(flags.client);
@@ -195,7 +195,7 @@ async function offerClients(
 
 async function offerClient(
   invocation: Invocation,
-  client: Client,
+  client: McpClient,
   isWanted: boolean,
 ): Promise<OfferedClient> {
   const { id, name, next } = client;

@@ -19,6 +19,7 @@ import {
   same,
   serverNamed,
   serversIn,
+  UneditableServer,
   withoutHolder,
   withServer,
 } from './servers.ts';
@@ -90,7 +91,7 @@ export type Disconnection = {
   readonly removed: string | null;
   readonly unwrapped: readonly string[];
   /** What could not be undone, and the refusal of each. */
-  readonly kept: readonly { readonly server: string; readonly refusal: CodedError }[];
+  readonly kept: readonly { readonly server: string; readonly refusal: UneditableServer }[];
   readonly token: string | null;
 };
 
@@ -153,14 +154,14 @@ function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readon
 /** Undoes one server after the other; one that cannot be undone keeps none of the others from it. */
 function undo(source: Source, ours: Server | null, wrapped: readonly Server[], olds: readonly Source[]) {
   const unwrapped: string[] = [];
-  const kept: { server: string; refusal: CodedError }[] = [];
+  const kept: { server: string; refusal: UneditableServer }[] = [];
   let { text } = source;
   const attempt = (server: string, entry: Readonly<Record<string, unknown>> | null): boolean => {
     try {
       text = withServer({ ...source, text }, server, entry);
       return true;
     } catch (error) {
-      if (!(error instanceof CodedError)) throw error;
+      if (!(error instanceof UneditableServer)) throw error;
       kept.push({ server, refusal: error });
       return false;
     }

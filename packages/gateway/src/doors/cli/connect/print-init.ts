@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Finding } from '../../documents/findings.ts';
 import type { Printer } from '../printer.ts';
-import type { FirstCall, OfferedClient, Prepared } from './init.ts';
+import type { FirstCall, OfferedClient, PreparedState } from './init.ts';
 
 /* What `palisade init` prints: what was done, step by step. */
 
@@ -14,7 +14,7 @@ function printThing(print: Printer, { path, made }: { path: string; made: boolea
   print.styled('green', '  ✓ ', made ? `made ${path}${what}` : `${path} exists and stays as it is`);
 }
 
-export function printPrepared(print: Printer, { stateDir, config }: Prepared): void {
+export function printPrepared(print: Printer, { stateDir, config }: PreparedState): void {
   printStep(print, '1. The state directory: keys, journal, policies');
   printThing(print, stateDir, ', readable by you only');
   printThing(print, config, ': every setting with its default, all commented out');
@@ -22,7 +22,7 @@ export function printPrepared(print: Printer, { stateDir, config }: Prepared): v
 
 type PolicyRow = { readonly id: string; readonly effect: string; readonly file: string };
 
-export function printPolicies(print: Printer, { policies }: Prepared, rows: readonly PolicyRow[]): void {
+export function printPolicies(print: Printer, { policies }: PreparedState, rows: readonly PolicyRow[]): void {
   printStep(print, '2. The policies: who may call what');
   printThing(print, policies, ': starter policies');
   for (const { id, effect, file } of rows)
@@ -70,7 +70,7 @@ export function printCall(print: Printer, { as, callId, status, code, message, v
 }
 
 /** What to do now, as commands that can be copied. */
-export function nextSteps({ policies }: Prepared, offered: readonly OfferedClient[]): readonly string[] {
+export function nextSteps({ policies }: PreparedState, offered: readonly OfferedClient[]): readonly string[] {
   const ready = offered.filter(({ file }) => file !== null);
   return [
     ...ready.map(({ name, next }) => `${name}: ${next} Then ask it to call palisade.echo.`),

@@ -2,7 +2,7 @@ import { safeText } from '../../../core/hostile-text.ts';
 import type { Printer } from '../printer.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Invocation } from '../verb.ts';
-import type { Client, Scope } from './clients.table.ts';
+import type { FileScope, McpClient } from './clients.table.ts';
 
 /* What `connect` and `disconnect` print: the outcome in words or as a document, the difference of two texts, the list of clients. */
 
@@ -17,14 +17,14 @@ export type Status =
   | 'not connected';
 
 /** What was done, as `--json` shows it. */
-export type Outcome = {
+export type ConnectOutcome = {
   readonly client: string;
   readonly status: Status;
   /** Nothing was written. */
   readonly dryRun: boolean;
   readonly server: string;
   readonly as: string;
-  readonly scope: Scope;
+  readonly scope: FileScope;
   readonly file: string;
   /** The file as it was before; null: it did not exist, or it was not changed. */
   readonly backup: string | null;
@@ -60,7 +60,11 @@ const TOKEN_TEXT = /pls_[0-9a-z]{8}[\w-]*/gi;
 const MAX_DIFF_CHARS = 64 * 1024 * 1024;
 
 /** Says what was done to the file of a client, and what to do next. */
-export async function printOutcome(invocation: Invocation, client: Client, outcome: Outcome): Promise<void> {
+export async function printOutcome(
+  invocation: Invocation,
+  client: McpClient,
+  outcome: ConnectOutcome,
+): Promise<void> {
   const { print } = invocation;
   const diff = withoutTokens(outcome.diff);
   const { status, dryRun, kept, notes } = outcome;
@@ -71,7 +75,7 @@ export async function printOutcome(invocation: Invocation, client: Client, outco
   } else printDone(print, client, outcome);
   for (const { message, remedy } of kept) {
     print.note('✗', 'red', ` ${message}`);
-    print.note('→', 'cyan', ` ${remedy.replace('Nothing was changed. ', '')}`);
+    print.note('→', 'cyan', ` ${remedy}`);
   }
   for (const note of notes) print.note('!', 'yellow', ` ${note}`);
   if (dryRun || diff === '') return;
@@ -80,7 +84,7 @@ export async function printOutcome(invocation: Invocation, client: Client, outco
     print.note('→', 'cyan', ` To undo all changes to this file: ${undoCommand(invocation, client)}`);
 }
 
-function printDone(print: Printer, client: Client, outcome: Outcome): void {
+function printDone(print: Printer, client: McpClient, outcome: ConnectOutcome): void {
   const { status, server, file, diff, backup, token, removed, restored, kept } = outcome;
   const isUndone = status === 'disconnected' || status === 'partly disconnected';
   const style = diff === '' ? 'dim' : kept.length > 0 ? 'yellow' : 'green';
@@ -102,7 +106,7 @@ function printDone(print: Printer, client: Client, outcome: Outcome): void {
   );
 }
 
-function contentAfter({ deleted, identical }: Outcome): string {
+function contentAfter({ deleted, identical }: ConnectOutcome): string {
   if (deleted) return 'removed the file, which held nothing else';
   return identical
     ? 'the file is as it was before, byte for byte'
@@ -110,7 +114,7 @@ function contentAfter({ deleted, identical }: Outcome): string {
 }
 
 /** The command that undoes this one, with the flags that name the same entry. */
-function undoCommand({ flags }: Invocation, { id }: Client): string {
+function undoCommand({ flags }: Invocation, { id }: McpClient): string {
   const named = ['file', 'name'].flatMap((name) =>
     typeof flags[name] === 'string' ? [`--${name}`, shellWord(flags[name])] : [],
   );

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { ValuePath } from '../../../core/result.ts';
-import type { Client } from './clients.table.ts';
+import type { McpClient } from './clients.table.ts';
 import { at, isTable, plain, tokenIn } from './entry.ts';
-import { type Format, Uneditable } from './formats/format.ts';
+import { type FileFormat, Uneditable } from './formats/format.ts';
 import { json } from './formats/json.ts';
 import { toml } from './formats/toml.ts';
 import { yaml } from './formats/yaml.ts';
@@ -14,13 +14,26 @@ import { yaml } from './formats/yaml.ts';
  * that its owner can paste.
  */
 
-const FORMATS: Readonly<Record<Client['format'], Format>> = { json, jsonc: json, yaml, toml };
+const FORMATS: Readonly<Record<McpClient['format'], FileFormat>> = { json, jsonc: json, yaml, toml };
 
 /** The text of a client's file; `name` is what messages call the file. */
-export type Source = { readonly client: Client; readonly name: string; readonly text: string };
+export type Source = { readonly client: McpClient; readonly name: string; readonly text: string };
 
 type Entry = Readonly<Record<string, unknown>>;
 export type Server = { readonly name: string; readonly path: ValuePath; readonly value: unknown };
+
+/** A server that cannot be edited alone; `byHand` is what its owner can do instead. */
+export class UneditableServer extends CodedError {
+  readonly byHand: string;
+
+  constructor(source: Source, server: string, entry: Entry | null, why: string) {
+    const { name, client } = source;
+    const byHand = instruction(source, server, entry);
+    const message = `Cannot edit "${server}" in "${name}": ${why}, expected ${client.key} in its usual form`;
+    super('door/wrong-usage', message, { remedy: `Nothing was changed. ${byHand}` });
+    this.byHand = byHand;
+  }
+}
 
 /** What the file says; one that cannot be read is refused with the position. */
 export function readSource({ client, name, text }: Source): Entry {
@@ -64,9 +77,9 @@ export function withServer(source: Source, name: string, entry: Entry | null): s
     if (differsOnlyIn(source, text, name, entry)) return text;
   } catch (error) {
     if (!(error instanceof Uneditable)) throw error;
-    throw byHand(source, name, entry, error.message);
+    throw new UneditableServer(source, name, entry, error.message);
   }
-  throw byHand(source, name, entry, 'more would change than the entry');
+  throw new UneditableServer(source, name, entry, 'more would change than the entry');
 }
 
 /** The text without the key that holds the servers, which are none. */
@@ -123,15 +136,6 @@ function bare(value: unknown): unknown {
   const copy: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(value)) copy[key] = bare(value[key]);
   return copy;
-}
-
-function byHand(source: Source, server: string, entry: Entry | null, why: string): CodedError {
-  const { name, client } = source;
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot edit "${server}" in "${name}": ${why}, expected ${client.key} in its usual form`,
-    { remedy: `Nothing was changed. ${instruction(source, server, entry)}` },
-  );
 }
 
 /** What a person does to the file instead: a line to paste. */

@@ -9,7 +9,7 @@ import { type Principal, parsePrincipal } from '../../../core/principal.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { type ClientFile, readClientFile } from './client-file.ts';
-import { CLIENTS, type Client, type Location, type Platform, type Scope } from './clients.table.ts';
+import { CLIENTS, type FileScope, type Location, type McpClient, type Platform } from './clients.table.ts';
 import type { OwnEntry } from './plan.ts';
 import type { Source } from './servers.ts';
 
@@ -22,18 +22,18 @@ const MAX_EDIT_STEPS = 3;
 const MAX_SUGGESTED_CHARS = 32;
 
 /** The machine as far as the files of clients depend on it. */
-export type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
+type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
 
-export type Target = {
-  readonly client: Client;
-  readonly scope: Scope;
+export type ClientTarget = {
+  readonly client: McpClient;
+  readonly scope: FileScope;
   readonly file: ClientFile;
   readonly source: Source;
   readonly own: OwnEntry;
 };
 
 /** The client of that id; an unknown one is refused with the one that was probably meant, and with all ids. */
-export function chooseClient(id: string): Client {
+export function chooseClient(id: string): McpClient {
   const found = CLIENTS.find((client) => client.id === id);
   if (found !== undefined) return found;
   const meant = nearestIds(id.toLowerCase());
@@ -60,7 +60,7 @@ function nearestIds(id: string): readonly string[] {
 }
 
 /** The file that the flags name, read. */
-export async function targetOf(invocation: Invocation, client: Client): Promise<Target> {
+export async function targetOf(invocation: Invocation, client: McpClient): Promise<ClientTarget> {
   const { flags, edge } = invocation;
   const server = textOf(invocation, 'name') ?? 'palisade';
   if (!SERVER_NAME.test(server))
@@ -83,7 +83,7 @@ export async function urlOf({ stateDir }: Invocation): Promise<string> {
 }
 
 /** The principal of the client: --as, else an agent of its own name. */
-export function agentOf(invocation: Invocation, client: Client): Principal {
+export function agentOf(invocation: Invocation, client: McpClient): Principal {
   const raw = textOf(invocation, 'as') ?? `agent:${client.id}`;
   const principal = parsePrincipal(raw);
   // Boundary: a client never acts as a person, who could approve what the client requests.
@@ -97,7 +97,7 @@ export function machineOf({ edge: { env, cwd } }: Invocation): Machine {
 }
 
 /** The file of a client: that of the project or of the user; of several, the first that exists. */
-export function fileOf(client: Client, scope: Scope, machine: Machine): string {
+export function fileOf(client: McpClient, scope: FileScope, machine: Machine): string {
   if (scope === 'project') {
     if (client.project !== null) return join(machine.cwd, client.project);
     throw wrongUsage(
@@ -110,7 +110,7 @@ export function fileOf(client: Client, scope: Scope, machine: Machine): string {
 }
 
 /** Whether the client is on this machine. An empty folder does not count: `disconnect` leaves one behind. */
-export function isFound(client: Client, machine: Machine): boolean {
+export function isFound(client: McpClient, machine: Machine): boolean {
   return client.signs.some((location) => {
     const path = pathOf(location, machine);
     return existsSync(path) && !isEmptyFolder(path);
@@ -149,7 +149,7 @@ const PROGRAMS = ['../bin/palisade.js', '../../../../bin/palisade.js'].map((path
 /** Where package managers put a link to the current Node. */
 const LINK_FOLDERS = ['/usr/local/bin', '/usr/bin', '/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin'];
 
-export type Program = {
+type OwnProgram = {
   readonly argv: readonly string[];
   /** It is in a cache that may be cleaned, as packages that npx fetched are. */
   readonly isTemporary: boolean;
@@ -159,7 +159,7 @@ export type Program = {
  * The command line that starts this very palisade from any program. A client with windows is not started from a shell, so
  * its search path has neither `palisade` nor, often, `node`: both are absolute, and Node by a link that survives an update.
  */
-export function programOf(node = process.execPath, folders = LINK_FOLDERS): Program {
+export function programOf(node = process.execPath, folders = LINK_FOLDERS): OwnProgram {
   const program = PROGRAMS.find((path) => existsSync(path)) ?? PROGRAMS[0] ?? '';
   const links = folders.map((folder) => join(folder, 'node'));
   const link = links.find((each) => realOf(each) !== null && realOf(each) === realOf(node));

@@ -111,11 +111,11 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade c
     const path = String((await json(['connect', id, '--dry-run'])).file);
     const damaged = '\n{ "a": [1, = \n';
     write(path.slice(path.indexOf('/home/') + '/home/'.length), damaged);
-    for (const words of [
+    for (const args of [
       ['connect', id],
       ['disconnect', id],
     ])
-      expect(await json(words)).toMatchObject({
+      expect(await json(args)).toMatchObject({
         status: 'refused',
         code: 'door/wrong-usage',
         message: expect.stringMatching(new RegExp(`^Cannot read "${path}:\\d+:\\d+": `)),
@@ -131,11 +131,11 @@ describe('palisade connect', () => {
     const { run, write } = makeScratchHome();
     const path = write(FILE, OWN);
     chmodSync(path, 0o444);
-    for (const words of [
+    for (const args of [
       ['connect', 'cursor'],
       ['connect', 'cursor', '--http'],
     ]) {
-      const { status, err } = await run(words);
+      const { status, err } = await run(args);
       expect(err).toContain(`Cannot use "${path}": it is read-only`);
       expect(status).toBe(64);
     }
@@ -284,9 +284,9 @@ describe('palisade connect', () => {
     [['connect', 'cursor', '--workspace', '.'], 'expected --wrap SERVER'],
     [['connect', '--http'], 'expected a CLIENT or --list'],
     [['disconnect', 'emacs'], 'it is unknown'],
-  ])('refuses %j', async (words, why) => {
+  ])('refuses %j', async (args, why) => {
     const { run, home, project } = makeScratchHome();
-    const { status, err } = await run(words);
+    const { status, err } = await run(args);
     expect(err).toContain(why);
     expect(status).toBe(64);
     expect([...readdirSync(home), ...readdirSync(project)]).toEqual([]);
@@ -320,11 +320,11 @@ describe('palisade connect', () => {
   test('wraps a server, and disconnect starts it as before', async () => {
     const { run, json, write, project } = makeScratchHome();
     const path = write(FILE, OWN);
-    const words = ['connect', 'cursor', '--wrap', 'mine'];
-    expect(await json([...words, '--workspace', 'w', '--dry-run'])).toMatchObject({
+    const args = ['connect', 'cursor', '--wrap', 'mine'];
+    expect(await json([...args, '--workspace', 'w', '--dry-run'])).toMatchObject({
       diff: expect.stringContaining(`"--workspace","${join(project, 'w')}","--","npx"`),
     });
-    expect(await json(words)).toMatchObject({
+    expect(await json(args)).toMatchObject({
       status: 'wrapped',
       server: 'mine',
     });
@@ -366,7 +366,7 @@ describe('palisade connect', () => {
     expect(hint).toContain('"fence" leads to palisade as well. Remove it with --name fence.');
   });
 
-  test('tells what a wrapped server has no more, and keeps its variables in the entry', async () => {
+  test('says what a wrapped server can no longer do, and keeps its variables in the entry', async () => {
     const { json, write } = makeScratchHome();
     const entry = '{"command": "npx", "env": {"API_KEY": "k", "B": "1"}}';
     const path = write(FILE, `{"mcpServers": {"mine": ${entry}}}`);

@@ -28,17 +28,17 @@ describe('docs/connect.md', () => {
   });
 });
 
-describe('the words of an entry', () => {
-  test('are a command line that this palisade understands', async () => {
+describe('the command of an entry', () => {
+  test('is a command line that this palisade understands', async () => {
     const { home, run } = makeScratchHome();
     await run(['connect', 'opencode', '--as', 'agent:ada']);
     const { mcp } = JSON.parse(textOf(`${home}/.config/opencode/opencode.json`));
-    const [, , ...words] = mcp.palisade.command;
-    const { verb, flags } = parseCommandLine(words);
+    const [, , ...args] = mcp.palisade.command;
+    const { verb, flags } = parseCommandLine(args);
     expect([verb?.words, flags.as]).toEqual(['mcp', 'agent:ada']);
   });
 
-  test('are one for a wrapped server, too, with its own words after --', async () => {
+  test('is one for a wrapped server, too, with its own command after --', async () => {
     const { run, write } = makeScratchHome();
     const path = write(
       '.cursor/mcp.json',

@@ -24,8 +24,8 @@ type Document = {
   readonly next: readonly string[];
 };
 
-async function init({ json }: ScratchHome, ...words: readonly string[]): Promise<Document> {
-  return (await json(['init', ...words])) as Document;
+async function init({ json }: ScratchHome, ...args: readonly string[]): Promise<Document> {
+  return (await json(['init', ...args])) as Document;
 }
 
 /** A terminal at which a person types these lines. */
@@ -127,7 +127,7 @@ describe('palisade init', () => {
     expect(status).toBe(0);
   });
 
-  test('tells of a file that cannot be used, connects the others, and ends with its status', async () => {
+  test('reports a file that cannot be used, connects the others, and exits with its status', async () => {
     const scratch = makeScratchHome();
     scratch.write('.cursor/mcp.json', '{ broken');
     install(scratch.home, '.codex');

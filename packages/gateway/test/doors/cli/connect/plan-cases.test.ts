@@ -221,7 +221,7 @@ describe('planDisconnect()', () => {
     expect(serversIn(sourceOf('goose', undone?.text ?? '')).map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('tells the token that the entry had', () => {
+  test('gives the token that the entry had', () => {
     const text = planConnect(sourceOf('zed', ''), OWN_ENTRY, HTTP)?.text ?? '';
     expect(planDisconnect(sourceOf('zed', text), OWN_ENTRY, [])?.token).toBe(HTTP.token);
   });
@@ -242,7 +242,7 @@ describe('planWrap()', () => {
       args: [WRAPPER.program[1], ...WRAPPER.flags, '--', 'npx'],
     });
     expect(planDisconnect(sourceOf('cursor', text), OWN_ENTRY, [file])?.text).toBe(file);
-    // Changed since: the words are in the entry itself.
+    // Changed since: its command is in the entry itself.
     const moved = text.replace('https://x', 'https://y');
     expect(planDisconnect(sourceOf('cursor', moved), OWN_ENTRY, [file])?.text).toBe(
       file.replace('https://x', 'https://y'),
@@ -262,11 +262,11 @@ describe('planWrap()', () => {
     expect(edited?.text).toBe(text.replace('b1', 'c1'));
   });
 
-  test('keeps what its owner tells a server that is wrapped, and brings the program up to date', () => {
+  test('keeps the flags of a wrapped server, and brings the program up to date', () => {
     const old = { ...WRAPPER, program: ['/old/node', '/old/palisade.js'] };
     const text = planWrap(sourceOf('cursor', file), 'files', old)?.text ?? '';
-    const told = text.replace('"--","npx"', '"--risk", "low", "--","npx"');
-    const after = planWrap(sourceOf('cursor', told), 'files', WRAPPER)?.text ?? '';
+    const flagged = text.replace('"--","npx"', '"--risk", "low", "--","npx"');
+    const after = planWrap(sourceOf('cursor', flagged), 'files', WRAPPER)?.text ?? '';
     expect(after).toContain('"/opt/palisade/bin/palisade.js","mcp","wrap"');
     expect(after).toContain('"--risk","low","--","npx"');
     expect(planDisconnect(sourceOf('cursor', after), OWN_ENTRY, [file])?.text).toBe(file);

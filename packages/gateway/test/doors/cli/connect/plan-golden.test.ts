@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../../../src/doors/cli/connect/clients.table.ts';
+import type { McpClient } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { entryFor, plain } from '../../../../src/doors/cli/connect/entry.ts';
 import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
@@ -7,7 +7,7 @@ import { serverNamed } from '../../../../src/doors/cli/connect/servers.ts';
 import { existingFor, HTTP, OWN_ENTRY, STDIO, WRAPPER } from './samples.ts';
 
 /** Everything that a reviewer wants to see of one client, in one file. */
-function shown(client: Client): string {
+function shown(client: McpClient): string {
   const empty = { client, name: 'the file', text: '' };
   const existing = { ...empty, text: existingFor(client) };
   const parts = [

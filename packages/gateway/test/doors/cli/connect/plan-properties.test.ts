@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CLIENTS, type Client } from '../../../../src/doors/cli/connect/clients.table.ts';
+import { CLIENTS, type McpClient } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { entryFor, plain } from '../../../../src/doors/cli/connect/entry.ts';
 import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
 import {
@@ -20,7 +20,7 @@ const WAYS = ['cursor', 'amp', 'opencode', 'goose', 'continue', 'codex', 'mistra
 const clients = CLIENTS.filter(({ id }) => WAYS.includes(id)).map((client) => [client.id, client] as const);
 
 /** Not one of these files is left to its owner: what has to be refused is in the tests of cases. */
-function sources(client: Client) {
+function sources(client: McpClient) {
   return contentFor(client)
     .chain((content) => textFor(client, content))
     .map((text) => ({ client, name: 'file', text, toString: () => JSON.stringify(text) }));

@@ -11,9 +11,9 @@ export type ScratchHome = {
   readonly home: string;
   readonly project: string;
   readonly state: string;
-  readonly run: (words: readonly string[], parts?: Partial<Edge>) => Promise<Ran>;
+  readonly run: (args: readonly string[], parts?: Partial<Edge>) => Promise<Ran>;
   /** What the command gives with --json. */
-  readonly json: (words: readonly string[]) => Promise<Record<string, unknown>>;
+  readonly json: (args: readonly string[]) => Promise<Record<string, unknown>>;
   readonly write: (path: string, text: string | Uint8Array) => string;
 };
 
@@ -25,14 +25,14 @@ export function makeScratchHome(variables: Readonly<Record<string, string>> = {}
   for (const path of [home, project]) mkdirSync(path);
   const env = readEnvironment({ HOME: home, ...variables }, { username: 'grace', homedir: home });
   const clock = { ...systemClock, nowMs: () => NOON };
-  const run: ScratchHome['run'] = (words, parts = {}) =>
-    runInside([...words, '--state', state], {
+  const run: ScratchHome['run'] = (args, parts = {}) =>
+    runInside([...args, '--state', state], {
       ...{ env, cwd: project, clock, random: systemRandom },
       openRecords: (options) => openRecords({ ...options, clock }),
       openGateway: (options) => openGateway({ ...options, clock }),
       ...parts,
     });
-  const json: ScratchHome['json'] = async (words) => JSON.parse((await run([...words, '--json'])).out);
+  const json: ScratchHome['json'] = async (args) => JSON.parse((await run([...args, '--json'])).out);
   const write: ScratchHome['write'] = (path, text) => {
     const full = join(home, path);
     mkdirSync(dirname(full), { recursive: true });

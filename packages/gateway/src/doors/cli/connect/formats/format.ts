@@ -8,7 +8,7 @@ export type Holder = { readonly key: string; readonly isList: boolean };
  * One language of configuration files. An edit replaces a few parts of the text, so that everything else stays byte for
  * byte; the caller checks what it did by reading the result. An edit that is not possible throws `Uneditable`.
  */
-export type Format = {
+export type FileFormat = {
   readonly name: string;
   /** Never throws, whatever the text is. */
   readonly read: (text: string) => Result<unknown>;

@@ -13,7 +13,15 @@ import {
 import type { Json } from '../../../../core/json.ts';
 import { accept, type Result, reject, type ValuePath } from '../../../../core/result.ts';
 import { placeOf } from '../../../../core/strict-json.ts';
-import { eolOf, type Format, type Holder, isFirstOnLine, lineEnd, lineStart, Uneditable } from './format.ts';
+import {
+  eolOf,
+  type FileFormat,
+  type Holder,
+  isFirstOnLine,
+  lineEnd,
+  lineStart,
+  Uneditable,
+} from './format.ts';
 
 /*
  * JSON, with comments and trailing commas where a file has them. jsonc-parser finds the edit; only the inserted part is
@@ -26,7 +34,7 @@ const COMMA = 5;
 /** A comment that ends the line of a value, and the comma between them. */
 const COMMENT_BEHIND = /^(\s*,)?[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/[ \t]*(?=\r?\n))/;
 
-export const json: Format = { name: 'JSON', read, insert, put, drop, line };
+export const json: FileFormat = { name: 'JSON', read, insert, put, drop, line };
 
 /** Whether a text has what strict JSON does not. */
 export function hasExtras(text: string): boolean {

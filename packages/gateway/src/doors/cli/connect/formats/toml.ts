@@ -4,7 +4,7 @@ import type { Json } from '../../../../core/json.ts';
 import { accept, type Result, reject, type ValuePath } from '../../../../core/result.ts';
 import {
   eolOf,
-  type Format,
+  type FileFormat,
   type Holder,
   lineEnd,
   lineStart,
@@ -25,7 +25,7 @@ const BARE = /^[A-Za-z0-9_-]+$/;
 type TopNode = AST.TOMLKeyValue | AST.TOMLTable;
 type Written = { readonly path: ValuePath; readonly node: AST.TOMLKeyValue };
 
-export const toml: Format = {
+export const toml: FileFormat = {
   name: 'TOML',
   read,
   insert,

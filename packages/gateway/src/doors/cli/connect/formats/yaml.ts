@@ -16,7 +16,7 @@ import type { Json } from '../../../../core/json.ts';
 import { accept, type Problem, type Result, reject, type ValuePath } from '../../../../core/result.ts';
 import {
   eolOf,
-  type Format,
+  type FileFormat,
   type Holder,
   isFirstOnLine,
   lineEnd,
@@ -48,7 +48,7 @@ type Item = {
   readonly end: number;
 };
 
-export const yaml: Format = {
+export const yaml: FileFormat = {
   name: 'YAML',
   read: (text) => {
     const parsed = parse(text);
