@@ -35,7 +35,7 @@ async function disconnectClient(invocation: Invocation, client: McpClient): Prom
   const about = { client: client.id, dryRun, server: own.server, as, scope, file: file.path, ...UNCHANGED };
   const earlier = earlierTexts(file);
   const undone = file.text === null ? null : planDisconnect(source, own, earlier);
-  if (undone === null) return { ...about, status: 'not connected', notes: othersOf(target, []) };
+  if (undone === null) return { ...about, status: 'not connected', notes: othersOf(target) };
   const { removed, unwrapped, kept } = undone;
   // With nothing undone, the first refusal says why and what to do.
   const [first] = kept;
@@ -51,7 +51,7 @@ async function disconnectClient(invocation: Invocation, client: McpClient): Prom
     identical: undone.isRestored,
     deleted: text === null,
     kept: kept.map(({ server, refusal: { message, byHand } }) => ({ server, message, remedy: byHand })),
-    notes: othersOf(target, [removed]),
+    notes: othersOf(target),
   };
   return dryRun ? outcome : { ...outcome, ...(await write(invocation, target, undone, { text, earlier })) };
 }
@@ -72,11 +72,8 @@ async function write(
 }
 
 /** Entries of ours under other names stay until they are named. */
-function othersOf({ source, own }: ClientTarget, gone: readonly (string | null)[]): readonly string[] {
-  const names = serversIn(source)
-    .filter(({ name, value }) => !gone.includes(name) && isOurs(source.client, value, own.url))
-    .map(({ name }) => name);
-  return names
-    .filter((name) => name !== own.server)
-    .map((name) => `"${name}" leads to palisade as well. Remove it with --name ${name}.`);
+function othersOf({ source, own }: ClientTarget): readonly string[] {
+  return serversIn(source)
+    .filter(({ name, value }) => name !== own.server && isOurs(source.client, value, own.url))
+    .map(({ name }) => `"${name}" leads to palisade as well. Remove it with --name ${name}.`);
 }

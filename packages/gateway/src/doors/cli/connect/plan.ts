@@ -117,12 +117,7 @@ export function planDisconnect(
     const text = before === '' && !earlier.includes('') ? null : before;
     return { text, isRestored: true, removed, unwrapped: wrapped.map(({ name }) => name), kept: [], token };
   }
-  const undone = undo(
-    source,
-    ours,
-    wrapped,
-    earlier.map((text) => ({ ...source, text })),
-  );
+  const undone = undo(source, ours, wrapped, earlier);
   const isKept = undone.kept.some(({ server }) => server === removed);
   return { ...undone, isRestored: false, removed: isKept ? null : removed, token: isKept ? null : token };
 }
@@ -152,7 +147,8 @@ function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readon
 }
 
 /** Undoes one server after the other; one that cannot be undone keeps none of the others from it. */
-function undo(source: Source, ours: Server | null, wrapped: readonly Server[], olds: readonly Source[]) {
+function undo(source: Source, ours: Server | null, wrapped: readonly Server[], earlier: readonly string[]) {
+  const olds = earlier.map((text) => ({ ...source, text }));
   const unwrapped: string[] = [];
   const kept: { server: string; refusal: UneditableServer }[] = [];
   let { text } = source;
