@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CLIENTS } from '../../packages/gateway/src/doors/cli/connect/clients.table.ts';
-import { tokenIn, wordsOf } from '../../packages/gateway/src/doors/cli/connect/entry.ts';
-import { placeFor } from '../../packages/gateway/src/doors/cli/connect/servers.ts';
+import { argvOf, tokenIn } from '../../packages/gateway/src/doors/cli/connect/entry.ts';
+import { serverNamed } from '../../packages/gateway/src/doors/cli/connect/servers.ts';
 import { type Finished, scratch } from '../fixtures/cli.ts';
 
 /** A newcomer with some agents on the machine: from nothing to agents that call tools, and back. */
@@ -24,9 +24,9 @@ const FILES = {
   opencode: '.config/opencode/opencode.json',
 };
 
-async function palisade(...words: readonly string[]): Promise<Finished> {
+async function palisade(...args: readonly string[]): Promise<Finished> {
   const env = { HOME: home, PATH: '/usr/bin:/bin', PALISADE_STATE: state };
-  const child = spawn(process.execPath, [PALISADE, ...words], {
+  const child = spawn(process.execPath, [PALISADE, ...args], {
     env,
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,14 +42,14 @@ async function palisade(...words: readonly string[]): Promise<Finished> {
   return { status, out, err };
 }
 
-type Found = { readonly words: readonly string[]; readonly token: string | null };
+type Found = { readonly argv: readonly string[]; readonly token: string | null };
 
 function entryOf(id: keyof typeof FILES): Found {
   const client = CLIENTS.find((each) => each.id === id);
   if (client === undefined) throw new Error(`there is no client ${id}`);
   const text = readFileSync(join(home, FILES[id]), 'utf8');
-  const { value } = placeFor({ client, name: id, text }, 'palisade');
-  return { words: wordsOf(client, value) ?? [], token: tokenIn(client, value) };
+  const entry = serverNamed({ client, name: id, text }, 'palisade')?.value;
+  return { argv: argvOf(client, entry) ?? [], token: tokenIn(client, entry) };
 }
 
 function ended(child: ChildProcess): () => Promise<unknown> {
@@ -58,9 +58,9 @@ function ended(child: ChildProcess): () => Promise<unknown> {
   return () => end;
 }
 
-/** Starts a server as a client with windows does: by the words of its file, and with nothing in its environment. */
-async function callThrough(words: readonly string[], message: string): Promise<unknown> {
-  const [command = '', ...args] = words;
+/** Starts a server as a client with windows does: by the command in its file, and with nothing in its environment. */
+async function callThrough(argv: readonly string[], message: string): Promise<unknown> {
+  const [command = '', ...args] = argv;
   const child = spawn(command, args, { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
   const end = ended(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -91,15 +91,15 @@ describe('a newcomer', () => {
       if (id === 'claude-code') writeFileSync(join(home, file), '{\n  "numStartups": 7\n}\n');
     }
     const { status, out } = await palisade('init', '--yes');
-    expect(out).toContain('All is ready.');
+    expect(out).toContain('Ready. What to do next:');
     expect(status).toBe(0);
   });
 
   test.each(Object.keys(FILES) as (keyof typeof FILES)[])(
-    'has %s call a tool by the very words that init put into its file, from any folder and without a search path',
+    'has %s call a tool by the very command that init put into its file, from any folder and without a search path',
     async (id) => {
-      const { words } = entryOf(id);
-      expect(JSON.stringify(await callThrough(words, `hello from ${id}`))).toContain(`hello from ${id}`);
+      const { argv } = entryOf(id);
+      expect(JSON.stringify(await callThrough(argv, `hello from ${id}`))).toContain(`hello from ${id}`);
       const { out } = await palisade('journal', 'search', '--principal', `agent:${id}`, '--json');
       expect(out).toContain('palisade.echo');
     },
@@ -126,7 +126,7 @@ describe('a client that is connected by address', () => {
     const end = ended(daemon);
     const ask = () => askServed(port, token ?? 'there is none');
     await expect.poll(ask, { timeout: 30_000, interval: 200 }).toBe(200);
-    expect((await palisade('disconnect', 'codex')).out).toContain('revoked tok_');
+    expect((await palisade('disconnect', 'codex')).out).toContain('revoked the token tok_');
     expect(await ask()).toBe(401);
     daemon.kill('SIGTERM');
     await end();

@@ -1,18 +1,22 @@
 import type { Verb } from './verb.ts';
 
-/** The words by which agents come to this gateway; a part of the table of verbs. */
+/** The verbs that connect agents to this gateway; a part of the table of verbs. */
 
 const NAME = {
   name: 'name',
   value: 'NAME',
-  sentence: 'What the entry is called in the file (default: palisade).',
+  sentence: 'The name of the entry in the file (default: palisade).',
 };
 const PROJECT = {
   name: 'project',
   value: null,
-  sentence: 'The file of the project that you are in, instead of yours.',
+  sentence: 'Use the file of the project in the current folder, instead of your own.',
 };
-const FILE = { name: 'file', value: 'PATH', sentence: 'This file, instead of where the client has it.' };
+const FILE = {
+  name: 'file',
+  value: 'PATH',
+  sentence: 'Use this file, instead of the one that the client reads.',
+};
 const DRY_RUN = {
   name: 'dry-run',
   value: null,
@@ -24,7 +28,7 @@ export const CONNECT_VERBS: readonly Verb[] = [
     words: 'init',
     args: [],
     flags: [
-      { name: 'yes', value: null, sentence: 'Do not ask; connect every client that is found.' },
+      { name: 'yes', value: null, sentence: 'Connect every client that is found, without a question.' },
       {
         name: 'client',
         value: 'CLIENT',
@@ -34,24 +38,32 @@ export const CONNECT_VERBS: readonly Verb[] = [
       { name: 'demo', value: null, sentence: 'Show the demo at the end.' },
     ],
     sentence:
-      'Begin here: make what is needed, check it, connect your agents, and make a first call with a receipt.',
+      'Start here: make the state directory, check the machine, connect your agents, and make a first call.',
     examples: ['palisade init', 'palisade init --yes --client claude-code', 'palisade init --yes --demo'],
-    load: () => import('./verbs/init.ts'),
+    load: () => import('./connect/init.ts'),
   },
   {
     words: 'connect',
     args: ['[CLIENT]'],
     flags: [
-      { name: 'http', value: null, sentence: 'By the address of `palisade serve`, with a token of its own.' },
+      {
+        name: 'http',
+        value: null,
+        sentence: 'Connect to the address of `palisade serve`, with a token of its own.',
+      },
       PROJECT,
       NAME,
-      { name: 'as', value: 'PRINCIPAL', sentence: 'Whom it acts as: agent:NAME (default: agent:CLIENT).' },
+      {
+        name: 'as',
+        value: 'PRINCIPAL',
+        sentence: 'The principal of the client: agent:NAME (default: agent:CLIENT).',
+      },
       DRY_RUN,
       FILE,
       {
         name: 'wrap',
         value: 'SERVER',
-        sentence: 'Run a server that the file has through the gateway, instead of adding an entry.',
+        sentence: 'Run this server of the file through the gateway, instead of adding an entry.',
       },
       {
         name: 'workspace',
@@ -59,10 +71,10 @@ export const CONNECT_VERBS: readonly Verb[] = [
         sentence:
           'With --wrap: the one directory that it may write to (default: where the client starts it).',
       },
-      { name: 'list', value: null, sentence: 'List the clients; so does no CLIENT.' },
+      { name: 'list', value: null, sentence: 'List the clients, as without CLIENT.' },
     ],
     sentence:
-      'Connect an MCP client to this gateway: an entry in its configuration, and nothing else of it changed.',
+      'Connect an MCP client to this gateway: add an entry to its configuration and change nothing else.',
     examples: [
       'palisade connect',
       'palisade connect claude-code',
@@ -70,14 +82,15 @@ export const CONNECT_VERBS: readonly Verb[] = [
       'palisade connect codex --http',
       'palisade connect claude-desktop --wrap filesystem --workspace ~/work',
     ],
-    load: () => import('./verbs/connect.ts'),
+    load: () => import('./connect/connect.ts'),
   },
   {
     words: 'disconnect',
     args: ['CLIENT'],
     flags: [PROJECT, NAME, DRY_RUN, FILE],
-    sentence: 'Take the entry out again, start wrapped servers as before, and revoke the token of the entry.',
+    sentence:
+      'Remove the entry, give wrapped servers their own command back, and revoke the token of the entry.',
     examples: ['palisade disconnect claude-code', 'palisade disconnect cursor --project --dry-run'],
-    load: () => import('./verbs/disconnect.ts'),
+    load: () => import('./connect/disconnect.ts'),
   },
 ];

@@ -1,40 +1,94 @@
-import type { Client, HttpForm, Platform, Spot, StdioForm } from './client.ts';
+import type { JsonObject } from '../../../core/json.ts';
 
-/** The MCP clients that can be connected. docs/connect.md shows this table. */
+/* The MCP clients that can be connected: where the configuration of each is, and the form of a server in it. docs/connect.md shows this table. */
 
-const home = (path: string): Spot => ({ from: 'home', path });
-const config = (path: string): Spot => ({ from: 'config', path });
-const app = (path: string): Spot => ({ from: 'app', path });
-const everywhere = (...spots: readonly Spot[]): Record<Platform, readonly Spot[]> => ({
-  linux: spots,
-  darwin: spots,
-  win32: spots,
+export type Platform = 'linux' | 'darwin' | 'win32';
+export type FileScope = 'user' | 'project';
+
+/**
+ * A path below a folder of the user. `home` is the home directory; `config` is ~/.config or XDG_CONFIG_HOME; `app` is where
+ * the platform keeps the data of applications (`config` on Linux, ~/Library/Application Support, %APPDATA%).
+ */
+export type Location = { readonly from: 'home' | 'config' | 'app'; readonly path: string };
+
+/** How a server that is started by a command is written. */
+type StdioForm = {
+  readonly command: string;
+  /** Null: the arguments are in the list of the command itself. */
+  readonly args: string | null;
+  /** Keys with the same value in every entry. */
+  readonly more: JsonObject;
+};
+
+/** How a server at an address is written. */
+type HttpForm = {
+  readonly url: string;
+  /** The keys down to the object with the headers of requests. */
+  readonly headers: readonly string[];
+  readonly more: JsonObject;
+};
+
+export type McpClient = {
+  readonly id: string;
+  readonly name: string;
+  /** Why the row is as it is: what sets the file of this client apart. */
+  readonly why: string;
+  /** The files of a user, per platform; of several, the first that exists counts, else the first. */
+  readonly user: Readonly<Record<Platform, readonly Location[]>>;
+  /** The file of a project, below its folder; null: the client has none. */
+  readonly project: string | null;
+  /** Folders and files that exist where the client is installed. */
+  readonly signs: readonly Location[];
+  /** `jsonc` takes comments and trailing commas; whether a client of `json` does is not known. */
+  readonly format: 'json' | 'jsonc' | 'yaml' | 'toml';
+  /** The key at the top of the file that holds the servers. */
+  readonly key: string;
+  /** Servers are elements of a list, each with a `name`, and not values of keys. */
+  readonly isList: boolean;
+  /** An entry repeats its own name. */
+  readonly isNamed: boolean;
+  readonly stdio: StdioForm;
+  /** Null: the file has no key for an address. */
+  readonly http: HttpForm | null;
+  /** What makes the client read the file. */
+  readonly next: string;
+};
+
+const home = (path: string): Location => ({ from: 'home', path });
+const config = (path: string): Location => ({ from: 'config', path });
+const app = (path: string): Location => ({ from: 'app', path });
+const everywhere = (...locations: readonly Location[]): Record<Platform, readonly Location[]> => ({
+  linux: locations,
+  darwin: locations,
+  win32: locations,
 });
 
 const COMMAND: StdioForm = { command: 'command', args: 'args', more: {} };
 const HEADERS = ['headers'];
 const HTTP: HttpForm = { url: 'url', headers: HEADERS, more: { type: 'http' } };
-const SERVERS = { key: ['mcpServers'], isList: false, isNamed: false, stdio: COMMAND } as const;
+/** What most clients have in common. */
+const PLAIN = { project: null, isList: false, isNamed: false, stdio: COMMAND } as const;
+const SERVERS = { ...PLAIN, key: 'mcpServers' } as const;
 const RESTART = 'Restart it.';
-const NEW_SESSION = 'Begin a new session.';
-const RELOAD = 'It reads the file by itself; else reload its window.';
+const NEW_SESSION = 'Start a new session.';
+const RELOAD = 'It reads the file by itself; if not, reload its window.';
 
 const CODE_STORAGE = 'Code/User/globalStorage';
 const CLINE = `${CODE_STORAGE}/saoudrizwan.claude-dev`;
 const ROO = `${CODE_STORAGE}/rooveterinaryinc.roo-cline`;
 
-export const CLIENTS: readonly Client[] = [
+export const CLIENTS: readonly McpClient[] = [
   {
     ...SERVERS,
     id: 'claude-desktop',
     name: 'Claude Desktop',
+    why: 'Its file takes commands only; remote servers are connectors of the account.',
     user: {
       // Builds for Linux differ in how they spell the folder.
       linux: [config('Claude/claude_desktop_config.json'), config('claude/claude_desktop_config.json')],
       darwin: [app('Claude/claude_desktop_config.json')],
       win32: [app('Claude/claude_desktop_config.json')],
     },
-    project: null,
     signs: [app('Claude'), app('claude')],
     format: 'json',
     http: null,
@@ -44,6 +98,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'claude-code',
     name: 'Claude Code',
+    why: 'The user file also holds its history; `type` is required for an address.',
     user: everywhere(home('.claude.json')),
     project: '.mcp.json',
     signs: [home('.claude.json'), home('.claude')],
@@ -55,6 +110,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'cursor',
     name: 'Cursor',
+    why: 'One file per user and one per project, in the same form.',
     user: everywhere(home('.cursor/mcp.json')),
     project: '.cursor/mcp.json',
     signs: [home('.cursor')],
@@ -63,30 +119,29 @@ export const CLIENTS: readonly Client[] = [
     next: RELOAD,
   },
   {
+    ...PLAIN,
     id: 'vscode',
     name: 'VS Code / Copilot',
+    why: 'Servers are below `servers`, each with a `type`.',
     user: everywhere(app('Code/User/mcp.json')),
     project: '.vscode/mcp.json',
     signs: [app('Code/User')],
     format: 'jsonc',
-    key: ['servers'],
-    isList: false,
-    isNamed: false,
+    key: 'servers',
     stdio: { ...COMMAND, more: { type: 'stdio' } },
     http: HTTP,
     next: RELOAD,
   },
   {
+    ...PLAIN,
     id: 'codex',
     name: 'Codex CLI',
+    why: 'TOML with one table per server; headers are `http_headers`.',
     user: everywhere(home('.codex/config.toml')),
     project: '.codex/config.toml',
     signs: [home('.codex')],
     format: 'toml',
-    key: ['mcp_servers'],
-    isList: false,
-    isNamed: false,
-    stdio: COMMAND,
+    key: 'mcp_servers',
     http: { url: 'url', headers: ['http_headers'], more: {} },
     next: NEW_SESSION,
   },
@@ -94,6 +149,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'gemini',
     name: 'Gemini CLI',
+    why: 'The address is `httpUrl`; `trust: false` keeps its own confirmation of calls.',
     user: everywhere(home('.gemini/settings.json')),
     project: '.gemini/settings.json',
     signs: [home('.gemini/settings.json')],
@@ -106,8 +162,8 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'windsurf',
     name: 'Windsurf',
+    why: 'The address is `serverUrl`.',
     user: everywhere(home('.codeium/windsurf/mcp_config.json')),
-    project: null,
     signs: [home('.codeium/windsurf')],
     format: 'json',
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
@@ -117,8 +173,8 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'antigravity',
     name: 'Antigravity',
+    why: 'The address is `serverUrl`; newer builds moved the file.',
     user: everywhere(home('.gemini/antigravity/mcp_config.json'), home('.gemini/config/mcp_config.json')),
-    project: null,
     signs: [home('.gemini/antigravity'), home('.gemini/config/mcp_config.json')],
     format: 'json',
     http: { url: 'serverUrl', headers: HEADERS, more: {} },
@@ -128,8 +184,8 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'cline',
     name: 'Cline',
+    why: 'An extension of VS Code; the type of an address is `streamableHttp`.',
     user: everywhere(app(`${CLINE}/settings/cline_mcp_settings.json`)),
-    project: null,
     signs: [app(CLINE)],
     format: 'json',
     http: { url: 'url', headers: HEADERS, more: { type: 'streamableHttp' } },
@@ -139,6 +195,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'roo-code',
     name: 'Roo Code',
+    why: 'An extension of VS Code; the type of an address is `streamable-http`.',
     user: everywhere(app(`${ROO}/settings/mcp_settings.json`)),
     project: '.roo/mcp.json',
     signs: [app(ROO)],
@@ -147,54 +204,56 @@ export const CLIENTS: readonly Client[] = [
     next: RELOAD,
   },
   {
+    ...PLAIN,
     id: 'continue',
     name: 'Continue',
+    why: 'YAML with a list of named servers; headers are below `requestOptions`.',
     user: everywhere(home('.continue/config.yaml')),
-    project: null,
     signs: [home('.continue')],
     format: 'yaml',
-    key: ['mcpServers'],
+    key: 'mcpServers',
     isList: true,
     isNamed: true,
-    stdio: COMMAND,
     http: { url: 'url', headers: ['requestOptions', 'headers'], more: { type: 'streamable-http' } },
     next: RELOAD,
   },
   {
+    ...PLAIN,
     id: 'goose',
     name: 'Goose',
+    why: 'YAML; the command is `cmd`, the address `uri`, and a server must be enabled.',
     user: {
       linux: [config('goose/config.yaml')],
       darwin: [config('goose/config.yaml')],
       win32: [app('Block/goose/config/config.yaml')],
     },
-    project: null,
     signs: [config('goose'), app('Block/goose')],
     format: 'yaml',
-    key: ['extensions'],
-    isList: false,
+    key: 'extensions',
     isNamed: true,
     stdio: { command: 'cmd', args: 'args', more: { type: 'stdio', enabled: true, timeout: 300 } },
     http: { url: 'uri', headers: HEADERS, more: { type: 'streamable_http', enabled: true, timeout: 300 } },
     next: NEW_SESSION,
   },
   {
+    ...PLAIN,
     id: 'opencode',
     name: 'OpenCode',
+    why: 'A command is one list with its arguments, and a server must be enabled.',
     user: everywhere(config('opencode/opencode.json'), config('opencode/opencode.jsonc')),
     project: 'opencode.json',
     signs: [config('opencode')],
     format: 'jsonc',
-    key: ['mcp'],
-    isList: false,
-    isNamed: false,
+    key: 'mcp',
     stdio: { command: 'command', args: null, more: { type: 'local', enabled: true } },
     http: { url: 'url', headers: HEADERS, more: { type: 'remote', enabled: true } },
     next: NEW_SESSION,
   },
   {
+    ...PLAIN,
     id: 'zed',
     name: 'Zed',
+    why: 'Servers are below `context_servers` of the general settings.',
     user: {
       linux: [config('zed/settings.json')],
       darwin: [config('zed/settings.json')],
@@ -203,24 +262,20 @@ export const CLIENTS: readonly Client[] = [
     project: '.zed/settings.json',
     signs: [config('zed'), app('Zed')],
     format: 'jsonc',
-    key: ['context_servers'],
-    isList: false,
-    isNamed: false,
-    stdio: COMMAND,
+    key: 'context_servers',
     http: { url: 'url', headers: HEADERS, more: {} },
     next: RELOAD,
   },
   {
+    ...PLAIN,
     id: 'amp',
     name: 'Amp',
+    why: 'Servers are below the one key `amp.mcpServers` of the general settings.',
     user: everywhere(config('amp/settings.json'), config('amp/settings.jsonc')),
     project: '.amp/settings.json',
     signs: [config('amp')],
     format: 'jsonc',
-    key: ['amp.mcpServers'],
-    isList: false,
-    isNamed: false,
-    stdio: COMMAND,
+    key: 'amp.mcpServers',
     http: HTTP,
     next: NEW_SESSION,
   },
@@ -228,8 +283,8 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'lm-studio',
     name: 'LM Studio',
+    why: 'Older builds keep the file in the cache folder.',
     user: everywhere(home('.lmstudio/mcp.json'), home('.cache/lm-studio/mcp.json')),
-    project: null,
     signs: [home('.lmstudio'), home('.cache/lm-studio')],
     format: 'json',
     http: HTTP,
@@ -239,6 +294,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'kiro',
     name: 'Kiro',
+    why: 'An address has no `type`.',
     user: everywhere(home('.kiro/settings/mcp.json')),
     project: '.kiro/settings/mcp.json',
     signs: [home('.kiro')],
@@ -250,6 +306,7 @@ export const CLIENTS: readonly Client[] = [
     ...SERVERS,
     id: 'copilot-cli',
     name: 'Copilot CLI',
+    why: 'A server lists the tools that it may offer.',
     user: everywhere(home('.copilot/mcp-config.json')),
     project: '.github/mcp.json',
     signs: [home('.copilot')],
@@ -259,13 +316,15 @@ export const CLIENTS: readonly Client[] = [
     next: NEW_SESSION,
   },
   {
+    ...PLAIN,
     id: 'mistral-vibe',
     name: 'Mistral Vibe',
+    why: 'TOML with a list of named tables; the key of the kind is `transport`.',
     user: everywhere(home('.vibe/config.toml')),
     project: '.vibe/config.toml',
     signs: [home('.vibe')],
     format: 'toml',
-    key: ['mcp_servers'],
+    key: 'mcp_servers',
     isList: true,
     isNamed: true,
     stdio: { ...COMMAND, more: { transport: 'stdio' } },

@@ -1,87 +1,87 @@
-import type { Json } from '../../../core/json.ts';
+import type { Json, JsonObject } from '../../../core/json.ts';
+import type { ValuePath } from '../../../core/result.ts';
 import { hasToken } from '../../../identity/tokens.ts';
-import type { Client } from './client.ts';
-import { at, isTable, plain, withAt } from './values.ts';
+import type { McpClient } from './clients.table.ts';
 
-/* What an entry says: how a client reaches this gateway. Made for each client in its own form, and recognised again. */
+/* One server in the file of a client: our entry in the form that the client reads, and how an entry of ours is recognised. */
 
-/** How a client is to reach the gateway. */
-export type Entry =
-  | { readonly kind: 'stdio'; readonly words: readonly string[] }
-  | { readonly kind: 'http'; readonly url: string; readonly token: string | null };
+/** How a client reaches the gateway. */
+export type Connection =
+  | { readonly kind: 'stdio'; readonly argv: readonly string[] }
+  | { readonly kind: 'http'; readonly url: string; readonly token: string };
 
-type Value = { readonly [key: string]: Json };
-
-/** What stands in front of the words of a server that is run through the gateway. */
+/** Ends the flags of `palisade mcp wrap`; the command of the wrapped server follows. */
 const END_OF_FLAGS = '--';
 
 /** The entry as the file of this client has it. */
-export function valueFor(client: Client, name: string, entry: Entry): Value {
+export function entryFor(client: McpClient, name: string, connection: Connection): JsonObject {
   const named = client.isNamed ? { name } : {};
-  if (entry.kind === 'stdio') return { ...named, ...client.stdio.more, ...commandFor(client, entry.words) };
+  if (connection.kind === 'stdio')
+    return { ...named, ...client.stdio.more, ...commandFor(client, connection.argv) };
   const { http } = client;
-  if (http === null) throw new TypeError(`Cannot write an address for ${client.id}: its file can name none`);
-  const value = { ...named, ...http.more, [http.url]: entry.url };
-  if (entry.token === null) return value;
-  return plain(withAt(value, [...http.headers, 'Authorization'], `Bearer ${entry.token}`)) as Value;
+  if (http === null)
+    throw new TypeError(`Cannot write an address for ${client.id}: its file has no key for one`);
+  const authorization: JsonObject = { Authorization: `Bearer ${connection.token}` };
+  const headers = http.headers.reduceRight((inner, key) => ({ [key]: inner }), authorization);
+  return { ...named, ...http.more, [http.url]: connection.url, ...headers };
 }
 
 /** The keys that start a command, and no others. */
-export function commandFor({ stdio }: Client, words: readonly string[]): Value {
-  const [command = '', ...args] = words;
-  if (stdio.args === null) return { [stdio.command]: [...words] };
+export function commandFor({ stdio }: McpClient, argv: readonly string[]): JsonObject {
+  const [command = '', ...args] = argv;
+  if (stdio.args === null) return { [stdio.command]: [...argv] };
   return { [stdio.command]: command, [stdio.args]: args };
 }
 
-/** Every key that either form uses, so that changing from one to the other leaves none behind. */
-export function keysOf({ stdio, http }: Client): readonly string[] {
+/** Every key that either form uses, so that a change from one to the other leaves none behind. */
+export function keysOf({ stdio, http }: McpClient): readonly string[] {
   const keys = [stdio.command, stdio.args, ...Object.keys(stdio.more)];
   const others = http === null ? [] : [http.url, http.headers[0] ?? null, ...Object.keys(http.more)];
   return [...new Set([...keys, ...others])].filter((key) => key !== null);
 }
 
-/** The words by which a server is started; null when it is not started by a command. */
-export function wordsOf({ stdio }: Client, value: unknown): readonly string[] | null {
-  const command = at(value, [stdio.command]);
-  const args = stdio.args === null ? [] : (at(value, [stdio.args]) ?? []);
-  const words = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [null])];
-  return words.length > 0 && words.every((word) => typeof word === 'string') ? words : null;
+/** The command line that starts a server; null when no command does. */
+export function argvOf({ stdio }: McpClient, entry: unknown): readonly string[] | null {
+  const command = at(entry, [stdio.command]);
+  const args = stdio.args === null ? [] : (at(entry, [stdio.args]) ?? []);
+  const argv = [...(Array.isArray(command) ? command : [command]), ...(Array.isArray(args) ? args : [null])];
+  return argv.length > 0 && argv.every((each) => typeof each === 'string') ? argv : null;
 }
 
-/** The words of `palisade` itself in a command; null when it starts something else. */
-export function ownWords(client: Client, value: unknown): readonly string[] | null {
-  const words = wordsOf(client, value) ?? [];
-  const index = words.slice(0, 2).findIndex((word) => /(^|[\\/])palisade(\.js|\.cmd|\.exe)?$/.test(word));
-  const own = words.slice(index + 1);
+/** The arguments of `palisade` where an entry starts `palisade mcp`; null when it starts something else. */
+export function ownArguments(client: McpClient, entry: unknown): readonly string[] | null {
+  const argv = argvOf(client, entry) ?? [];
+  const index = argv.slice(0, 2).findIndex((each) => /(^|[\\/])palisade(\.js|\.cmd|\.exe)?$/.test(each));
+  const own = argv.slice(index + 1);
   return index !== -1 && own[0] === 'mcp' ? own : null;
 }
 
-/** Whether an entry is one that leads to a gateway as such. */
-export function isOurs(client: Client, value: unknown, url: string): boolean {
-  const own = ownWords(client, value);
+/** Whether an entry leads to a gateway itself. */
+export function isOurs(client: McpClient, entry: unknown, url: string): boolean {
+  const own = ownArguments(client, entry);
   if (own !== null) return own[1] !== 'wrap';
-  if (client.http === null || !isTable(value)) return false;
-  return at(value, [client.http.url]) === url || tokenIn(client, value) !== null;
+  if (client.http === null || !isTable(entry)) return false;
+  return at(entry, [client.http.url]) === url || tokenIn(client, entry) !== null;
 }
 
 /** The token of an entry; null when it has none of ours. */
-export function tokenIn(client: Client, value: unknown): string | null {
-  const header = client.http === null ? undefined : at(value, [...client.http.headers, 'Authorization']);
+export function tokenIn(client: McpClient, entry: unknown): string | null {
+  const header = client.http === null ? undefined : at(entry, [...client.http.headers, 'Authorization']);
   const token = typeof header === 'string' ? header.replace(/^Bearer /, '') : '';
   return hasToken(token) ? token : null;
 }
 
-/** The words of the server that an entry runs through the gateway; null when it runs none. */
-export function wrappedIn(client: Client, value: unknown): readonly string[] | null {
-  const own = ownWords(client, value);
+/** The command line of the server that an entry runs through the gateway; null when it runs none. */
+export function wrappedIn(client: McpClient, entry: unknown): readonly string[] | null {
+  const own = ownArguments(client, entry);
   if (own?.[1] !== 'wrap') return null;
   const end = own.indexOf(END_OF_FLAGS);
   return end === -1 || end === own.length - 1 ? null : own.slice(end + 1);
 }
 
 /** The names of the variables that an entry gives its server. */
-export function variablesIn(value: unknown): readonly string[] {
-  const found = ['env', 'envs', 'environment'].map((key) => at(value, [key])).find(isTable);
+export function variablesIn(entry: unknown): readonly string[] {
+  const found = ['env', 'envs', 'environment'].map((key) => at(entry, [key])).find(isTable);
   return Object.keys(found ?? {});
 }
 
@@ -98,4 +98,26 @@ export function upstreamName(server: string): string {
     .slice(0, 32)
     .replace(/-$/, '');
   return name === '' ? 'server' : name;
+}
+
+/** The value at the end of a path; undefined where it is missing. */
+export function at(value: unknown, path: ValuePath): unknown {
+  let here = value;
+  for (const step of path) {
+    // Boundary: only keys of the file itself, never inherited ones.
+    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined;
+    here = (here as Record<string | number, unknown>)[step];
+  }
+  return here;
+}
+
+/** Whether a value is an object with keys, and not a list. */
+export function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** The same as plain JSON, whatever objects the parser makes. */
+export function plain(value: unknown): Json {
+  const text = JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}` : each));
+  return text === undefined ? null : (JSON.parse(text) as Json);
 }

@@ -1,176 +1,190 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import {
+  argvOf,
+  at,
+  type Connection,
   commandFor,
-  type Entry,
+  entryFor,
   isOurs,
+  isTable,
   keysOf,
-  ownWords,
+  ownArguments,
   tokenIn,
-  valueFor,
-  wordsOf,
   wrappedIn,
 } from './entry.ts';
 import {
-  applyChanges,
-  type Change,
-  placeFor,
   readSource,
   type Server,
   type Source,
+  same,
+  serverNamed,
   serversIn,
+  UneditableServer,
+  withoutHolder,
+  withServer,
 } from './servers.ts';
-import { at, plain, same } from './values.ts';
 
 /* From the text of a file and a wish to the text that it becomes. Pure: golden files show what each client gets. */
 
-/** What an entry is called in the file, and by which address one of ours is known. */
-export type Aim = { readonly server: string; readonly url: string };
+/** The name of our entry in the file, and the address by which an entry of ours is recognised. */
+export type OwnEntry = { readonly server: string; readonly url: string };
 
-/** Null: all is as it should be. */
+/** Null: the file is as it should be. */
 export type Planned = { readonly text: string; readonly isNew: boolean } | null;
 
-/** The file with an entry for this gateway. A server of that name that is not ours is left alone and refused. */
-export function planConnect(source: Source, aim: Aim, entry: Entry): Planned {
-  const { client } = source;
-  const found = placeFor(source, aim.server);
-  const value = valueFor(client, aim.server, entry);
-  if (found.value === undefined)
-    return { text: applyChanges(source, [{ path: found.path, value }]), isNew: true };
-  if (!isOurs(client, found.value, aim.url)) throw nameTaken(source, aim.server);
-  const stale = keysOf(client).filter(
-    (key) => !Object.hasOwn(value, key) && at(found.value, [key]) !== undefined,
-  );
-  const changes: Change[] = stale.map((key) => ({ path: [...found.path, key] }));
-  for (const [key, wanted] of Object.entries(value))
-    if (!same(at(found.value, [key]), wanted)) changes.push({ path: [...found.path, key], value: wanted });
-  return changes.length === 0 ? null : { text: applyChanges(source, changes), isNew: false };
-}
-
-/** The token of the entry that is there already; null when there is none. */
-export function tokenAt(source: Source, aim: Aim): string | null {
-  const { value } = placeFor(source, aim.server);
-  return value !== undefined && isOurs(source.client, value, aim.url) ? tokenIn(source.client, value) : null;
-}
-
-/** The words that start a server through the gateway: those of this program, and what it is told. */
-export type Lead = { readonly program: readonly string[]; readonly flags: readonly string[] };
-
-/** The file with a server of it started through the gateway. What its owner tells one that already is stays. */
-export function planWrap(source: Source, server: string, { program, flags }: Lead): Planned {
+/** The file with an entry for this gateway. A server of that name that is not ours is never replaced. */
+export function planConnect(source: Source, { server, url }: OwnEntry, connection: Connection): Planned {
   const { client, name } = source;
-  const found = placeFor(source, server);
-  if (found.value === undefined) {
-    const names = serversIn(source).map((each) => each.name);
-    const expected =
-      names.length === 0 ? 'a server of that file, which has none' : `one of: ${names.join(', ')}`;
-    throw refuse(`Cannot wrap "${server}": it is not in "${name}", expected ${expected}`);
-  }
-  if (isOurs(client, found.value, ''))
-    throw refuse(`Cannot wrap "${server}": it leads to palisade already, expected another server`);
-  const words = wordsOf(client, found.value);
-  if (words === null)
-    throw refuse(`Cannot wrap "${server}": it is not started by a command, expected a server that is`);
-  const told =
-    wrappedIn(client, found.value) === null ? [...flags, '--', ...words] : ownWords(client, found.value);
-  const changes = commandChanges(source, found, [...program, ...(told ?? [])]);
-  return changes.length === 0 ? null : { text: applyChanges(source, changes), isNew: false };
+  const old = serverNamed(source, server)?.value;
+  const entry = entryFor(client, server, connection);
+  if (old === undefined) return { text: withServer(source, server, entry), isNew: true };
+  if (!isOurs(client, old, url))
+    throw new CodedError(
+      'door/wrong-usage',
+      `Cannot connect ${client.name}: "${server}" in "${name}" is another server, expected ours or a free name`,
+      { remedy: 'Choose another name with --name.' },
+    );
+  // What the owner has added to the entry stays.
+  const added = Object.entries(isTable(old) ? old : {}).filter(([key]) => !keysOf(client).includes(key));
+  return changed(source, server, { ...Object.fromEntries(added), ...entry });
 }
 
-export type Undone = {
-  /** Null: nothing is left, so the file goes. */
+/** The token of our entry; null when it has none. */
+export function tokenAt(source: Source, { server, url }: OwnEntry): string | null {
+  const entry = serverNamed(source, server)?.value;
+  return isOurs(source.client, entry, url) ? tokenIn(source.client, entry) : null;
+}
+
+/** The command line that goes before the command of a wrapped server: this program, and its flags. */
+export type Wrapper = { readonly program: readonly string[]; readonly flags: readonly string[] };
+
+/** The file with one of its servers started through the gateway. Flags of one that is wrapped already stay. */
+export function planWrap(source: Source, server: string, { program, flags }: Wrapper): Planned {
+  const { client, name } = source;
+  const refuse = (is: string, expected: string) =>
+    new CodedError('door/wrong-usage', `Cannot wrap "${server}": ${is}, expected ${expected}`);
+  const old = serverNamed(source, server)?.value;
+  if (old === undefined) {
+    const names = serversIn(source).map((each) => each.name);
+    throw refuse(
+      `"${name}" does not have it`,
+      names.length === 0 ? 'a file with servers' : `one of: ${names.join(', ')}`,
+    );
+  }
+  if (isOurs(client, old, '')) throw refuse('it leads to palisade already', 'another server');
+  const argv = argvOf(client, old);
+  if (argv === null || !isTable(old)) throw refuse('it is not started by a command', 'a server that is');
+  const rest = wrappedIn(client, old) === null ? [...flags, '--', ...argv] : ownArguments(client, old);
+  return changed(source, server, { ...old, ...commandFor(client, [...program, ...(rest ?? [])]) });
+}
+
+function changed(source: Source, server: string, entry: Readonly<Record<string, unknown>>): Planned {
+  if (same(serverNamed(source, server)?.value, entry)) return null;
+  return { text: withServer(source, server, entry), isNew: false };
+}
+
+export type Disconnection = {
+  /** Null: nothing else is in the file, and it was not there before. */
   readonly text: string | null;
+  /** Every byte is as it was before the first edit. */
+  readonly isRestored: boolean;
   readonly removed: string | null;
-  readonly restored: readonly string[];
+  readonly unwrapped: readonly string[];
+  /** What could not be undone, and the refusal of each. */
+  readonly kept: readonly { readonly server: string; readonly refusal: UneditableServer }[];
   readonly token: string | null;
 };
 
 /**
- * The file as if it had never been connected: the entry is gone, and servers that were wrapped are started as before. Where
- * one of the texts that it had `earlier` becomes the present one by the same entries, that is what comes back.
+ * The file as if it had never been connected. Where one of the texts that it had `earlier` becomes the present one by our
+ * edits alone, that text comes back; else our entry is removed and every wrapped server gets its own command back.
  */
-export function planDisconnect(source: Source, aim: Aim, earlier: readonly string[]): Undone | null {
+export function planDisconnect(
+  source: Source,
+  own: OwnEntry,
+  earlier: readonly string[],
+): Disconnection | null {
   const { client } = source;
-  const own = placeFor(source, aim.server);
-  const hasOwn = own.value !== undefined && isOurs(client, own.value, aim.url);
-  const wrapped = serversIn(source).filter(({ value }) => wrappedIn(client, value) !== null);
-  if (!hasOwn && wrapped.length === 0) return null;
-  const entries = hasOwn ? [own, ...wrapped] : wrapped;
-  const before = [...earlier, ...(earlier.length === 0 ? [''] : [])].find((text) =>
-    isBefore({ ...source, text }, source, entries),
-  );
-  const text = before ?? undone(source, hasOwn ? own : null, wrapped, earlier);
-  return {
-    text: before === '' && earlier.length === 0 ? null : text,
-    removed: hasOwn ? own.name : null,
-    restored: wrapped.map(({ name }) => name),
-    token: hasOwn ? tokenIn(client, own.value) : null,
-  };
+  const servers = serversIn(source);
+  const ours =
+    servers.find(({ name, value }) => name === own.server && isOurs(client, value, own.url)) ?? null;
+  const wrapped = servers.filter(({ value }) => wrappedIn(client, value) !== null);
+  if (ours === null && wrapped.length === 0) return null;
+  const token = ours === null ? null : tokenIn(client, ours.value);
+  const removed = ours?.name ?? null;
+  const before = [...earlier, ''].find((text) => isBefore({ ...source, text }, source, ours, wrapped));
+  if (before !== undefined) {
+    const text = before === '' && !earlier.includes('') ? null : before;
+    return { text, isRestored: true, removed, unwrapped: wrapped.map(({ name }) => name), kept: [], token };
+  }
+  const undone = undo(source, ours, wrapped, earlier);
+  const isKept = undone.kept.some(({ server }) => server === removed);
+  return { ...undone, isRestored: false, removed: isKept ? null : removed, token: isKept ? null : token };
 }
 
-/** Whether the present text is an older one with these entries and nothing else. */
-function isBefore(old: Source, now: Source, entries: readonly Server[]): boolean {
+/** Whether the present text is an older one with exactly our edits. */
+function isBefore(old: Source, now: Source, ours: Server | null, wrapped: readonly Server[]): boolean {
+  const { client } = now;
   if (!isReadable(old)) return false;
-  const changes: Change[] = [];
-  for (const { name, value } of entries) {
-    const place = placeFor(old, name);
-    const isWrapped = wrappedIn(old.client, value) !== null;
-    // An entry of ours was not there before, and a server that is wrapped was.
-    if (isWrapped !== (place.value !== undefined)) return false;
-    if (isWrapped) changes.push(...commandChanges(old, place, wordsOf(old.client, value) ?? []));
-    else changes.push({ path: place.path, value: plain(value) });
-  }
+  let { text } = old;
   try {
-    return applyChanges(old, changes) === now.text;
+    for (const { name, value } of wrapped) {
+      const was = serverNamed(old, name)?.value;
+      // A server that was wrapped then already, or whose command was changed since, is not as it was before.
+      if (!isTable(was) || !same(argvOf(client, was), wrappedIn(client, value))) return false;
+      const entry = { ...was, ...commandFor(client, argvOf(client, value) ?? []) };
+      text = withServer({ ...old, text }, name, entry);
+    }
+    if (ours !== null) {
+      if (serverNamed(old, ours.name) !== undefined) return false;
+      text = withServer({ ...old, text }, ours.name, ours.value as Readonly<Record<string, unknown>>);
+    }
   } catch (error) {
     if (error instanceof CodedError) return false;
     throw error;
   }
+  return text === now.text;
 }
 
-function undone(
-  source: Source,
-  own: Server | null,
-  wrapped: readonly Server[],
-  earlier: readonly string[],
-): string {
+/** Undoes one server after the other; one that cannot be undone keeps none of the others from it. */
+function undo(source: Source, ours: Server | null, wrapped: readonly Server[], earlier: readonly string[]) {
   const olds = earlier.map((text) => ({ ...source, text }));
-  const changes = wrapped.flatMap((server) => {
-    const words = wrappedIn(source.client, server.value) ?? [];
-    return unwrapping(source, server, words, olds);
-  });
-  // Elements of a list have numbers, so those are changed before one is taken out.
-  if (own !== null) changes.push({ path: own.path });
-  const text = applyChanges(source, changes);
-  const after = { ...source, text };
-  const isBare = own !== null && serversIn(after).length === 0 && olds.some((old) => serversAbsent(old));
-  return isBare && !serversAbsent(after) ? applyChanges(after, [{ path: source.client.key }]) : text;
+  const unwrapped: string[] = [];
+  const kept: { server: string; refusal: UneditableServer }[] = [];
+  let { text } = source;
+  const attempt = (server: string, entry: Readonly<Record<string, unknown>> | null): boolean => {
+    try {
+      text = withServer({ ...source, text }, server, entry);
+      return true;
+    } catch (error) {
+      if (!(error instanceof UneditableServer)) throw error;
+      kept.push({ server, refusal: error });
+      return false;
+    }
+  };
+  for (const server of wrapped)
+    if (attempt(server.name, unwrappedEntry(source, server, olds))) unwrapped.push(server.name);
+  const isRemoved = ours !== null && attempt(ours.name, null);
+  if (isRemoved && serversIn({ ...source, text }).length === 0 && olds.some(hasNoHolder))
+    text = withoutHolder({ ...source, text });
+  return { text, unwrapped, kept };
 }
 
-function unwrapping(
-  source: Source,
-  server: Server,
-  words: readonly string[],
-  olds: readonly Source[],
-): Change[] {
-  const { client } = source;
+/** The entry with the command of the server itself; without `args` where it had none before. */
+function unwrappedEntry({ client }: Source, { name, value }: Server, olds: readonly Source[]) {
+  const argv = wrappedIn(client, value) ?? [];
+  const entry = { ...(isTable(value) ? value : {}), ...commandFor(client, argv) };
   const { args } = client.stdio;
-  const changes = commandChanges(source, server, words);
-  const hadNone = olds.some((old) => isReadable(old) && hasNoArgs(old, server.name, args));
-  if (args === null || words.length > 1 || !hadNone) return changes;
-  return [...changes.filter(({ path }) => path[path.length - 1] !== args), { path: [...server.path, args] }];
+  if (args === null || argv.length > 1) return entry;
+  const hadNone = olds.some((old) => {
+    const was = isReadable(old) ? serverNamed(old, name)?.value : undefined;
+    return was !== undefined && wrappedIn(client, was) === null && at(was, [args]) === undefined;
+  });
+  return hadNone ? Object.fromEntries(Object.entries(entry).filter(([key]) => key !== args)) : entry;
 }
 
-function hasNoArgs(old: Source, name: string, args: string | null): boolean {
-  const { value } = placeFor(old, name);
-  return (
-    value !== undefined && wrappedIn(old.client, value) === null && at(value, [args ?? '']) === undefined
-  );
-}
-
-function commandChanges({ client }: Source, { path, value }: Server, words: readonly string[]): Change[] {
-  return Object.entries(commandFor(client, words))
-    .filter(([key, wanted]) => !same(at(value, [key]), wanted))
-    .map(([key, wanted]) => ({ path: [...path, key], value: wanted }));
+function hasNoHolder(source: Source): boolean {
+  return isReadable(source) && at(readSource(source), [source.client.key]) === undefined;
 }
 
 function isReadable(source: Source): boolean {
@@ -181,21 +195,4 @@ function isReadable(source: Source): boolean {
     if (error instanceof CodedError) return false;
     throw error;
   }
-}
-
-/** Whether a file has no place for servers at all. */
-function serversAbsent(source: Source): boolean {
-  return isReadable(source) && at(readSource(source), source.client.key) === undefined;
-}
-
-function nameTaken({ name, client }: Source, server: string): CodedError {
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot connect ${client.name}: "${server}" in "${name}" is another server, expected ours or a free name`,
-    { remedy: 'Choose another name with --name.' },
-  );
-}
-
-function refuse(message: string): CodedError {
-  return new CodedError('door/wrong-usage', message);
 }

@@ -1,32 +1,49 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Json } from '../../../core/json.ts';
-import type { Client } from './client.ts';
-import { type Path, Uneditable } from './formats/format.ts';
-import { FORMAT_NAMES, FORMATS } from './formats/formats.ts';
-import { at, isTable, same, withAt, withoutAt } from './values.ts';
+import type { ValuePath } from '../../../core/result.ts';
+import type { McpClient } from './clients.table.ts';
+import { at, isTable, plain, tokenIn } from './entry.ts';
+import { type FileFormat, Uneditable } from './formats/format.ts';
+import { json } from './formats/json.ts';
+import { toml } from './formats/toml.ts';
+import { yaml } from './formats/yaml.ts';
 
 /*
- * The servers in the file of a client: found, put in and taken out, in whatever language the file is. Pure: a text goes in,
- * a text comes out. Every edit is read back and compared with what was meant, and all else with what was there before: an
- * edit that does anything but what it should is refused here, before a byte is written.
+ * The servers in the file of a client: found, added, changed and removed, in any format. Pure: a text goes in, a text comes
+ * out. Every edit is read back: exactly one server differs and has the wanted value, or the edit is refused with the line
+ * that its owner can paste.
  */
 
-/** A file of a client, as a text; `name` is what messages call it. */
-export type Source = { readonly client: Client; readonly name: string; readonly text: string };
+const FORMATS: Readonly<Record<McpClient['format'], FileFormat>> = { json, jsonc: json, yaml, toml };
 
-/** One change of one value. Without a value it is taken out. */
-export type Change = { readonly path: Path; readonly value?: Json };
+/** The text of a client's file; `name` is what messages call the file. */
+export type Source = { readonly client: McpClient; readonly name: string; readonly text: string };
 
-export type Server = { readonly name: string; readonly path: Path; readonly value: unknown };
+type Entry = Readonly<Record<string, unknown>>;
+export type Server = { readonly name: string; readonly path: ValuePath; readonly value: unknown };
 
-/** What the file says; one that cannot be read is refused with the place. */
-export function readSource({ client, name, text }: Source): unknown {
-  const parsed = FORMATS[client.format].read(text);
+/** A server that cannot be edited alone; `byHand` is what its owner can do instead. */
+export class UneditableServer extends CodedError {
+  readonly byHand: string;
+
+  constructor(source: Source, server: string, entry: Entry | null, why: string) {
+    const { name, client } = source;
+    const byHand = instruction(source, server, entry);
+    const message = `Cannot edit "${server}" in "${name}": ${why}, expected ${client.key} in its usual form`;
+    super('door/wrong-usage', message, { remedy: `Nothing was changed. ${byHand}` });
+    this.byHand = byHand;
+  }
+}
+
+/** What the file says; one that cannot be read is refused with the position. */
+export function readSource({ client, name, text }: Source): Entry {
+  const { name: language, read } = FORMATS[client.format];
+  const parsed = read(text);
   if (!parsed.ok) {
-    const where = parsed.place === null ? '' : `:${parsed.place.line}:${parsed.place.column}`;
-    const language = FORMAT_NAMES[client.format];
+    const { is, position } = parsed.problem;
+    const where = position === undefined ? '' : `:${position.line}:${position.column}`;
     throw untouched(
-      `Cannot read "${name}${where}": it is no ${language} (${parsed.why}), expected ${language}`,
+      `Cannot read "${name}${where}": it is not valid ${language} (${is}), expected ${language}`,
     );
   }
   if (!isTable(parsed.value)) throw wrongType(name, 'the whole file', parsed.value, 'an object');
@@ -35,91 +52,116 @@ export function readSource({ client, name, text }: Source): unknown {
 
 /** The servers of a file, in its order. */
 export function serversIn(source: Source): readonly Server[] {
-  const { client } = source;
-  const held = heldIn(source);
-  if (Array.isArray(held))
-    return held.map((value, i) => ({
-      name: String(at(value, ['name']) ?? ''),
-      path: [...client.key, i],
-      value,
-    }));
-  return Object.entries(held).map(([name, value]) => ({ name, path: [...client.key, name], value }));
+  return serversOf(source, readSource(source));
 }
 
-/** Where the server of a name is, or is to be. */
-export function placeFor(source: Source, name: string): Server {
-  const servers = serversIn(source);
-  const found = servers.find((server) => server.name === name);
-  const { key, isList } = source.client;
-  return found ?? { name, path: [...key, isList ? servers.length : name], value: undefined };
+function serversOf({ client, name: file }: Source, document: Entry): readonly Server[] {
+  const { key, isList } = client;
+  const held = at(document, [key]) ?? (isList ? [] : {});
+  if (isList && Array.isArray(held))
+    return held.map((value, i) => ({ name: String(at(value, ['name']) ?? ''), path: [key, i], value }));
+  if (!isList && isTable(held))
+    return Object.entries(held).map(([name, value]) => ({ name, path: [key, name], value }));
+  throw wrongType(file, key, held, isList ? 'a list' : 'an object');
 }
 
-/** What holds the servers; empty where the file has nothing of the kind yet. */
-function heldIn(source: Source): readonly unknown[] | Readonly<Record<string, unknown>> {
-  const { client, name } = source;
-  const held = at(readSource(source), client.key) ?? null;
-  if (held === null) return client.isList ? [] : {};
-  if (client.isList ? Array.isArray(held) : isTable(held)) return held as readonly unknown[];
-  throw wrongType(name, client.key.join('.'), held, client.isList ? 'a list' : 'an object');
+export function serverNamed(source: Source, name: string): Server | undefined {
+  return serversIn(source).find((server) => server.name === name);
 }
 
-/** The text with the changes made and nothing else. */
-export function applyChanges(source: Source, changes: readonly Change[]): string {
-  const format = FORMATS[source.client.format];
-  let text = source.text;
-  let meant = readSource(source);
+/** The text in which that server has that entry (null: is absent) and nothing else differs. */
+export function withServer(source: Source, name: string, entry: Entry | null): string {
   try {
-    for (const { path, value } of changes) {
-      text = value === undefined ? format.drop(text, path) : format.put(text, path, value);
-      meant = value === undefined ? withoutAt(meant, path) : withAt(meant, path, value);
-    }
+    const text = edited(source, serverNamed(source, name), name, entry);
+    // Boundary: the file is the user's. Whatever was not meant to change reads as before, or nothing is written.
+    if (differsOnlyIn(source, text, name, entry)) return text;
   } catch (error) {
     if (!(error instanceof Uneditable)) throw error;
-    throw byHand(source, error.message);
+    throw new UneditableServer(source, name, entry, error.message);
   }
-  const read = format.read(text);
-  // Boundary: the file is the user's. What was not meant to change must read as before, or nothing is changed.
-  if (!read.ok || !sameServers(source.client, read.value, meant))
-    throw byHand(source, 'more would change than the entry');
+  throw new UneditableServer(source, name, entry, 'more would change than the entry');
+}
+
+/** The text without the key that holds the servers, which are none. */
+export function withoutHolder(source: Source): string {
+  const { client, text } = source;
+  try {
+    const bare = FORMATS[client.format].drop(text, [client.key]);
+    if (differsOnlyIn(source, bare, '', null)) return bare;
+  } catch (error) {
+    if (!(error instanceof Uneditable)) throw error;
+  }
   return text;
 }
 
-/** A table that came to be by its only entry goes with it in TOML; empty and absent are the same there. */
-function sameServers({ key, format }: Client, one: unknown, other: unknown): boolean {
-  if (format !== 'toml') return same(one, other);
-  const trim = (value: unknown): unknown => {
-    const held = at(value, key);
-    return typeof held === 'object' && held !== null && Object.keys(held).length === 0
-      ? withoutAt(value, key)
-      : value;
-  };
-  return same(trim(one), trim(other));
+function edited(
+  { client, text }: Source,
+  old: Server | undefined,
+  name: string,
+  entry: Entry | null,
+): string {
+  const { insert, put, drop } = FORMATS[client.format];
+  if (entry === null) return old === undefined ? text : drop(text, old.path);
+  if (old === undefined) return insert(text, client, name, plain(entry));
+  const fields = isTable(old.value) ? old.value : {};
+  const stale = Object.keys(fields).filter((field) => !Object.hasOwn(entry, field));
+  const without = stale.reduce((each, field) => drop(each, [...old.path, field]), text);
+  return Object.entries(entry)
+    .filter(([field, value]) => !same(at(fields, [field]), value))
+    .reduce((each, [field, value]) => put(each, [...old.path, field], plain(value)), without);
 }
 
-function byHand({ name, client }: Source, why: string): CodedError {
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot edit "${name}": ${why}, expected a file with ${client.key.join('.')} in its usual form`,
-    {
-      remedy:
-        'Nothing was changed; see what would be written with --dry-run --file NEWFILE, and add it by hand.',
-    },
-  );
+/** Whether both texts say the same of everything but that server, and the new one has that entry of it. */
+function differsOnlyIn(source: Source, text: string, name: string, entry: Entry | null): boolean {
+  const { key, format } = source.client;
+  const after = FORMATS[format].read(text);
+  if (!after.ok || !isTable(after.value)) return false;
+  const partsOf = (document: Entry) => {
+    const servers = serversOf(source, document);
+    const others = servers.flatMap((each) => (each.name === name ? [] : [[each.name, each.value]]));
+    return { ...document, [key]: others };
+  };
+  const found = serversOf(source, after.value).find((each) => each.name === name);
+  return same(partsOf(after.value), partsOf(readSource(source))) && same(found?.value ?? null, entry);
+}
+
+/** Whether two values are equal, whatever objects their parsers make and in which order the keys are. */
+export function same(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(bare(one), bare(other));
+}
+
+function bare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bare);
+  if (!isTable(value)) return value;
+  const copy: Record<string, unknown> = Object.create(null);
+  for (const key of Object.keys(value)) copy[key] = bare(value[key]);
+  return copy;
+}
+
+/** What a person does to the file instead: a line to paste. */
+function instruction(source: Source, server: string, entry: Entry | null): string {
+  const { client } = source;
+  if (entry === null) return `Remove "${server}" from ${client.key} by hand.`;
+  const old = serverNamed(source, server)?.value;
+  // Boundary: only keys that differ are shown: others may hold secrets of the owner. Nor is a token of ours shown.
+  const fresh = Object.entries(entry).filter(([field, value]) => !same(at(old, [field]), value));
+  const shown = FORMATS[client.format].line(client, server, plain(Object.fromEntries(fresh)));
+  const token = tokenIn(client, entry);
+  const line = token === null ? shown : shown.replaceAll(token, 'TOKEN');
+  return old === undefined
+    ? `Add this line to ${client.key} by hand: ${line}`
+    : `Change these keys of "${server}" in ${client.key} by hand: ${line}`;
 }
 
 function wrongType(name: string, what: string, value: unknown, expected: string): CodedError {
-  const is = Array.isArray(value)
-    ? 'a list'
-    : value === null
-      ? 'empty'
-      : typeof value === 'object'
-        ? 'an object'
-        : `a ${typeof value}`;
-  return untouched(`Cannot use "${name}": ${what} is ${is}, expected ${expected}`);
+  const kind = Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value;
+  return untouched(
+    `Cannot use "${name}": ${what} is ${kind === 'object' ? 'an' : 'a'} ${kind}, expected ${expected}`,
+  );
 }
 
 function untouched(message: string): CodedError {
   return new CodedError('door/wrong-usage', message, {
-    remedy: 'Nothing was changed; correct the file, or name another one with --file.',
+    remedy: 'Nothing was changed. Correct the file, or name another one with --file.',
   });
 }

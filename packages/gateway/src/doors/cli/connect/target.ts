@@ -1,33 +1,66 @@
-import { resolve } from 'node:path';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../../config/environment.ts';
 import { loadConfig } from '../../../config/load.ts';
+import { CodedError } from '../../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../../core/principal.ts';
+import { editSteps } from '../../../core/suggest.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
-import type { Client, Scope } from './client.ts';
 import { type ClientFile, readClientFile } from './client-file.ts';
-import { fileOf, platformOf, type Surroundings } from './places.ts';
-import type { Aim } from './plan.ts';
+import { CLIENTS, type FileScope, type Location, type McpClient, type Platform } from './clients.table.ts';
+import type { OwnEntry } from './plan.ts';
 import type { Source } from './servers.ts';
 
-/* What a command line is about: which file of which client, and what the entry in it is called. */
+/* What a command line names: which client, which file of it, what our entry is called, and how a client starts palisade. */
 
-/** A name that every client takes, and that needs no quotes in any language. */
+/** A name that every client accepts, and that needs no quotes in any format. */
 const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** At most this many characters of a client's id may be wrong for it to be suggested. */
+const MAX_EDIT_STEPS = 3;
+const MAX_SUGGESTED_CHARS = 32;
 
-export type Target = {
-  readonly client: Client;
-  readonly scope: Scope;
+/** The machine as far as the files of clients depend on it. */
+type Machine = { readonly env: Environment; readonly cwd: string; readonly platform: Platform };
+
+export type ClientTarget = {
+  readonly client: McpClient;
+  readonly scope: FileScope;
   readonly file: ClientFile;
   readonly source: Source;
-  readonly aim: Aim;
+  readonly own: OwnEntry;
 };
 
-export function surroundingsOf({ edge: { env, cwd } }: Invocation): Surroundings {
-  return { env, cwd, platform: platformOf(process.platform) };
+/** The client of that id; an unknown one is refused with the one that was probably meant, and with all ids. */
+export function chooseClient(id: string): McpClient {
+  const found = CLIENTS.find((client) => client.id === id);
+  if (found !== undefined) return found;
+  const meant = nearestIds(id.toLowerCase());
+  const hint = meant.length === 0 ? '' : `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot find the client "${id}": it is unknown, expected one of the list${hint}`,
+    { remedy: `Choose one of: ${CLIENTS.map((client) => client.id).join(', ')}.` },
+  );
+}
+
+/** All clients with that part in their id, else the one with the most similar id. */
+function nearestIds(id: string): readonly string[] {
+  if (id.length > MAX_SUGGESTED_CHARS) return [];
+  const parts = CLIENTS.filter(
+    (client) => client.id.split('-').includes(id) || client.name.toLowerCase() === id,
+  );
+  if (parts.length > 0) return parts.map((client) => client.id);
+  const [best] = CLIENTS.map((client) => ({ id: client.id, steps: editSteps(id, client.id) })).sort(
+    (a, b) => a.steps - b.steps,
+  );
+  const maxSteps = Math.min(MAX_EDIT_STEPS, Math.floor(id.length / 2));
+  return best !== undefined && best.steps <= maxSteps ? [best.id] : [];
 }
 
 /** The file that the flags name, read. */
-export async function targetOf(invocation: Invocation, client: Client): Promise<Target> {
+export async function targetOf(invocation: Invocation, client: McpClient): Promise<ClientTarget> {
   const { flags, edge } = invocation;
   const server = textOf(invocation, 'name') ?? 'palisade';
   if (!SERVER_NAME.test(server))
@@ -36,25 +69,107 @@ export async function targetOf(invocation: Invocation, client: Client): Promise<
   const named = textOf(invocation, 'file');
   if (named !== undefined && scope === 'project')
     throw wrongUsage('Cannot use --project with --file: each names a file, expected one of them');
-  const path =
-    named === undefined ? fileOf(client, scope, surroundingsOf(invocation)) : resolve(edge.cwd, named);
+  const path = named === undefined ? fileOf(client, scope, machineOf(invocation)) : resolve(edge.cwd, named);
   const file = readClientFile(path, scope === 'project' ? edge.cwd : null);
-  const url = await urlOf(invocation);
-  return { client, scope, file, source: { client, name: path, text: file.text ?? '' }, aim: { server, url } };
+  const source = { client, name: path, text: file.text ?? '' };
+  return { client, scope, file, source, own: { server, url: await urlOf(invocation) } };
 }
 
-/** The address of the MCP door of this gateway, as its configuration has it. */
+/** The address of the MCP endpoint of this gateway, from its configuration. */
 export async function urlOf({ stateDir }: Invocation): Promise<string> {
   const { http } = await loadConfig({ stateDir: stateDir.path });
   const base = http.publicUrl ?? `http://${http.listen.replace(/^(0\.0\.0\.0|\[::\]):/, '127.0.0.1:')}`;
   return `${base.replace(/\/$/, '')}/mcp`;
 }
 
-/** Whom the client acts as: --as, else an agent of its own name. */
-export function agentOf(invocation: Invocation, client: Client): Principal {
+/** The principal of the client: --as, else an agent of its own name. */
+export function agentOf(invocation: Invocation, client: McpClient): Principal {
   const raw = textOf(invocation, 'as') ?? `agent:${client.id}`;
   const principal = parsePrincipal(raw);
-  // Boundary: whatever a client is told to do, it never acts as a person, who could approve what it asks for.
+  // Boundary: a client never acts as a person, who could approve what the client requests.
   if (principal?.kind === 'agent') return principal;
   throw wrongUsage(`Cannot connect ${client.name} as "${raw}": expected agent:NAME`);
+}
+
+export function machineOf({ edge: { env, cwd } }: Invocation): Machine {
+  const { platform } = process;
+  return { env, cwd, platform: platform === 'darwin' || platform === 'win32' ? platform : 'linux' };
+}
+
+/** The file of a client: that of the project or of the user; of several, the first that exists. */
+export function fileOf(client: McpClient, scope: FileScope, machine: Machine): string {
+  if (scope === 'project') {
+    if (client.project !== null) return join(machine.cwd, client.project);
+    throw wrongUsage(
+      `Cannot use --project with ${client.id}: ${client.name} has no file for a project, expected no --project`,
+    );
+  }
+  const paths = client.user[machine.platform].map((location) => pathOf(location, machine));
+  const [first = ''] = paths;
+  return paths.find((path) => existsSync(path)) ?? first;
+}
+
+/** Whether the client is on this machine. An empty folder does not count: `disconnect` leaves one behind. */
+export function isFound(client: McpClient, machine: Machine): boolean {
+  return client.signs.some((location) => {
+    const path = pathOf(location, machine);
+    return existsSync(path) && !isEmptyFolder(path);
+  });
+}
+
+function isEmptyFolder(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return false;
+  }
+}
+
+function pathOf({ from, path }: Location, { env, platform }: Machine): string {
+  if (env.home === null)
+    throw wrongUsage('Cannot find the files of clients: there is no home directory, expected HOME or --file');
+  const home = resolve(env.home);
+  const named = (name: string): string | null => {
+    const value = env.entries().find(([key]) => key === name)?.[1];
+    return value !== undefined && isAbsolute(value) ? value : null;
+  };
+  const config = named('XDG_CONFIG_HOME') ?? join(home, '.config');
+  const app = {
+    linux: config,
+    darwin: join(home, 'Library', 'Application Support'),
+    win32: named('APPDATA') ?? join(home, 'AppData', 'Roaming'),
+  }[platform];
+  return join({ home, config, app }[from], path);
+}
+
+/** The command beside this package: seen from the bundle, and from the sources. */
+const PROGRAMS = ['../bin/palisade.js', '../../../../bin/palisade.js'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+/** Where package managers put a link to the current Node. */
+const LINK_FOLDERS = ['/usr/local/bin', '/usr/bin', '/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin'];
+
+type OwnProgram = {
+  readonly argv: readonly string[];
+  /** It is in a cache that may be cleaned, as packages that npx fetched are. */
+  readonly isTemporary: boolean;
+};
+
+/**
+ * The command line that starts this very palisade from any program. A client with windows is not started from a shell, so
+ * its search path has neither `palisade` nor, often, `node`: both are absolute, and Node by a link that survives an update.
+ */
+export function programOf(node = process.execPath, folders = LINK_FOLDERS): OwnProgram {
+  const program = PROGRAMS.find((path) => existsSync(path)) ?? PROGRAMS[0] ?? '';
+  const links = folders.map((folder) => join(folder, 'node'));
+  const link = links.find((each) => realOf(each) !== null && realOf(each) === realOf(node));
+  return { argv: [link ?? node, program], isTemporary: /[\\/]_npx[\\/]/.test(program) };
+}
+
+function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
 }

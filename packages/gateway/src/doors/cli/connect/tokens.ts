@@ -5,25 +5,33 @@ import { parseToken, verifyToken } from '../../../identity/tokens.ts';
 import { HOLDS_ALL, mintToken, withdrawToken } from '../../../invoke/tokens.ts';
 import type { Invocation } from '../verb.ts';
 
-/* The token that a client sends. It is made for one agent, ends by itself, and is good for calls alone. */
+/* The token that a client sends: for one agent, for calls only, valid for 90 days. */
 
 const LIFE_MS = 90 * 86_400_000;
 
-export type Made = { readonly id: string; readonly text: string; readonly expiresAt: string };
+export type MintedToken = { readonly id: string; readonly text: string; readonly expiresAt: string };
 
-/** The person at the keyboard, who makes and withdraws tokens. */
-export function personOf({ edge }: Invocation): Principal {
+/** The person at the keyboard, who makes and revokes tokens. */
+function personOf({ edge }: Invocation): Principal {
   return { kind: 'user', name: edge.env.user ?? 'local' };
 }
 
-/** Makes a token with which a client is that agent. */
-export async function makeToken(invocation: Invocation, agent: Principal, label: string): Promise<Made> {
+/** Makes a token that authenticates a client as that agent. */
+export async function makeToken(
+  invocation: Invocation,
+  agent: Principal,
+  label: string,
+): Promise<MintedToken> {
   const by = personOf(invocation);
   const gateway = await invocation.openGateway();
   try {
     const { token, about } = await mintToken(gateway, by, {
       ...HOLDS_ALL,
-      ...{ principal: agent, tenant: gateway.config.gateway.tenant, scopes: ['call'], approver: by, label },
+      principal: agent,
+      tenant: gateway.config.gateway.tenant,
+      scopes: ['call'],
+      approver: by,
+      label,
       expiresAtMs: invocation.edge.clock.nowMs() + LIFE_MS,
     });
     return { id: about.id, text: token, expiresAt: isoTime(about.expiresAtMs) };
@@ -32,8 +40,8 @@ export async function makeToken(invocation: Invocation, agent: Principal, label:
   }
 }
 
-/** Whether a token in a file still opens this gateway. */
-export async function isGood(invocation: Invocation, token: string): Promise<boolean> {
+/** Whether this gateway still accepts a token. */
+export async function isValid(invocation: Invocation, token: string): Promise<boolean> {
   const records = await invocation.openRecords();
   try {
     return verifyToken(records.store, token, invocation.edge.clock.nowMs()).ok;
@@ -42,7 +50,7 @@ export async function isGood(invocation: Invocation, token: string): Promise<boo
   }
 }
 
-/** Revokes a token that is in no file any more; gives its id, or null when this gateway knows none of that name. */
+/** Revokes a token that is in no file any more; gives its id, or null when this gateway does not know it. */
 export async function revoke(invocation: Invocation, token: string): Promise<string | null> {
   const id = parseToken(token)?.id ?? null;
   if (id === null) return null;

@@ -7,7 +7,7 @@ import {
   writeClientFile,
 } from '../../../../src/doors/cli/connect/client-file.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
-import { textOf } from './house.ts';
+import { textOf } from './scratch-home.ts';
 
 describe('writeClientFile()', () => {
   test('makes folders and a file for their owner alone', () => {
@@ -37,7 +37,7 @@ describe('writeClientFile()', () => {
     expect(textOf(path)).toBe('theirs');
   });
 
-  test('follows no link that somebody put in the place of the new file', () => {
+  test('follows no link in the place of the new file', () => {
     const folder = tempDir();
     const [path, victim] = [join(folder, 'file.json'), join(folder, 'victim')];
     writeFileSync(path, 'before');

@@ -13,15 +13,16 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
-import { backupsOf, besides, makeHouse, textOf } from './house.ts';
+import { readSource, same } from '../../../../src/doors/cli/connect/servers.ts';
 import { existingFor } from './samples.ts';
+import { backupsOf, besides, makeScratchHome, textOf } from './scratch-home.ts';
 
 const FILE = '.cursor/mcp.json';
 const OWN = '{\n  "mcpServers": {\n    "mine": {"command": "npx"} // mine\n  }\n}\n';
 
 describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade connect %s', (id, client) => {
   test('makes the file where the client has it, and disconnect takes it away again', async () => {
-    const { run, json, home } = makeHouse();
+    const { run, json, home } = makeScratchHome();
     const done = await json(['connect', id]);
     expect(done).toMatchObject({
       client: id,
@@ -39,13 +40,13 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade c
       clients: expect.arrayContaining([expect.objectContaining({ id, connected: ['palisade'], file })]),
     });
     const { status, out } = await run(['disconnect', id]);
-    expect(out).toContain(`disconnected  ${client.name}: palisade in ${file}`);
+    expect(out).toContain(`disconnected  ${client.name}: ${file}\n  removed the entry palisade\n`);
     expect(status).toBe(0);
     expect(existsSync(file)).toBe(false);
   });
 
   test('keeps what is in the file, says so the second time, and gives the same bytes back', async () => {
-    const { run, json, write } = makeHouse();
+    const { run, json, write } = makeScratchHome();
     const path = String((await json(['connect', id, '--dry-run'])).file);
     const before = existingFor(client);
     write(path.slice(path.indexOf('/home/') + '/home/'.length), before);
@@ -66,16 +67,55 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade c
     expect(statSync(path).mode & 0o777).toBe(0o640);
   });
 
+  test.each([
+    ['connect, then --wrap', [[], ['--wrap', 'files']]],
+    ['--wrap, then connect', [['--wrap', 'files'], []]],
+  ])('gives the same bytes back after %s', async (_, flags) => {
+    const { run, json, write } = makeScratchHome();
+    const path = String((await json(['connect', id, '--dry-run'])).file);
+    const before = existingFor(client);
+    write(path.slice(path.indexOf('/home/') + '/home/'.length), before);
+    for (const each of flags) expect((await run(['connect', id, ...each])).status).toBe(0);
+    expect(textOf(path)).toContain('wrap');
+    const { out } = await run(['disconnect', id]);
+    expect(out).toContain(
+      '  removed the entry palisade\n  files is started by its own command again\n  the file is as it was before, byte for byte\n',
+    );
+    expect(textOf(path)).toBe(before);
+  });
+
+  test('undoes everything where the file was edited by hand since, and keeps that edit', async () => {
+    const { run, json, write } = makeScratchHome();
+    const path = String((await json(['connect', id, '--dry-run'])).file);
+    const before = existingFor(client);
+    write(path.slice(path.indexOf('/home/') + '/home/'.length), before);
+    await run(['connect', id]);
+    await run(['connect', id, '--wrap', 'files']);
+    const edit = (text: string) => text.replace(/dark/, 'light');
+    writeFileSync(path, edit(textOf(path)));
+    const { out, status } = await run(['disconnect', id]);
+    expect(out).toContain(
+      '  removed the entry palisade\n  files is started by its own command again\n  all other content of the file was left as it is\n',
+    );
+    expect(status).toBe(0);
+    const source = { client, name: path, text: textOf(path) };
+    expect(same(readSource(source), readSource({ ...source, text: edit(before) }))).toBe(true);
+    // Comments and layout outside of the two keys of the wrapped server are the same bytes.
+    const others = (text: string) =>
+      text.split('\n').filter((line) => !/args|command|cmd|-y|srv|^ *\]/.test(line));
+    expect(others(source.text)).toEqual(others(edit(before)));
+  });
+
   test('refuses a damaged file and changes nothing', async () => {
-    const { json, write } = makeHouse();
+    const { json, write } = makeScratchHome();
     const path = String((await json(['connect', id, '--dry-run'])).file);
     const damaged = '\n{ "a": [1, = \n';
     write(path.slice(path.indexOf('/home/') + '/home/'.length), damaged);
-    for (const words of [
+    for (const args of [
       ['connect', id],
       ['disconnect', id],
     ])
-      expect(await json(words)).toMatchObject({
+      expect(await json(args)).toMatchObject({
         status: 'refused',
         code: 'door/wrong-usage',
         message: expect.stringMatching(new RegExp(`^Cannot read "${path}:\\d+:\\d+": `)),
@@ -88,14 +128,14 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('palisade c
 
 describe('palisade connect', () => {
   test('leaves a read-only file as it is', async () => {
-    const { run, write } = makeHouse();
+    const { run, write } = makeScratchHome();
     const path = write(FILE, OWN);
     chmodSync(path, 0o444);
-    for (const words of [
+    for (const args of [
       ['connect', 'cursor'],
       ['connect', 'cursor', '--http'],
     ]) {
-      const { status, err } = await run(words);
+      const { status, err } = await run(args);
       expect(err).toContain(`Cannot use "${path}": it is read-only`);
       expect(status).toBe(64);
     }
@@ -103,7 +143,7 @@ describe('palisade connect', () => {
   });
 
   test('follows a link and leaves it a link', async () => {
-    const { home, run, write } = makeHouse();
+    const { home, run, write } = makeScratchHome();
     const target = write('dotfiles/mcp.json', OWN);
     mkdirSync(join(home, '.cursor'));
     symlinkSync(target, join(home, FILE));
@@ -116,9 +156,13 @@ describe('palisade connect', () => {
   });
 
   test.each([
-    ['a link that leads nowhere', (path: string) => symlinkSync('/no/such/file', path), 'leads nowhere'],
-    ['a folder', (path: string) => mkdirSync(path), 'no regular file'],
-    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), 'no regular file'],
+    [
+      'a link that leads nowhere',
+      (path: string) => symlinkSync('/no/such/file', path),
+      'a link to a file that does not exist',
+    ],
+    ['a folder', (path: string) => mkdirSync(path), 'not a regular file'],
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), 'not a regular file'],
     [
       'other bytes than UTF-8',
       (path: string) => writeFileSync(path, Buffer.from('7b0aff7d', 'hex')),
@@ -133,7 +177,7 @@ describe('palisade connect', () => {
       'expected at most 16777216',
     ],
   ])('refuses %s', async (_, make, why) => {
-    const { home, run } = makeHouse();
+    const { home, run } = makeScratchHome();
     mkdirSync(join(home, '.cursor'));
     make(join(home, FILE));
     const { status, err } = await run(['connect', 'cursor']);
@@ -149,7 +193,7 @@ describe('palisade connect', () => {
     ['nothing in it', ''],
     ['no line end', '{"a": 1}'],
   ])('keeps a file with %s so', async (_, before) => {
-    const { run, json, write } = makeHouse();
+    const { run, json, write } = makeScratchHome();
     const path = write(FILE, before);
     expect(await json(['connect', 'cursor'])).toMatchObject({ status: 'connected', notes: [] });
     expect(textOf(path).startsWith(before.slice(0, 4).trimEnd())).toBe(true);
@@ -160,7 +204,7 @@ describe('palisade connect', () => {
   });
 
   test('shows what would change with --dry-run, as patch takes it, and writes nothing', async () => {
-    const { run, write } = makeHouse();
+    const { run, write } = makeScratchHome();
     const path = write(FILE, OWN);
     const { status, out, err } = await run(['connect', 'cursor', '--dry-run']);
     expect(status).toBe(0);
@@ -172,7 +216,7 @@ describe('palisade connect', () => {
   });
 
   test('never lets the terminal obey what a file says', async () => {
-    const { run, write } = makeHouse();
+    const { run, write } = makeScratchHome();
     write(FILE, '{\n  // \u001b[2J\u202e\n  "a": 1\n}\n');
     const { out } = await run(['connect', 'cursor', '--dry-run']);
     expect(out).toContain('\\u{1b}[2J\\u{202e}');
@@ -180,7 +224,7 @@ describe('palisade connect', () => {
   });
 
   test('keeps every backup, and each text once', async () => {
-    const { run, write } = makeHouse();
+    const { run, write } = makeScratchHome();
     const path = write(FILE, OWN);
     for (const text of [OWN, OWN, OWN.replace('mine', 'yours')]) {
       writeFileSync(path, text);
@@ -194,7 +238,7 @@ describe('palisade connect', () => {
   });
 
   test('writes the file of the project with --project, and any file with --file', async () => {
-    const { run, json, home, project } = makeHouse();
+    const { run, json, home, project } = makeScratchHome();
     expect(await json(['connect', 'vscode', '--project'])).toMatchObject({
       file: join(project, '.vscode/mcp.json'),
       scope: 'project',
@@ -212,7 +256,7 @@ describe('palisade connect', () => {
   });
 
   test('refuses a link by which a project reaches for a file of the user', async () => {
-    const { run, home, project, write } = makeHouse();
+    const { run, home, project, write } = makeScratchHome();
     const path = write('.claude.json', '{}\n');
     symlinkSync(path, join(project, '.mcp.json'));
     symlinkSync(home, join(project, '.cursor'));
@@ -233,23 +277,23 @@ describe('palisade connect', () => {
     [['connect', 'emacs'], 'Choose one of: claude-desktop, claude-code, cursor,'],
     [['connect', 'cursor', '--as', 'user:grace'], 'expected agent:NAME'],
     [['connect', 'cursor', '--name', 'a b'], 'expected up to 64 letters'],
-    [['connect', 'claude-desktop', '--http'], 'can name no address'],
+    [['connect', 'claude-desktop', '--http'], 'has no key for an address'],
     [['connect', 'cursor', '--http', '--project'], 'the token would be in a shared file'],
     [['connect', 'cursor', '--http', '--wrap', 'x'], 'expected one of them'],
     [['connect', 'cursor', '--project', '--file', 'x'], 'expected one of them'],
     [['connect', 'cursor', '--workspace', '.'], 'expected --wrap SERVER'],
     [['connect', '--http'], 'expected a CLIENT or --list'],
     [['disconnect', 'emacs'], 'it is unknown'],
-  ])('refuses %j', async (words, why) => {
-    const { run, home, project } = makeHouse();
-    const { status, err } = await run(words);
+  ])('refuses %j', async (args, why) => {
+    const { run, home, project } = makeScratchHome();
+    const { status, err } = await run(args);
     expect(err).toContain(why);
     expect(status).toBe(64);
     expect([...readdirSync(home), ...readdirSync(project)]).toEqual([]);
   });
 
   test('lists which clients are found, connected, wrapped and unreadable', async () => {
-    const { run, json, write } = makeHouse();
+    const { run, json, write } = makeScratchHome();
     write(FILE, OWN);
     write('.codex/config.toml', '[broken');
     await run(['connect', 'cursor']);
@@ -274,41 +318,72 @@ describe('palisade connect', () => {
   });
 
   test('wraps a server, and disconnect starts it as before', async () => {
-    const { run, json, write, project } = makeHouse();
+    const { run, json, write, project } = makeScratchHome();
     const path = write(FILE, OWN);
-    const words = ['connect', 'cursor', '--wrap', 'mine'];
-    expect(await json([...words, '--workspace', 'w', '--dry-run'])).toMatchObject({
-      diff: expect.stringContaining(`"--workspace", "${join(project, 'w')}", "--", "npx"`),
+    const args = ['connect', 'cursor', '--wrap', 'mine'];
+    expect(await json([...args, '--workspace', 'w', '--dry-run'])).toMatchObject({
+      diff: expect.stringContaining(`"--workspace","${join(project, 'w')}","--","npx"`),
     });
-    expect(await json(words)).toMatchObject({
+    expect(await json(args)).toMatchObject({
       status: 'wrapped',
       server: 'mine',
     });
-    expect(textOf(path)).toContain('"mcp", "wrap", "--name", "mine", "--as", "agent:cursor"');
+    expect(textOf(path)).toContain('"mcp","wrap","--name","mine","--as","agent:cursor"');
     expect(await json(['connect', 'cursor', '--wrap', 'mine'])).toMatchObject({ status: 'already wrapped' });
     expect(await json(['disconnect', 'cursor'])).toMatchObject({ restored: ['mine'] });
     expect(textOf(path)).toBe(OWN);
     expect((await run(['disconnect', 'cursor'])).out).toContain('not connected');
   });
 
-  test('tells what a wrapped server has no more, and keeps its variables in the entry', async () => {
-    const { json, write } = makeHouse();
+  test('says what it could not undo, with the keys to change by hand, and ends with a status of its own', async () => {
+    const { run, json, write } = makeScratchHome();
+    const path = write(
+      '.config/goose/config.yaml',
+      'extensions:\n  a:\n    cmd: npx\n    args: [y]\n  b: 1\n',
+    );
+    await run(['connect', 'goose']);
+    await run(['connect', 'goose', '--wrap', 'a']);
+    writeFileSync(path, textOf(path).replace('  a:', '  a: &x').replace('b: 1', 'b: *x'));
+    expect(await json(['disconnect', 'goose', '--dry-run'])).toMatchObject({ status: 'partly disconnected' });
+    const { status, out, err } = await run(['disconnect', 'goose']);
+    expect(out).toContain('partly disconnected  Goose: ');
+    expect(err).toContain(`✗ Cannot edit "a" in "${path}": more would change than the entry`);
+    expect(err).toContain('→ Change these keys of "a" in extensions by hand: a: {"cmd":"npx","args":["y"]}');
+    expect(status).toBe(64);
+    expect(textOf(path)).not.toContain('palisade:');
+    expect(await run(['disconnect', 'goose'])).toMatchObject({ status: 64 });
+  });
+
+  test('says how to undo it, and names entries of ours that stay', async () => {
+    const { run, write } = makeScratchHome();
+    const path = write(FILE, OWN);
+    const { err } = await run(['connect', 'cursor', '--name', 'fence', '--file', path]);
+    expect(err).toContain(
+      `→ To undo all changes to this file: palisade disconnect cursor --file ${path} --name fence`,
+    );
+    const { out, err: hint } = await run(['disconnect', 'cursor']);
+    expect(out).toContain('not connected');
+    expect(hint).toContain('"fence" leads to palisade as well. Remove it with --name fence.');
+  });
+
+  test('says what a wrapped server can no longer do, and keeps its variables in the entry', async () => {
+    const { json, write } = makeScratchHome();
     const entry = '{"command": "npx", "env": {"API_KEY": "k", "B": "1"}}';
     const path = write(FILE, `{"mcpServers": {"mine": ${entry}}}`);
     const { notes } = await json(['connect', 'cursor', '--wrap', 'mine']);
     expect(notes).toEqual([
-      'It may write where Cursor starts it, which must be the folder of a project: else add --workspace DIR.',
-      expect.stringContaining('no network, and calls of its tools need your approval'),
-      'In there npx can fetch nothing: install the server, and have the entry start its files.',
-      'Its variables stay outside (API_KEY, B): give it what it needs by --env or --secret.',
+      'mine may write to the folder in which Cursor starts it, which must be a project. Name another folder with --workspace DIR.',
+      expect.stringContaining('it has no network, and its tool calls need your approval'),
+      'npx cannot download anything in the sandbox. Install the server, and have the entry start the installed files.',
+      'Its variables are not passed on (API_KEY, B). Pass what it needs with --env or --secret.',
     ]);
     expect(textOf(path)).toContain('"env": {"API_KEY": "k", "B": "1"}');
   });
 
   test('finds files where XDG_CONFIG_HOME says', async () => {
-    const house = makeHouse();
-    const elsewhere = join(house.home, 'xdg');
-    const { json } = makeHouse({ XDG_CONFIG_HOME: elsewhere });
+    const scratch = makeScratchHome();
+    const elsewhere = join(scratch.home, 'xdg');
+    const { json } = makeScratchHome({ XDG_CONFIG_HOME: elsewhere });
     expect(await json(['connect', 'goose', '--dry-run'])).toMatchObject({
       file: join(elsewhere, 'goose/config.yaml'),
     });
@@ -316,10 +391,10 @@ describe('palisade connect', () => {
   });
 
   test('says where a file of strict JSON has more than that', async () => {
-    const { json, write } = makeHouse();
+    const { json, write } = makeScratchHome();
     write('.claude.json', '{ "a": 1, /* odd */ }');
     expect(await json(['connect', 'claude-code'])).toMatchObject({
-      notes: ['The file has comments or trailing commas, which Claude Code may not take.'],
+      notes: ['The file has comments or trailing commas, which Claude Code may not accept.'],
     });
   });
 });

@@ -4,8 +4,8 @@ import { Readable, Writable } from 'node:stream';
 import { parseKeyRing, verifyReceipt, webPrimitives } from '@palisade/sdk';
 import { describe, expect, test } from 'vitest';
 import { configOf } from '../../../../src/config/load.ts';
-import { starterConfig } from '../../../../src/doors/cli/connect/init/starter-config.ts';
-import { type House, makeHouse, textOf } from './house.ts';
+import { starterConfig } from '../../../../src/doors/cli/connect/init.ts';
+import { makeScratchHome, type ScratchHome, textOf } from './scratch-home.ts';
 
 type Document = {
   readonly ok: boolean;
@@ -24,11 +24,11 @@ type Document = {
   readonly next: readonly string[];
 };
 
-async function init({ json }: House, ...words: readonly string[]): Promise<Document> {
-  return (await json(['init', ...words])) as Document;
+async function init({ json }: ScratchHome, ...args: readonly string[]): Promise<Document> {
+  return (await json(['init', ...args])) as Document;
 }
 
-/** A terminal at which somebody types these lines. */
+/** A terminal at which a person types these lines. */
 function terminal(lines: string) {
   let shown = '';
   const out = new Writable({
@@ -54,18 +54,18 @@ function install(home: string, folder: string): void {
 
 describe('palisade init', () => {
   test('leads from nothing to a connected agent whose first call has a receipt that a stranger verifies', async () => {
-    const house = makeHouse();
-    install(house.home, '.cursor');
-    const { ok, clients, call, next } = await init(house, '--yes');
+    const scratch = makeScratchHome();
+    install(scratch.home, '.cursor');
+    const { ok, clients, call, next } = await init(scratch, '--yes');
     expect(ok).toBe(true);
-    const file = join(house.home, '.cursor/mcp.json');
+    const file = join(scratch.home, '.cursor/mcp.json');
     expect(clients).toMatchObject([{ client: 'cursor', status: 'connected', file }]);
-    expect(textOf(file)).toContain(house.state);
+    expect(textOf(file)).toContain(scratch.state);
     expect(call).toMatchObject({ as: 'agent:cursor', status: 'ok', verified: true });
     expect(next.join('\n')).toContain('Cursor: ');
-    const receipt = join(house.project, 'receipt.json');
-    await house.run(['receipt', call.callId, '--out', receipt]);
-    const ring = await parseKeyRing((await house.run(['keys', 'export'])).out, webPrimitives);
+    const receipt = join(scratch.project, 'receipt.json');
+    await scratch.run(['receipt', call.callId, '--out', receipt]);
+    const ring = await parseKeyRing((await scratch.run(['keys', 'export'])).out, webPrimitives);
     const keys = ring.ok ? ring.keys : [];
     expect(await verifyReceipt(textOf(receipt), keys as never, {}, webPrimitives)).toMatchObject({
       ok: true,
@@ -73,99 +73,99 @@ describe('palisade init', () => {
   });
 
   test('says what it did in every step, and ends with what to do next', async () => {
-    const house = makeHouse();
-    const { status, out } = await house.run(['init', '--yes', '--client', 'codex']);
-    expect(out).toContain(`✓ made ${house.state}, for you alone`);
-    expect(out).toContain(`✓ made ${join(house.state, 'palisade.toml')}`);
+    const scratch = makeScratchHome();
+    const { status, out } = await scratch.run(['init', '--yes', '--client', 'codex']);
+    expect(out).toContain(`✓ made ${scratch.state}, readable by you only`);
+    expect(out).toContain(`✓ made ${join(scratch.state, 'palisade.toml')}`);
     expect(out).toContain('permit agents-call-low-risk-tools (10-calls.cedar)');
-    expect(out).toMatch(/✓ \d+ of \d+ things are as they should be/);
+    expect(out).toMatch(/✓ \d+ of \d+ checks passed/);
     expect(out).toContain('✓ Codex CLI: connected');
     expect(out).toContain('✓ agent:codex called palisade.echo: call_');
     expect(out).toContain('✓ its receipt verifies');
-    expect(out).toMatch(/All is ready\. What to do next:\n {2}→ Codex CLI: /);
+    expect(out).toMatch(/Ready\. What to do next:\n {2}→ Codex CLI: /);
     expect(status).toBe(0);
   });
 
   test('changes nothing of what is there when it is run again', async () => {
-    const house = makeHouse();
-    await init(house, '--client', 'codex');
-    const file = join(house.home, '.codex/config.toml');
-    writeFileSync(join(house.state, 'palisade.toml'), '# mine\n');
-    writeFileSync(join(house.state, 'policies/90-recipes.cedar'), '// mine\n');
+    const scratch = makeScratchHome();
+    await init(scratch, '--client', 'codex');
+    const file = join(scratch.home, '.codex/config.toml');
+    writeFileSync(join(scratch.state, 'palisade.toml'), '# mine\n');
+    writeFileSync(join(scratch.state, 'policies/90-recipes.cedar'), '// mine\n');
     const before = textOf(file);
-    expect(await init(house, '--client', 'codex')).toMatchObject({
+    expect(await init(scratch, '--client', 'codex')).toMatchObject({
       ok: true,
       stateDir: { made: false },
       config: { made: false },
       policies: { made: false },
       clients: [{ client: 'codex', status: 'already connected' }],
     });
-    expect(textOf(join(house.state, 'palisade.toml'))).toBe('# mine\n');
-    expect(textOf(join(house.state, 'policies/90-recipes.cedar'))).toBe('// mine\n');
-    expect([textOf(file), readdirSync(join(house.home, '.codex'))]).toEqual([before, ['config.toml']]);
+    expect(textOf(join(scratch.state, 'palisade.toml'))).toBe('# mine\n');
+    expect(textOf(join(scratch.state, 'policies/90-recipes.cedar'))).toBe('// mine\n');
+    expect([textOf(file), readdirSync(join(scratch.home, '.codex'))]).toEqual([before, ['config.toml']]);
   });
 
   test('asks at a terminal about each client that is found, and takes only a yes for one', async () => {
-    const house = makeHouse();
-    for (const folder of ['.cursor', '.codex', '.kiro']) install(house.home, folder);
+    const scratch = makeScratchHome();
+    for (const folder of ['.cursor', '.codex', '.kiro']) install(scratch.home, folder);
     const { parts, shown } = terminal('y\nwell\nYES\n');
-    const { err } = await house.run(['init'], parts);
+    const { err } = await scratch.run(['init'], parts);
     expect(err).toContain('Connect Cursor to palisade? [y/N] ');
     expect(shown()).toContain('✓ Cursor: connected');
-    expect(shown()).toContain('- Codex CLI is left alone; later: palisade connect codex');
-    expect(existsSync(join(house.home, '.codex/config.toml'))).toBe(false);
-    expect(existsSync(join(house.home, '.kiro/settings/mcp.json'))).toBe(true);
+    expect(shown()).toContain('- Codex CLI was skipped. To connect it later: palisade connect codex');
+    expect(existsSync(join(scratch.home, '.codex/config.toml'))).toBe(false);
+    expect(existsSync(join(scratch.home, '.kiro/settings/mcp.json'))).toBe(true);
   });
 
-  test('connects nothing where nobody can be asked and nobody said yes', async () => {
-    const house = makeHouse();
-    install(house.home, '.cursor');
-    const { status, out } = await house.run(['init']);
-    expect(out).toContain('Nobody can be asked here: add --yes');
+  test('connects nothing without a terminal and without --yes', async () => {
+    const scratch = makeScratchHome();
+    install(scratch.home, '.cursor');
+    const { status, out } = await scratch.run(['init']);
+    expect(out).toContain('No terminal to ask at: connect all of them with --yes');
     expect(out).toContain('agent:newcomer called palisade.echo');
-    expect(readdirSync(join(house.home, '.cursor'))).toEqual(['history']);
+    expect(readdirSync(join(scratch.home, '.cursor'))).toEqual(['history']);
     expect(status).toBe(0);
   });
 
-  test('tells of a file that cannot be used, connects the others, and ends with its status', async () => {
-    const house = makeHouse();
-    house.write('.cursor/mcp.json', '{ broken');
-    install(house.home, '.codex');
-    const { status, out } = await house.run(['init', '--yes']);
-    expect(out).toContain(`✗ Cursor: Cannot read "${join(house.home, '.cursor/mcp.json')}:1:3"`);
+  test('reports a file that cannot be used, connects the others, and exits with its status', async () => {
+    const scratch = makeScratchHome();
+    scratch.write('.cursor/mcp.json', '{ broken');
+    install(scratch.home, '.codex');
+    const { status, out } = await scratch.run(['init', '--yes']);
+    expect(out).toContain(`✗ Cursor: Cannot read "${join(scratch.home, '.cursor/mcp.json')}:1:3"`);
     expect(out).toContain('✓ Codex CLI: connected');
-    expect(out).toContain('Not all went well');
+    expect(out).toContain('Something failed; see above.');
     expect(status).toBe(64);
   });
 
   test('makes nothing when a client is unknown or the state directory is open to others', async () => {
-    const house = makeHouse();
-    expect(await house.run(['init', '--client', 'emacs'])).toMatchObject({ status: 64 });
-    expect(existsSync(house.state)).toBe(false);
-    mkdirSync(house.state);
-    chmodSync(house.state, 0o755);
-    expect(await house.run(['init', '--yes'])).toMatchObject({ status: 2 });
-    expect(readdirSync(house.state)).toEqual([]);
+    const scratch = makeScratchHome();
+    expect(await scratch.run(['init', '--client', 'emacs'])).toMatchObject({ status: 64 });
+    expect(existsSync(scratch.state)).toBe(false);
+    mkdirSync(scratch.state);
+    chmodSync(scratch.state, 0o755);
+    expect(await scratch.run(['init', '--yes'])).toMatchObject({ status: 2 });
+    expect(readdirSync(scratch.state)).toEqual([]);
   });
 
   test('ends with the status of a first call that the policies refuse', async () => {
-    const house = makeHouse();
-    await init(house);
-    for (const name of readdirSync(join(house.state, 'policies')))
+    const scratch = makeScratchHome();
+    await init(scratch);
+    for (const name of readdirSync(join(scratch.state, 'policies')))
       writeFileSync(
-        join(house.state, 'policies', name),
+        join(scratch.state, 'policies', name),
         '@id("none") forbid(principal, action, resource);\n'.replace('none', name),
       );
-    const { status, out } = await house.run(['init', '--client', 'zed']);
+    const { status, out } = await scratch.run(['init', '--client', 'zed']);
     expect(out).toContain('✗ agent:zed called palisade.echo: policy/denied');
     expect(out).toContain('✓ its receipt verifies');
     expect(status).toBe(2);
   });
 
   test('shows the demo where it is asked for, and is one document with --json', async () => {
-    const house = makeHouse();
-    expect((await house.run(['init', '--demo'])).out).toContain('The demo ended well.');
-    expect(await init(house, '--demo')).toMatchObject({ ok: true, demo: 0 });
+    const scratch = makeScratchHome();
+    expect((await scratch.run(['init', '--demo'])).out).toContain('The demo ended well.');
+    expect(await init(scratch, '--demo')).toMatchObject({ ok: true, demo: 0 });
   });
 });
 
@@ -183,8 +183,8 @@ describe('starterConfig()', () => {
   });
 
   test('is for its owner alone', async () => {
-    const house = makeHouse();
-    await house.run(['init']);
-    expect(statSync(join(house.state, 'palisade.toml')).mode & 0o777).toBe(0o600);
+    const scratch = makeScratchHome();
+    await scratch.run(['init']);
+    expect(statSync(join(scratch.state, 'palisade.toml')).mode & 0o777).toBe(0o600);
   });
 });

@@ -1,22 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from '../../../../src/doors/cli/connect/client.ts';
+import type { McpClient } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
-import { valueFor } from '../../../../src/doors/cli/connect/entry.ts';
+import { entryFor, plain } from '../../../../src/doors/cli/connect/entry.ts';
 import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
-import { placeFor } from '../../../../src/doors/cli/connect/servers.ts';
-import { plain } from '../../../../src/doors/cli/connect/values.ts';
-import { AIM, existingFor, HTTP, LEAD, STDIO } from './samples.ts';
+import { serverNamed } from '../../../../src/doors/cli/connect/servers.ts';
+import { existingFor, HTTP, OWN_ENTRY, STDIO, WRAPPER } from './samples.ts';
 
 /** Everything that a reviewer wants to see of one client, in one file. */
-function shown(client: Client): string {
+function shown(client: McpClient): string {
   const empty = { client, name: 'the file', text: '' };
   const existing = { ...empty, text: existingFor(client) };
   const parts = [
-    ['a new file', planConnect(empty, AIM, STDIO)?.text],
-    ['a new file, by address', client.http === null ? null : planConnect(empty, AIM, HTTP)?.text],
+    ['a new file', planConnect(empty, OWN_ENTRY, STDIO)?.text],
+    ['a new file, by address', client.http === null ? null : planConnect(empty, OWN_ENTRY, HTTP)?.text],
     ['a file before', existing.text],
-    ['the same, connected', planConnect(existing, AIM, STDIO)?.text],
-    ['the same, with its server wrapped', planWrap(existing, 'files', LEAD)?.text],
+    ['the same, connected', planConnect(existing, OWN_ENTRY, STDIO)?.text],
+    ['the same, with its server wrapped', planWrap(existing, 'files', WRAPPER)?.text],
   ];
   return parts.map(([title, text]) => `=== ${title}\n${text ?? '(its file can name no address)\n'}`).join('');
 }
@@ -28,13 +27,15 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file o
 
   test('is as before, byte for byte, after it was connected, wrapped and disconnected', () => {
     const before = { client, name: 'the file', text: existingFor(client) };
-    const connected = planConnect(before, AIM, STDIO)?.text ?? '';
-    const both = planWrap({ ...before, text: connected }, 'files', LEAD)?.text ?? '';
+    const connected = planConnect(before, OWN_ENTRY, STDIO)?.text ?? '';
+    const both = planWrap({ ...before, text: connected }, 'files', WRAPPER)?.text ?? '';
     expect(both).not.toBe(connected);
-    expect(planDisconnect({ ...before, text: both }, AIM, [connected, before.text])).toEqual({
+    expect(planDisconnect({ ...before, text: both }, OWN_ENTRY, [connected, before.text])).toEqual({
       text: before.text,
+      isRestored: true,
       removed: 'palisade',
-      restored: ['files'],
+      unwrapped: ['files'],
+      kept: [],
       token: null,
     });
   });
@@ -43,11 +44,11 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file o
     const before = { client, name: 'the file', text: existingFor(client) };
     const entries = client.http === null ? [STDIO] : [STDIO, HTTP];
     for (const entry of entries) {
-      const text = planConnect(before, AIM, entry)?.text ?? '';
-      expect(planConnect({ ...before, text }, AIM, entry)).toBeNull();
+      const text = planConnect(before, OWN_ENTRY, entry)?.text ?? '';
+      expect(planConnect({ ...before, text }, OWN_ENTRY, entry)).toBeNull();
     }
-    const text = planWrap(before, 'files', LEAD)?.text ?? '';
-    expect(planWrap({ ...before, text }, 'files', LEAD)).toBeNull();
+    const text = planWrap(before, 'files', WRAPPER)?.text ?? '';
+    expect(planWrap({ ...before, text }, 'files', WRAPPER)).toBeNull();
   });
 
   test('goes from one form to the other and back without leftovers', () => {
@@ -55,8 +56,8 @@ describe.each(CLIENTS.map((client) => [client.id, client] as const))('the file o
     const entries = client.http === null ? [STDIO] : [STDIO, HTTP, STDIO];
     let source = { client, name: 'the file', text: existingFor(client) };
     for (const entry of entries) {
-      source = { ...source, text: planConnect(source, AIM, entry)?.text ?? '' };
-      expect(plain(placeFor(source, 'palisade').value)).toEqual(valueFor(client, 'palisade', entry));
+      source = { ...source, text: planConnect(source, OWN_ENTRY, entry)?.text ?? '' };
+      expect(plain(serverNamed(source, 'palisade')?.value)).toEqual(entryFor(client, 'palisade', entry));
     }
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { stringify as toToml } from 'smol-toml';
 import { stringify as toYaml } from 'yaml';
-import type { Client } from '../../../../src/doors/cli/connect/client.ts';
+import type { McpClient } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { commandFor } from '../../../../src/doors/cli/connect/entry.ts';
-import { FORMATS } from '../../../../src/doors/cli/connect/formats/formats.ts';
+import { readSource } from '../../../../src/doors/cli/connect/servers.ts';
 
 /** Files of clients as people and programs leave them: any content, in any layout, with comments. */
 
@@ -41,7 +41,7 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
     fc.dictionary(key, tie('tree'), { maxKeys: 3 }),
   ),
 }));
-const words = fc
+const argvs = fc
   .tuple(
     fc.constantFrom('npx', '/usr/bin/server', 'C:\\tools\\server.exe'),
     fc.array(fc.string({ maxLength: 6 }), { maxLength: 3 }),
@@ -50,10 +50,10 @@ const words = fc
 const more = fc.dictionary(key, tree, { maxKeys: 4 });
 
 /** What the file says: anything, and perhaps some servers where this client has them. */
-export function contentFor(client: Client): fc.Arbitrary<Table> {
-  const [name = ''] = client.key;
+export function contentFor(client: McpClient): fc.Arbitrary<Table> {
+  const name = client.key;
   const names = fc.uniqueArray(fc.constantFrom('files', 'web', 'x-y', 'A b'), { maxLength: 3 });
-  const servers = fc.tuple(names, words).map(([each, started]) => {
+  const servers = fc.tuple(names, argvs).map(([each, started]) => {
     // Each its own: the writer of YAML makes references of what is there twice.
     const value = () => commandFor(client, [...started]);
     return client.isList
@@ -71,11 +71,20 @@ export function contentFor(client: Client): fc.Arbitrary<Table> {
 const eol = fc.constantFrom('\n', '\r\n');
 
 /** A text that says it. */
-export function textFor(client: Client, content: Table): fc.Arbitrary<string> {
+export function textFor(client: McpClient, content: Table): fc.Arbitrary<string> {
   const texts = { json: jsonText, jsonc: jsonText, yaml: yamlText, toml: tomlText };
   const text = fc.tuple(texts[client.format](content), eol).map(([each, end]) => each.replaceAll('\n', end));
   // The writers make some texts that their own readers do not take: odd keys that are wrapped, lines that are cut.
-  return text.filter((each) => FORMATS[client.format].read(each).ok);
+  return text.filter((each) => isReadable(client, each));
+}
+
+function isReadable(client: McpClient, text: string): boolean {
+  try {
+    readSource({ client, name: 'file', text });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function jsonText(content: Table): fc.Arbitrary<string> {
@@ -119,7 +128,7 @@ function yamlText(content: Table): fc.Arbitrary<string> {
     lineWidth: fc.constantFrom(0, 40),
   });
   const lead = fc.constantFrom('', '# a comment\n\n', '---\n', '%YAML 1.2\n---\n');
-  const tail = fc.constantFrom('', '# the end\n', '\n\n  # indented\n');
+  const tail = fc.constantFrom('', '# the end\n', '\n\n\n', '\n\n  # indented\n');
   return fc
     .tuple(style, lead, tail, fc.boolean())
     .map(([options, before, after, isCut]) =>

@@ -1,28 +1,28 @@
 import type { Json } from '../../../../core/json.ts';
-import type { SourcePosition } from '../../../../core/result.ts';
+import type { Result, ValuePath } from '../../../../core/result.ts';
 
-/** The way to a value: keys of objects and numbers of list elements. */
-export type Path = readonly (string | number)[];
-
-/** What a text says, or the place where it stops making sense. */
-export type Parsed =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly place: SourcePosition | null; readonly why: string };
+/** What holds the servers of a file: a key at its top, and below it a list or a map. */
+export type Holder = { readonly key: string; readonly isList: boolean };
 
 /**
- * One language of configuration files. An edit is a few splices of the text, so that whatever is not meant stays byte for
- * byte; whether it did what was meant is for the caller to check, by reading the result.
+ * One language of configuration files. An edit replaces a few parts of the text, so that everything else stays byte for
+ * byte; the caller checks what it did by reading the result. An edit that is not possible throws `Uneditable`.
  */
-export type Format = {
+export type FileFormat = {
+  readonly name: string;
   /** Never throws, whatever the text is. */
-  readonly read: (text: string) => Parsed;
-  /** The text with the value at the end of the path: in place of the old one, or as the last of its parent. */
-  readonly put: (text: string, path: Path, value: Json) => string;
-  /** The text without that value and its key. */
-  readonly drop: (text: string, path: Path) => string;
+  readonly read: (text: string) => Result<unknown>;
+  /** The text with one more server. */
+  readonly insert: (text: string, holder: Holder, name: string, value: Json) => string;
+  /** The text with this value for a key of a server. */
+  readonly put: (text: string, path: ValuePath, value: Json) => string;
+  /** The text without the value at the path and without its key. */
+  readonly drop: (text: string, path: ValuePath) => string;
+  /** A server on one line, for a person to paste. */
+  readonly line: (holder: Holder, name: string, value: Json) => string;
 };
 
-/** An edit that this room does not know how to make. */
+/** An edit that cannot be made in this text; the message says why. */
 export class Uneditable extends Error {
   override readonly name = 'Uneditable';
 }
@@ -43,26 +43,19 @@ export function eolOf(text: string): '\r\n' | '\n' {
   return /^[^\n]*\r\n/.test(text) ? '\r\n' : '\n';
 }
 
-/** The spaces or tabs that one more level is indented by. */
-export function indentOf(text: string): string {
-  const [, found = '  '] = /^([ \t]+)\S/m.exec(text) ?? [];
-  if (found.startsWith('\t')) return '\t';
-  return ' '.repeat(Math.min(found.length, 8));
-}
-
 /** Where the line of an offset starts. */
 export function lineStart(text: string, offset: number): number {
   return text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** The first offset of the line after an offset; the end where there is none. An offset that begins a line stays. */
+/** The first offset of the line after an offset, or the end of the text. An offset that begins a line stays. */
 export function lineEnd(text: string, offset: number): number {
   if (offset > 0 && text[offset - 1] === '\n') return offset;
   const end = text.indexOf('\n', offset);
   return end === -1 ? text.length : end + 1;
 }
 
-/** Whether nothing but white space stands on the line before an offset. */
+/** Whether only white space precedes an offset on its line. */
 export function isFirstOnLine(text: string, offset: number): boolean {
   return /^[ \t]*$/.test(text.slice(lineStart(text, offset), offset));
 }

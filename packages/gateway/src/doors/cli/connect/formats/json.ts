@@ -1,43 +1,40 @@
 import {
+  applyEdits,
   createScanner,
+  type Edit,
+  findNodeAtLocation,
+  format,
+  modify,
   type Node,
   type ParseError,
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser/lib/esm/main.js';
 import type { Json } from '../../../../core/json.ts';
+import { accept, type Result, reject, type ValuePath } from '../../../../core/result.ts';
 import { positionAt } from '../../../../core/text-position.ts';
-import { nest } from '../values.ts';
 import {
   eolOf,
-  type Format,
-  indentOf,
+  type FileFormat,
+  type Holder,
   isFirstOnLine,
   lineEnd,
   lineStart,
-  type Parsed,
-  type Path,
-  type Splice,
-  splice,
   Uneditable,
 } from './format.ts';
 
 /*
- * JSON, with comments and trailing commas where a file has them. The offsets come from the tree of jsonc-parser; its own
- * way to edit writes the neighbours of a change anew, so the splices are made here.
+ * JSON, with comments and trailing commas where a file has them. jsonc-parser finds the edit; only the inserted part is
+ * formatted, because its own formatting would also lay out the lines beside it anew.
  */
 
-/** What clients make of it is their matter; this reader takes what any of them takes. */
+/** Every client's dialect is read; whether the client takes comments is its own matter. */
 const LENIENT = { allowTrailingComma: true, disallowComments: false };
-/** A document that is not there yet. */
-const EMPTY = '{}';
 const COMMA = 5;
+/** A comment that ends the line of a value, and the comma between them. */
+const COMMENT_BEHIND = /^(\s*,)?[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/[ \t]*(?=\r?\n))/;
 
-export const json: Format = {
-  read: (text) => readTree(text).parsed,
-  put: (text, path, value) => put(text.trim() === '' ? `${EMPTY}${eolOf(text)}` : text, path, value),
-  drop,
-};
+export const json: FileFormat = { name: 'JSON', read, insert, put, drop, line };
 
 /** Whether a text has what strict JSON does not. */
 export function hasExtras(text: string): boolean {
@@ -46,26 +43,25 @@ export function hasExtras(text: string): boolean {
   return errors.length > 0;
 }
 
-function readTree(text: string): { readonly parsed: Parsed; readonly root: Node | null } {
-  if (text.trim() === '') return { parsed: { ok: true, value: {} }, root: null };
+function read(text: string): Result<unknown> {
+  if (text.trim() === '') return accept({});
+  const problem = { subject: 'the text', expected: 'JSON' };
   const errors: ParseError[] = [];
   try {
     const root = parseTree(text, errors, LENIENT);
     const [first] = errors;
-    if (first !== undefined || root === undefined) {
-      const why = first === undefined ? 'there is no value' : words(printParseErrorCode(first.error));
-      return { parsed: { ok: false, place: positionAt(text, first?.offset ?? 0), why }, root: null };
-    }
-    return { parsed: { ok: true, value: toValue(root) }, root };
+    if (first === undefined && root !== undefined) return accept(toValue(root));
+    const is = first === undefined ? 'it has no value' : spaced(printParseErrorCode(first.error));
+    return reject({ ...problem, is, position: positionAt(text, first?.offset ?? 0) });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // Boundary: the parser calls itself for each level, so a file of brackets ends here and not the program.
-    return { parsed: { ok: false, place: null, why: 'it is nested too deeply' }, root: null };
+    // Boundary: the parser calls itself for each level, so a file of brackets is refused and does not end the program.
+    return reject({ ...problem, is: 'it is nested too deeply' });
   }
 }
 
-/** `CloseBraceExpected` → `close brace expected`. */
-function words(code: string): string {
+/** `CloseBraceExpected` becomes `close brace expected`. */
+function spaced(code: string): string {
   return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
@@ -79,130 +75,91 @@ function toValue(node: Node): unknown {
   return object;
 }
 
-function put(text: string, path: Path, fresh: Json): string {
-  const { parsed, root } = readTree(text);
-  if (!parsed.ok || root === null) throw new Uneditable('the text cannot be read');
-  const { path: steps, value } = nest(parsed.value, path, fresh);
-  const old = find(root, steps);
-  if (old !== null) {
-    const isLong = text.slice(old.offset, endOf(old)).includes('\n') || old.type === 'null';
-    return splice(text, [
-      { start: old.offset, end: endOf(old), text: write(text, value, old.offset, isLong) },
-    ]);
-  }
-  const parent = find(root, steps.slice(0, -1));
-  const key = steps[steps.length - 1];
-  if (parent === null || (parent.type === 'array') !== (typeof key === 'number'))
-    throw new Uneditable('the parent has another type');
-  return splice(text, inserted(text, parent, key ?? 0, value));
+function insert(text: string, { key }: Holder, name: string, value: Json): string {
+  const whole = text.trim() === '' ? `{}${eolOf(text)}` : text;
+  const holder = nodeAt(whole, [key]);
+  return holder?.type === 'object' ? put(whole, [key, name], value) : put(whole, [key], { [name]: value });
 }
 
-/** Before the closing bracket, on lines of its own where that bracket is on one; and a comma behind the last neighbour. */
-function inserted(text: string, parent: Node, key: string | number, value: Json): Splice[] {
-  const close = endOf(parent) - 1;
-  const last = parent.children?.[parent.children.length - 1];
-  const isEmpty = text.slice(parent.offset + 1, close).trim() === '';
-  const isLong = isEmpty || isFirstOnLine(text, close);
-  const lead = typeof key === 'number' ? '' : `${JSON.stringify(key)}: `;
-  const comma = last === undefined ? null : commaAfter(text, endOf(last));
-  const end = last === undefined ? close : endOf(last);
-  if (!isLong) {
-    const start = comma === null ? end : comma + 1;
-    const gap = last === undefined ? '' : comma === null ? ', ' : ' ';
-    return [{ start, end: start, text: `${gap}${lead}${compact(value)}` }];
-  }
-  const parts = last === undefined || comma !== null ? [] : [{ start: end, end, text: ',' }];
-  const eol = eolOf(text);
-  const outer = indentAt(text, isEmpty ? parent.offset : close);
-  const inner = `${outer}${indentOf(text)}`;
-  const tail = comma === null ? '' : ',';
-  const item = `${inner}${lead}${pretty(value, inner, text)}${tail}${eol}`;
-  const start = isEmpty ? parent.offset + 1 : lineStart(text, close);
-  const fresh = isEmpty ? `${eol}${item}${outer}` : item;
-  return [...parts, { start, end: isEmpty ? close : start, text: fresh }];
+function put(text: string, path: ValuePath, value: Json): string {
+  const replaced = nodeAt(text, path);
+  const node = replaced ?? nodeAt(text, path.slice(0, -1));
+  if (node === undefined) throw new Uneditable('a key that should hold it is missing');
+  const edits = modify(text, [...path], value, {}).flatMap((edit) => behindComment(text, edit, node));
+  const edited = applyEdits(text, edits);
+  if (!spansLines(text, node, replaced !== undefined)) return edited;
+  const lead = edits.slice(0, -1).reduce((sum, edit) => sum + edit.content.length, 0);
+  const { offset = 0, content = '' } = edits[edits.length - 1] ?? {};
+  const [start, end] = [offset + lead, offset + lead + content.length];
+  // The brackets of an object that was empty go on lines of their own.
+  const isClosed = edited[end] === '}';
+  const range = { offset: Math.max(0, start - 1), length: end - start + (isClosed ? 2 : 1) };
+  return applyEdits(edited, format(edited, range, layoutOf(text)));
 }
 
-function drop(text: string, path: Path): string {
-  const { root } = readTree(text);
-  const found = root === null ? null : find(root, path);
-  const node = found?.parent?.type === 'property' ? found.parent : found;
-  const siblings = node?.parent?.children ?? [];
-  if (node === null || node === undefined || node.parent === undefined)
-    throw new Uneditable('there is no such value');
-  const index = siblings.indexOf(node);
-  const [before, after] = [siblings[index - 1], siblings[index + 1]];
+/** A new member goes behind the comment of the one before it, and behind the comments of an empty object. */
+function behindComment(text: string, edit: Edit, parent: Node): readonly Edit[] {
+  const [eol, { offset, content }] = [eolOf(text), edit];
+  if (edit.length > 0) return [edit];
+  if (!content.startsWith(',')) {
+    const end = text.slice(0, endOf(parent) - 1).trimEnd().length;
+    return [{ offset: end, length: 0, content: end === offset ? content : `${eol}${content}` }];
+  }
+  const found = COMMENT_BEHIND.exec(text.slice(offset));
+  if (found === null) return [edit];
+  const [{ length }, comma] = found;
+  const member = { offset: offset + length, length: 0, content: `${eol}${content.slice(1)}` };
+  if (comma !== undefined) return [{ ...member, content: `${member.content},` }];
+  return [{ offset, length: 0, content: ',' }, member];
+}
+
+/** Whether what is written there is laid out on several lines. */
+function spansLines(text: string, node: Node, isReplaced: boolean): boolean {
+  if (text.slice(node.offset, endOf(node)).includes('\n')) return true;
+  const isEmpty = node.type === 'null' || (!isReplaced && (node.children ?? []).length === 0);
+  return isEmpty && (node.parent === undefined || text.trim().includes('\n'));
+}
+
+function layoutOf(text: string) {
+  const [, indent = '  '] = /^([ \t]+)\S/m.exec(text) ?? [];
+  return { insertSpaces: !indent.startsWith('\t'), tabSize: Math.min(indent.length, 8), eol: eolOf(text) };
+}
+
+function drop(text: string, path: ValuePath): string {
+  const node = nodeAt(text, path)?.parent;
+  const siblings = node?.parent?.children;
+  if (node === undefined || siblings === undefined) throw new Uneditable('the value is missing');
+  const before = siblings[siblings.indexOf(node) - 1];
   const comma = commaAfter(text, endOf(node));
   const end = comma === null ? endOf(node) : comma + 1;
-  const parts: Splice[] = [];
-  // The comma before the last one goes with it, unless the file has commas there.
-  if (after === undefined && comma === null && before !== undefined) {
-    const start = commaAfter(text, endOf(before));
-    if (start === null) throw new Uneditable('there is no comma between two values');
-    parts.push({ start, end: start + 1, text: '' });
-  }
+  const edits: Edit[] = [];
+  // The comma before the last member goes with it.
+  const orphan = comma === null && before !== undefined ? commaAfter(text, endOf(before)) : null;
+  if (orphan !== null) edits.push({ offset: orphan, length: 1, content: '' });
   const isAlone = isFirstOnLine(text, node.offset) && /^[ \t]*\r?(\n|$)/.test(text.slice(end));
-  if (isAlone) parts.push({ start: lineStart(text, node.offset), end: lineEnd(text, end), text: '' });
-  else
-    parts.push({
-      start: node.offset - gapBefore(text, node, before),
-      end: end + gapAfter(text, end, before),
-      text: '',
-    });
-  return splice(text, parts);
+  const gap = before !== undefined && text[node.offset - 1] === ' ' ? 1 : 0;
+  const [from, to] = isAlone
+    ? [lineStart(text, node.offset), lineEnd(text, end)]
+    : [node.offset - gap, gap === 0 && comma !== null && text[end] === ' ' ? end + 1 : end];
+  return applyEdits(text, [...edits, { offset: from, length: to - from, content: '' }]);
 }
 
-/** A blank before the last one of a line goes with it. */
-function gapBefore(text: string, node: Node, before: Node | undefined): number {
-  return before !== undefined && text[node.offset - 1] === ' ' ? 1 : 0;
-}
-
-function gapAfter(text: string, end: number, before: Node | undefined): number {
-  return before === undefined && text[end] === ' ' && text[end - 1] === ',' ? 1 : 0;
-}
-
-/** The offset of the comma behind a value, comments and lines between them notwithstanding. */
+/** The offset of the comma behind a value, past comments and lines. */
 function commaAfter(text: string, offset: number): number | null {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
   return scanner.scan() === COMMA ? scanner.getTokenOffset() : null;
 }
 
-function find(root: Node, path: Path): Node | null {
-  let here: Node | undefined = root;
-  for (const step of path) {
-    if (typeof step === 'number') here = here.type === 'array' ? here.children?.[step] : undefined;
-    else here = here.type === 'object' ? ofKey(here, step) : undefined;
-    if (here === undefined) return null;
-  }
-  return here;
-}
-
-/** Of a key that is there twice, parsers take the last. */
-function ofKey(object: Node, key: string): Node | undefined {
-  return object.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1];
+function nodeAt(text: string, path: ValuePath): Node | undefined {
+  const root = parseTree(text, [], LENIENT);
+  return root === undefined ? undefined : findNodeAtLocation(root, [...path]);
 }
 
 function endOf({ offset, length }: Node): number {
   return offset + length;
 }
 
-function indentAt(text: string, offset: number): string {
-  return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? '';
-}
-
-function write(text: string, value: Json, offset: number, isLong: boolean): string {
-  return isLong ? pretty(value, indentAt(text, offset), text) : compact(value);
-}
-
-function pretty(value: Json, indent: string, text: string): string {
-  return JSON.stringify(value, null, indentOf(text)).replaceAll('\n', `${eolOf(text)}${indent}`);
-}
-
-/** On one line, with a blank behind commas and colons as people write it. */
-function compact(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(compact).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([key, each]) => `${JSON.stringify(key)}: ${compact(each)}`)
-    .join(', ')}}`;
+function line(_: Holder, name: string, value: Json): string {
+  return `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
 }

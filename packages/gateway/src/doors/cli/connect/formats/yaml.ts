@@ -2,219 +2,235 @@ import {
   type Document,
   isCollection,
   isMap,
-  isNode,
   isPair,
   isScalar,
   isSeq,
   LineCounter,
   type Node,
-  type Pair,
   parseAllDocuments,
   stringify,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
 import type { Json } from '../../../../core/json.ts';
-import { nest } from '../values.ts';
+import { accept, type Problem, type Result, reject, type ValuePath } from '../../../../core/result.ts';
 import {
   eolOf,
-  type Format,
+  type FileFormat,
+  type Holder,
   isFirstOnLine,
   lineEnd,
   lineStart,
-  type Parsed,
-  type Path,
   type Splice,
   splice,
   Uneditable,
 } from './format.ts';
 
 /*
- * YAML. The documents of `yaml` know where each node stands; writing them out would wrap, quote and indent the whole file
- * anew, so only the lines of one entry are written and spliced in.
+ * YAML. The Document of `yaml` knows where each node is. Writing a Document out would wrap, quote and indent the whole
+ * file anew, so only the lines of one server are written, right below the key that holds the servers: nothing before them
+ * can be a block scalar that keeps the blank lines behind it.
  */
 
-/** Values that are references to others are not followed without end. */
+/** An alias may multiply what it stands for at most this often. */
 const READING = { maxAliasCount: 1000 };
 const WRITING = { lineWidth: 0 };
+/** How much deeper our lines are than the key that holds them. */
+const STEP = 2;
 
-type Item = Node | Pair<Node, Node | null>;
-type Read = { readonly parsed: Parsed; readonly root: Node | null };
+type Collection = YAMLMap<Node, Node | null> | YAMLSeq<Node>;
+type Item = {
+  readonly key: Node;
+  readonly node: Node | null;
+  readonly isPair: boolean;
+  readonly start: number;
+  readonly keyEnd: number;
+  readonly end: number;
+};
 
-export const yaml: Format = { read: (text) => readTree(text).parsed, put, drop };
+export const yaml: FileFormat = {
+  name: 'YAML',
+  read: (text) => {
+    const parsed = parse(text);
+    return parsed.ok ? accept(parsed.value.value) : parsed;
+  },
+  insert,
+  put,
+  drop,
+  line: ({ isList }, name, value) =>
+    isList ? `- ${JSON.stringify(value)}` : `${stringify(name).trimEnd()}: ${JSON.stringify(value)}`,
+};
 
-function readTree(text: string): Read {
+type Parsed = { readonly value: unknown; readonly root: Node | null };
+
+function parse(text: string): Result<Parsed> {
   const lines = new LineCounter();
+  const refuse = (is: string, offset: number): { ok: false; problem: Problem } => {
+    const { line, col } = lines.linePos(offset);
+    return reject({ subject: 'the text', is, expected: 'YAML', position: { line, column: col } });
+  };
   try {
     const documents = parseAllDocuments(text, { lineCounter: lines });
     const [document, second] = Array.isArray(documents) ? (documents as Document.Parsed[]) : [];
-    if (document === undefined) return { parsed: { ok: true, value: {} }, root: null };
-    if (second !== undefined) return refuse(lines, second.range[0], 'it has more than one document');
+    if (document === undefined) return accept({ value: {}, root: null });
+    if (second !== undefined) return refuse('it has more than one document', second.range[0]);
     const [error] = document.errors;
-    if (error !== undefined) return refuse(lines, error.pos[0], firstLine(error.message));
-    const value: unknown = document.toJS(READING) ?? {};
-    return { parsed: { ok: true, value }, root: document.contents };
+    if (error !== undefined) return refuse(firstLine(error.message), error.pos[0]);
+    return accept({ value: document.toJS(READING) ?? {}, root: document.contents });
   } catch (error) {
-    // Boundary: a file of brackets, and one whose references multiply, are refused and end nothing.
+    // Boundary: a file of brackets, and one whose aliases multiply, are refused and do not end the program.
     if (!(error instanceof RangeError || error instanceof ReferenceError)) throw error;
-    return {
-      parsed: { ok: false, place: null, why: 'it is nested or refers to itself too often' },
-      root: null,
-    };
+    return reject({ subject: 'the text', is: 'its nesting or its aliases have no bound', expected: 'YAML' });
   }
-}
-
-function refuse(lines: LineCounter, offset: number, why: string): Read {
-  const { line, col } = lines.linePos(offset);
-  return { parsed: { ok: false, place: { line, column: col }, why }, root: null };
 }
 
 function firstLine(message: string): string {
   return (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '').replace(/[.:]$/, '');
 }
 
-function put(text: string, path: Path, fresh: Json): string {
-  const { parsed, root } = readTree(text);
-  if (!parsed.ok) throw new Uneditable(parsed.why);
-  const { path: steps, value } = nest(parsed.value, path, fresh);
-  const key = steps[steps.length - 1] ?? 0;
-  if (root === null || isNothing(root)) return appended(text, block({ [key]: value }, '', text));
-  const old = find(root, steps);
-  if (old !== null) return splice(text, [belowKey(text, old, value) ?? replaced(text, old, value)]);
-  const parent = find(root, steps.slice(0, -1))?.node;
-  if (parent === undefined || !isCollection(parent) || isSeq(parent) !== (typeof key === 'number'))
-    throw new Uneditable('the parent has another type');
-  const item = typeof key === 'number' ? [value] : { [key]: value };
-  return parent.flow === true ? insideBrackets(text, parent, item) : behindLast(text, parent, item);
+function insert(text: string, { key, isList }: Holder, name: string, value: Json): string {
+  const root = rootOf(text);
+  const item = isList ? [value] : { [name]: value };
+  if (root === null || isNothing(root)) return appended(text, { [key]: item });
+  if (!isMap(root)) throw new Uneditable('the file is not a map');
+  const map = root as Collection;
+  const pair = itemAt(map, key);
+  if (pair === undefined)
+    return map.flow ? inBrackets(text, map, { [key]: item }) : appended(text, { [key]: item });
+  const held = pair.node;
+  const isEmpty = held === null || isNothing(held) || (isCollection(held) && held.items.length === 0);
+  if (map.flow)
+    return isEmpty ? splice(text, [replaced(text, pair, item)]) : inBrackets(text, held as Collection, item);
+  if (!isEmpty && isCollection(held) && held.flow === true) return inBrackets(text, held as Collection, item);
+  return belowKey(text, pair, isEmpty ? null : columnOf(text, held?.range?.[0] ?? 0), item);
 }
 
-type Found = { readonly node: Node | null; readonly item: Item; readonly parent: YAMLMap | YAMLSeq | null };
+/** Right below the line of the key; an empty value like `{}` goes. */
+function belowKey(text: string, pair: Item, column: number | null, item: Json): string {
+  const colon = text.indexOf(':', pair.keyEnd);
+  const end = lineEnd(text, colon);
+  const indent = ' '.repeat(column ?? columnOf(text, pair.start) + STEP);
+  const gap = text.slice(0, end).endsWith('\n') ? '' : eolOf(text);
+  const fresh = `${gap}${block(item, indent, text)}`;
+  const [from, to] = (column === null && pair.node?.range) || [end, end];
+  // On the line of the key only the value goes, so that a comment behind it stays.
+  if (to <= end && from < to)
+    return splice(text, [
+      { start: colon + 1, end: to, text: '' },
+      { start: end, end, text: fresh },
+    ]);
+  if (text.slice(end, from).trim() !== '') throw new Uneditable('a comment precedes the empty value');
+  return splice(text, [{ start: end, end: from < to ? lineEnd(text, to) : end, text: fresh }]);
+}
 
-function find(root: Node, path: Path): Found | null {
-  let here: Found = { node: root, item: root, parent: null };
+function put(text: string, path: ValuePath, value: Json): string {
+  const entry = nodeAt(text, path.slice(0, -1));
+  const field = String(path[path.length - 1]);
+  if (!isMap(entry)) throw new Uneditable('the server is not a map');
+  const map = entry as Collection;
+  const old = itemAt(map, field);
+  if (old !== undefined) return splice(text, [replaced(text, old, value)]);
+  if (map.flow) return inBrackets(text, map, { [field]: value });
+  const line = itemsOf(map).find(({ node }) => isScalar(node) && !/^BLOCK_/.test(node.type ?? ''));
+  if (line === undefined) throw new Uneditable('the server has no key with a value on one line');
+  const end = lineEnd(text, line.end);
+  const gap = text.slice(0, end).endsWith('\n') ? '' : eolOf(text);
+  const fresh = `${gap}${' '.repeat(columnOf(text, line.start))}${field}: ${JSON.stringify(value)}${eolOf(text)}`;
+  return splice(text, [{ start: end, end, text: fresh }]);
+}
+
+/** In place of the old value, on one line: JSON is YAML. A value on lines of its own moves up behind its key. */
+function replaced(text: string, item: Item, value: Json): Splice {
+  const range = item.node?.range;
+  if (!range) throw new Uneditable('the value is not written in the file');
+  const colon = item.isPair ? text.indexOf(':', item.keyEnd) : -1;
+  const isBelow =
+    colon !== -1 && /^\s+$/.test(text.slice(colon + 1, range[0])) && isFirstOnLine(text, range[0]);
+  const start = isBelow ? colon + 1 : range[0];
+  const end = start + text.slice(start, range[1]).trimEnd().length;
+  const gap = text[start - 1] === ':' ? ' ' : '';
+  return { start, end: Math.max(start, end), text: `${gap}${oneLine(value)}` };
+}
+
+/** A value on one line; a short text as people write it, if brackets around it cannot matter. */
+function oneLine(value: Json): string {
+  const isSimple = typeof value === 'string' && !/[\n,[\]{}]/.test(value);
+  return isSimple ? stringify(value, WRITING).trimEnd() : JSON.stringify(value);
+}
+
+/** Behind the opening bracket. */
+function inBrackets(text: string, { items, range }: Collection, item: Json): string {
+  if (!range) throw new Uneditable('the value is not written in the file');
+  const written = `${JSON.stringify(item).slice(1, -1)}${items.length === 0 ? '' : ', '}`;
+  return splice(text, [{ start: range[0] + 1, end: range[0] + 1, text: written }]);
+}
+
+function drop(text: string, path: ValuePath): string {
+  const [parent, outer] = [nodeAt(text, path.slice(0, -1)), nodeAt(text, path.slice(0, -2))];
+  const items = isCollection(parent) ? itemsOf(parent as Collection) : [];
+  const item = isCollection(parent) ? itemAt(parent as Collection, path[path.length - 1] ?? 0) : undefined;
+  if (item === undefined) throw new Uneditable('the value is missing');
+  const holder =
+    path.length > 1 && isCollection(outer)
+      ? itemAt(outer as Collection, path[path.length - 2] ?? 0)
+      : undefined;
+  if (items.length === 1 && holder !== undefined)
+    return splice(text, [replaced(text, holder, isSeq(parent) ? [] : {})]);
+  if ((parent as Collection).flow === true) {
+    const index = items.findIndex(({ start }) => start === item.start);
+    const [before, after] = [items[index - 1], items[index + 1]];
+    const end = before === undefined && after !== undefined ? after.start : item.end;
+    return splice(text, [{ start: before?.end ?? item.start, end, text: '' }]);
+  }
+  const start = lineStart(text, item.start);
+  if (!(isSeq(parent) ? /^ *-\s+$/ : /^ *$/).test(text.slice(start, item.start)))
+    throw new Uneditable('it shares a line with another value');
+  return splice(text, [{ start, end: lineEnd(text, item.end), text: '' }]);
+}
+
+function rootOf(text: string): Node | null {
+  const parsed = parse(text);
+  if (!parsed.ok) throw new Uneditable(parsed.problem.is);
+  return parsed.value.root;
+}
+
+function nodeAt(text: string, path: ValuePath): Node | null {
+  let here = rootOf(text);
   for (const step of path) {
-    const { node } = here;
-    const item = isSeq(node)
-      ? node.items[Number(step)]
-      : isMap(node)
-        ? node.items.find(({ key }) => isScalar(key) && key.value === step)
-        : undefined;
-    if (item === undefined || item === null || !isCollection(node)) return null;
-    const parent = node as YAMLMap | YAMLSeq;
-    const value = isPair(item) ? item.value : item;
-    here = { node: isNode(value) ? value : null, item: item as Item, parent };
+    const item = isCollection(here) ? itemAt(here as Collection, step) : undefined;
+    here = item?.node ?? null;
   }
   return here;
 }
 
-/** Whether a node says nothing: `key:` and no more, or an empty file. */
+function itemAt(parent: Collection, step: string | number): Item | undefined {
+  return itemsOf(parent).find(({ key }, i) => (isSeq(parent) ? i : isScalar(key) && key.value) === step);
+}
+
+/** The members of a collection with their offsets: `keyEnd` is where the key ends, `end` where the value does. */
+function itemsOf({ items }: Collection): readonly Item[] {
+  return items.map((item) => {
+    const [key, node] = isPair(item) ? [item.key, item.value] : [item, item];
+    const [start, keyEnd] = key.range ?? [0, 0];
+    return { key, node, isPair: isPair(item), start, keyEnd, end: (node ?? key).range?.[1] ?? keyEnd };
+  });
+}
+
+/** Whether a node has no value: `key:` and no more, or an empty file. */
 function isNothing(node: Node): boolean {
   return isScalar(node) && node.value === null;
 }
 
-/** In the place of the old value, on one line; JSON is YAML. */
-function replaced(text: string, { node, item }: Found, value: Json): Splice {
-  const range = node?.range;
-  const key = isPair(item) ? item.key.range : null;
-  if (range === null || range === undefined) throw new Uneditable('the value stands nowhere');
-  // A value that stands on lines of its own moves up behind its key, where nothing is between them.
-  const colon = key === null || key === undefined ? -1 : text.indexOf(':', key[1]);
-  const isBelow =
-    colon !== -1 && /^\s+$/.test(text.slice(colon + 1, range[0])) && isFirstOnLine(text, range[0]);
-  const start = isBelow ? colon + 1 : range[0];
-  const old = text.slice(start, range[1]);
-  const end = start + old.trimEnd().length;
-  const gap = text[start - 1] === ':' ? ' ' : '';
-  return { start, end: Math.max(end, start), text: `${gap}${JSON.stringify(value)}` };
-}
-
-/** Below a key that nothing is written behind. */
-function belowKey(text: string, { node, item, parent }: Found, value: Json): Splice | null {
-  const isUnwritten = node !== null && isNothing(node) && node.range?.[0] === node.range?.[1];
-  if (!isUnwritten || !isPair(item) || parent?.flow === true || typeof value !== 'object') return null;
-  const key = contentStart(item);
-  const offset = lineEnd(text, contentEnd(item));
-  const indent = ' '.repeat(key - lineStart(text, key) + 2);
-  const gap = text.slice(0, offset).endsWith('\n') ? '' : eolOf(text);
-  return { start: offset, end: offset, text: `${gap}${block(value, indent, text)}` };
-}
-
-/** On lines of its own behind the last of its neighbours, and indented like them. */
-function behindLast(text: string, parent: Node & { items: unknown[] }, item: Json): string {
-  const last = parent.items[parent.items.length - 1] as Item | undefined;
-  const start = parent.range?.[0];
-  if (last === undefined || start === undefined) throw new Uneditable('the collection is empty');
-  // In a list, the first line of an element begins with its dash.
-  const indent = text.slice(lineStart(text, start), start).replace(/[^ ]/g, ' ');
-  const offset = lineEnd(text, contentEnd(last));
-  const fresh = block(item, indent, text);
-  if (offset === text.length && !text.endsWith('\n')) return appended(text, fresh).trimEnd();
-  return splice(text, [{ start: offset, end: offset, text: fresh }]);
-}
-
-function insideBrackets(text: string, parent: Node & { items: unknown[] }, item: Json): string {
-  const close = (parent.range?.[1] ?? 0) - 1;
-  const written = JSON.stringify(item).slice(1, -1);
-  const before = text.slice(0, close).trimEnd();
-  const gap = parent.items.length === 0 || before.endsWith(',') ? '' : ', ';
-  return splice(text, [{ start: before.length, end: before.length, text: `${gap}${written}` }]);
-}
-
-function drop(text: string, path: Path): string {
-  const { root } = readTree(text);
-  const found = root === null ? null : find(root, path);
-  const { item, parent } = found ?? {};
-  if (item === undefined || parent === undefined || parent === null)
-    throw new Uneditable('there is no such value');
-  const items = parent.items as readonly Item[];
-  if (items.length === 1) {
-    const empty = find(root as Node, path.slice(0, -1));
-    if (empty === null) throw new Uneditable('the collection stands nowhere');
-    return path.length === 1
-      ? onlyComments(text, item)
-      : splice(text, [replaced(text, empty, isSeq(parent) ? [] : {})]);
-  }
-  if (parent.flow === true) return withoutInBrackets(text, items, items.indexOf(item));
-  const start = lineStart(text, contentStart(item));
-  const prefix = text.slice(start, contentStart(item));
-  if (!(isSeq(parent) ? /^ *-\s+$/ : /^ *$/).test(prefix))
-    throw new Uneditable('it shares a line with another value');
-  return splice(text, [{ start, end: lineEnd(text, contentEnd(item)), text: '' }]);
-}
-
-function onlyComments(text: string, item: Item): string {
-  const start = lineStart(text, contentStart(item));
-  return splice(text, [{ start, end: lineEnd(text, contentEnd(item)), text: '' }]);
-}
-
-function withoutInBrackets(text: string, items: readonly Item[], index: number): string {
-  const [before, item, after] = [items[index - 1], items[index], items[index + 1]];
-  if (item === undefined) throw new Uneditable('there is no such value');
-  const start = before === undefined ? contentStart(item) : contentEnd(before);
-  const end = before === undefined && after !== undefined ? contentStart(after) : contentEnd(item);
-  return splice(text, [{ start, end, text: '' }]);
-}
-
-function contentStart(item: Item): number {
-  const range = isPair(item) ? item.key.range : item.range;
-  if (range === null || range === undefined) throw new Uneditable('the value stands nowhere');
-  return range[0];
-}
-
-function contentEnd(item: Item): number {
-  const value = isPair(item) ? (item.value ?? item.key) : item;
-  const range = value.range;
-  if (range === null || range === undefined) throw new Uneditable('the value stands nowhere');
-  return range[1];
+function columnOf(text: string, offset: number): number {
+  return offset - lineStart(text, offset);
 }
 
 function block(value: Json, indent: string, text: string): string {
-  const eol = eolOf(text);
   const lines = stringify(value, WRITING).trimEnd().split('\n');
-  return lines.map((line) => (line === '' ? eol : `${indent}${line}${eol}`)).join('');
+  return lines.map((line) => `${line === '' ? '' : indent}${line}${eolOf(text)}`).join('');
 }
 
-function appended(text: string, fresh: string): string {
+function appended(text: string, value: Json): string {
   const gap = text === '' || text.endsWith('\n') ? '' : eolOf(text);
-  return `${text}${gap}${fresh}`;
+  return `${text}${gap}${block(value, '', text)}`;
 }

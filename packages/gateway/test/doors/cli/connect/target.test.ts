@@ -2,11 +2,10 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../../src/config/environment.ts';
-import type { Platform } from '../../../../src/doors/cli/connect/client.ts';
+import type { Platform } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { CLIENTS } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { upstreamName } from '../../../../src/doors/cli/connect/entry.ts';
-import { fileOf, isFound } from '../../../../src/doors/cli/connect/places.ts';
-import { programOf } from '../../../../src/doors/cli/connect/program.ts';
+import { fileOf, isFound, programOf } from '../../../../src/doors/cli/connect/target.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
 import { clientOf } from './samples.ts';
 
@@ -96,10 +95,10 @@ test('isFound() does not take the empty folder for a client that a file of it wa
 
 describe('programOf()', () => {
   test('names a Node and the command by absolute paths that exist', () => {
-    const { words, isPassing } = programOf(process.execPath, []);
-    expect(words[0]).toBe(process.execPath);
-    expect(words[1]).toMatch(/\/packages\/gateway\/bin\/palisade\.js$/);
-    expect(isPassing).toBe(false);
+    const { argv, isTemporary } = programOf(process.execPath, []);
+    expect(argv[0]).toBe(process.execPath);
+    expect(argv[1]).toMatch(/\/packages\/gateway\/bin\/palisade\.js$/);
+    expect(isTemporary).toBe(false);
   });
 
   test('prefers the link that an update of Node leaves alone, and only if it leads to this Node', () => {
@@ -108,8 +107,8 @@ describe('programOf()', () => {
     const other = tempDir();
     writeFileSync(join(other, 'node'), '');
     chmodSync(join(other, 'node'), 0o755);
-    expect(programOf(process.execPath, [other, folder]).words[0]).toBe(join(folder, 'node'));
-    expect(programOf(process.execPath, [other]).words[0]).toBe(process.execPath);
+    expect(programOf(process.execPath, [other, folder]).argv[0]).toBe(join(folder, 'node'));
+    expect(programOf(process.execPath, [other]).argv[0]).toBe(process.execPath);
   });
 });
 

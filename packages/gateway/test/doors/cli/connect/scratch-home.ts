@@ -7,33 +7,33 @@ import { tempDir } from '../../../fixture/temp-dir.ts';
 import { type Ran, runInside } from '../fake-edge.ts';
 
 /** A home, a project and a state directory of one test, and the command line in them. */
-export type House = {
+export type ScratchHome = {
   readonly home: string;
   readonly project: string;
   readonly state: string;
-  readonly run: (words: readonly string[], parts?: Partial<Edge>) => Promise<Ran>;
+  readonly run: (args: readonly string[], parts?: Partial<Edge>) => Promise<Ran>;
   /** What the command gives with --json. */
-  readonly json: (words: readonly string[]) => Promise<Record<string, unknown>>;
+  readonly json: (args: readonly string[]) => Promise<Record<string, unknown>>;
   readonly write: (path: string, text: string | Uint8Array) => string;
 };
 
 export const NOON = Date.UTC(2026, 4, 1, 12, 0, 0);
 
-export function makeHouse(variables: Readonly<Record<string, string>> = {}): House {
+export function makeScratchHome(variables: Readonly<Record<string, string>> = {}): ScratchHome {
   const root = tempDir();
   const [home, project, state] = [join(root, 'home'), join(root, 'project'), join(root, 'state')];
   for (const path of [home, project]) mkdirSync(path);
   const env = readEnvironment({ HOME: home, ...variables }, { username: 'grace', homedir: home });
   const clock = { ...systemClock, nowMs: () => NOON };
-  const run: House['run'] = (words, parts = {}) =>
-    runInside([...words, '--state', state], {
+  const run: ScratchHome['run'] = (args, parts = {}) =>
+    runInside([...args, '--state', state], {
       ...{ env, cwd: project, clock, random: systemRandom },
       openRecords: (options) => openRecords({ ...options, clock }),
       openGateway: (options) => openGateway({ ...options, clock }),
       ...parts,
     });
-  const json: House['json'] = async (words) => JSON.parse((await run([...words, '--json'])).out);
-  const write: House['write'] = (path, text) => {
+  const json: ScratchHome['json'] = async (args) => JSON.parse((await run([...args, '--json'])).out);
+  const write: ScratchHome['write'] = (path, text) => {
     const full = join(home, path);
     mkdirSync(dirname(full), { recursive: true });
     writeFileSync(full, text);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { unifiedDiff } from '../../../../src/doors/cli/connect/unified-diff.ts';
+import { unifiedDiff } from '../../../../src/doors/cli/connect/print.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
 
 test('unifiedDiff() shows what goes and what comes, with three lines around it', () => {

@@ -1,0 +1,228 @@
+import { safeText } from '../../../core/hostile-text.ts';
+import type { Printer } from '../printer.ts';
+import { shellWord } from '../shell-word.ts';
+import type { Invocation } from '../verb.ts';
+import type { FileScope, McpClient } from './clients.table.ts';
+
+/* What `connect` and `disconnect` print: the outcome in words or as a document, the difference of two texts, the list of clients. */
+
+export type Status =
+  | 'connected'
+  | 'updated'
+  | 'already connected'
+  | 'wrapped'
+  | 'already wrapped'
+  | 'disconnected'
+  | 'partly disconnected'
+  | 'not connected';
+
+/** What was done, as `--json` shows it. */
+export type ConnectOutcome = {
+  readonly client: string;
+  readonly status: Status;
+  /** Nothing was written. */
+  readonly dryRun: boolean;
+  readonly server: string;
+  readonly as: string;
+  readonly scope: FileScope;
+  readonly file: string;
+  /** The file as it was before; null: it did not exist, or it was not changed. */
+  readonly backup: string | null;
+  readonly diff: string;
+  readonly token: { readonly id: string; readonly expiresAt: string | null } | null;
+  /** Of `disconnect`: our entry, and the servers that are started by their own command again. */
+  readonly removed: string | null;
+  readonly restored: readonly string[];
+  /** Every byte of the file is as it was before `connect`. */
+  readonly identical: boolean;
+  /** The file held nothing else and did not exist before `connect`, so it was removed. */
+  readonly deleted: boolean;
+  /** Servers that `disconnect` could not undo. */
+  readonly kept: readonly { readonly server: string; readonly message: string; readonly remedy: string }[];
+  readonly notes: readonly string[];
+};
+
+/** The outcome where nothing was done. */
+export const UNCHANGED = {
+  backup: null,
+  diff: '',
+  token: null,
+  removed: null,
+  restored: [],
+  identical: false,
+  deleted: false,
+  kept: [],
+  notes: [],
+} as const;
+
+/** A token, whole or in part. */
+const TOKEN_TEXT = /pls_[0-9a-z]{8}[\w-]*/gi;
+const MAX_DIFF_CHARS = 64 * 1024 * 1024;
+
+/** Says what was done to the file of a client, and what to do next. */
+export async function printOutcome(
+  invocation: Invocation,
+  client: McpClient,
+  outcome: ConnectOutcome,
+): Promise<void> {
+  const { print } = invocation;
+  const diff = withoutTokens(outcome.diff);
+  const { status, dryRun, kept, notes } = outcome;
+  if (print.json) return print.document({ ...outcome, diff });
+  if (dryRun) {
+    await print.exact(shown(diff));
+    print.note('Nothing was written.', 'yellow', diff === '' ? ` ${client.name}: ${status}.` : '');
+  } else printDone(print, client, outcome);
+  for (const { message, remedy } of kept) {
+    print.note('✗', 'red', ` ${message}`);
+    print.note('→', 'cyan', ` ${remedy}`);
+  }
+  for (const note of notes) print.note('!', 'yellow', ` ${note}`);
+  if (dryRun || diff === '') return;
+  print.note('→', 'cyan', ` ${client.name}: ${client.next}`);
+  if (status === 'connected' || status === 'wrapped')
+    print.note('→', 'cyan', ` To undo all changes to this file: ${undoCommand(invocation, client)}`);
+}
+
+function printDone(print: Printer, client: McpClient, outcome: ConnectOutcome): void {
+  const { status, server, file, diff, backup, token, removed, restored, kept } = outcome;
+  const isUndone = status === 'disconnected' || status === 'partly disconnected';
+  const style = diff === '' ? 'dim' : kept.length > 0 ? 'yellow' : 'green';
+  const where =
+    status === 'not connected'
+      ? `${file} has neither an entry "${server}" nor a wrapped server`
+      : isUndone
+        ? file
+        : `${server} in ${file}`;
+  print.styled(style, status, `  ${client.name}: ${where}`);
+  if (removed !== null) print.line(`  removed the entry ${removed}`);
+  for (const each of restored) print.line(`  ${each} is started by its own command again`);
+  if (isUndone) print.line(`  ${contentAfter(outcome)}`);
+  if (backup !== null) print.line(`  backup of the file before this change: ${backup}`);
+  if (token === null) return;
+  const { id, expiresAt } = token;
+  print.line(
+    expiresAt === null ? `  revoked the token ${id}` : `  made the token ${id}, valid until ${expiresAt}`,
+  );
+}
+
+function contentAfter({ deleted, identical }: ConnectOutcome): string {
+  if (deleted) return 'removed the file, which held nothing else';
+  return identical
+    ? 'the file is as it was before, byte for byte'
+    : 'all other content of the file was left as it is';
+}
+
+/** The command that undoes this one, with the flags that name the same entry. */
+function undoCommand({ flags }: Invocation, { id }: McpClient): string {
+  const named = ['file', 'name'].flatMap((name) =>
+    typeof flags[name] === 'string' ? [`--${name}`, shellWord(flags[name])] : [],
+  );
+  return ['palisade disconnect', id, ...(flags.project === true ? ['--project'] : []), ...named].join(' ');
+}
+
+/** Boundary: a token is in the file, and neither on the screen nor in what is logged of it. */
+function withoutTokens(diff: string): string {
+  return diff.replace(TOKEN_TEXT, 'pls_…');
+}
+
+/** Boundary: a file of another author's project is shown, and the terminal obeys none of it. Line ends stay, for `patch`. */
+function shown(diff: string): string {
+  return diff
+    .split('\r\n')
+    .map((part) => safeText(part, MAX_DIFF_CHARS))
+    .join('\r\n');
+}
+
+/** A client as the list shows it. */
+export type ListedClient = {
+  readonly id: string;
+  readonly name: string;
+  readonly found: boolean;
+  /** The names of our entries there. */
+  readonly connected: readonly string[];
+  readonly wrapped: readonly string[];
+  readonly file: string;
+  /** Why its file cannot be read; null: it can, or it does not exist. */
+  readonly problem: string | null;
+};
+
+export function printClients(print: Printer, clients: readonly ListedClient[]): void {
+  if (print.json) {
+    print.document({ clients });
+    return;
+  }
+  const rows = clients.map(({ id, name, found, connected, wrapped, problem, file }) => {
+    const entries = [...connected, ...wrapped.map((each) => `${each} (wrapped)`)].join(', ') || '-';
+    return [id, name, found ? 'yes' : '-', problem === null ? entries : 'unreadable', file];
+  });
+  print.table(['CLIENT', 'NAME', 'FOUND', 'CONNECTED', 'FILE'], rows);
+  for (const { problem } of clients) if (problem !== null) print.note('!', 'yellow', ` ${problem}`);
+  print.note('→', 'cyan', ' To connect one: palisade connect CLIENT');
+}
+
+const CONTEXT = 3;
+/** Above this, the changed part is shown as a whole: comparing every line with every other would take too long. */
+const MAX_PAIRS = 1_000_000;
+
+type Line = { readonly sign: ' ' | '-' | '+'; readonly text: string };
+
+/** The difference of two texts in the form of `diff -u`; empty where they are equal. */
+export function unifiedDiff(path: string, before: string, after: string): string {
+  if (before === after) return '';
+  const [old, fresh] = [linesOf(before), linesOf(after)];
+  const lead = commonLead(old, fresh);
+  const tail = commonLead(old.slice(lead).reverse(), fresh.slice(lead).reverse());
+  const middle = compare(old.slice(lead, old.length - tail), fresh.slice(lead, fresh.length - tail));
+  const from = Math.max(0, lead - CONTEXT);
+  const lines: readonly Line[] = [
+    ...old.slice(from, lead).map((text): Line => ({ sign: ' ', text })),
+    ...middle,
+    ...old.slice(old.length - tail, old.length - tail + CONTEXT).map((text): Line => ({ sign: ' ', text })),
+  ];
+  const count = (sign: '-' | '+') => lines.filter((line) => line.sign === ' ' || line.sign === sign).length;
+  const spanOf = (size: number) => `${size === 0 ? from : from + 1},${size}`;
+  const head = `--- ${path}\n+++ ${path}\n@@ -${spanOf(count('-'))} +${spanOf(count('+'))} @@\n`;
+  return head + lines.map(({ sign, text }) => `${sign}${marked(text)}`).join('');
+}
+
+/** Each line with its end, so that a file whose last line has none differs from one where it has. */
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}
+
+function marked(line: string): string {
+  return line.endsWith('\n') ? line : `${line}\n\\ No newline at end of file\n`;
+}
+
+function commonLead(one: readonly string[], other: readonly string[]): number {
+  const end = one.findIndex((line, i) => line !== other[i]);
+  return Math.min(end === -1 ? one.length : end, other.length);
+}
+
+/** By the longest common subsequence: as few lines as possible are out and in. */
+function compare(old: readonly string[], fresh: readonly string[]): readonly Line[] {
+  const out = old.map((text): Line => ({ sign: '-', text }));
+  const into = fresh.map((text): Line => ({ sign: '+', text }));
+  if (old.length * fresh.length > MAX_PAIRS) return [...out, ...into];
+  const longest = old.map(() => new Uint32Array(fresh.length + 1));
+  longest.push(new Uint32Array(fresh.length + 1));
+  const lengthAt = (i: number, j: number) => longest[i]?.[j] ?? 0;
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = fresh.length - 1; j >= 0; j--) {
+      const row = longest[i];
+      if (row !== undefined)
+        row[j] =
+          old[i] === fresh[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1));
+    }
+  const lines: Line[] = [];
+  for (let [i, j] = [0, 0]; i < old.length || j < fresh.length; ) {
+    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
+      lines.push({ sign: ' ', text: old[i++] ?? '' });
+      j++;
+    } else if (i < old.length && (j === fresh.length || lengthAt(i + 1, j) >= lengthAt(i, j + 1)))
+      lines.push({ sign: '-', text: old[i++] ?? '' });
+    else lines.push({ sign: '+', text: fresh[j++] ?? '' });
+  }
+  return lines;
+}
