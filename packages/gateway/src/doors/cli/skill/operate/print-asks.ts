@@ -1,7 +1,7 @@
+import { askedAndGranted } from '../../../../operations/skill-document.ts';
 import type { SkillGrant } from '../../../../skills/grant.ts';
 import type { Stand } from '../../../../skills/grant-terms.ts';
 import type { Manifest } from '../../../../skills/manifest/manifest.ts';
-import { askedAndGranted } from '../../../documents/skills.ts';
 import type { Printer } from '../../printer.ts';
 
 const MARKS = {
