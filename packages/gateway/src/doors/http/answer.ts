@@ -195,7 +195,7 @@ export async function sendResponse(
   }
   response.flushHeaders();
   const reader = answer.body.getReader();
-  // A reader that goes away is told at once, not with the next chunk: that is how such a call is cancelled.
+  // A reader that goes away is noticed at once, not with the next chunk: that is how such a call is cancelled.
   response.once('close', () => void reader.cancel().catch(() => undefined));
   if (await writeChunks(response, chunksOf(reader))) response.end();
   return answer.status;

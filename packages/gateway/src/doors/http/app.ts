@@ -11,7 +11,13 @@ import type { RunningCall } from '../../invoke/running-calls.ts';
 import { requireScope } from '../../operations/access.ts';
 import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
 import { type Exchange, endBroken, sendProblem, sendResponse, sendResult, sendText } from './answer.ts';
-import { type CallerReader, ConcurrentCalls, type Listener, makeCallerReader, RateLimit } from './caller.ts';
+import {
+  ConcurrentCalls,
+  type IdentifyCaller,
+  type Listener,
+  makeIdentifyCaller,
+  RateLimit,
+} from './caller.ts';
 import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
@@ -42,13 +48,13 @@ export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
   readonly authenticate: Authenticator;
   readonly log: Log;
   readonly mcp: McpFetch;
-  /** Is told of every request, for metrics. */
+  /** Counts every request, for metrics. */
   readonly counts?: RequestCounts;
   /** The address that the door listens on, as it was given. */
   readonly host: string;
 };
 
-export type RequestCounts = {
+type RequestCounts = {
   /** The route is a path of ours, never what was asked for. */
   readonly request: (route: string, method: string, status: number) => void;
   readonly turnedAway: (code: string) => void;
@@ -78,7 +84,7 @@ export class HttpApp {
   readonly #routers: Readonly<Record<Listener, Router>>;
   readonly #pages: ReadonlyMap<string, StaticPage> = new Map(STATIC_PAGES.map((page) => [page.path, page]));
   readonly #origins: OriginCheck;
-  readonly #callerOf: CallerReader;
+  readonly #callerOf: IdentifyCaller;
   readonly #rate: RateLimit;
   readonly #calls: ConcurrentCalls;
   readonly #limits: StrictLimits;
@@ -93,7 +99,7 @@ export class HttpApp {
       local: makeRouter([...operations, ...LOCAL_OPERATIONS]),
     };
     this.#origins = makeOriginCheck(http, parts);
-    this.#callerOf = makeCallerReader(authenticate, own.tenant);
+    this.#callerOf = makeIdentifyCaller(authenticate, own.tenant);
     this.#rate = new RateLimit(http.ratePerMinute);
     this.#calls = new ConcurrentCalls(http.callsAtOnce);
     this.#limits = { maxBytes: http.maxBodyBytes, maxDepth: input.maxDepth + MORE_DEPTH };
@@ -182,7 +188,7 @@ export class HttpApp {
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
     if (method !== 'GET' && method !== 'HEAD') return otherMethod(handling, ['GET']);
-    if (page.scope !== 'anybody') await this.#admit(handling, page.scope, METADATA_PATH);
+    if (page.scope !== 'everyone') await this.#admit(handling, page.scope, METADATA_PATH);
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
   }
@@ -193,7 +199,7 @@ export class HttpApp {
     if (!MCP_METHODS.some((each) => each === method)) return otherMethod(handling, MCP_METHODS);
     const caller = await this.#admit(handling, 'call', `${METADATA_PATH}${MCP_PATH}`);
     const terms = { url: `${url}${target}`, maxBytes: this.#limits.maxBytes, signal: handling.signal };
-    // How many of its calls run at once is counted where they are told from streams that only listen.
+    // How many of its calls run at once is counted where they are distinguished from streams that only listen.
     if (method === 'POST') this.#requireServing();
     const answer = await mcp(await makeMcpRequest(handling, terms), caller);
     return this.#count(MCP_PATH, handling, await sendResponse(handling, answer));

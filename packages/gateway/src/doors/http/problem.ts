@@ -29,7 +29,7 @@ export type ProblemFacts = {
   readonly more?: Readonly<Record<string, Json>>;
 };
 
-/** What is said of an error that a caller can act on. */
+/** The problem of an error that a caller can act on. */
 export function problemOf(error: CodedError): ProblemFacts {
   const { code, message: detail } = error;
   const isDefault = error.remedy === CODES[code].remedy;
