@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { readEnvironment } from '../packages/gateway/src/config/environment.ts';
 import type { ToolCall } from '../packages/gateway/src/core/call.ts';
 import { makeId } from '../packages/gateway/src/core/clock.ts';
-import type { Gateway } from '../packages/gateway/src/invoke/gateway.ts';
-import { type Opened, openGateway, systemClock, systemRandom } from '../packages/gateway/src/open.ts';
+import type { Gateway, Opened } from '../packages/gateway/src/invoke/gateway.ts';
+import { openGateway, systemClock, systemRandom } from '../packages/gateway/src/open.ts';
 
 /** The three default budgets, each far too large to be used up by a bench. */
 export const BED_CONFIG = `

@@ -15,7 +15,7 @@ import type { Lookup } from './egress/resolve.ts';
 import { upstreamExecutor } from './executors/upstream/index.ts';
 import { UpstreamServers, type UpstreamServersOptions } from './executors/upstream/servers.ts';
 import { finishRotation } from './invoke/administer.ts';
-import { type Gateway, type Line, type Records, RunningCalls } from './invoke/gateway.ts';
+import { type Gateway, type Line, type Opened, type Records, RunningCalls } from './invoke/gateway.ts';
 import { invoke } from './invoke/invoke.ts';
 import { MIGRATIONS } from './invoke/migrations.ts';
 import { closeRecords, foundState, recover, releaseRecords } from './invoke/records.ts';
@@ -70,14 +70,6 @@ export type OpenOptions = {
   readonly observer?: Observer;
   /** Logs for operators what the journal records too. */
   readonly log?: Log;
-};
-
-export type Opened<T> = T & {
-  readonly config: Config;
-  /** Signs what is not signed yet, seals what is full, and lets go of everything. */
-  readonly close: () => Promise<void>;
-  /** Only lets go: what was not verified is not signed on the way out. */
-  readonly release: () => void;
 };
 
 /** What a caller of `openGateway` can ask for beside what the configuration says. */

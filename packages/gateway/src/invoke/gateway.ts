@@ -1,5 +1,6 @@
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
+import type { Config } from '../config/config.ts';
 import type { Observer, ToolCall } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
 import { type Clock, makeId, type Random } from '../core/clock.ts';
@@ -145,3 +146,12 @@ export function doorCall(
   const id = makeId('call', receivedAtMs, random);
   return { run: null, timeoutMs: null, ...asked, id, principal, tenant, receivedAtMs };
 }
+
+/** Something that was opened on a state directory, with the configuration that it was opened with. */
+export type Opened<T> = T & {
+  readonly config: Config;
+  /** Signs what is not signed yet, seals what is full, and lets go of everything. */
+  readonly close: () => Promise<void>;
+  /** Only lets go: nothing is signed on the way out. */
+  readonly release: () => void;
+};

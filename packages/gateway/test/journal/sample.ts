@@ -6,10 +6,10 @@ import { onTestFinished } from 'vitest';
 import { readEnvironment } from '../../src/config/environment.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json.ts';
-import type { Records } from '../../src/invoke/gateway.ts';
+import type { Opened, Records } from '../../src/invoke/gateway.ts';
 import type { Draft } from '../../src/journal/journal.ts';
 import { type LiveReport, verifyLive } from '../../src/journal/verify.ts';
-import { type Opened, openRecords } from '../../src/open.ts';
+import { openRecords } from '../../src/open.ts';
 import { ringOf, testClock } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 

@@ -1,6 +1,6 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { answerApproval } from '../../invoke/administer.ts';
-import { approvalDocument } from '../documents/approval.ts';
+import { approvalDocument } from '../../operations/approvals.ts';
 import { principalOf, textOf } from './input.ts';
 import type { Invocation } from './verb.ts';
 

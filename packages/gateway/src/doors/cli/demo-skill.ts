@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { documentOf, generateKey } from '../../attest/key-files.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import { invoke } from '../../invoke/invoke.ts';
 import { approveSkill } from '../../invoke/skills/approve.ts';
 import { installSkill } from '../../invoke/skills/install.ts';
@@ -15,7 +15,7 @@ import { packSkill, signPackage } from '../../skills/package/pack.ts';
 import { callOf } from './asked-call.ts';
 import { collectFiles } from './skill/collect.ts';
 import { manifestOf } from './skill/skill-folder.ts';
-import type { Invocation, Opened } from './verb.ts';
+import type { Invocation } from './verb.ts';
 
 const OPERATOR: Principal = { kind: 'user', name: 'olga' };
 const AGENT: Principal = { kind: 'agent', name: 'ada' };

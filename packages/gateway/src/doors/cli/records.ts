@@ -3,7 +3,7 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { RecordRow } from '../../journal/head.ts';
 import { recordAt, search } from '../../journal/search.ts';
 import type { Segments } from '../../journal/segments.ts';
-import { recordOf } from '../documents/records.ts';
+import { recordOf } from '../../operations/record-document.ts';
 import type { Printer } from './printer.ts';
 
 /** One line a record, for people. */

@@ -1,12 +1,14 @@
 /** What a recorded call takes with it to another machine: the receipt, what it came from, and the module. */
+
 import { CodedError } from '../../core/coded-error.ts';
 import type { Recording } from '../../core/recording.ts';
+import type { Opened } from '../../invoke/gateway.ts';
+import { recordOf } from '../../operations/record-document.ts';
 import { findRecording, type Recorded } from '../../recordings/recordings.ts';
-import { recordOf } from '../documents/records.ts';
 import { type Bound, readNamed } from './input.ts';
 import { endingOf } from './records.ts';
 import { findUnsound } from './run-bundle-form.ts';
-import type { Invocation, Opened } from './verb.ts';
+import type { Invocation } from './verb.ts';
 
 type Records = Awaited<ReturnType<Invocation['openRecords']>>;
 

@@ -1,7 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import type { Ended } from '../../invoke/finish.ts';
+import { callDocument } from '../../operations/call-document.ts';
 import type { CallContext } from '../../tiers/tier.ts';
-import { callDocument } from '../documents/call.ts';
 import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from './call-once.ts';
 import { textOf } from './input.ts';
 import { openOut } from './out-file.ts';

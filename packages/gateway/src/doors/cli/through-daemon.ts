@@ -5,10 +5,10 @@ import { CodedError } from '../../core/coded-error.ts';
 import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '../../core/outcome.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { Ended } from '../../invoke/finish.ts';
+import type { CallDocument } from '../../operations/call-document.ts';
+import type { ServerEvent } from '../../operations/operation.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-seat.ts';
 import type { CallContext } from '../../tiers/tier.ts';
-import type { CallDocument } from '../documents/call.ts';
-import type { ServerEvent } from '../http/route.ts';
 import type { Wanted } from './call-once.ts';
 import { textOf } from './input.ts';
 import { tellPolicyProblems } from './policy-note.ts';
@@ -38,10 +38,7 @@ export async function callThroughDaemon(
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
   if (facts === null || rawInput === null) return null;
-  const [{ LocalClient }, { socketIn }] = await Promise.all([
-    import('../http/local-client.ts'),
-    import('../http/local-socket.ts'),
-  ]);
+  const { LocalClient, socketIn } = await import('../http/local-client.ts');
   const path = socketIn(stateDir.path);
   if (path === null || !existsSync(path)) return null;
   if (hasOldSettings(facts, stateDir.path)) {

@@ -1,10 +1,10 @@
 import type { Environment, StateDir } from '../../config/environment.ts';
 import type { Clock, Random } from '../../core/clock.ts';
-import type { Gateway, Records } from '../../invoke/gateway.ts';
-import type { Opened, OpenMore, OpenOptions } from '../../open.ts';
+import type { Gateway, Opened, Records } from '../../invoke/gateway.ts';
+import type { OpenMore, OpenOptions } from '../../open.ts';
 import type { Printer } from './printer.ts';
 
-export type { Opened, OpenMore, OpenOptions } from '../../open.ts';
+export type { OpenMore, OpenOptions } from '../../open.ts';
 
 /** A flag; without a value it is a switch. One that repeats may be given more than once. */
 export type Flag = {

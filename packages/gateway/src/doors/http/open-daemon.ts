@@ -3,24 +3,24 @@ import type { Observer } from '../../core/call.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
-import type { Opened, OpenMore } from '../../open.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
+import { OPERATIONS } from '../../operations/all.ts';
 import { takeSeat } from '../../store/daemon-seat.ts';
 import { Metrics, together } from '../../telemetry/metrics.ts';
 import { openTraces, type Traces } from '../../telemetry/traces.ts';
+import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
 import { makeHttpApp } from './app.ts';
+import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
-import { socketIn } from './local-socket.ts';
-import { makePages } from './pages.ts';
-import { ROUTES } from './routes/index.ts';
+import { socketIn } from './local-client.ts';
 
 /*
  * A gateway that stays: it takes the one seat of its state directory, listens, and serves every door that is reached over
- * HTTP until it is told to stop. Then running calls may end, and what is left of them is cancelled and recorded.
+ * HTTP until it is stopped. Then running calls may end, and what is left of them is cancelled and recorded.
  */
 
-export type DaemonOptions = {
+type DaemonOptions = {
   readonly stateDir: string;
   readonly config: Config;
   /** As `127.0.0.1:7433`. */
@@ -53,7 +53,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const door = await openHttpDoor({ listen, socketPath, http: config.http });
     const { metrics, traces, observer } = await openTelemetry(options);
     undo.push(() => traces?.close());
-    // Nobody is served yet, so that nobody has to be waited for.
+    // No one is served yet, so that there is no one to wait for.
     const gateway = await openGatewayOr(door, () =>
       options.openGateway({ isLasting: true, observer, log, ports: [door.port] }),
     );
@@ -112,8 +112,13 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
   const { config, store: reader, clock } = gateway;
   const mcp = makeMcp({ gateway, log, version });
   const app = makeHttpApp({
-    ...{ gateway, log, url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url, host: door.host },
-    ...{ routes: ROUTES, pages: makePages(ROUTES, version), mcp: mcp.fetch },
+    gateway,
+    log,
+    url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url,
+    host: door.host,
+    operations: OPERATIONS,
+    pages: makePages(OPERATIONS, version),
+    mcp: mcp.fetch,
     authenticate: makeAuthenticator({ reader, config, clock, log }),
     metrics: () => metrics.text(),
     counts: {
@@ -124,7 +129,9 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
   metrics.read(() => gateway.engines.metrics());
   metrics.read(() => [
     {
-      ...{ name: 'palisade_calls_running', help: 'Calls on the line.', kind: 'gauge' },
+      name: 'palisade_calls_running',
+      help: 'Calls on the line.',
+      kind: 'gauge',
       value: gateway.running.size,
     },
   ]);

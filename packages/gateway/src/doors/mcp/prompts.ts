@@ -9,9 +9,9 @@ import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import { formatPrincipal } from '../../core/principal.ts';
+import { keptCall, ownCallReader } from '../../operations/call-view.ts';
 import type { Asking } from './ask-approval.ts';
 import type { Door } from './door.ts';
-import { keptCall } from './resources.ts';
 import { getUpstream } from './upstream-methods.ts';
 import type { OfferedPrompt } from './upstream-offers.ts';
 
@@ -95,12 +95,12 @@ function getOwn(door: Door, caller: Caller, prompt: PromptRow, given: Arguments)
 }
 
 function explainRefusal(door: Door, caller: Caller, callId: string): string | null {
-  const kept = keptCall(door, caller, callId);
+  const kept = keptCall(ownCallReader({ gateway: door.gateway, caller }), callId);
   if (kept === null) return null;
   const { tool, status, code, message, remedy } = kept;
   const facts = { tool, status, code, message, remedy };
-  const told = safeLine(JSON.stringify(facts), MAX_TEXT_CHARS);
-  return `Palisade ended the call ${callId} like this: ${told} Say in plain words why, and what I can do about it. Do not try to get around it.`;
+  const shown = safeLine(JSON.stringify(facts), MAX_TEXT_CHARS);
+  return `Palisade ended the call ${callId} like this: ${shown} Say in plain words why, and what I can do about it. Do not try to get around it.`;
 }
 
 function requestApproval({ gateway }: Door, caller: Caller, id: string): string | null {
@@ -109,8 +109,8 @@ function requestApproval({ gateway }: Door, caller: Caller, id: string): string 
     asked !== null && asked.tenant === caller.tenant && asked.principal === formatPrincipal(caller.principal);
   if (!isOwn) return null;
   const { tool, risk, inputText, expiresAtMs } = asked;
-  const told = safeLine(JSON.stringify({ tool, risk, input: inputText }), MAX_TEXT_CHARS);
-  return `A call waits for a person's approval: ${told} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`palisade approvals approve ${asked.id}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
+  const shown = safeLine(JSON.stringify({ tool, risk, input: inputText }), MAX_TEXT_CHARS);
+  return `A call waits for a person's approval: ${shown} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`palisade approvals approve ${asked.id}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
 }
 
 function invalid(message: string): ProtocolError {

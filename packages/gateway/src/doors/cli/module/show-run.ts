@@ -1,9 +1,9 @@
 import { CODES } from '@palisade/sdk';
 import type { CheckedCall } from '../../../core/checked-call.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
+import { checkCall, explainNow } from '../../../operations/explain-call.ts';
 import { hostsOf } from '../../../skills/capabilities/http.ts';
 import { spellGrants } from '../../../skills/capabilities/kinds.ts';
-import { checkCall, explainNow } from '../../explained-call.ts';
 import { callOf } from '../asked-call.ts';
 import type { Wanted } from '../call-once.ts';
 import { printExplanation } from '../explained-call.ts';

@@ -1,7 +1,7 @@
 import { stateAt } from '../../../approval/approval.ts';
 import { type ListAsked, list } from '../../../approval/requests.ts';
 import { isoTime } from '../../../core/clock.ts';
-import { approvalDocument } from '../../documents/approval.ts';
+import { approvalDocument } from '../../../operations/approvals.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -2,7 +2,7 @@ import { show } from '../../../approval/requests.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/hostile-text.ts';
-import { approvalDocument } from '../../documents/approval.ts';
+import { approvalDocument } from '../../../operations/approvals.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ args, print, edge, openRecords }: Invocation): Promise<number> {

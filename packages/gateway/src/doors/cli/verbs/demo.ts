@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { parseKeyRing, verifyReceipt } from '@palisade/sdk';
 import { nodePrimitives } from '../../../attest/primitives.ts';
 import { left } from '../../../budget/budget.ts';
-import type { Gateway } from '../../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { invoke } from '../../../invoke/invoke.ts';
 import { verifyLive } from '../../../journal/verify.ts';
 import { explain } from '../../../policy/explain.ts';
 import { callOf } from '../asked-call.ts';
 import { heading, showSkill, unexpected } from '../demo-skill.ts';
 import { textOf } from '../input.ts';
-import type { Invocation, Opened } from '../verb.ts';
+import type { Invocation } from '../verb.ts';
 
 /* A call made, its receipt verified, a refused call explained, a tampered receipt rejected: on real parts, in a moment. */
 

@@ -1,4 +1,4 @@
-import { callDocument } from '../../documents/call.ts';
+import { callDocument } from '../../../operations/call-document.ts';
 import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../call-once.ts';
 import { exitStatusOf, tellEnding, tellWorkspace } from '../exec/command-ending.ts';
 import { askedCommand } from '../exec/command-input.ts';

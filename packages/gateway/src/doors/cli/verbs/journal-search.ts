@@ -1,5 +1,5 @@
 import { search, type Wanted } from '../../../journal/search.ts';
-import { recordOf } from '../../documents/records.ts';
+import { recordOf } from '../../../operations/record-document.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import { printRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';

@@ -1,4 +1,4 @@
-import { hashedRecordOf } from '../../documents/records.ts';
+import { hashedRecordOf } from '../../../operations/record-document.ts';
 import { findRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';
 

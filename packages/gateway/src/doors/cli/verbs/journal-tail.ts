@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { search } from '../../../journal/search.ts';
-import { recordOf } from '../../documents/records.ts';
+import { recordOf } from '../../../operations/record-document.ts';
 import { numberOf } from '../input.ts';
 import { printRecords } from '../records.ts';
 import type { Invocation } from '../verb.ts';

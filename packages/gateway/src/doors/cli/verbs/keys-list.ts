@@ -1,4 +1,4 @@
-import { keyRows } from '../../documents/keys.ts';
+import { keyRows } from '../../../operations/keys.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ print, openRecords }: Invocation): Promise<number> {

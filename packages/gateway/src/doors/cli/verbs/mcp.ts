@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../../core/caller.ts';
 import { type Principal, parsePrincipal } from '../../../core/principal.ts';
-import type { Gateway } from '../../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
 import { makeLog } from '../../../telemetry/log.ts';
 import { makeMcp } from '../../mcp/index.ts';
 import { textOf, wrongUsage } from '../input.ts';
-import type { Invocation, Opened } from '../verb.ts';
+import type { Invocation } from '../verb.ts';
 
 /** Who a client is that was not told whom to be. Not what it calls itself: that would be its choice of rights. */
 const ANYBODY: Principal = { kind: 'agent', name: 'mcp' };

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { CODES } from '@palisade/sdk';
+import { checkDocument } from '../../../operations/policies.ts';
 import { checkDirectory } from '../../../policy/check.ts';
-import { checkDocument } from '../../documents/policies.ts';
 import { withKnownTools } from '../known-tools.ts';
 import type { Invocation } from '../verb.ts';
 

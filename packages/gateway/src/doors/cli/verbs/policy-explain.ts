@@ -1,7 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import { formatPrincipal } from '../../../core/principal.ts';
-import { explanationDocument } from '../../documents/policies.ts';
-import { checkCall, explainNow } from '../../explained-call.ts';
+import { checkCall, explainNow } from '../../../operations/explain-call.ts';
+import { explanationDocument } from '../../../operations/policies.ts';
 import { callOf } from '../asked-call.ts';
 import { printExplanation } from '../explained-call.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';

@@ -1,4 +1,4 @@
-import { policiesDocument } from '../../documents/policies.ts';
+import { policiesDocument } from '../../../operations/policies.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run({ print, openGateway }: Invocation): Promise<number> {

@@ -1,5 +1,5 @@
 import { canonicalize } from '@palisade/sdk';
-import { recordOf } from '../../documents/records.ts';
+import { recordOf } from '../../../operations/record-document.ts';
 import { writeOut } from '../out-file.ts';
 import { endingOf } from '../records.ts';
 import type { Invocation } from '../verb.ts';

@@ -1,4 +1,4 @@
-import { secretDocument } from '../../documents/secrets.ts';
+import { secretDocument } from '../../../operations/secrets.ts';
 import { administerVault, noteLock } from '../administered-vault.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,11 +1,11 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { skillDocument } from '../../../operations/skill-document.ts';
 import { narrowGrant, type SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
-import { skillDocument } from '../../documents/skills.ts';
 import { textOf } from '../input.ts';
 import type { Printer } from '../printer.ts';
 import { withGateway } from '../skill/operate/act.ts';

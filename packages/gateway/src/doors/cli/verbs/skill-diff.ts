@@ -1,4 +1,4 @@
-import { type Comparison, compareSkill } from '../../compared-skill.ts';
+import { type Comparison, compareSkill } from '../../../operations/compare-skill.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Printer } from '../printer.ts';
 import { withGateway } from '../skill/operate/act.ts';

@@ -1,6 +1,6 @@
 import type { InstallResult } from '../../../invoke/skills/install.ts';
 import { installSkill } from '../../../invoke/skills/install.ts';
-import { skillDocument } from '../../documents/skills.ts';
+import { skillDocument } from '../../../operations/skill-document.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import { readPackageFile } from '../skill/operate/package-file.ts';
 import { printDifference } from '../skill/operate/print-difference.ts';

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../core/clock.ts';
+import { summaryDocument } from '../../../operations/skill-document.ts';
 import { pageOf } from '../../../skills/index/read.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
-import { summaryDocument } from '../../documents/skills.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

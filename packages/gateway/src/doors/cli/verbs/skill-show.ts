@@ -1,10 +1,10 @@
 import { isoTime } from '../../../core/clock.ts';
 import { digestValue } from '../../../core/digest.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { shownSkillDocument } from '../../../operations/skill-document.ts';
 import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
-import { shownSkillDocument } from '../../documents/skills.ts';
 import type { Printer } from '../printer.ts';
 import { printAsks } from '../skill/operate/print-asks.ts';
 import { summaryOfReport } from '../skill/operate/print-report.ts';

@@ -4,7 +4,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
 import { isScope } from '../../../identity/scopes.table.ts';
 import { HOLDS_ALL, mintToken } from '../../../invoke/tokens.ts';
-import { tokenDocument } from '../../documents/token.ts';
+import { tokenDocument } from '../../../operations/identity.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import { expiryOf } from '../skill/operate/expiry.ts';

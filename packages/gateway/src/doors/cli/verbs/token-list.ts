@@ -1,5 +1,5 @@
 import { listTokens } from '../../../identity/tokens.ts';
-import { tokenDocument } from '../../documents/token.ts';
+import { tokenDocument } from '../../../operations/identity.ts';
 import { numberOf, textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

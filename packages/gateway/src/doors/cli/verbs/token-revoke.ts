@@ -1,6 +1,6 @@
 import { formatPrincipal } from '../../../core/principal.ts';
 import { withdrawToken } from '../../../invoke/tokens.ts';
-import { tokenDocument } from '../../documents/token.ts';
+import { tokenDocument } from '../../../operations/identity.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,4 +1,4 @@
-import { toolRow } from '../../documents/tool.ts';
+import { toolRow } from '../../../operations/tools.ts';
 import { numberOf, textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,6 +1,6 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Tool } from '../../../core/tool.ts';
-import { toolDocument } from '../../documents/tool.ts';
+import { toolDocument } from '../../../operations/tools.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function run(invocation: Invocation): Promise<number> {

@@ -1,5 +1,5 @@
 import { addTrust } from '../../../invoke/skills/trust.ts';
-import { keyDocument } from '../../documents/trust.ts';
+import { trustedKeyDocument } from '../../../operations/trust.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';
 import { takeKey } from '../skill/operate/offered-key.ts';
 import type { Invocation } from '../verb.ts';
@@ -11,7 +11,7 @@ export function run(invocation: Invocation): Promise<number> {
   const { print, edge } = invocation;
   return takeKey(invocation, QUESTION, async (gateway, adding) => {
     const key = await addTrust(gateway, adding);
-    if (print.json) print.document(keyDocument(key, edge.clock.nowMs()));
+    if (print.json) print.document(trustedKeyDocument(key, edge.clock.nowMs()));
     else print.note('trusted', 'green', `  ${shortKey(key.keyId)} signs for ${adding.publisher}`);
   });
 }

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
+import { keyState, trustedKeyDocument } from '../../../operations/trust.ts';
 import { keysOf } from '../../../skills/trust.ts';
-import { keyDocument, keyState } from '../../documents/trust.ts';
 import { readPublisher } from '../skill/operate/key-file.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';
 import type { Invocation } from '../verb.ts';
@@ -11,7 +11,7 @@ export async function run({ args, print, edge, openRecords }: Invocation): Promi
   const records = await openRecords();
   try {
     const keys = keysOf(records.store, publisher);
-    if (print.json) print.document({ keys: keys.map((key) => keyDocument(key, nowMs)) });
+    if (print.json) print.document({ keys: keys.map((key) => trustedKeyDocument(key, nowMs)) });
     else if (keys.length === 0)
       print.line(publisher === undefined ? 'No publisher is trusted.' : `No key of "${publisher}" is known.`);
     else {

@@ -1,5 +1,5 @@
 import { revokeTrust } from '../../../invoke/skills/trust.ts';
-import { keyDocument } from '../../documents/trust.ts';
+import { trustedKeyDocument } from '../../../operations/trust.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { withGateway } from '../skill/operate/act.ts';
 import { findKey, shortKey } from '../skill/operate/key-reference.ts';
@@ -13,7 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return withGateway(invocation, async (gateway, acting) => {
     const { keyId, publisher } = findKey(gateway.store, args[0] ?? '');
     const { key, quarantined } = await revokeTrust(gateway, { ...acting, keyId, reason });
-    if (print.json) print.document({ key: keyDocument(key, edge.clock.nowMs()), quarantined });
+    if (print.json) print.document({ key: trustedKeyDocument(key, edge.clock.nowMs()), quarantined });
     else {
       print.note('revoked', 'red', `  ${shortKey(keyId)} of ${publisher}: ${key.reason ?? reason}`);
       for (const skill of quarantined) print.note('in quarantine', 'yellow', `  ${skill}`);

@@ -1,5 +1,5 @@
 import { rotateTrust } from '../../../invoke/skills/trust.ts';
-import { keyDocument } from '../../documents/trust.ts';
+import { trustedKeyDocument } from '../../../operations/trust.ts';
 import { shortKey } from '../skill/operate/key-reference.ts';
 import { takeKey } from '../skill/operate/offered-key.ts';
 import type { Invocation } from '../verb.ts';
@@ -15,7 +15,7 @@ export function run(invocation: Invocation): Promise<number> {
   return takeKey(invocation, QUESTION, async (gateway, adding) => {
     const { added, retired } = await rotateTrust(gateway, adding);
     if (print.json) {
-      print.document({ added: keyDocument(added, edge.clock.nowMs()), retired });
+      print.document({ added: trustedKeyDocument(added, edge.clock.nowMs()), retired });
       return;
     }
     print.note('rotated', 'green', `  ${shortKey(added.keyId)} signs for ${adding.publisher} from now on`);

@@ -1,5 +1,5 @@
 import { approveUpstream, offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams.ts';
-import { upstreamDocument } from '../../documents/upstreams.ts';
+import { upstreamDocument } from '../../../operations/upstreams.ts';
 import { textOf } from '../input.ts';
 import { printUpstream } from '../print-upstream.ts';
 import { withGateway } from '../skill/operate/act.ts';

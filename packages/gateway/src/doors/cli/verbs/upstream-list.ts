@@ -1,5 +1,5 @@
 import { listUpstreams } from '../../../invoke/upstreams.ts';
-import { upstreamSummary } from '../../documents/upstreams.ts';
+import { upstreamSummary } from '../../../operations/upstreams.ts';
 import { tellNone } from '../print-upstream.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,5 +1,5 @@
 import { showUpstream } from '../../../invoke/upstreams.ts';
-import { upstreamDocument } from '../../documents/upstreams.ts';
+import { upstreamDocument } from '../../../operations/upstreams.ts';
 import { printUpstream } from '../print-upstream.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,7 +1,7 @@
-import type { Gateway } from '../../../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../../../invoke/gateway.ts';
 import type { Acting } from '../../../../invoke/skills/skill-acts.ts';
 import { principalOf } from '../../input.ts';
-import type { Invocation, Opened } from '../../verb.ts';
+import type { Invocation } from '../../verb.ts';
 
 /** Goes on when nobody reads the output any more: what was asked for is done, and the exit status tells of it. */
 export function finishUnread({ edge }: Invocation): void {

@@ -1,9 +1,9 @@
 import { type ChangeEvent, changeSkill } from '../../../../invoke/skills/change.ts';
+import { chooseVersion } from '../../../../operations/choose-version.ts';
+import { skillDocument } from '../../../../operations/skill-document.ts';
 import { versionsOf } from '../../../../skills/index/read.ts';
 import { nextState } from '../../../../skills/lifecycle.ts';
 import type { Reader } from '../../../../store/transaction.ts';
-import { skillDocument } from '../../../documents/skills.ts';
-import { meantSkill } from '../../../meant-skill.ts';
 import { textOf } from '../../input.ts';
 import type { Invocation } from '../../verb.ts';
 import { withGateway } from './act.ts';
@@ -28,7 +28,7 @@ export async function change(invocation: Invocation, wanted: Change): Promise<nu
   const { event, warning } = wanted;
   if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
   return withGateway(invocation, async (gateway, acting) => {
-    const { id, version, state, artifact } = meantSkill(gateway.store, named, event);
+    const { id, version, state, artifact } = chooseVersion(gateway.store, named, event);
     // Nobody is asked about what cannot be done.
     nextState(state, event, { id, version });
     const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];

@@ -1,6 +1,6 @@
-import type { Gateway } from '../../../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../../../invoke/gateway.ts';
 import type { Adding } from '../../../../invoke/skills/trust.ts';
-import type { Invocation, Opened } from '../../verb.ts';
+import type { Invocation } from '../../verb.ts';
 import { withGateway } from './act.ts';
 import { confirm, requireAnswerable } from './confirm.ts';
 import { expiryOf } from './expiry.ts';

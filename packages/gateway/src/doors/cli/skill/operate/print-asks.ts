@@ -1,6 +1,6 @@
+import { askedAndGranted } from '../../../../operations/skill-document.ts';
 import type { AskState, SkillGrant } from '../../../../skills/grant.ts';
 import type { Manifest } from '../../../../skills/manifest/manifest.ts';
-import { askedAndGranted } from '../../../documents/skills.ts';
 import type { Printer } from '../../printer.ts';
 
 const MARKS = {

@@ -1,7 +1,7 @@
+import { keyState } from '../../../../operations/trust.ts';
 import type { InstalledSkill } from '../../../../skills/index/skill.ts';
 import { keyAt } from '../../../../skills/trust.ts';
 import type { Reader } from '../../../../store/transaction.ts';
-import { keyState } from '../../../documents/trust.ts';
 
 const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 
