@@ -25,11 +25,11 @@ import {
  * copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
-export type Format = 'elf' | 'mach-o' | 'script' | 'other';
+export type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
 
 type Classification = {
   readonly kind: ProgramKind;
-  readonly format: Format;
+  readonly format: ExecutableFormat;
   /** The resolved program that reads a script; null for a program that the kernel runs itself. */
   readonly interpreter: string | null;
 };
@@ -72,7 +72,7 @@ function kindOfFile(executable: Executable, known: KnownPrograms): ProgramKind {
   return strongest([called, basename(executable.foundAt), ...names].map(kindOfName));
 }
 
-function formatOf(head: Uint8Array): Format {
+function formatOf(head: Uint8Array): ExecutableFormat {
   const magic = Buffer.from(head.subarray(0, 4));
   if (magic.toString('latin1') === '\x7fELF') return 'elf';
   if (magic.toString('latin1', 0, 2) === '#!') return 'script';
