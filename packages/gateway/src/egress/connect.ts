@@ -48,7 +48,7 @@ export async function reach(request: EgressRequest, terms: ReachTerms): Promise<
   const list = terms.list();
   const decision = decide(list, request);
   terms.onDecision?.(decision);
-  // Boundary: nothing leaves the machine for a request that the list denies, and no normalized about its name.
+  // Boundary: nothing leaves the machine for a request that the list denies, and no question about its name.
   if (decision.verdict === 'deny') return { decision, connection: fail('denied', decision.why) };
   const target = await resolveTarget(list, request, { ...terms.resolve, signal: terms.signal });
   if (terms.signal.aborted)

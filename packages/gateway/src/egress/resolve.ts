@@ -45,7 +45,7 @@ export async function resolveTarget(
   request: EgressRequest,
   options: ResolveOptions,
 ): Promise<Dialable | Undialable> {
-  // Boundary: a denied name is never asked for, since the normalized alone would carry it out.
+  // Boundary: a denied name is never asked for, since the question alone would carry it out.
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
@@ -164,7 +164,7 @@ export function codeOf(error: unknown): string {
 
 /**
  * Lets runs take turns at a lookup that cannot be cancelled: the system has a few threads for all of them, which also
- * read files. Each run has one normalized under way and the others wait, also behind those of other runs; who has given up
+ * read files. Each run has one lookup under way and the others wait, also behind those of other runs; one that was given up
  * meanwhile is not asked for.
  */
 export class LookupTurns {
@@ -226,7 +226,7 @@ type Interfaces = {
 
 /**
  * Asks the operating system for all addresses of a name, in its order, with its hosts file and its name servers. Such a
- * normalized cannot be taken back: after an abort its answer is dropped.
+ * question cannot be taken back: after an abort its answer is dropped.
  */
 export const systemLookup: Lookup = async (name, signal) => {
   signal.throwIfAborted();

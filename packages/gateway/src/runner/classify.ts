@@ -171,7 +171,7 @@ export function baseName(name: string): string {
 /** What a program of that name does with its arguments. */
 export function kindOfName(name: string): ProgramKind {
   if (LINKER_NAME.test(name)) return 'launcher';
-  // A cross toolchain or a distribution puts its own tokens before the name.
+  // A cross toolchain or a distribution puts a prefix before the name.
   const bare = baseName(name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, ''));
   return PROGRAM_KINDS.get(baseName(name)) ?? PROGRAM_KINDS.get(bare) ?? 'plain';
 }

@@ -125,7 +125,7 @@ const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
 /** Makes the check for a token; how long it takes says nothing about the token. */
 function newCredentialCheck(token: string): CredentialCheck {
-  // Boundary: an empty or short token would let in who guesses it.
+  // Boundary: an empty or short token would let in a client that guesses it.
   if (token.length < PROXY_BOUNDS.leastTokenChars || !/^[!-9;-~]+$/.test(token)) {
     throw new TypeError(
       `Cannot open proxy: the token is short or has odd characters, expected at least ${PROXY_BOUNDS.leastTokenChars} printable ones`,
