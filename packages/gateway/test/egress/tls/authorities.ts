@@ -22,7 +22,7 @@ type Terms = Partial<Omit<AuthorityTerms, 'names'>> & { readonly names?: readonl
 export function authorityOf({ names, ...terms }: Terms): CertificateAuthority {
   return newAuthority({
     nowMs: Date.now(),
-    name: 'CertificateAuthority of a test',
+    name: 'Authority of a test',
     serial: () => randomBytes(16),
     lifeMs: HOUR_MS,
     ...(names === undefined ? {} : { names: names.map(hostOf) }),

@@ -116,7 +116,7 @@ describe('openssl x509', () => {
     );
   const keyId = expect.stringMatching(/^Subject Key Identifier\|\|(?:[0-9A-F]{2}:?){20}$/);
   const issuerId = expect.stringMatching(
-    /^CertificateAuthority Key Identifier\|\|(?:keyid:)?(?:[0-9A-F]{2}:?){20}$/,
+    /^Authority Key Identifier\|\|(?:keyid:)?(?:[0-9A-F]{2}:?){20}$/,
   );
 
   it('shows an authority that signs one step deep', () => {
