@@ -360,7 +360,7 @@ describe('ownOf()', () => {
 
   it('does not leave out what it cannot read', () => {
     expect(() => ownOf({ eth0: [{ address: 'eth0' }] }, [])).toThrow(
-      'Cannot list own addresses: "eth0" is none, expected an IP address',
+      'Cannot list own addresses: "eth0" is not a valid address, expected an IP address',
     );
   });
 });
