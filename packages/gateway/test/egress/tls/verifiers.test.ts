@@ -115,9 +115,7 @@ describe('openssl x509', () => {
       ([, name, critical = '', value = '']) => [name, critical, value.trim().replace(/\s+/g, ' ')].join('|'),
     );
   const keyId = expect.stringMatching(/^Subject Key Identifier\|\|(?:[0-9A-F]{2}:?){20}$/);
-  const issuerId = expect.stringMatching(
-    /^Authority Key Identifier\|\|(?:keyid:)?(?:[0-9A-F]{2}:?){20}$/,
-  );
+  const issuerId = expect.stringMatching(/^Authority Key Identifier\|\|(?:keyid:)?(?:[0-9A-F]{2}:?){20}$/);
 
   it('shows an authority that signs one step deep', () => {
     const { 'ca.pem': ca = '' } = makeFiles(['example.com', LOOPBACK]);
