@@ -170,7 +170,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
   });
 
   test.each<[string, object, string, RegExp]>([
-    ['a program that is not there', { command: 'no-such-program' }, 'runner/not-found', /in none of/],
+    ['a program that is not there', { command: 'no-such-program' }, 'runner/not-found', /it is not in /],
     ['a path that is not there', { command: './gone' }, 'runner/not-found', /it does not exist/],
     ['a file without execute bit', { command: './plain.txt' }, 'runner/not-found', /is not executable/],
     ['a directory', { command: './directory' }, 'runner/not-found', /expected a regular file/],

@@ -62,7 +62,7 @@ export const SPECIAL_RANGES = [
   {
     range: '192.88.99.0/24',
     name: 'relay',
-    sentence: 'an address of the nearest 6to4 relay, whoever runs it (RFC 7526)',
+    sentence: 'an address of the nearest 6to4 relay, run by a third party (RFC 7526)',
   },
   { range: '192.168.0.0/16', name: 'private', sentence: 'an address of a private network (RFC 1918)' },
   {
@@ -192,7 +192,7 @@ export const CARRIERS = [
 ] as const satisfies readonly CarrierRow[];
 
 /**
- * ISATAP is no prefix: below any prefix, an interface identifier that begins with one of these 32 bits carries an IPv4
+ * ISATAP is not a prefix: below any prefix, an interface identifier that begins with one of these 32 bits carries an IPv4
  * address in the 32 bits after it (RFC 5214).
  */
 export const ISATAP_MARKS: readonly bigint[] = [0x0000_5efen, 0x0200_5efen];

@@ -11,7 +11,7 @@ const MAPPED = 0xffffn;
  */
 export function parseAddress(text: string): Address | null {
   if (text.includes(':')) {
-    // Boundary: a zone names an interface of this machine, so an address with one is none that a caller may give.
+    // Boundary: a zone names an interface of this machine, so a caller may not give an address with one.
     const value = parseIPv6(text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text);
     return value === null ? null : fromBits(value);
   }

@@ -90,7 +90,7 @@ function keyOf(place: HostPattern): string {
   return `range ${family} ${first}/${bits}`;
 }
 
-/** Every rule that means the host, in the order of `rulesByPattern` and of their texts on one group. */
+/** Every rule that means the host, in the order of `rulesByPattern` and of their texts in one group. */
 export function rulesFor(list: AllowList, host: Host): readonly Rule[] {
   return rulesByPattern(list, host).flatMap(({ denying, allowing }) => [...denying.rules, ...allowing.rules]);
 }

@@ -8,8 +8,8 @@ import {
 import { quote } from '../core/hostile-text.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import { type Address, formatAddress } from './address.ts';
-import { formatHost, type Host } from './authority.ts';
-import { type Decision, decide, denyNow, type EgressRequest, type Judge } from './decide.ts';
+import { formatHost, type Host, type Site } from './authority.ts';
+import { decide, denyNow, type EgressDecision, type EgressRequest, type Judge } from './decide.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 import { codeOf, type ResolveOptions, resolveTarget } from './resolve.ts';
 
@@ -28,7 +28,7 @@ export type Connection = { readonly socket: Socket; readonly address: Address };
 
 /** What was decided in the end, and the connection that came of it. */
 export type Reached = {
-  readonly decision: Decision;
+  readonly decision: EgressDecision;
   readonly connection: Result<Connection, ConnectFailure>;
 };
 
@@ -38,7 +38,7 @@ type ReachTerms = Judge & {
   readonly connectMs: number;
   readonly signal: AbortSignal;
   /** Called with the decision before anything leaves the machine. */
-  readonly onDecision?: (decision: Decision) => void;
+  readonly onDecision?: (decision: EgressDecision) => void;
   /** Makes the socket; without, as a plain one. */
   readonly open?: (options: TcpNetConnectOpts) => Socket;
 };
@@ -48,7 +48,7 @@ export async function reach(request: EgressRequest, terms: ReachTerms): Promise<
   const list = terms.list();
   const decision = decide(list, request);
   terms.onDecision?.(decision);
-  // Boundary: nothing leaves the machine for a request that the list denies, and no normalized about its name.
+  // Boundary: nothing leaves the machine for a request that the list denies, and no question about its name.
   if (decision.verdict === 'deny') return { decision, connection: fail('denied', decision.why) };
   const target = await resolveTarget(list, request, { ...terms.resolve, signal: terms.signal });
   if (terms.signal.aborted)
@@ -133,6 +133,15 @@ const HANDSHAKE_PROBLEMS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
   ECONNRESET: 'it broke off the handshake',
 };
+
+/** What a target is spoken to on: its socket, or TLS over it where the scheme is https. */
+export async function openChannel(
+  socket: Socket,
+  { scheme, host }: Pick<Site, 'scheme' | 'host'>,
+  terms: TrustTerms,
+): Promise<Result<Socket, ConnectFailure>> {
+  return scheme === 'http' ? accept(socket) : connectTls(socket, host, terms);
+}
 
 /** Speaks TLS to a target. What is given belongs to a target that has proved to be the host, and speaks HTTP/1.1. */
 export function connectTls(

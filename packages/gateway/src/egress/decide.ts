@@ -30,10 +30,10 @@ export type EgressRequest = RequestDetails & { readonly host: Host };
 type Allowance = { readonly verdict: 'allow'; readonly rule: string; readonly why: string };
 /** The rule is the denying entry; null when there was none and nothing allowed the request either. */
 export type Denial = { readonly verdict: 'deny'; readonly rule: string | null; readonly why: string };
-export type Decision = Allowance | Denial;
+export type EgressDecision = Allowance | Denial;
 
 /** Decides on a request before anything is looked up. */
-export function decide(list: AllowList, request: EgressRequest): Decision {
+export function decide(list: AllowList, request: EgressRequest): EgressDecision {
   const decision = decideAlone(list, request);
   if (list.narrowedBy === null || (decision.verdict === 'deny' && decision.rule !== null)) return decision;
   // Boundary: what one of two lists denies is denied. Where both do, the second is named: it is the operator's.
@@ -41,7 +41,7 @@ export function decide(list: AllowList, request: EgressRequest): Decision {
   return second.verdict === 'deny' ? second : decision;
 }
 
-function decideAlone(list: AllowList, request: EgressRequest): Decision {
+function decideAlone(list: AllowList, request: EgressRequest): EgressDecision {
   const { host } = request;
   const groups = rulesByPattern(list, host);
   const normalized = normalizeRequest(request);
@@ -227,7 +227,7 @@ export function denySite(list: AllowList, site: Site): Denial | null {
 }
 
 /**
- * Whether an entry is for HTTP in the open at this site and nothing else there. Where none is, a client that asks for a
+ * Whether an entry is for unencrypted HTTP at this site and nothing else there. Where none is, a client that asks for a
  * tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
  */
 export function namesHttp(list: AllowList, site: Site): boolean {

@@ -13,7 +13,7 @@ import { carriedBy, specialRange } from './special.ts';
 /*
  * From a request to the addresses that it may dial. The list decides before any query leaves; the name is looked up once;
  * every answer is checked, and one that is refused refuses all, because who answers so is not to be trusted with the
- * rest. What is dialled is what was checked: nobody asks for the name again.
+ * rest. What is dialled is what was checked: the name is not looked up again.
  */
 
 /** What this machine is known by: its addresses, and the ports on which the gateway itself listens. */
@@ -45,7 +45,7 @@ export async function resolveTarget(
   request: EgressRequest,
   options: ResolveOptions,
 ): Promise<Dialable | Undialable> {
-  // Boundary: a denied name is never asked for, since the normalized alone would carry it out.
+  // Boundary: a denied name is never asked for, since the question alone would carry it out.
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
@@ -107,12 +107,12 @@ function refuse(
   return { verdict: 'deny', at, rule: null, why: `Cannot reach ${target}: ${is}, expected ${expected}` };
 }
 
-/** Asks a name server for all addresses of a name. It should stop when the signal says so; nobody waits for it then. */
+/** Asks a name server for all addresses of a name. It should stop when the signal says so; no one waits for it then. */
 export type Lookup = (name: HostName, signal: AbortSignal) => Promise<readonly string[]>;
 
 type LookUpOptions = { readonly lookup: Lookup; readonly lookupMs: number; readonly signal: AbortSignal };
 
-/** Looks a name up once, for so long and no longer, and gives a bounded number of answers or what went wrong. */
+/** Looks a name up once, for a limited time, and gives a bounded number of answers or what went wrong. */
 export async function lookUp(name: HostName, options: LookUpOptions): Promise<Result<readonly string[]>> {
   const { lookup, lookupMs, signal } = options;
   if (signal.aborted) return fail(name, 'the call has ended', 'one that still runs');
@@ -163,8 +163,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Lets runs take turns at a lookup that nobody can take back: the system has a few threads for all of them, which also
- * read files. Each run has one normalized under way and the others wait, also behind those of other runs; who has given up
+ * Lets runs take turns at a lookup that cannot be cancelled: the system has a few threads for all of them, which also
+ * read files. Each run has one lookup under way and the others wait, also behind those of other runs; one that was given up
  * meanwhile is not asked for.
  */
 export class LookupTurns {
@@ -226,7 +226,7 @@ type Interfaces = {
 
 /**
  * Asks the operating system for all addresses of a name, in its order, with its hosts file and its name servers. Such a
- * normalized cannot be taken back: after an abort its answer is dropped.
+ * question cannot be taken back: after an abort its answer is dropped.
  */
 export const systemLookup: Lookup = async (name, signal) => {
   signal.throwIfAborted();
@@ -245,7 +245,9 @@ function readOwn(text: string): Address {
   const address = parseAddress(text.replace(/%.*$/s, ''));
   // Boundary: an address of the machine that is not known as such would be open to what it runs.
   if (address === null)
-    throw new TypeError(`Cannot list own addresses: ${quote(text)} is none, expected an IP address`);
+    throw new TypeError(
+      `Cannot list own addresses: ${quote(text)} is not a valid address, expected an IP address`,
+    );
   return address;
 }
 

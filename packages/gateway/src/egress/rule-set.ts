@@ -20,7 +20,7 @@ type PortIndex = Map<number | null, { readonly rules: Rule[]; readonly paths: Pa
 /** The rules whose path ends here, and those whose path goes on with a segment. */
 type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTree> };
 
-/** Up to so many are compared faster than they are found. */
+/** Up to this many are compared faster than they are looked up. */
 const FEW = 8;
 
 /** Puts the rules of a place away; they come in the order of their texts. */
@@ -149,7 +149,7 @@ export function unmetTerm(rule: Rule, normalized: NormalizedRequest): Term | nul
   if (methods !== null && (method === undefined ? !denies : !methods.includes(method))) return 'method';
   if (prefix === null) return null;
   const path = denies ? normalized.widePath() : normalized.path();
-  // Boundary: a path that nobody sees, or that can be read in two ways, may be any path.
+  // Boundary: a path that no one sees, or that can be read in two ways, may be any path.
   const isMet = path === null ? denies : isBeneath(path, prefix);
   return isMet ? null : 'path';
 }

@@ -25,11 +25,11 @@ import {
  * copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
-export type Format = 'elf' | 'mach-o' | 'script' | 'other';
+export type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
 
 type Classification = {
   readonly kind: ProgramKind;
-  readonly format: Format;
+  readonly format: ExecutableFormat;
   /** The resolved program that reads a script; null for a program that the kernel runs itself. */
   readonly interpreter: string | null;
 };
@@ -72,7 +72,7 @@ function kindOfFile(executable: Executable, known: KnownPrograms): ProgramKind {
   return strongest([called, basename(executable.foundAt), ...names].map(kindOfName));
 }
 
-function formatOf(head: Uint8Array): Format {
+function formatOf(head: Uint8Array): ExecutableFormat {
   const magic = Buffer.from(head.subarray(0, 4));
   if (magic.toString('latin1') === '\x7fELF') return 'elf';
   if (magic.toString('latin1', 0, 2) === '#!') return 'script';
@@ -171,7 +171,7 @@ export function baseName(name: string): string {
 /** What a program of that name does with its arguments. */
 export function kindOfName(name: string): ProgramKind {
   if (LINKER_NAME.test(name)) return 'launcher';
-  // A cross toolchain or a distribution puts its own tokens before the name.
+  // A cross toolchain or a distribution puts a prefix before the name.
   const bare = baseName(name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, ''));
   return PROGRAM_KINDS.get(baseName(name)) ?? PROGRAM_KINDS.get(bare) ?? 'plain';
 }

@@ -13,7 +13,7 @@ import { type FileFacts, factsFrom, type PathZone, zoneOf } from './workspace.ts
 export type Executable = OpenedExecutable & {
   /** The file that is executed, with all links resolved. */
   readonly path: string;
-  /** The name that the program is told it was called by: as asked for, absolute when a path was. */
+  /** The name that the program is started under: as requested, absolute when a path was given. */
   readonly argv0: string;
   /** Where the name or path was found, its directory canonical and its last part not followed. */
   readonly foundAt: string;

@@ -36,7 +36,7 @@ export function parseSecretHosts(entries: readonly string[]): Result<SecretHosts
   return accept((host, port) => rulesFor(list.value, host).some((rule) => isOn(rule, port)));
 }
 
-/** Boundary: an entry without a port is that of TLS alone: on its way to port 80 the value would be anybody's to read. */
+/** Boundary: an entry without a port is that of TLS alone: on its way to port 80 everyone could read the value. */
 function isOn(rule: Rule, port: number): boolean {
   return namesPort(rule) ? rule.ports?.includes(port) === true : port === DEFAULT_PORTS.https;
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 /*
  * The hosts that a command line names, for the look before the start that "preflight" means. It is advice: a program can
  * connect wherever its own code says. Addresses are given as they are written; what a spelling such as 0x7f.1 means is
- * for the room that connects.
+ * for egress, which connects.
  */
 
 const URL_AUTHORITY = /([A-Za-z][A-Za-z0-9+.-]{0,31}):[/\\]{2}([^/?#\s"'<>]*)/g;

@@ -110,19 +110,11 @@ const EVERY_PROGRAM = '*';
 export function settingsOf({ process, ceilings, secrets }: Config, cwd: string | null): RunnerSettings {
   const here = cwd === null ? [] : [cwd];
   const roots = process.workspaces.length > 0 ? process.workspaces : here;
-  const { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes } = process;
-  const defaults = { wallMs, cpuMs, memoryBytes, outputBytes, fileBytes, processes, openFiles, egressBytes };
-  const highest = {
-    ...DEFAULT_SETTINGS.ceilings,
-    wallMs: ceilings.wallMs,
-    cpuMs: ceilings.cpuMs,
-    memoryBytes: ceilings.memoryBytes,
-    outputBytes: ceilings.outputBytes,
-    fileBytes: Math.max(DEFAULT_SETTINGS.ceilings.fileBytes, fileBytes),
-    processes: Math.max(DEFAULT_SETTINGS.ceilings.processes, processes),
-    openFiles: Math.max(DEFAULT_SETTINGS.ceilings.openFiles, openFiles),
-    egressBytes: ceilings.egressBytes,
-  };
+  const highest = eachLimit((name) =>
+    name in ceilings
+      ? ceilings[name as keyof typeof ceilings]
+      : Math.max(DEFAULT_SETTINGS.ceilings[name], process[name]),
+  );
   return {
     ...DEFAULT_SETTINGS,
     workspaceRoots: roots.map(settle),
@@ -132,21 +124,19 @@ export function settingsOf({ process, ceilings, secrets }: Config, cwd: string |
     envAllow: process.env,
     readOnly: process.readOnly.map(settle),
     protectedPaths: process.protected,
-    defaults: {
-      ...defaults,
-      // A default never passes a ceiling that the operator lowered.
-      wallMs: Math.min(wallMs, highest.wallMs),
-      cpuMs: Math.min(cpuMs, highest.cpuMs),
-      memoryBytes: Math.min(memoryBytes, highest.memoryBytes),
-      outputBytes: Math.min(outputBytes, highest.outputBytes),
-      egressBytes: Math.min(egressBytes, highest.egressBytes),
-    },
+    // A default never passes a ceiling that the operator lowered.
+    defaults: eachLimit((name) => Math.min(process[name], highest[name])),
     ceilings: highest,
     egressHosts: allowListOf(process.egressHosts),
     isIntercepted: interceptedBy(process.egressIntercept),
     secrets: grantSecrets(secrets),
     loosestEgress: process.egress,
   };
+}
+
+function eachLimit(limitOf: (name: keyof ProcessLimits) => number): ProcessLimits {
+  const names = Object.keys(PROCESS_LIMIT_CEILINGS) as (keyof ProcessLimits)[];
+  return Object.fromEntries(names.map((name) => [name, limitOf(name)])) as ProcessLimits;
 }
 
 /** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */

@@ -8,7 +8,7 @@ import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/decide.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
-import { type ClassifyDeps, classify, type Format } from './classify.ts';
+import { type ClassifyDeps, classify, type ExecutableFormat } from './classify.ts';
 import { environmentOf } from './environment.ts';
 import { type Executable, type ExecutableScope, resolveExecutable } from './executable.ts';
 import { hostsIn } from './hosts.ts';
@@ -46,7 +46,7 @@ export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
 type ProcessFacts = {
   readonly tier: ProcessTierName;
   readonly kind: ProgramKind;
-  readonly format: Format;
+  readonly format: ExecutableFormat;
   /** What reads the script that the executable is; null for a binary. */
   readonly interpreter: string | null;
   readonly executable: string;
@@ -184,7 +184,7 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
   );
 }
 
-/** Where a strict run may go, and the secrets that it uses there; in any other mode nobody could hold either. */
+/** Where a strict run may go, and the secrets that it uses there; in any other mode neither could be held. */
 function networkOf(
   { egressHosts, secrets, env }: ProcessInput,
   egress: EgressMode,

@@ -197,7 +197,7 @@ describe('parseInput()', () => {
     'refuses the entry %s, which would deny',
     (entry) => {
       expect(() => parseInput({ command: 'x', egress_hosts: [entry] })).toThrow(
-        'Cannot read the command: egress_hosts[0] denies, expected an entry without "!"',
+        'Cannot read the command: egress_hosts[0] is a denial, expected an entry without "!"',
       );
     },
   );

@@ -248,7 +248,7 @@ describe('grantSecrets()', () => {
     const { outside } = makeHost();
     const file = join(outside, 'token');
     const granted = grantSecrets([secret({ file })]).get('github');
-    expect(() => granted?.read?.()).toThrow('ENOENT');
+    expect(() => granted?.read?.()).toThrow('it does not exist');
     writeFileSync(file, 'first\n', { mode: 0o600 });
     expect(granted?.read?.()).toBe('first');
     writeFileSync(file, 'second\n');

@@ -76,7 +76,7 @@ describe('termsOf() and the workspace', () => {
     const host = makeHost({ defaultWorkspace: null });
     expect(ask(host, {})).toMatchObject({
       code: 'runner/invalid-workspace',
-      remedy: expect.stringMatching(/root/),
+      remedy: expect.stringMatching(/process\.workspaces/),
     });
     expect(verdict(ask(makeHost({ workspaceRoots: [] }), {}))).toBe('runner/invalid-workspace');
   });

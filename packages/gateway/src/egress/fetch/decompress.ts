@@ -3,14 +3,14 @@ import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
 import { type Field, tokensOf } from '../http1/index.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
-import { type Failed, type Fetched, fail } from './outcome.ts';
+import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br';
 export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansionRatio'>;
 
 /** Takes a body as it was sent, piece by piece, and gives it as it was meant. */
 type Decoder = {
-  readonly write: (piece: Buffer) => Promise<Failed | null>;
+  readonly write: (piece: Buffer) => Promise<FetchFailed | null>;
   readonly end: () => Promise<Fetched<Uint8Array>>;
   /** To be called in any case. */
   readonly destroy: () => void;
@@ -57,7 +57,7 @@ class StreamDecoder implements Decoder {
   readonly #limits: BodyLimits;
   readonly #collector: Collector;
   #taken = 0;
-  #failure: Failed | null = null;
+  #failure: FetchFailed | null = null;
   #isEnded = false;
   /** Wakes who waits for the stream. */
   #wake = () => {};
@@ -74,7 +74,7 @@ class StreamDecoder implements Decoder {
     });
   }
 
-  async write(piece: Buffer): Promise<Failed | null> {
+  async write(piece: Buffer): Promise<FetchFailed | null> {
     if (piece.length === 0) return this.#failure;
     this.#taken += piece.length;
     if (this.#failure !== null || this.#isEnded) return this.#failure ?? refuseRest();
@@ -115,7 +115,7 @@ class StreamDecoder implements Decoder {
       );
   }
 
-  #fail(failure: Failed): void {
+  #fail(failure: FetchFailed): void {
     this.#failure ??= failure;
     this.#stream.destroy();
     this.#wake();
@@ -124,15 +124,15 @@ class StreamDecoder implements Decoder {
 
 const CANNOT = 'Cannot use body of response';
 
-function tooLong(most: number): Failed {
+function tooLong(most: number): FetchFailed {
   return fail('too-large', `${CANNOT}: it is too long, expected at most ${most} bytes`);
 }
 
-function refuseRest(): Failed {
+function refuseRest(): FetchFailed {
   return refuseBody('it has bytes after its end', 'none');
 }
 
-function refuseBody(is: string, expected: string): Failed {
+function refuseBody(is: string, expected: string): FetchFailed {
   return fail('malformed', `${CANNOT}: ${is}, expected ${expected}`);
 }
 

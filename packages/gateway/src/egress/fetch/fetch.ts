@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import { accept, sentenceOf } from '../../core/result.ts';
 import { formatAddress } from '../address.ts';
 import { formatHost, formatUrl, type Site } from '../authority.ts';
-import { type ConnectFailure, connectTls, type Reached, reach } from '../connect.ts';
+import { type ConnectFailure, openChannel, type Reached, reach } from '../connect.ts';
 import { completeLimits, DEFAULT_FETCH_LIMITS } from '../limits.ts';
 import { type Filled, fillIn, hideInFields, UNQUOTED_RESPONSE } from '../secrets.ts';
 import {
   type Arrival,
-  type Failed,
   type FailureCode,
   type Fetched,
+  type FetchFailed,
   type FetchOutcome,
   type FetchRun,
   type FetchTerms,
@@ -17,7 +17,7 @@ import {
   type HeaderPair,
   type Hop,
 } from './outcome.ts';
-import { type Answered, followRedirect, isRedirect } from './redirect.ts';
+import { followRedirect, isRedirect, type RedirectAnswer } from './redirect.ts';
 import {
   type FetchRequest,
   formatMessage,
@@ -25,7 +25,7 @@ import {
   readRequest,
   tooLongHead,
 } from './request.ts';
-import { type Answer, converse, type Message } from './response.ts';
+import { converse, type FetchAnswer, type RequestMessage } from './response.ts';
 import { tooMany, Watch } from './watch.ts';
 
 /*
@@ -71,7 +71,10 @@ async function travel(request: FetchRequest, run: FetchRun): Promise<Fetched<Arr
   }
 }
 
-function arrive({ url, method }: PreparedRequest, { status, fields, declaredLength, body }: Answer): Arrival {
+function arrive(
+  { url, method }: PreparedRequest,
+  { status, fields, declaredLength, body }: FetchAnswer,
+): Arrival {
   const isBare = declaredLength !== null && method === 'HEAD';
   const headers: HeaderPair[] = fields
     // A body that was decompressed is not encoded any more.
@@ -81,12 +84,12 @@ function arrive({ url, method }: PreparedRequest, { status, fields, declaredLeng
   return { ok: true, status, headers, body, url: formatUrl(url) };
 }
 
-function tooManyRedirects(most: number): Failed {
+function tooManyRedirects(most: number): FetchFailed {
   return fail('too-many-redirects', `Cannot follow redirect: it is one too many, expected at most ${most}`);
 }
 
 /** Makes one request: decides on it, connects, sends it and reads its answer. It is noted as a hop whatever comes of it. */
-async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<Answer>> {
+async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<FetchAnswer>> {
   const { terms, hops, limits, watch } = run;
   const { host, port, scheme, path } = prepared.url;
   const egress = { host, port, scheme, method: prepared.method, path };
@@ -127,40 +130,30 @@ async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetche
 }
 
 /** Boundary: a target that repeats a secret, in a Location above all, gives back no more than its placeholder. */
-function hideSecrets(answer: Fetched<Answer>, { isBound, hide }: Filled): Fetched<Answer> {
+function hideSecrets(answer: Fetched<FetchAnswer>, { isBound, hide }: Filled): Fetched<FetchAnswer> {
   if (!isBound) return answer;
   if (answer.ok) return accept({ ...answer.value, fields: hideInFields(answer.value.fields, hide) });
   return answer.problem.code === 'malformed' ? fail('malformed', sentenceOf(UNQUOTED_RESPONSE)) : answer;
 }
 
 /** Boundary: what does not fit is known before anything leaves the machine. */
-function refuseSize({ head, body }: Message, { limits, watch }: FetchRun): Failed | null {
+function refuseSize({ head, body }: RequestMessage, { limits, watch }: FetchRun): FetchFailed | null {
   if (head.length > limits.requestHeaderBytes) return tooLongHead(limits);
   return watch.canPass(head.length + (body?.length ?? 0)) ? null : tooMany(limits);
 }
 
 async function exchange(
   socket: Socket,
-  message: Message,
-  { scheme, host }: Site,
+  message: RequestMessage,
+  site: Site,
   { terms, limits, watch }: FetchRun,
-): Promise<Fetched<Answer>> {
+): Promise<Fetched<FetchAnswer>> {
   if (watch.failure !== null) return watch.failure;
-  const channel = await speakTo(socket, { scheme, host }, { terms, limits, watch });
-  if (!channel.ok) return watch.failure ?? channel;
-  const wantsBody = (response: Answered) => limits.redirects === 0 || !isRedirect(response);
-  return converse(channel.value, message, { watch, limits, wantsBody });
-}
-
-async function speakTo(
-  socket: Socket,
-  { scheme, host }: Pick<Site, 'scheme' | 'host'>,
-  { terms, limits, watch }: Pick<FetchRun, 'terms' | 'limits' | 'watch'>,
-): Promise<Fetched<Socket>> {
-  if (scheme === 'http') return accept(socket);
   const trust = { withinMs: limits.connectMs, signal: watch.signal, trust: terms.trust };
-  const channel = await connectTls(socket, host, trust);
-  return channel.ok ? channel : failureOf(channel.problem);
+  const channel = await openChannel(socket, site, trust);
+  if (!channel.ok) return watch.failure ?? failureOf(channel.problem);
+  const wantsBody = (response: RedirectAnswer) => limits.redirects === 0 || !isRedirect(response);
+  return converse(channel.value, message, { watch, limits, wantsBody });
 }
 
 /** What was decided in the end: an address that the list came to deny denies the request. */
@@ -176,6 +169,6 @@ const CODES: Readonly<Record<ConnectFailure['cause'], FailureCode>> = {
   timeout: 'too-slow',
 };
 
-function failureOf({ cause, why }: ConnectFailure): Failed {
+function failureOf({ cause, why }: ConnectFailure): FetchFailed {
   return fail(CODES[cause], why);
 }

@@ -26,7 +26,7 @@ type FetchFailure = { readonly code: FailureCode; readonly why: string };
 /** What a step of a fetch gives. */
 export type Fetched<T> = Result<T, FetchFailure>;
 
-export type Failed = Extract<Fetched<never>, { ok: false }>;
+export type FetchFailed = Extract<Fetched<never>, { ok: false }>;
 
 /** One request of those that a fetch came to: the first, and one for each redirect. */
 export type Hop = {
@@ -66,7 +66,7 @@ export type Arrival = {
 
 export type FetchOutcome = (Arrival & Travelled) | (FetchFailure & Travelled & { readonly ok: false });
 
-export function fail(code: FailureCode, why: string): Failed {
+export function fail(code: FailureCode, why: string): FetchFailed {
   return reject({ code, why });
 }
 

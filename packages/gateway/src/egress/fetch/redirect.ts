@@ -13,7 +13,7 @@ import type { PreparedRequest } from './request.ts';
  * that would take it along is refused, because the same request without its body is another request.
  */
 
-export type Answered = { readonly status: number; readonly fields: readonly Field[] };
+export type RedirectAnswer = { readonly status: number; readonly fields: readonly Field[] };
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Headers that speak of a body, and go when it goes. */
@@ -26,14 +26,14 @@ const PRIVATE =
   /(?:^|[-_])(?:api-?key|auth\w*|cookie\d?|credentials?|jwt|key|passw(?:or)?d|proxy|secret|session\w*|signature|token)(?:$|[-_])/;
 
 /** Tells whether an answer leads elsewhere. */
-export function isRedirect({ status, fields }: Answered): boolean {
+export function isRedirect({ status, fields }: RedirectAnswer): boolean {
   return REDIRECTS.has(status) && valuesOf(fields, 'location').length > 0;
 }
 
 /** The request that a redirect asks for. */
 export function followRedirect(
   prepared: PreparedRequest,
-  { status, fields }: Answered,
+  { status, fields }: RedirectAnswer,
   secrets: readonly BoundSecret[],
 ): Fetched<PreparedRequest> {
   const [location = '', second] = valuesOf(fields, 'location');
@@ -42,7 +42,7 @@ export function followRedirect(
   const url = resolveLocation(prepared.url, location);
   if (!url.ok) return url;
   const target = quote(formatOrigin(url.value));
-  // Boundary: what was asked for under encryption is not repeated in the open.
+  // Boundary: what was requested under encryption is not repeated without it.
   if (prepared.url.scheme === 'https' && url.value.scheme === 'http')
     return fail('denied', `Cannot follow redirect to ${target}: it is not encrypted, expected "https"`);
   const next = rewrite({ ...prepared, url: url.value }, status);

@@ -10,8 +10,8 @@ import {
   valuesOf,
 } from '../http1/index.ts';
 import { type FetchLimits, HTTP1_LIMITS } from '../limits.ts';
-import { type Failed, type Fetched, fail, type HeaderPair } from './outcome.ts';
-import type { Message } from './response.ts';
+import { type Fetched, type FetchFailed, fail, type HeaderPair } from './outcome.ts';
+import type { RequestMessage } from './response.ts';
 
 export type FetchRequest = {
   readonly url: string;
@@ -67,7 +67,7 @@ export function readRequest(raw: FetchRequest, limits: FetchLimits): Fetched<Pre
 }
 
 /** Boundary: what is too long is not even read. */
-function refuseSize({ url, headers, body }: FetchRequest, limits: FetchLimits): Failed | null {
+function refuseSize({ url, headers, body }: FetchRequest, limits: FetchLimits): FetchFailed | null {
   const headBytes = headers.reduce((sum, [name, value]) => sum + name.length + value.length, url.length);
   if (headBytes > limits.requestHeaderBytes || headers.length > HTTP1_LIMITS.headLines)
     return tooLongHead(limits);
@@ -76,7 +76,7 @@ function refuseSize({ url, headers, body }: FetchRequest, limits: FetchLimits): 
   return fail('too-large', `Cannot send request: ${is}, expected at most ${limits.requestBytes}`);
 }
 
-export function tooLongHead({ requestHeaderBytes: most }: FetchLimits): Failed {
+export function tooLongHead({ requestHeaderBytes: most }: FetchLimits): FetchFailed {
   return fail('too-large', `Cannot send request: its head is too long, expected at most ${most} bytes`);
 }
 
@@ -116,12 +116,12 @@ function encodingsFor(fields: readonly Field[]): string {
   return asked.toLowerCase() === 'identity' || valuesOf(fields, 'range').length > 0 ? 'identity' : ENCODINGS;
 }
 
-function refuse(what: string, is: string, expected: string): Failed {
+function refuse(what: string, is: string, expected: string): FetchFailed {
   return fail('invalid', `Cannot use ${what}: ${is}, expected ${expected}`);
 }
 
 /** What is sent for a request. The host, the length and the encodings are made here and come from nowhere else. */
-export function formatMessage({ url, method, fields, encodings, body }: PreparedRequest): Message {
+export function formatMessage({ url, method, fields, encodings, body }: PreparedRequest): RequestMessage {
   const hasLength = body !== null || WITH_BODY.has(method);
   const accepted: Field = { name: 'accept-encoding', rawName: 'Accept-Encoding', value: encodings };
   const head = formatRequestHead({

@@ -14,12 +14,16 @@ import {
 } from '../http1/index.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
 import { type BodyLimits, codingOf, newDecoder } from './decompress.ts';
-import { type Failed, type Fetched, fail } from './outcome.ts';
+import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 import type { Watch } from './watch.ts';
 
-export type Message = { readonly method: string; readonly head: Buffer; readonly body: Uint8Array | null };
+export type RequestMessage = {
+  readonly method: string;
+  readonly head: Buffer;
+  readonly body: Uint8Array | null;
+};
 
-export type Answer = {
+export type FetchAnswer = {
   readonly status: number;
   readonly fields: readonly Field[];
   readonly declaredLength: string | null;
@@ -36,9 +40,9 @@ type ConverseTerms = {
 /** Sends one request over a connection and reads its answer, which may come before all is sent. The connection is gone then. */
 export async function converse(
   socket: Socket,
-  message: Message,
+  message: RequestMessage,
   terms: ConverseTerms,
-): Promise<Fetched<Answer>> {
+): Promise<Fetched<FetchAnswer>> {
   const { watch } = terms;
   const onAbort = () => socket.destroy();
   watch.signal.addEventListener('abort', onAbort, { once: true });
@@ -55,7 +59,7 @@ export async function converse(
 }
 
 /** Sends slice by slice, so that a target that does not read is noticed and one that reads slowly is not. */
-async function send(socket: Socket, { head, body }: Message, watch: Watch): Promise<void> {
+async function send(socket: Socket, { head, body }: RequestMessage, watch: Watch): Promise<void> {
   for (const slice of slicesOf(head, body)) {
     if (socket.destroyed || !watch.pass('bytesOut', slice.length)) return;
     await new Promise<void>((resolve) => socket.write(slice, () => resolve()));
@@ -70,7 +74,7 @@ function* slicesOf(head: Buffer, body: Uint8Array | null): Generator<Uint8Array>
     yield body.subarray(at, at + writeBytes);
 }
 
-async function receive(socket: Socket, method: string, terms: ConverseTerms): Promise<Fetched<Answer>> {
+async function receive(socket: Socket, method: string, terms: ConverseTerms): Promise<Fetched<FetchAnswer>> {
   const { watch } = terms;
   const pieces: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
   let isBroken = false;
@@ -95,7 +99,7 @@ async function readAnswer(
   next: NextPiece,
   method: string,
   { watch, limits, wantsBody }: ConverseTerms,
-): Promise<Fetched<Answer>> {
+): Promise<Fetched<FetchAnswer>> {
   // Boundary: only a whole head is a sign of life, so a byte now and then does not hold a connection open.
   const start = await readResponseHead(next, method, limits.responseHeaderBytes);
   if (!start.ok) return start;
@@ -147,7 +151,7 @@ async function readResponseHead(
   return response.ok ? accept({ response: response.value, rest }) : malformed(response.problem);
 }
 
-function malformed(problem: HttpProblem): Failed {
+function malformed(problem: HttpProblem): FetchFailed {
   return fail(problem.isTooLong === true ? 'too-large' : 'malformed', sentenceOf(problem));
 }
 

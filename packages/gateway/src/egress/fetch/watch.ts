@@ -1,5 +1,5 @@
 import type { FetchLimits } from '../limits.ts';
-import { type Failed, fail } from './outcome.ts';
+import { type FetchFailed, fail } from './outcome.ts';
 
 /**
  * What can end a fetch at any moment: its caller, its time, its bytes. The first of them that happens is the failure of
@@ -12,7 +12,7 @@ export class Watch {
   readonly #onAbort = () => this.fail(fail('cancelled', 'Cannot go on: the caller has ended the call'));
   readonly #whole: NodeJS.Timeout;
   #idle: NodeJS.Timeout | undefined;
-  #failure: Failed | null = null;
+  #failure: FetchFailed | null = null;
   #bytes = { bytesIn: 0, bytesOut: 0 };
 
   constructor(caller: AbortSignal, limits: FetchLimits) {
@@ -28,7 +28,7 @@ export class Watch {
     return this.#stop.signal;
   }
 
-  get failure(): Failed | null {
+  get failure(): FetchFailed | null {
     return this.#failure;
   }
 
@@ -36,7 +36,7 @@ export class Watch {
     return { ...this.#bytes };
   }
 
-  fail(failure: Failed): void {
+  fail(failure: FetchFailed): void {
     this.#failure ??= failure;
     this.#stop.abort();
   }
@@ -78,10 +78,10 @@ export class Watch {
   }
 }
 
-export function tooMany({ wireBytes }: FetchLimits): Failed {
+export function tooMany({ wireBytes }: FetchLimits): FetchFailed {
   return fail('too-large', `Cannot go on: the bytes of the fetch are used up, expected at most ${wireBytes}`);
 }
 
-function late(what: string, ms: number): Failed {
+function late(what: string, ms: number): FetchFailed {
   return fail('too-slow', `Cannot go on: ${what} did not come in time, expected it within ${ms} ms`);
 }

@@ -1,7 +1,7 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept } from '../../core/result.ts';
 import { HTTP1_LIMITS } from '../limits.ts';
-import { type Framing, type HttpResult, parseFields, rejectBody, type Side } from './fields.ts';
+import { type Framing, type HttpResult, type MessageSide, parseFields, rejectBody } from './fields.ts';
 
 /** Finds the data of a body, piece by piece, and its end. Nothing behind the end is ever given. */
 export type BodyReader = {
@@ -19,7 +19,7 @@ const LF = 0x0a;
 const LINE_END = Buffer.from('\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-export function newBodyReader(framing: Framing, side: Side): BodyReader {
+export function newBodyReader(framing: Framing, side: MessageSide): BodyReader {
   if (framing.kind === 'chunked') return new ChunkedReader(side);
   if (framing.kind === 'close') return { read: (piece) => accept([piece]), isDone: () => false };
   let left = framing.kind === 'length' ? framing.bytes : 0;
@@ -42,7 +42,7 @@ export function formatChunks(data: readonly Buffer[], isLast: boolean): readonly
 
 /** Takes the chunks off a body, and checks each. Trailers are checked and dropped. */
 class ChunkedReader implements BodyReader {
-  readonly #side: Side;
+  readonly #side: MessageSide;
   #state: State = 'size';
   /** What is left of the chunk. */
   #left = 0;
@@ -50,7 +50,7 @@ class ChunkedReader implements BodyReader {
   #line = '';
   #trailers = 0;
 
-  constructor(side: Side) {
+  constructor(side: MessageSide) {
     this.#side = side;
   }
 

@@ -2,7 +2,7 @@ import { quote } from '../../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../../core/result.ts';
 
 /** Which message is read: what a target may send is wider, because a run cannot do anything about it. */
-export type Side = 'request' | 'response';
+export type MessageSide = 'request' | 'response';
 
 /** What is wrong with a message, and the status with which a proxy answers it. */
 export type HttpProblem = Problem & { readonly status: number; readonly isTooLong?: true };
@@ -22,7 +22,7 @@ export type Framing =
 
 type SideRules = { readonly status: 400 | 502; readonly name: RegExp; readonly value: RegExp };
 
-export const SIDES: Readonly<Record<Side, SideRules>> = {
+export const SIDES: Readonly<Record<MessageSide, SideRules>> = {
   request: { status: 400, name: /^[A-Za-z0-9_-]+$/, value: /^[\t -~]*$/ },
   response: { status: 502, name: /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, value: /^[\t -~\x80-\xff]*$/ },
 };
@@ -44,7 +44,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const MADE_ANEW: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
 /** Reads the lines after the first. */
-export function parseFields(lines: readonly string[], side: Side): HttpResult<readonly Field[]> {
+export function parseFields(lines: readonly string[], side: MessageSide): HttpResult<readonly Field[]> {
   const fields: Field[] = [];
   for (const line of lines) {
     // Boundary: a folded line is two headers to some and one to others.
@@ -90,7 +90,11 @@ export function valuesOf(fields: readonly Field[], name: string): readonly strin
 }
 
 /** The values of a header that is a list of tokens, in lower case. */
-export function tokensOf(fields: readonly Field[], name: string, side: Side): HttpResult<readonly string[]> {
+export function tokensOf(
+  fields: readonly Field[],
+  name: string,
+  side: MessageSide,
+): HttpResult<readonly string[]> {
   const tokens: string[] = [];
   for (const value of valuesOf(fields, name)) {
     if (value === '') continue;
@@ -101,7 +105,7 @@ export function tokensOf(fields: readonly Field[], name: string, side: Side): Ht
 }
 
 /** What is passed on of a head: neither what is meant for this connection alone nor what is made anew. */
-export function endToEnd(fields: readonly Field[], side: Side): HttpResult<readonly Field[]> {
+export function endToEnd(fields: readonly Field[], side: MessageSide): HttpResult<readonly Field[]> {
   const listed = tokensOf(fields, 'connection', side);
   if (!listed.ok) return listed;
   const dropped = new Set(listed.value);
@@ -116,7 +120,7 @@ export function formatFields(fields: readonly Field[]): string {
  * Finds the one position where a body ends, or refuses. Boundary: every way to make two programs see two ends is a request
  * inside a request for the one that sees the earlier end.
  */
-export function framingOf(fields: readonly Field[], minor: 0 | 1, side: Side): HttpResult<Framing> {
+export function framingOf(fields: readonly Field[], minor: 0 | 1, side: MessageSide): HttpResult<Framing> {
   const lengths = valuesOf(fields, 'content-length');
   const codings = valuesOf(fields, 'transfer-encoding');
   const [length] = lengths;
@@ -141,12 +145,12 @@ export function formatFraming(framing: Framing): string {
   return framing.kind === 'chunked' ? 'Transfer-Encoding: chunked\r\n' : '';
 }
 
-function rejectField(side: Side, line: string, is: string) {
+function rejectField(side: MessageSide, line: string, is: string) {
   const { status } = SIDES[side];
   return reject({ status, subject: `header ${quote(line)}`, is, expected: '"Name: value"' });
 }
 
 /** What is wrong with the body of a message. */
-export function rejectBody(side: Side, is: string, expected: string) {
+export function rejectBody(side: MessageSide, is: string, expected: string) {
   return reject({ status: SIDES[side].status, subject: `body of ${side}`, is, expected });
 }

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { quote } from '../../core/hostile-text.ts';
 import { accept, reject } from '../../core/result.ts';
 import { HTTP1_LIMITS } from '../limits.ts';
-import { type HttpProblem, type HttpResult, SIDES, type Side } from './fields.ts';
+import { type HttpProblem, type HttpResult, type MessageSide, SIDES } from './fields.ts';
 
 /** The lines of a head without their ends and without the empty one. */
 export type HeadLines = readonly [string, ...string[]];
 
 /** A head, and the bytes that came after it. */
-export type Head = { readonly lines: HeadLines; readonly rest: Buffer };
+export type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
 
 type HeadTerms = {
-  readonly side: Side;
+  readonly side: MessageSide;
   readonly headBytes: number;
   /** Checks the first line as soon as it is there, since a client of another protocol may never send a second. */
   readonly checkFirst: (line: string) => HttpProblem | null;
@@ -79,7 +79,7 @@ export class HeadReader {
   }
 
   /** Gives the head when the piece completes it and null when more is to come. Nothing may be read afterwards. */
-  read(piece: Buffer): HttpResult<Head | null> {
+  read(piece: Buffer): HttpResult<MessageHead | null> {
     const { side, headBytes } = this.#terms;
     let start = 0;
     for (const [at, byte] of piece.entries()) {
@@ -102,7 +102,7 @@ export class HeadReader {
     return accept(null);
   }
 
-  #endLine(rest: Buffer): HttpResult<Head> | null {
+  #endLine(rest: Buffer): HttpResult<MessageHead> | null {
     const line = this.#line;
     this.#line = '';
     const [first, ...others] = this.#lines;

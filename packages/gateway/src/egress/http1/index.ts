@@ -10,13 +10,13 @@ export {
   type Framing,
   type HttpProblem,
   type HttpResult,
+  type MessageSide,
   parseFields,
   rejectBody,
-  type Side,
   tokensOf,
   valuesOf,
 } from './fields.ts';
-export { type Head, type HeadLines, HeadReader, readHead } from './head.ts';
+export { type HeadLines, HeadReader, type MessageHead, readHead } from './head.ts';
 export {
   formatRequestHead,
   type PlainRequest,

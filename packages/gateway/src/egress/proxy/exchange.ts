@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { accept, type Result, reject, sentenceOf } from '../../core/result.ts';
 import type { Connection } from '../connect.ts';
-import { type Decision, denyNow, type EgressRequest, type Judge } from '../decide.ts';
+import { denyNow, type EgressDecision, type EgressRequest, type Judge } from '../decide.ts';
 import type { HttpProblem, HttpResult } from '../http1/index.ts';
 import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
@@ -22,7 +22,7 @@ type ExchangeTerms = {
  * one of three ways: `finish` when all was passed on, `refuse` with an answer, `cut` without one. Afterwards no byte is
  * passed on, and soon no socket and no timer is left.
  */
-export class Exchange {
+export class ProxyExchange {
   readonly #wire: Socket;
   readonly #terms: ExchangeTerms;
   readonly #stop = new AbortController();
@@ -64,7 +64,7 @@ export class Exchange {
     return this.#stop.signal.aborted;
   }
 
-  /** Whether the client can still be told something by this proxy itself. */
+  /** Whether the proxy itself can still answer the client. */
   get canAnswer(): boolean {
     return this.#canAnswer;
   }
@@ -86,7 +86,7 @@ export class Exchange {
   }
 
   /** Takes over what was decided once the addresses of the target were known. */
-  revise({ verdict, rule, why }: Decision): void {
+  revise({ verdict, rule, why }: EgressDecision): void {
     if (this.#record !== null) Object.assign(this.#record, { verdict, rule, why });
   }
 

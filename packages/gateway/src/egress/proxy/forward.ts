@@ -16,19 +16,19 @@ import {
 } from '../http1/index.ts';
 import type { ProxyLimits } from '../limits.ts';
 import { type Filled, fillIn, hideInFields, UNQUOTED_BODY, UNQUOTED_RESPONSE } from '../secrets.ts';
-import { type Exchange, refusalOf } from './exchange.ts';
+import { type ProxyExchange, refusalOf } from './exchange.ts';
 import type { ProxyRun } from './receive.ts';
 import { relay } from './relay.ts';
 
 /*
- * One plain request and its response. Both connections end after it: the target is told so, and the client is told so
+ * One plain request and its response. Both connections end after it: both heads say so,
  * whatever it requested. A second request therefore comes on a connection of its own and is decided anew, and a target
  * that answers more than one request is not listened to.
  */
 
 /** Passes a request on, with its secrets, and its response back. */
 export async function forward(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   request: PlainRequest,
   target: Socket,
   { limits, secrets }: ProxyRun,
@@ -49,7 +49,7 @@ export async function forward(
   passResponseBody(exchange, response.value, target, { minor: request.minor, isQuotable: !filled.isBound });
 }
 
-function passRequestBody(exchange: Exchange, framing: Framing, target: Socket): void {
+function passRequestBody(exchange: ProxyExchange, framing: Framing, target: Socket): void {
   const { client } = exchange;
   const body = newBodyReader(framing, 'request');
   relay(client, target, (piece) => {
@@ -70,7 +70,12 @@ function passRequestBody(exchange: Exchange, framing: Framing, target: Socket): 
 
 type BodyTerms = { readonly minor: 0 | 1; readonly isQuotable: boolean };
 
-function passResponseBody(exchange: Exchange, { framing }: Response, target: Socket, terms: BodyTerms): void {
+function passResponseBody(
+  exchange: ProxyExchange,
+  { framing }: Response,
+  target: Socket,
+  terms: BodyTerms,
+): void {
   const body = newBodyReader(framing, 'response');
   if (body.isDone()) {
     exchange.finish();
@@ -104,7 +109,7 @@ type ResponseTerms = { readonly limits: ProxyLimits; readonly filled: Filled };
 
 /** Reads the head of a response; those in front of it, such as "100 Continue", are passed on as they come. */
 async function readResponse(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   { method, minor }: PlainRequest,
   target: Socket,
   { limits: { headBytes, idleMs }, filled }: ResponseTerms,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Address, formatAddress } from '../address.ts';
 import { formatHost } from '../authority.ts';
-import type { Decision, EgressRequest } from '../decide.ts';
+import type { EgressDecision, EgressRequest } from '../decide.ts';
 import type { ProxyLimits } from '../limits.ts';
 import type { Refusal } from './exchange.ts';
 
@@ -91,7 +91,7 @@ export class Ledger {
     return refusal;
   }
 
-  /** Takes a request in, whose body has at least so many bytes, or says which limit is in its way. */
+  /** Takes a request in, whose body has at least this many bytes, or says which limit is in its way. */
   admitRequest(bodyBytes: number): Refusal | null {
     const { requests } = this.#terms.limits;
     if (this.counts.requests >= requests)
@@ -118,7 +118,11 @@ export class Ledger {
   }
 
   /** Opens the record of a request. It is there before anything leaves the machine. */
-  open({ host, port, scheme }: EgressRequest, method: string, { verdict, rule, why }: Decision): OpenRecord {
+  open(
+    { host, port, scheme }: EgressRequest,
+    method: string,
+    { verdict, rule, why }: EgressDecision,
+  ): OpenRecord {
     const record: OpenRecord = {
       atMs: this.#terms.clock.nowMs(),
       host: formatHost(host),

@@ -7,9 +7,9 @@ import { completeLimits, DEFAULT_PROXY_LIMITS, PROXY_BOUNDS, type ProxyLimits } 
 import type { ResolveOptions } from '../resolve.ts';
 import { type BoundSecret, checkSecretValue } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
-import { Exchange, formatRefusal } from './exchange.ts';
+import { formatRefusal, ProxyExchange } from './exchange.ts';
 import { type DecisionRecord, Ledger, type ProxyFacts } from './ledger.ts';
-import type { CredentialCheck, Door, ProxyRun } from './receive.ts';
+import type { CredentialCheck, EgressDoor, ProxyRun } from './receive.ts';
 import { reset } from './relay.ts';
 import { serve } from './serve.ts';
 
@@ -24,7 +24,7 @@ import { serve } from './serve.ts';
  * never keeps a connection for a second request.
  */
 
-export type { Door };
+export type { EgressDoor };
 
 export type ProxyOptions = {
   /** The list of this moment; after a change, `recheck` applies it to what is open. */
@@ -49,7 +49,7 @@ export type Proxy = {
   /** Takes over a listening socket: all its connections, and its end. */
   readonly listen: (server: Server) => void;
   /** Takes over a listening socket that stands for one target. Only the run may be able to connect to it. */
-  readonly listenFor: (server: Server, door: Door) => void;
+  readonly listenFor: (server: Server, door: EgressDoor) => void;
   /** Cuts what the list of this moment does not allow. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
@@ -65,11 +65,11 @@ export function openProxy(options: ProxyOptions): Proxy {
   const { list, resolve, secrets = [], intercept: interceptor = null, trust } = options;
   for (const { value } of secrets) checkSecretValue(value);
   const run: ProxyRun = { list, resolve, isOfRun, limits, ledger, secrets, interceptor, trust };
-  const open = new Set<Exchange>();
+  const open = new Set<ProxyExchange>();
   const servers = new Set<Server>();
   let isClosed = false;
 
-  const receive = (client: Socket, door: Door | null) => {
+  const receive = (client: Socket, door: EgressDoor | null) => {
     const canAnswer = door === null || door.isHttp;
     // A socket that is gone already would never say so again.
     if (isClosed || client.destroyed) {
@@ -85,7 +85,7 @@ export function openProxy(options: ProxyOptions): Proxy {
       return;
     }
     const onGone = () => open.delete(exchange);
-    const exchange: Exchange = new Exchange({ client, ledger, limits, canAnswer, onGone });
+    const exchange: ProxyExchange = new ProxyExchange({ client, ledger, limits, canAnswer, onGone });
     open.add(exchange);
     serve(exchange, run, door).catch(() => {
       ledger.counts.faults += 1;
@@ -93,7 +93,7 @@ export function openProxy(options: ProxyOptions): Proxy {
     });
   };
 
-  const listenFor = (server: Server, door: Door | null) => {
+  const listenFor = (server: Server, door: EgressDoor | null) => {
     servers.add(server);
     // A connection that cannot be accepted, for want of descriptors say, is lost; it must not end the program.
     server.on('error', () => {});
@@ -125,7 +125,7 @@ const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
 /** Makes the check for a token; how long it takes says nothing about the token. */
 function newCredentialCheck(token: string): CredentialCheck {
-  // Boundary: an empty or short token would let in who guesses it.
+  // Boundary: an empty or short token would let in a client that guesses it.
   if (token.length < PROXY_BOUNDS.leastTokenChars || !/^[!-9;-~]+$/.test(token)) {
     throw new TypeError(
       `Cannot open proxy: the token is short or has odd characters, expected at least ${PROXY_BOUNDS.leastTokenChars} printable ones`,

@@ -16,7 +16,7 @@ import type { ProxyLimits } from '../limits.ts';
 import type { ResolveOptions } from '../resolve.ts';
 import type { BoundSecret } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
-import { type Exchange, refused, type Served, served } from './exchange.ts';
+import { type ProxyExchange, refused, type Served, served } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Tells whether a value of Proxy-Authorization is that of the run. */
@@ -39,7 +39,7 @@ export type ProxyRun = {
  * A listening socket that stands for one target: every connection to it is for that target. It knows no proxy protocol and
  * asks for no credential, so only the run may be able to connect to it.
  */
-export type Door = {
+export type EgressDoor = {
   readonly host: Host;
   readonly port: number;
   /** Whether unencrypted HTTP is spoken there; anything else is passed on as it comes. */
@@ -48,9 +48,9 @@ export type Door = {
 
 /** Receives a request that the run may make at all; null when the client went away before it was complete. */
 export async function receive(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   run: ProxyRun,
-  door: Door | null,
+  door: EgressDoor | null,
 ): Promise<Served<ProxyRequest> | null> {
   if (door === null) return receiveAsProxy(exchange, run);
   const site: Site = { scheme: 'http', host: door.host, port: door.port };
@@ -61,11 +61,11 @@ export async function receive(
 }
 
 /** The request that a connection to a door makes when it is not read. */
-function tunnelThrough({ host, port }: Door): TunnelRequest {
+function tunnelThrough({ host, port }: EgressDoor): TunnelRequest {
   return { kind: 'tunnel', method: 'CONNECT', egress: { host, port }, credential: null, minor: 1 };
 }
 
-async function receiveAsProxy(exchange: Exchange, run: ProxyRun): Promise<Served<ProxyRequest> | null> {
+async function receiveAsProxy(exchange: ProxyExchange, run: ProxyRun): Promise<Served<ProxyRequest> | null> {
   const request = await readRequest(exchange, run, parseRequestHead);
   if (!request?.ok) return request;
   const { credential } = request.value;
@@ -78,7 +78,7 @@ async function receiveAsProxy(exchange: Exchange, run: ProxyRun): Promise<Served
 
 /** Reads a head off the client and counts it when it cannot be used. */
 export async function readRequest<T>(
-  { client }: Exchange,
+  { client }: ProxyExchange,
   { limits, ledger }: ProxyRun,
   parse: (lines: HeadLines) => HttpResult<T>,
 ): Promise<Served<T> | null> {

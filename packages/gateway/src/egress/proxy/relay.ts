@@ -3,11 +3,11 @@ import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 /** Turns a piece that came in into what goes out for it; nothing when it must not. */
 type RelayStep = (piece: Buffer) => readonly Buffer[];
 
-/** What one read gives at most. A read that gave so much is followed by another at once. */
+/** What one read gives at most. A read that is full is followed by another at once. */
 const READ_BYTES = 64 * 1024;
 /** So much is written in one go, and may wait for a receiver that takes nothing; the system itself holds far more for one. */
 const GATHERED_BYTES = 512 * 1024;
-/** A bulk connection on which little comes holds so much; many are open and silent. */
+/** A bulk connection on which little comes holds this much; many are open and silent. */
 const SMALL_READ_BYTES = 16 * 1024;
 /** So many full reads in a row are a flow, for which a large buffer is worth its memory. */
 const FLOW_READS = 4;

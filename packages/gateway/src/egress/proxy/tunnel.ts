@@ -8,7 +8,7 @@ import { type PlainRequest, type ProxyRequest, parseSiteHead, type TunnelRequest
 import { codeOf } from '../resolve.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { problemWithHttps, problemWithName, readHello } from '../tls/opening.ts';
-import type { Exchange, Refusal, Served } from './exchange.ts';
+import type { ProxyExchange, Refusal, Served } from './exchange.ts';
 import { bodyBytes, type ProxyRun, readRequest } from './receive.ts';
 import { relay } from './relay.ts';
 
@@ -18,7 +18,7 @@ const ESTABLISHED = Buffer.from('HTTP/1.1 200 Connection established\r\n\r\n');
  * Joins a client and a target. Of what they say only the hello of TLS is looked at; each may stop speaking before the
  * other, and the target may speak first.
  */
-export async function tunnel(exchange: Exchange, host: Host, target: Socket): Promise<void> {
+export async function tunnel(exchange: ProxyExchange, host: Host, target: Socket): Promise<void> {
   const { client } = exchange;
   exchange.begin([]);
   establish(exchange);
@@ -37,13 +37,13 @@ export async function tunnel(exchange: Exchange, host: Host, target: Socket): Pr
 }
 
 /** Tells a client that its tunnel is there. A client of a door requested none, and hears nothing. */
-function establish(exchange: Exchange): void {
+function establish(exchange: ProxyExchange): void {
   if (exchange.canAnswer) exchange.answer(ESTABLISHED);
 }
 
 /*
  * A tunnel that is looked into. It leads to a host whose TLS is opened: to the client the proxy is the target then, with
- * a certificate of the authority of the run. Or it is denied as a tunnel and an entry is for HTTP in the open there,
+ * a certificate of the authority of the run. Or it is denied as a tunnel and an entry is for unencrypted HTTP there,
  * which some clients ask for inside a tunnel as well. How the client begins tells which of the two it speaks. The one
  * request inside is a plain request like any other, decided on with the scheme that it was found with. What goes wrong
  * before there is a request is recorded as CONNECT.
@@ -65,7 +65,7 @@ type InnerChannel = { readonly socket: Socket; readonly scheme: Scheme };
 
 /** The request that counts: that inside a tunnel which is read, or the one received. Null when the client left. */
 export async function lookInside(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   request: ProxyRequest,
   run: ProxyRun,
 ): Promise<Served<ProxyRequest> | null> {
@@ -98,7 +98,7 @@ function withPlain(list: AllowList, egress: EgressRequest, tls: TunnelTls): Read
 }
 
 async function receiveInside(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   tunnel: ReadTunnel,
   run: ProxyRun,
 ): Promise<Served<PlainRequest> | null> {
@@ -138,7 +138,7 @@ async function openTunnel(
 
 /** Records a tunnel that comes to nothing, and gives the answer to it. */
 function recordDenial(
-  exchange: Exchange,
+  exchange: ProxyExchange,
   { egress }: ReadTunnel,
   { ledger }: ProxyRun,
   denial: Denial,

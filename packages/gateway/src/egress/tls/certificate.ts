@@ -15,7 +15,7 @@ import * as der from './der.ts';
  */
 
 /** Signs for hosts. Its key is in none of its fields. */
-export type Authority = {
+export type CertificateAuthority = {
   /** What a client has to trust. */
   readonly certificatePem: string;
   /** A new key, and a certificate that is valid for this host alone and for as long as the authority. */
@@ -66,7 +66,7 @@ const LAST_MS = Date.UTC(9999, 0, 1);
 const COMMON_NAME_CHARS = 64;
 const SERIAL_BYTES = { least: 8, most: 20 } as const;
 const KEY_ID_BYTES = 20;
-/** A P-256 key in DER is so many bytes of header, then the point. */
+/** A P-256 key in DER is this many bytes of header, then the point. */
 const KEY_HEADER_BYTES = 26;
 const ALGORITHM = der.sequence(der.objectId(OID.ecdsaWithSha256));
 const KEY_CERT_SIGN = der.bitString(Uint8Array.of(0b0000_0100), 2);
@@ -76,8 +76,8 @@ const [DNS_NAME, IP_ADDRESS] = [2, 7];
 const ALL_NAMES = der.context(DNS_NAME, Buffer.alloc(0));
 const ALL_ADDRESSES = [der.context(IP_ADDRESS, Buffer.alloc(8)), der.context(IP_ADDRESS, Buffer.alloc(32))];
 
-/** Makes an authority with a key that nobody else has. */
-export function newAuthority(terms: AuthorityTerms): Authority {
+/** Makes an authority with a key that no one else has. */
+export function newAuthority(terms: AuthorityTerms): CertificateAuthority {
   checkTerms(terms);
   const own = newKeyPair();
   const issuer = commonName(terms.name);
@@ -209,7 +209,7 @@ export type Interceptor = {
 };
 
 type InterceptorTerms = {
-  readonly authority: Authority;
+  readonly authority: CertificateAuthority;
   readonly isFor: (host: Host) => boolean;
 };
 
@@ -233,7 +233,7 @@ export function newInterceptor({ authority, isFor }: InterceptorTerms): Intercep
   return { isFor, contextFor };
 }
 
-function makeContext(authority: Authority, host: Host): SecureContext {
+function makeContext(authority: CertificateAuthority, host: Host): SecureContext {
   const { keyPem, certificatePem } = authority.leafFor(host);
   // No client shows a certificate here, so none is trusted; without the empty list every context would hold all roots.
   return createSecureContext({ key: keyPem, cert: certificatePem, ca: [], minVersion: 'TLSv1.2' });

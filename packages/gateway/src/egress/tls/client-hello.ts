@@ -184,7 +184,7 @@ class Fields {
     return field;
   }
 
-  /** A field with its length before it, in so many bytes. */
+  /** A field with its length before it, in this many bytes. */
   vector(lengthBytes: 1 | 2): Buffer | null {
     const length = this.take(lengthBytes);
     return length === null ? null : this.take(length.readUIntBE(0, lengthBytes));

@@ -8,12 +8,12 @@
 import type { ProcessTerms } from '../../core/process.ts';
 import { formatAddress } from '../../egress/address.ts';
 import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
-import type { Door } from '../../egress/proxy/proxy.ts';
+import type { EgressDoor } from '../../egress/proxy/proxy.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 import type { AddDescriptor } from '../child/descriptor.ts';
 
 /** A listening socket in the network of the run; the one without a door speaks the language of proxies. */
-export type Listener = { readonly address: string; readonly port: number; readonly door: Door | null };
+export type Listener = { readonly address: string; readonly port: number; readonly door: EgressDoor | null };
 
 export type NetworkPlan = {
   readonly listeners: readonly [Listener, ...Listener[]];
@@ -63,7 +63,7 @@ export function planNetwork(terms: NetworkTerms, takesNames: boolean): NetworkPl
 type DoorPlace = {
   readonly address: string;
   readonly name: HostName | null;
-  readonly doors: readonly Door[];
+  readonly doors: readonly EgressDoor[];
 };
 
 function placesOf(rules: readonly Rule[], takesNames: boolean): readonly DoorPlace[] {
@@ -91,7 +91,7 @@ function placesOf(rules: readonly Rule[], takesNames: boolean): readonly DoorPla
 }
 
 /** A port on which all that is allowed is plain HTTP has a door that reads it; any other passes on what it cannot read. */
-function doorsOf(host: Host, rules: readonly Rule[]): readonly Door[] {
+function doorsOf(host: Host, rules: readonly Rule[]): readonly EgressDoor[] {
   const ports = [...new Set(rules.flatMap((rule) => rule.ports ?? []))];
   return ports.map((port) => {
     const schemes = rules.filter((rule) => rule.ports?.includes(port)).map((rule) => rule.scheme);

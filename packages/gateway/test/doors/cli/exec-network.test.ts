@@ -199,7 +199,7 @@ describe('palisade policy test', () => {
     const { cases } = JSON.parse(out) as { cases: { actual: string; message: string }[] };
     expect(cases.map(({ actual }) => actual)).toEqual(['allow', 'deny', 'deny', 'error', 'error', 'allow']);
     expect(cases[3]?.message).toContain('it asks for secrets and can reach no host');
-    expect(cases[4]?.message).toContain('egress_hosts[0] denies');
+    expect(cases[4]?.message).toContain('egress_hosts[0] is a denial');
     expect(status).toBe(1);
   });
 });

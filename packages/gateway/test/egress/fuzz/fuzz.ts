@@ -4,7 +4,7 @@ import { sentenceOf } from '../../../src/core/result.ts';
 import { type Address, formatAddress, parseAddress } from '../../../src/egress/address.ts';
 import { type AllowList, parseAllowList } from '../../../src/egress/allowlist.ts';
 import { formatHost, type Host, parseHost } from '../../../src/egress/authority.ts';
-import { type Decision, decide, type EgressRequest } from '../../../src/egress/decide.ts';
+import { decide, type EgressDecision, type EgressRequest } from '../../../src/egress/decide.ts';
 import { specialRange } from '../../../src/egress/special.ts';
 import {
   type Meant,
@@ -22,7 +22,7 @@ import { type Random, randomFrom } from './random.ts';
 export type Subject = {
   readonly parseAddress: (text: string) => Address | null;
   readonly specialRange: (address: Address) => { readonly range: { readonly bits: number } } | null;
-  readonly decide: (list: AllowList, request: EgressRequest) => Decision;
+  readonly decide: (list: AllowList, request: EgressRequest) => EgressDecision;
 };
 
 export const SUBJECT: Subject = {

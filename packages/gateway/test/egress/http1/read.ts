@@ -2,7 +2,7 @@
 
 import { accept } from '../../../src/core/result.ts';
 import { type BodyReader, newBodyReader } from '../../../src/egress/http1/body.ts';
-import type { Framing, HttpResult, Side } from '../../../src/egress/http1/fields.ts';
+import type { Framing, HttpResult, MessageSide } from '../../../src/egress/http1/fields.ts';
 import { HeadReader } from '../../../src/egress/http1/head.ts';
 import { type ProxyRequest, parseRequestHead, parseRequestLine } from '../../../src/egress/http1/request.ts';
 
@@ -32,7 +32,7 @@ export function readText(text: string): HttpResult<ProxyRequest> | null {
 }
 
 /** Reads a body and says whether it ended. */
-export function readBody(framing: Framing, side: Side, pieces: readonly Buffer[]) {
+export function readBody(framing: Framing, side: MessageSide, pieces: readonly Buffer[]) {
   const body: BodyReader = newBodyReader(framing, side);
   const data: Buffer[] = [];
   for (const piece of pieces) {

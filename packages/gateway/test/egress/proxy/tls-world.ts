@@ -6,11 +6,18 @@ import { onTestFinished } from 'vitest';
 import { formatHost } from '../../../src/egress/authority.ts';
 import type { ProxyLimits } from '../../../src/egress/limits.ts';
 import type { ProxyOptions } from '../../../src/egress/proxy/proxy.ts';
-import { type Authority, newAuthority, newInterceptor } from '../../../src/egress/tls/certificate.ts';
+import {
+  type CertificateAuthority,
+  newAuthority,
+  newInterceptor,
+} from '../../../src/egress/tls/certificate.ts';
 import { hostOf } from '../sample.ts';
 import { HELLO, listenOn, NAME, openTunnel, startProxy, type Talk } from './world.ts';
 
-export function newTestAuthority(name: string, terms: { nowMs?: number; lifeMs?: number } = {}): Authority {
+export function newTestAuthority(
+  name: string,
+  terms: { nowMs?: number; lifeMs?: number } = {},
+): CertificateAuthority {
   return newAuthority({
     nowMs: Date.now(),
     lifeMs: 3_600_000,
@@ -24,7 +31,7 @@ export function newTestAuthority(name: string, terms: { nowMs?: number; lifeMs?:
 export const TARGETS = newTestAuthority('targets');
 
 /** What a server needs to be this host. */
-export function identityOf(host: string, authority: Authority = TARGETS): TlsOptions {
+export function identityOf(host: string, authority: CertificateAuthority = TARGETS): TlsOptions {
   const { keyPem, certificatePem } = authority.leafFor(hostOf(host));
   return { key: keyPem, cert: certificatePem };
 }

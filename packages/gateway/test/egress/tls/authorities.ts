@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { connect, createServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import {
-  type Authority,
   type AuthorityTerms,
+  type CertificateAuthority,
   type Leaf,
   newAuthority,
 } from '../../../src/egress/tls/certificate.ts';
@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 type Terms = Partial<Omit<AuthorityTerms, 'names'>> & { readonly names?: readonly string[] };
 
 /** An authority that is valid now, for any host unless names are given. */
-export function authorityOf({ names, ...terms }: Terms): Authority {
+export function authorityOf({ names, ...terms }: Terms): CertificateAuthority {
   return newAuthority({
     nowMs: Date.now(),
     name: 'Authority of a test',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Host } from '../../../src/egress/authority.ts';
-import { type Authority, newInterceptor } from '../../../src/egress/tls/certificate.ts';
+import { type CertificateAuthority, newInterceptor } from '../../../src/egress/tls/certificate.ts';
 import { hostOf } from '../sample.ts';
 import { authorityOf, startTls, visit } from './authorities.ts';
 
@@ -11,7 +11,7 @@ const isExample = (host: Host) => host.kind === 'name' && host.name.endsWith('.e
 function countLeaves() {
   const leaf = authorityOf({}).leafFor(hostOf('any.example'));
   const made: Host[] = [];
-  const authority: Authority = {
+  const authority: CertificateAuthority = {
     certificatePem: '',
     leafFor: (host) => {
       made.push(host);

@@ -2,7 +2,7 @@ import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
 import { sentenceOf } from '../../../core/result.ts';
 import { DEFAULT_PORTS, formatAuthority, parseAuthority, parseHttpUrl } from '../../../egress/authority.ts';
-import { type Decision, decide, type EgressRequest } from '../../../egress/decide.ts';
+import { decide, type EgressDecision, type EgressRequest } from '../../../egress/decide.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
 import { textOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
@@ -50,7 +50,7 @@ function requestOf(target: string, method: string): EgressRequest {
 }
 
 /** What the proxy of a command sees of the request, and the secrets that it would put in. */
-function seenBy(settings: RunnerSettings, request: EgressRequest, { verdict }: Decision) {
+function seenBy(settings: RunnerSettings, request: EgressRequest, { verdict }: EgressDecision) {
   const { host, port, scheme } = request;
   const intercepted = scheme !== 'http' && settings.isIntercepted(host);
   const isOpaque = scheme !== 'http' && !intercepted;

@@ -116,7 +116,7 @@ describe('readSecretFile()', () => {
 
   it('refuses bytes that are not UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('canary'), Buffer.from([0xff])]);
-    expect(refusalOf(fileWith(bytes))).toContain('it has other bytes, expected UTF-8');
+    expect(refusalOf(fileWith(bytes))).toContain('it is not UTF-8, expected UTF-8 text');
   });
 
   it('takes 64 KiB and refuses one byte more, however large the file claims to be', () => {

@@ -1,9 +1,9 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectTls } from '../../../src/egress/connect.ts';
-import { identityOf, startSecure, TARGETS } from '../proxy/tls-world.ts';
-import { eventually, startTarget } from '../proxy/world.ts';
-import { hostOf } from '../sample.ts';
+import { connectTls } from '../../src/egress/connect.ts';
+import { identityOf, startSecure, TARGETS } from './proxy/tls-world.ts';
+import { eventually, startTarget } from './proxy/world.ts';
+import { hostOf } from './sample.ts';
 
 function dialTo(port: number): Socket {
   const socket = connectTcp({ port, host: '127.0.0.1' });

@@ -12,8 +12,8 @@ function read(request: Partial<FetchRequest>, limits = {}) {
 }
 
 function headOf(request: Partial<FetchRequest>): string {
-  const errand = read(request);
-  return errand.ok ? formatMessage(errand.value).head.toString('latin1') : errand.problem.why;
+  const prepared = read(request);
+  return prepared.ok ? formatMessage(prepared.value).head.toString('latin1') : prepared.problem.why;
 }
 
 describe('readRequest()', () => {
@@ -57,8 +57,8 @@ describe('readRequest()', () => {
     ['https:// a.test/', 'white space'],
     ['https://a.test\0/', 'NUL'],
   ])('refuses the URL %j', (url, part) => {
-    const errand = read({ url });
-    expect(errand).toMatchObject({
+    const prepared = read({ url });
+    expect(prepared).toMatchObject({
       ok: false,
       problem: { code: 'invalid', why: expect.stringContaining(part) },
     });
@@ -104,12 +104,12 @@ describe('readRequest()', () => {
   it.each(['a\r\nX: y', 'a\n', 'a\r', '\0', '\x7f', '\x01', 'ä', '\u{1f600}'])(
     'refuses the value %j, and does not repeat it',
     (value) => {
-      const errand = read({ headers: [['X-A', `secret${value}`]] });
-      expect(errand).toMatchObject({
+      const prepared = read({ headers: [['X-A', `secret${value}`]] });
+      expect(prepared).toMatchObject({
         ok: false,
         problem: { code: 'invalid', why: expect.stringContaining('"X-A"') },
       });
-      expect(JSON.stringify(errand)).not.toContain('secret');
+      expect(JSON.stringify(prepared)).not.toContain('secret');
     },
   );
 
@@ -160,15 +160,15 @@ describe('readRequest()', () => {
         ),
         fc.array(fc.tuple(text, text), { maxLength: 4 }),
         (method, url, headers) => {
-          const errand = read({ method, url, headers });
-          if (!errand.ok) return;
+          const prepared = read({ method, url, headers });
+          if (!prepared.ok) return;
           sent += 1;
-          const head = formatMessage(errand.value).head.toString('latin1');
+          const head = formatMessage(prepared.value).head.toString('latin1');
           const lines = head.slice(0, -4).split('\r\n');
-          const own = errand.value.fields.length;
+          const own = prepared.value.fields.length;
           expect(head.endsWith('\r\n\r\n')).toBe(true);
           expect(lines.filter((line) => /^host:/i.test(line))).toHaveLength(1);
-          expect(lines).toHaveLength(own + (errand.value.method === 'POST' ? 5 : 4));
+          expect(lines).toHaveLength(own + (prepared.value.method === 'POST' ? 5 : 4));
           expect(head.replaceAll('\r\n', '')).toMatch(/^[\t -~]*$/);
         },
       ),
