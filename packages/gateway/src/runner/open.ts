@@ -5,19 +5,19 @@ import { KnownPrograms } from './known-programs.ts';
 import type { RunnerSettings } from './settings.ts';
 import { settingsOf } from './settings-of.ts';
 import type { RunnerDeps } from './terms.ts';
-import type { Keepsakes } from './workspace.ts';
+import type { ForbiddenPaths } from './workspace.ts';
 
 /** What commands are read with: those of callers, and those that upstream servers are started by. */
 export type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
 
 export function openRunner(
   config: Config,
-  here: Keepsakes & { readonly cwd: string | null },
+  here: ForbiddenPaths & { readonly cwd: string | null },
   clock: Clock,
 ): OpenedRunner {
-  const { cwd, ...keepsakes } = here;
+  const { cwd, ...forbiddenPaths } = here;
   const settings = settingsOf(config, cwd);
   const digests = new FileDigests(clock);
   const known = new KnownPrograms(settings.searchPath, digests);
-  return { settings: () => settings, deps: () => ({ known, digests, keepsakes }) };
+  return { settings: () => settings, deps: () => ({ known, digests, forbiddenPaths }) };
 }

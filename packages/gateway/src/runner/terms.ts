@@ -17,7 +17,7 @@ import { type Executable, type ExecutableScope, resolveExecutable } from './reso
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
-import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
+import { type ForbiddenPaths, findCwd, findWorkspace } from './workspace.ts';
 
 /*
  * From what a caller asks to what would run. In comes a parsed input, all of it hostile, and the operator's settings,
@@ -32,7 +32,7 @@ import { findCwd, findWorkspace, type Keepsakes } from './workspace.ts';
  * outside is not mounted.
  */
 
-export type RunnerDeps = ClassifyDeps & { readonly keepsakes: Keepsakes };
+export type RunnerDeps = ClassifyDeps & { readonly forbiddenPaths: ForbiddenPaths };
 
 /** What the policies are told about a command, beside its input. */
 export type ProcessFacts = {
@@ -88,7 +88,7 @@ type Drawn = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
 function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): Drawn {
   const limits = meetLimits(input.limits, settings);
   const egress = chooseEgress(input.egress, settings.loosestEgress);
-  const workspace = findWorkspace(input.workspace, settings, deps.keepsakes);
+  const workspace = findWorkspace(input.workspace, settings, deps.forbiddenPaths);
   const cwd = findCwd(input.cwd, workspace);
   const env = environmentOf(input.env, settings.home ?? workspace.path, settings);
   const { readOnly } = settings;

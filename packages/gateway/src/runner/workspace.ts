@@ -9,7 +9,7 @@ import type { RunnerSettings } from './settings.ts';
 import { NEVER_BELOW, NEVER_WORKSPACES } from './system.table.ts';
 
 /** What must never be in reach of a command, whatever the settings say. */
-export type Keepsakes = {
+export type ForbiddenPaths = {
   /** The state directory of the gateway. */
   readonly stateDir: string;
   /** The home of the gateway's user, which has keys and configuration; null where there is none. */
@@ -22,7 +22,7 @@ const REMEDY = 'Name a directory below one of the workspace roots, or have the o
 export function findWorkspace(
   asked: string | null,
   { workspaceRoots, defaultWorkspace }: Pick<RunnerSettings, 'workspaceRoots' | 'defaultWorkspace'>,
-  keepsakes: Keepsakes,
+  forbiddenPaths: ForbiddenPaths,
 ): FileFacts {
   const raw = asked ?? defaultWorkspace;
   if (raw === null) throw badWorkspace('none is named and there is no default, expected one');
@@ -34,7 +34,7 @@ export function findWorkspace(
   if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(path, root))) {
     throw badWorkspace(`${quote(path)} is below none of the workspace roots, expected one that is`);
   }
-  const reason = reasonAgainst(path, keepsakes);
+  const reason = reasonAgainst(path, forbiddenPaths);
   if (reason !== null) throw badWorkspace(`${quote(path)} ${reason}, expected the directory of one project`);
   return facts;
 }
@@ -52,7 +52,7 @@ export function findCwd(asked: string | null, workspace: FileFacts): FileFacts {
   );
 }
 
-function reasonAgainst(path: string, { stateDir, home }: Keepsakes): string | null {
+function reasonAgainst(path: string, { stateDir, home }: ForbiddenPaths): string | null {
   if (NEVER_WORKSPACES.has(path) || NEVER_BELOW.some((part) => isWithin(path, part))) {
     return 'belongs to the system';
   }

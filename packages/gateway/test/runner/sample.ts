@@ -40,7 +40,11 @@ export function makeHost(changes: Partial<RunnerSettings> = {}): Host {
 
 export function makeDeps(settings: RunnerSettings, stateDir: string, home: string): RunnerDeps {
   const digests = new FileDigests({ nowMs: () => Date.now() });
-  return { digests, known: new KnownPrograms(settings.searchPath, digests), keepsakes: { stateDir, home } };
+  return {
+    digests,
+    known: new KnownPrograms(settings.searchPath, digests),
+    forbiddenPaths: { stateDir, home },
+  };
 }
 
 export const ASKS_NOTHING: Omit<ProcessInput, 'command'> = {

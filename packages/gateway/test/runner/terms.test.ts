@@ -73,7 +73,7 @@ describe('termsOf()', () => {
 
   it('throws what is no refusal', () => {
     const host = makeHost();
-    const deps = { ...host.deps, keepsakes: null as never };
+    const deps = { ...host.deps, forbiddenPaths: null as never };
     expect(() => ask({ ...host, deps }, {})).toThrow(TypeError);
   });
 });

@@ -55,10 +55,10 @@ describe('termsOf() and the workspace', () => {
 
   it('refuses the state directory, its parents and its parts, and the home of the gateway', () => {
     const host = withRoots(makeHost(), '/');
-    const state = host.deps.keepsakes.stateDir;
+    const state = host.deps.forbiddenPaths.stateDir;
     mkdirSync(join(state, 'keys'));
     symlinkSync(state, join(host.workspace, 'alias'));
-    const { home } = host.deps.keepsakes;
+    const { home } = host.deps.forbiddenPaths;
     mkdirSync(join(home ?? '', 'project'));
     for (const workspace of [state, host.root, join(state, 'keys'), join(host.workspace, 'alias'), home]) {
       expect(verdict(ask(host, { workspace })), String(workspace)).toBe('runner/invalid-workspace');

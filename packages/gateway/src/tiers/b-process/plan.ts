@@ -19,10 +19,10 @@ import {
   environmentWords,
   groupWords,
   identityWords,
+  type LimitContext,
   limitFacts,
   limitWords,
   type PlanRefusal,
-  type Standing,
   streamWords,
   unenforceable,
 } from '../process/plan.ts';
@@ -92,7 +92,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
 
   // Names lead to no doors in this tier: its runs have the files of the host.
   const network = planNetwork(terms, false);
-  const standing = standingOf(host);
+  const context = limitContext(host);
   const { list, add } = layOutDescriptors();
   const own = [
     ...streamWords(host.hasStreams, add),
@@ -111,7 +111,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     ...(network === null ? [] : networkWords(network, add)),
   ];
   const told = [
-    ...limitWords(terms.limits, standing),
+    ...limitWords(terms.limits, context),
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
     ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),
@@ -120,7 +120,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, standing) };
+  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, context) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -178,13 +178,13 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
   return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict' && !hasNetwork(terms);
 }
 
-function standingOf(host: ProcessHost): Standing {
+function limitContext(host: ProcessHost): LimitContext {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
   const others = host.hasNamespaces ? REAPERS : host.ownThreads;
   return { others, hasGroup: host.cgroupDescriptors > 0 };
 }
 
-function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing): ProcessExpectation {
+function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): ProcessExpectation {
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {
@@ -192,7 +192,7 @@ function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing)
       ...ids,
       ...{ nnp: '1', seccomp: '2' },
       ...(hasNetwork(terms) ? { interfaces: 'lo' } : {}),
-      ...limitFacts(terms.limits, standing),
+      ...limitFacts(terms.limits, context),
     },
     newNamespaces: [
       ...(host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : []),

@@ -13,10 +13,10 @@ import {
   environmentWords,
   groupWords,
   identityWords,
+  type LimitContext,
   limitFacts,
   limitWords,
   type PlanRefusal,
-  type Standing,
   streamWords,
   unenforceable,
 } from '../process/plan.ts';
@@ -129,11 +129,11 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...['--remount-ro', '/'],
     ...['--chdir', '/'],
   ];
-  const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
+  const context = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
   const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
-    ...limitWords(terms.limits, standing),
+    ...limitWords(terms.limits, context),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
@@ -151,7 +151,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     descriptors: descriptors.list,
     network,
     workspace: place.inside,
-    expected: expectation(terms, place.inside, standing),
+    expected: expectation(terms, place.inside, context),
   };
 }
 
@@ -241,7 +241,7 @@ const NO_CAPABILITIES = '0000000000000000';
 const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
 
 /** The facts that prove the plan of these terms. */
-export function expectation(terms: ProcessTerms, inside: string, standing: Standing): JailExpectation {
+export function expectation(terms: ProcessTerms, inside: string, context: LimitContext): JailExpectation {
   const isStrict = terms.egress === 'strict';
   const id = String(JAIL_ID);
   const network = isStrict ? { interfaces: 'lo' } : {};
@@ -252,7 +252,7 @@ export function expectation(terms: ProcessTerms, inside: string, standing: Stand
       ...{ uid: id, gid: id, nnp: '1', seccomp: '2' },
       ...Object.fromEntries(CAPABILITY_SETS.map((set) => [set, NO_CAPABILITIES])),
       ...network,
-      ...limitFacts(terms.limits, standing),
+      ...limitFacts(terms.limits, context),
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
     mountsRw: writable.map(mountFact).sort(),

@@ -84,7 +84,7 @@ export type Outputs = {
   readonly length: number;
   readonly keptBytes: number;
   /** Whether more came than the child may write. */
-  readonly isPassed: boolean;
+  readonly quotaExceeded: boolean;
   /** Whether more came than is kept. */
   readonly isCut: boolean;
   /** Takes a piece, and gives what of it is handed on. */
@@ -96,7 +96,7 @@ export type Outputs = {
 export class Capture implements Outputs {
   readonly #maxBytes: number;
   readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
-  #isPassed = false;
+  #quotaExceeded = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -111,19 +111,19 @@ export class Capture implements Outputs {
   }
 
   /** Whether more came than the quota has room for. */
-  get isPassed(): boolean {
-    return this.#isPassed;
+  get quotaExceeded(): boolean {
+    return this.#quotaExceeded;
   }
 
   get isCut(): boolean {
-    return this.#isPassed;
+    return this.#quotaExceeded;
   }
 
   /** Keeps what the quota has room for, and gives that part. */
   take(stream: StreamName, chunk: Uint8Array): Uint8Array {
     // Boundary: the quota counts both streams, so that neither can be filled behind the other.
     const kept = chunk.subarray(0, this.#maxBytes - this.length);
-    this.#isPassed ||= kept.length < chunk.length;
+    this.#quotaExceeded ||= kept.length < chunk.length;
     this.#stores[stream].append(kept);
     return kept;
   }
@@ -137,9 +137,9 @@ export class Capture implements Outputs {
 const MOST_KEPT_BYTES = 64 * 1024;
 
 /** The outputs of a child that is talked to: whoever talks to it bounds them, message by message. */
-export class Passage implements Outputs {
+export class StreamedOutput implements Outputs {
   /** No amount is too much: nothing is kept of it. */
-  readonly isPassed = false;
+  readonly quotaExceeded = false;
   readonly #errors = new ByteStore();
   #length = 0;
   #isCut = false;

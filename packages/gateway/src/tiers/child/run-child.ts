@@ -13,7 +13,7 @@ import {
   type StartPlan,
   type StopReason,
 } from './child.ts';
-import { ByteStore, Capture, type Outputs, Passage, type StreamName } from './output.ts';
+import { ByteStore, Capture, type Outputs, StreamedOutput, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
 
 /*
@@ -103,7 +103,7 @@ export class RunningChild {
     this.#plan = plan;
     this.#watch = watch;
     this.#startedMs = startedMs;
-    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new Passage();
+    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new StreamedOutput();
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -165,7 +165,7 @@ export class RunningChild {
   #take(stream: StreamName, chunk: Uint8Array): void {
     const kept = this.#output.take(stream, chunk);
     if (kept.length > 0) this.#tell(stream, kept);
-    if (!this.#output.isPassed) {
+    if (!this.#output.quotaExceeded) {
       this.#finishWhenSaid();
       return;
     }

@@ -6,7 +6,7 @@ import type { Trial } from './trial.ts';
 /** What is missing is looked for again after this long, so that a fix counts without a restart. */
 const AGAIN_AFTER_MS = 5_000;
 
-export type StandingParts = {
+export type TierHealthParts = {
   readonly clock: Clock;
   readonly probe: () => Promise<Probed>;
   readonly tryTier: (found: Found) => Promise<Trial>;
@@ -16,8 +16,8 @@ export type StandingParts = {
  * Whether a tier can be used: found out at the first call, and tried when a run could not be set up. A tier that holds
  * is asked nothing more; each run proves itself anyway.
  */
-export class Standing {
-  readonly #parts: StandingParts;
+export class TierHealth {
+  readonly #parts: TierHealthParts;
   #looked: Promise<Probed> | null = null;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
@@ -25,7 +25,7 @@ export class Standing {
   #isDoubted = false;
   #last: Found | null = null;
 
-  constructor(parts: StandingParts) {
+  constructor(parts: TierHealthParts) {
     this.#parts = parts;
   }
 

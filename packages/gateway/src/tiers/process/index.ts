@@ -6,7 +6,7 @@ import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
-import { FileSystems, Standing } from './health.ts';
+import { FileSystems, TierHealth } from './health.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import type { Found, ProbeOptions, ProcessTier } from './tier.ts';
@@ -33,7 +33,7 @@ export function commandTiers(
 }
 
 function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
-  const standing = new Standing({
+  const health = new TierHealth({
     clock: kit.clock,
     probe: () => tier.probe(options),
     tryTier: (found) => tryTier(found, kit),
@@ -47,25 +47,25 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   };
   return {
     hold: async (id, terms) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.why}`);
       return holdRun({ ...kit, launcher: found.launcher }, found.tier, { id, terms });
     },
     refusal: async (checked) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok) return lackOf(checked, found);
       return planRefusal(found.tier.plan, checked, kit) ?? (await placeRefusal(found, checked));
     },
     describe: async (checked) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok || checked.process === null) return null;
       return describe(found.tier, termsWithin(checked.process.terms, checked.limits), kit);
     },
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
-      const { tier, launcher } = standing.found;
+      const { tier, launcher } = health.found;
       const result = await runCommand({ ...kit, launcher }, tier, { checked, limits }, ties);
-      if (isUnheld(result)) standing.doubt();
+      if (isUnheld(result)) health.doubt();
       return result;
     },
   };

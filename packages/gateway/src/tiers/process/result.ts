@@ -15,12 +15,12 @@ import { findingsIn } from '../workspace/hygiene.ts';
 import { type Snapshot, takeSnapshot } from '../workspace/snapshot.ts';
 import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
-import type { Box } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 
 /** What is made of a command that has ended: the outcome, what it used, and what held it. */
 
-/** A box for the command with its plan, and whether it stood there already. */
-export type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
+/** A sandbox for the command with its plan, and whether it stood there already. */
+export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
 
 /** A command that has come to its end, and what its launcher said of it. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
@@ -35,8 +35,8 @@ export type Finished = Started & {
 /** The result of a command that ran, or began to. */
 export async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
   const { end, status, terms, before, network } = finished;
-  const { box, isWarm } = finished.ready;
-  const { group } = box;
+  const { sandbox, isWarm } = finished.ready;
+  const { group } = sandbox;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const after = await lookAfter(terms.workspace, before);
   const verdict = proven(finished) ?? verdictOf(ran);

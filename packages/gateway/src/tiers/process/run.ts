@@ -20,26 +20,26 @@ import { proofOf } from './held-run.ts';
 import type { CommandTier } from './plan.ts';
 import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
 import {
-  type Box,
-  type BoxKit,
   demandPlan,
   identityOf,
-  openBox,
-  runInBox,
+  openSandbox,
+  runInSandbox,
+  type Sandbox,
+  type SandboxKit,
   type Serve,
   statusOf,
 } from './sandbox.ts';
-import type { Cleanup, WarmBoxes } from './warm-sandboxes.ts';
+import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 /** What all runs of a gateway share. */
-export type CommandKit = BoxKit & {
+export type CommandKit = SandboxKit & {
   readonly clock: Clock;
   /** Holds a place while a sandbox is built: more at once only wait for each other. */
   readonly queue: LaunchQueue;
   /** Holds a place for as long as a command runs. */
   readonly runs: LaunchQueue;
   /** Sandboxes that stand ready. */
-  readonly warm: WarmBoxes;
+  readonly warm: WarmSandboxes;
   /** Sandboxes whose commands have ended. */
   readonly closing: Cleanup;
   readonly networks: Networks;
@@ -124,14 +124,14 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
     // One that is talked to stays, so that nobody needs another one like it soon.
     ready =
       ties.talk === undefined
-        ? await readyBox(kit, tier, wish)
-        : { ...(await openBox(kit, tier, wish)), isWarm: false };
+        ? await readySandbox(kit, tier, wish)
+        : { ...(await openSandbox(kit, tier, wish)), isWarm: false };
     // Once more, as a sandbox takes its time to stand.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, ties);
     if (ready.isWarm && hasNotBegun(ran)) {
-      await kit.closing.add(ready.box.close());
-      ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
+      await kit.closing.add(ready.sandbox.close());
+      ready = { ...(await openSandbox(kit, tier, wish)), isWarm: false };
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, ties);
     }
@@ -140,32 +140,32 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
   } finally {
     held.close();
     network?.close();
-    if (ready !== null) await kit.closing.add(ready.box.close());
+    if (ready !== null) await kit.closing.add(ready.sandbox.close());
   }
 }
 
 /** As long as a short command takes. */
 const REFILL_AFTER_MS = 3;
 
-type Wish = Parameters<typeof openBox>[2];
+type Wish = Parameters<typeof openSandbox>[2];
 
-async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
+async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
-  // Certificates that only this run trusts are in no box but its own.
-  if (wish.pass.trusted !== null) return { ...(await openBox(kit, tier, wish)), isWarm: false };
-  // A box that stands ready has no input, so it is left for others where there is one.
+  // Certificates that only this run trusts are in no sandbox but its own.
+  if (wish.pass.trusted !== null) return { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+  // A sandbox that stands ready has no input, so it is left for others where there is one.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
-  for (let box = take(); box !== null; box = take()) {
-    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
-    // Boundary: a box for other terms, however little they differ, is none for these.
-    if (box.identity === identityOf(plan, wish)) {
+  for (let sandbox = take(); sandbox !== null; sandbox = take()) {
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: sandbox.cgroups });
+    // Boundary: a sandbox for other terms, however little they differ, is none for these.
+    if (sandbox.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
-      return { box, plan, isWarm: true };
+      return { sandbox, plan, isWarm: true };
     }
-    await box.close();
+    await sandbox.close();
   }
-  const opened = await openBox(kit, tier, wish);
+  const opened = await openSandbox(kit, tier, wish);
   refillSoon(kit, tier, { key, wish });
   return { ...opened, isWarm: false };
 }
@@ -177,23 +177,23 @@ function refillSoon(
   { key, wish }: { readonly key: string; readonly wish: Wish },
 ): void {
   const refill = () =>
-    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+    kit.warm.refill(key, (number) => spareSandbox(kit, tier, { ...wish, id: `spare-${number}` }));
   setTimeout(refill, REFILL_AFTER_MS).unref();
 }
 
-/** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
-async function spareBox(
+/** Another sandbox like that of this wish, for whoever asks next; null where it cannot be had. */
+async function spareSandbox(
   kit: CommandKit,
   tier: CommandTier,
   { id, terms, held, pass }: Wish,
-): Promise<Box | null> {
+): Promise<Sandbox | null> {
   const again = holdWorkspace(terms.workspace);
   try {
     if (again.identity !== held.identity) return null;
     const wish = { id, terms: { ...terms, stdin: null }, held: again, pass, isSpare: true } as const;
-    const { box } = await openBox(kit, tier, wish);
-    if (!('error' in box.child)) return box;
-    await box.close();
+    const { sandbox } = await openSandbox(kit, tier, wish);
+    if (!('error' in sandbox.child)) return sandbox;
+    await sandbox.close();
     return null;
   } finally {
     again.close();
@@ -227,7 +227,7 @@ async function start(
   { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
   ties: RunTies,
 ): Promise<Started> {
-  const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
+  const cpu = new CpuWatch(ready.sandbox.group, job.terms.limits.cpuMs);
   const { talk, onOutput } = ties;
   const talked = talk === undefined ? null : talkWhenProved(ready, talk);
   const signal = AbortSignal.any([ties.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
@@ -239,7 +239,7 @@ async function start(
   const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
   const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
-  const end = await runInBox(ready.box, told, watch).finally(() => cpu.close());
+  const end = await runInSandbox(ready.sandbox, told, watch).finally(() => cpu.close());
   const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
 }

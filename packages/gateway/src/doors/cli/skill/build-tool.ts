@@ -11,7 +11,7 @@ import { FileDigests } from '../../../runner/file-digests.ts';
 import { KnownPrograms } from '../../../runner/known-programs.ts';
 import type { RunnerSettings } from '../../../runner/settings.ts';
 import { settingsOf } from '../../../runner/settings-of.ts';
-import type { Keepsakes } from '../../../runner/workspace.ts';
+import type { ForbiddenPaths } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
 
 /*
@@ -28,17 +28,17 @@ export type BuildBench = {
   readonly folder: string;
   readonly config: Config;
   readonly clock: Clock;
-  readonly keepsakes: Keepsakes;
+  readonly forbiddenPaths: ForbiddenPaths;
   /** The words of the compiler for a module; null: there is no such module. */
   readonly wordsFor: (module: string) => readonly string[] | null;
 };
 
 /** The tool that builds the modules of one skill. */
 export function buildTool(bench: BuildBench): Tool {
-  const { found, clock, keepsakes } = bench;
+  const { found, clock, forbiddenPaths } = bench;
   const settings = settingsFor(bench);
   const digests = new FileDigests(clock);
-  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, keepsakes };
+  const deps = { known: new KnownPrograms(settings.searchPath, digests), digests, forbiddenPaths };
   const command = processTool(
     () => settings,
     () => deps,

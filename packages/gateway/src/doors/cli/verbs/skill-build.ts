@@ -50,9 +50,9 @@ async function buildAll(
   const { found } = shown;
   try {
     const out = `${scratch.name}/${UNFINISHED}`;
-    const keepsakes = { stateDir: stateDir.path, home: edge.env.home };
+    const forbiddenPaths = { stateDir: stateDir.path, home: edge.env.home };
     const wordsFor = wordsOf({ folder, found, scratch, modules });
-    const tool = buildTool({ found, folder, config, clock: edge.clock, keepsakes, wordsFor });
+    const tool = buildTool({ found, folder, config, clock: edge.clock, forbiddenPaths, wordsFor });
     const gateway = await invocation.openGateway({ tools: [tool] });
     try {
       const built: BuiltModule[] = [];
