@@ -47,14 +47,14 @@ export type ProcessHost = {
 };
 
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
-export type ProcessExpectation = {
+type ProcessExpectation = {
   readonly equal: Readonly<Record<string, string>>;
   /** Namespaces that must differ from the gateway's own. */
   readonly newNamespaces: readonly string[];
   readonly landlock: boolean;
 };
 
-export type ProcessPlan = {
+type ProcessPlan = {
   readonly ok: true;
   /** The first words of the launcher: they make the place for the command, and say where more will come. */
   readonly words: readonly string[];
@@ -128,7 +128,7 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
   if (first === undefined) return null;
   return unenforceable(
     `Cannot protect "${first}": tier B lets a run write to all of its workspace, expected no protected paths`,
-    'Run the command in tier C, or leave the protection to the list of changes after the run.',
+    'Set `tier` to "c", or remove the path from `process.protected`: changes are listed after the run anyway.',
   );
 }
 
@@ -137,29 +137,29 @@ function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | nul
   if (!hasNetwork(terms)) return null;
   if (!host.hasNamespaces) {
     return unenforceable(
-      'Cannot hold the network to a list of hosts in tier B: there are no user namespaces here, expected a network of its own for the run',
-      'Allow user namespaces, run the command in tier C, or ask for no hosts.',
+      'Cannot hold the network to a list of hosts in tier B: user namespaces are off, expected a network of its own for the run',
+      'Allow user namespaces (`palisade doctor` prints the setting), set `tier` to "c", or set `egress_hosts` to [].',
     );
   }
   if (host.pass.trusted === null) return null;
   return unenforceable(
     'Cannot open TLS in tier B: its runs trust the certificates of the host, expected a tier with files of its own',
-    'Run the command in tier C, or take its hosts out of `process.egress_intercept`.',
+    'Set `tier` to "c", or remove its hosts from `process.egress_intercept`.',
   );
 }
 
-/** Boundary: as the gateway's own user and without a wall the command could read and signal the gateway itself. */
+/** Boundary: as the gateway's own user and without any isolation the command could read and signal the gateway itself. */
 function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
   if (host.asRoot !== null && !host.isReachable) {
     return unenforceable(
-      `Cannot enter "${terms.workspace}": the user of commands cannot walk to it, expected directories that others may enter`,
-      'Run the command in tier C, or put the workspace below directories of mode 0711 or wider.',
+      `Cannot enter "${terms.workspace}": the user of commands cannot reach it, expected directories that others may enter`,
+      'Set `tier` to "c", or let others enter the directories above the workspace: `chmod o+x DIRECTORY`.',
     );
   }
   if (host.asRoot !== null || host.hasNamespaces || usesLandlock(terms, host)) return null;
   return unenforceable(
-    'Cannot run in tier B: there are no user namespaces here and Landlock would take the network, expected one of them to keep the command from the gateway',
-    'Ask for egress "strict", allow user namespaces, or run the gateway as root.',
+    'Cannot run in tier B: user namespaces are off and Landlock would block the network, expected one of them to keep the command from the gateway',
+    'Set `egress` to "strict", allow user namespaces (`palisade doctor` prints the setting), or run the gateway as root.',
   );
 }
 

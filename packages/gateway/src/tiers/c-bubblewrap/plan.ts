@@ -1,3 +1,10 @@
+/**
+ * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
+ * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
+ * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
+ * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
+ * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
 import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/descriptor.ts';
 import {
@@ -40,14 +47,6 @@ import {
   JAIL_TMP,
 } from './root.table.ts';
 import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
-
-/**
- * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
- * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
- * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
- * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
- * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
- */
 
 /** What the probe found on this machine. */
 export type JailHost = {
@@ -197,7 +196,7 @@ function checkHost(host: JailHost): PlanRefusal | null {
   const missing = REQUIRED_OPTIONS.find((option) => !host.bwrapOptions.includes(option));
   if (missing !== undefined) {
     return unenforceable(
-      `Cannot build a jail: bubblewrap ${host.bwrapVersion.join('.')} has no ${missing}, expected one that has`,
+      `Cannot build a jail: bubblewrap ${host.bwrapVersion.join('.')} lacks ${missing}, expected a version that has it`,
       'Install bubblewrap 0.12 or newer, or the security update of your distribution.',
     );
   }
@@ -212,7 +211,7 @@ function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | nul
   if (first === undefined || (isSafe && canBind)) return null;
   return unenforceable(
     `Cannot protect "${first}" in the workspace: bubblewrap is ${host.bwrapVersion.join('.')}, expected ${NESTED_MOUNTS_SINCE.join('.')} or newer`,
-    'Install bubblewrap 0.12 or newer, or leave the protection to the list of changes after the run.',
+    'Install bubblewrap 0.12 or newer, or remove the path from `process.protected`: changes are listed after the run anyway.',
   );
 }
 
@@ -220,8 +219,8 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
   const words = outer.length + args.length;
   if (words <= MOST_WORDS) return null;
   return unenforceable(
-    `Cannot build the jail: it takes ${words} words, expected at most ${MOST_WORDS}`,
-    'Name fewer read-only paths, variables or arguments.',
+    `Cannot build the jail: it takes ${words} arguments, expected at most ${MOST_WORDS}`,
+    'Name fewer paths in `process.read_only`, variables or arguments.',
   );
 }
 
@@ -229,7 +228,7 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
  * What the launcher must report from inside, or the run does not count as isolated. Names are without "fact.". The user
  * outside is not among them: inside a user namespace below another it cannot be seen, so it is looked at from outside.
  */
-export type JailExpectation = {
+type JailExpectation = {
   readonly equal: Readonly<Record<string, string>>;
   /** Namespaces that must differ from the gateway's own. */
   readonly newNamespaces: readonly string[];
@@ -263,7 +262,7 @@ export function expectation(terms: ProcessTerms, inside: string, context: LimitC
  * A mount point as it stands in the launcher's list. The kernel writes white space and backslashes as \NNN; the launcher
  * then writes backslashes, commas and what is not printable as \xNN.
  */
-export function mountFact(path: string): string {
+function mountFact(path: string): string {
   return Array.from(Buffer.from(path), (byte) => {
     const sign = String.fromCharCode(byte);
     if (' \t\n\\'.includes(sign)) return `\\x5c${byte.toString(8).padStart(3, '0')}`;

@@ -9,7 +9,7 @@ const LARGE_BYTES = 16_384;
 
 /**
  * Bytes that come in pieces. Small ones are copied into blocks, so that a million pieces of one byte take as much memory
- * as one piece of a million; large ones are kept, and whoever hands them over leaves them alone.
+ * as one piece of a million; large ones are kept, and the caller does not change them afterwards.
  */
 export class ByteStore {
   readonly #blocks: Uint8Array[] = [];
@@ -133,10 +133,10 @@ export class Capture implements Outputs {
   }
 }
 
-/** Of standard error, for whoever looks into why a child ended. */
+/** Of standard error, to find out why a child ended. */
 const MOST_KEPT_BYTES = 64 * 1024;
 
-/** The outputs of a child that is talked to: whoever talks to it bounds them, message by message. */
+/** The outputs of a child that is talked to: the caller bounds them, message by message. */
 export class StreamedOutput implements Outputs {
   /** No amount is too much: nothing is kept of it. */
   readonly quotaExceeded = false;
@@ -175,7 +175,7 @@ export class StreamedOutput implements Outputs {
 }
 
 /** What a command wrote, in a form that JSON can carry without loss. */
-export type OutputText = { readonly text: string } | { readonly base64: string };
+type OutputText = { readonly text: string } | { readonly base64: string };
 
 /** The longest sequence of UTF-8 has four bytes, so at most three can be left of one that was cut. */
 const MAX_CUT_BYTES = 3;

@@ -1,10 +1,3 @@
-import type { ProcessTerms } from '../../core/process.ts';
-import { formatAddress } from '../../egress/address.ts';
-import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
-import type { Door } from '../../egress/proxy/door.ts';
-import { parseRule, type Rule } from '../../egress/rule.ts';
-import type { AddDescriptor } from '../child/descriptor.ts';
-
 /**
  * The network of a strict run as data. It is a network of its own with nothing but `lo`, on which listening sockets wait
  * whose other side is the proxy of that run in the gateway: one for programs that know what a proxy is, and doors for
@@ -12,9 +5,15 @@ import type { AddDescriptor } from '../child/descriptor.ts';
  * file of the sandbox. Whatever leads to no listener leads nowhere. What a door lets through is decided by the proxy,
  * with every connection.
  */
+import type { ProcessTerms } from '../../core/process.ts';
+import { formatAddress } from '../../egress/address.ts';
+import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
+import type { Door } from '../../egress/proxy/door.ts';
+import { parseRule, type Rule } from '../../egress/rule.ts';
+import type { AddDescriptor } from '../child/descriptor.ts';
 
 /** A listening socket in the network of the run; the one without a door speaks the language of proxies. */
-export type Listener = { readonly address: string; readonly port: number; readonly door: Door | null };
+type Listener = { readonly address: string; readonly port: number; readonly door: Door | null };
 
 export type NetworkPlan = {
   readonly listeners: readonly [Listener, ...Listener[]];
@@ -149,7 +148,7 @@ export const TRUST_FILE = '/.palisade/ca.pem';
 
 /** Every spelling that programs look for. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
-/** What is said to the own host is nobody else's matter, and doors on it are there without a proxy. */
+/** What is sent to the own host stays there, and its doors need no proxy. */
 const NO_PROXY = 'localhost,127.0.0.1,::1';
 const TRUST_VARIABLES = [
   ...['SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO', 'REQUESTS_CA_BUNDLE', 'PIP_CERT'],

@@ -16,7 +16,7 @@ export class CpuWatch {
   constructor(group: Pick<RunGroup, 'usage'> | null, cpuMs: number) {
     if (group === null) return;
     this.#timer = setInterval(() => {
-      // Boundary: a number that the kernel does not give holds nobody, and the launcher's look still does.
+      // Boundary: a number that the kernel does not give limits nothing, and the launcher's own count still does.
       if ((group.usage().cpuUs ?? 0) > (cpuMs + BEHIND_MS) * 1000) this.#controller.abort();
     }, LOOK_MS);
   }

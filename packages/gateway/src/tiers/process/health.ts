@@ -6,7 +6,7 @@ import type { Trial } from './trial.ts';
 /** What is missing is looked for again after this long, so that a fix counts without a restart. */
 const AGAIN_AFTER_MS = 5_000;
 
-export type TierHealthParts = {
+type TierHealthParts = {
   readonly clock: Clock;
   readonly probe: () => Promise<Probed>;
   readonly tryTier: (found: Found) => Promise<Trial>;
@@ -41,7 +41,7 @@ export class TierHealth {
 
   /** The tier as it was found last, for a call that was not refused. */
   get found(): Found {
-    if (this.#last === null) throw new TypeError('Cannot use the tier: nobody has looked whether it holds');
+    if (this.#last === null) throw new TypeError('Cannot use the tier: it was not probed');
     return this.#last;
   }
 
@@ -68,12 +68,6 @@ export class TierHealth {
   }
 }
 
-/**
- * Where a gateway that is root can run commands. They get another user, who can work only where the kernel maps the owner
- * of the files to it, and not every file system can do that. Which can is found out by a trial in the first workspace on
- * each, before a call is recorded as begun.
- */
-
 const OF_WORKSPACE = 'workspace-';
 
 /** Those that have done it since the first kernels that could, by the number that statfs(2) gives: ext4, xfs, btrfs. */
@@ -81,6 +75,11 @@ const KNOWN = [0xef53, 0x5846_5342, 0x9123_683e];
 
 type Known = { readonly lack: Promise<Lack | null>; readonly atMs: number };
 
+/**
+ * Where a gateway that is root can run commands. They get another user, who can work only where the kernel maps the owner
+ * of the files to it, and not every file system can do that. Which can is found out by a trial in the first workspace on
+ * each, before a call is recorded as begun.
+ */
 export class FileSystems {
   readonly #clock: Clock;
   /** By device: what the last trial on it gave, or will give. */
@@ -97,7 +96,7 @@ export class FileSystems {
     if (device === undefined || KNOWN.includes(statfsSync(workspace).type)) return null;
     const nowMs = this.#clock.monotonicMs();
     const known = this.#tried.get(device);
-    // Boundary: whoever may call anything could have one trial after the other made; there is one at a time.
+    // Boundary: a caller could cause one trial after the other; there is one at a time.
     if (known !== undefined && nowMs - known.atMs < AGAIN_AFTER_MS) return known.lack;
     const trial = tryThere();
     const lack = trial.then((made) => lackIn(made, workspace));

@@ -1,3 +1,7 @@
+/**
+ * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
+ * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
+ */
 import { Duplex } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
@@ -9,11 +13,6 @@ import type { CommandPlan, CommandTier } from './plan.ts';
 import type { CommandKit } from './run.ts';
 import { openSandbox, runInSandbox, type Sandbox } from './sandbox.ts';
 
-/**
- * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
- * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
- */
-
 export type HeldRun = {
   readonly send: Duplex;
   readonly receive: Duplex;
@@ -23,7 +22,7 @@ export type HeldRun = {
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
-/** Starts it, and waits until its walls are proved. */
+/** Starts it, and waits until its isolation is proved. */
 export async function holdRun(
   kit: CommandKit,
   tier: CommandTier,
@@ -60,14 +59,14 @@ function streamsOf({ child }: Sandbox): { readonly send: Duplex | null; readonly
   };
 }
 
-export type Proof = {
-  /** Settles with what the walls lack, null for nothing, as soon as the launcher has reported them. */
+type Proof = {
+  /** Settles with what its isolation lacks, null for nothing, as soon as the launcher has reported it. */
   readonly proved: Promise<string | null>;
   /** Takes what the launcher has said so far. */
   readonly onStatus: (said: Uint8Array) => void;
 };
 
-/** Whether the walls of a command stand, asked while it runs. */
+/** Whether the isolation of a command is proved, asked while it runs. */
 export function proofOf(plan: CommandPlan): Proof {
   let settle: (lack: string | null) => void = () => undefined;
   const proved = new Promise<string | null>((resolve) => {

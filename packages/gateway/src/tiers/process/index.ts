@@ -71,7 +71,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   };
 }
 
-/** The sandbox was not set up, or stood without a wall: the machine may not be what it was. */
+/** The sandbox was not set up, or its isolation was not proved: the machine may have changed. */
 function isUnheld({ ending }: RunResult): boolean {
   if (ending.status === 'ok') return false;
   return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';

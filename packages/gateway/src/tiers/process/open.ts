@@ -14,7 +14,7 @@ import { textOf } from './machine.ts';
 import type { ProbeOptions, TierRow } from './tier.ts';
 import { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
-export type CommandOptions = {
+type CommandOptions = {
   readonly clock: Clock;
   readonly launchers: readonly string[];
   /** The user and group id of commands where the gateway is root. */

@@ -21,7 +21,7 @@ export type CommandPlan = {
 };
 
 /** What is known only when the run begins. */
-export type RunPlace = {
+type RunPlace = {
   readonly cgroups: number;
   readonly asRoot: AsRoot | null;
   /** For a run that has a network. */
@@ -60,7 +60,7 @@ export function sharedNamespace(
 ): IsolationGap | null {
   for (const name of names) {
     const is = facts[`ns.${name}`];
-    // Boundary: a namespace that nobody reported counts as shared.
+    // Boundary: a namespace that was not reported counts as shared.
     if (is === undefined || is === own[name])
       return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
   }

@@ -75,7 +75,7 @@ export async function runCommand(
 }
 
 function processOf({ process, tool }: CheckedCall): PreparedProcess {
-  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is no command`);
+  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is not a command`);
   return process;
 }
 
@@ -121,7 +121,7 @@ async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, ties: Run
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
-    // One that is talked to stays, so that nobody needs another one like it soon.
+    // One that is talked to stays, so that no other call needs one like it soon.
     ready =
       ties.talk === undefined
         ? await readySandbox(kit, tier, wish)
@@ -181,7 +181,7 @@ function refillSoon(
   setTimeout(refill, REFILL_AFTER_MS).unref();
 }
 
-/** Another sandbox like that of this wish, for whoever asks next; null where it cannot be had. */
+/** Another sandbox like that of this wish, for the next call; null where it cannot be made. */
 async function spareSandbox(
   kit: CommandKit,
   tier: CommandTier,
@@ -200,7 +200,7 @@ async function spareSandbox(
   }
 }
 
-/** What a command writes that is talked to is kept nowhere, so there is no quota of it; whoever reads it bounds it. */
+/** What a command writes that is talked to is kept nowhere, so there is no quota of it; its reader bounds it. */
 function talkedTo(terms: ProcessTerms, { talk }: RunTies): ProcessTerms {
   if (talk === undefined) return terms;
   return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
@@ -212,13 +212,13 @@ function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
   return { ...terms, limits: { ...terms.limits, wallMs: Math.min(wallMs, terms.limits.wallMs) } };
 }
 
-/** Boundary: what was judged can have been swapped since; whoever does it after this has the time of one fork for it. */
+/** Boundary: what was judged can have been swapped since; after this check an attacker has the time of one fork. */
 function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
   if (change === null) return;
   throw new CodedError(
     'runner/outside-workspace',
-    `Cannot start command: ${change}, expected all as it was judged`,
+    `Cannot start command: ${change}, expected everything as it was when it was authorised`,
   );
 }
 
@@ -244,7 +244,7 @@ async function start(
   return { end, status: parsed.ok ? parsed.value : null };
 }
 
-/** Boundary: nothing is said to a command before its walls are proved, and one that lacks a wall is ended. */
+/** Boundary: nothing is sent to a command before its isolation is proved, and a command without it is ended. */
 function talkWhenProved({ plan }: Ready, { feed }: Talk) {
   const stop = new AbortController();
   const { proved, onStatus } = proofOf(plan);

@@ -1,3 +1,8 @@
+/**
+ * A sandbox is everything that exists before the command begins: the group, the namespaces where the tier has them, and
+ * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet. The
+ * caller who opens one uses it once, or closes it.
+ */
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
@@ -13,12 +18,6 @@ import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
-
-/**
- * A sandbox is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
- * it that waits to be told what to run. So a sandbox can stand ready for a command that nobody has asked for yet. Whoever
- * opens one uses it once, or gives it back.
- */
 
 /** What sandboxes are made with. */
 export type SandboxKit = {
@@ -52,7 +51,7 @@ type Wish = {
   readonly terms: ProcessTerms;
   readonly held: HeldWorkspace;
   readonly pass: NetworkPass;
-  /** It is for whoever asks next. */
+  /** It is for the next call. */
   readonly isSpare?: true;
   readonly hasStreams?: boolean;
 };
@@ -110,7 +109,7 @@ export async function openSandbox(
   }
 }
 
-export type SandboxRun = {
+type SandboxRun = {
   readonly plan: CommandPlan;
   readonly terms: ProcessTerms;
   readonly serve: Serve;
@@ -142,7 +141,7 @@ export function runInSandbox(
         await serve(network, servers);
         begin();
       })
-      // Nobody else would notice that it never began.
+      // Otherwise nothing would notice that it never began.
       .catch(() => child.kill());
   return ended;
 }
@@ -177,14 +176,13 @@ function giveUp(child: Sandbox['child']): void {
   child.kill();
 }
 
+const BINDS = ['--ro-bind', '--bind'];
+
 /**
  * What a sandbox is, as text: two sandboxes with the same text are the same to every command. It has the whole plan but for the
  * command, and of the host everything that a bind fixed when the sandbox was made: a directory that another was put in the
  * place of, or a mount that came, went or was made read-only, shows in a new sandbox and not in one that waits.
  */
-
-const BINDS = ['--ro-bind', '--bind'];
-
 export function identityOf(
   { words, args, descriptors }: CommandPlan,
   { terms, held }: { readonly terms: ProcessTerms; readonly held: HeldWorkspace },

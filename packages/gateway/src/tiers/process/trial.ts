@@ -1,3 +1,8 @@
+/**
+ * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
+ * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
+ * not, at which step what was said.
+ */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,12 +18,6 @@ import { HARMLESS, textOf } from './machine.ts';
 import type { CommandPlan, IsolationGap } from './plan.ts';
 import { openSandbox, runInSandbox, type Sandbox, type SandboxKit, statusOf } from './sandbox.ts';
 import type { Facts, Found } from './tier.ts';
-
-/**
- * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
- * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
- * not, at which step what was said.
- */
 
 /** What a trial needs beside the tier. */
 export type TrialKit = Omit<SandboxKit, 'launcher'> & {

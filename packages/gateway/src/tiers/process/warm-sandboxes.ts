@@ -8,10 +8,10 @@ type Kept = {
   isGone: boolean;
 };
 
-export type WarmOptions = {
+type WarmOptions = {
   /** How many stand ready for each key; 0 keeps none. */
   readonly size: number;
-  /** A sandbox that nobody took for so long is given back. */
+  /** A sandbox that was not taken for this long is closed. */
   readonly idleMs: number;
 };
 
@@ -49,7 +49,7 @@ export class WarmSandboxes {
   }
 
   /**
-   * Makes as many as are missing for this key, one after the other, each with a number of its own. Nobody waits for it;
+   * Makes as many as are missing for this key, one after the other, each with a number of its own. No caller waits for it;
    * a failure makes none.
    */
   refill(key: string, make: Make): void {
@@ -133,7 +133,7 @@ function leave(kept: Kept): boolean {
 
 /**
  * What is being let go while its result is on its way already: an empty sandbox takes the kernel longer to take down
- * than many a command runs. Only so many at once, so that nobody gets ahead of the kernel.
+ * than many a command runs. Only this many at once, so that callers do not get ahead of the kernel.
  */
 export class Cleanup {
   readonly #most: number;
