@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
 import type { Feed } from '../child/child.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
@@ -15,7 +16,6 @@ import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import type { RunResult, RunTies, Talk } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
-import { CpuWatch } from './cpu-watch.ts';
 import { proofOf } from './held-run.ts';
 import type { CommandTier } from './plan.ts';
 import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
@@ -259,4 +259,35 @@ function talkWhenProved({ plan }: Ready, { feed }: Talk) {
 /** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
 function hasNotBegun({ end, status }: Started): boolean {
   return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
+}
+
+/** Not each look is worth a wake-up; a command with all processors of a large machine passes its limit by a few seconds. */
+const LOOK_MS = 200;
+/** The group counts the launcher and bubblewrap as well, and the launcher's own look is the exact one. */
+const BEHIND_MS = 250;
+
+/**
+ * Ends a run whose group has used up its processor time. The launcher adds up what lives and what was waited for; the
+ * kernel forgets the time of children whose parent ignores SIGCHLD, and only the group still has it.
+ */
+export class CpuWatch {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(group: Pick<RunGroup, 'usage'> | null, cpuMs: number) {
+    if (group === null) return;
+    this.#timer = setInterval(() => {
+      // Boundary: a number that the kernel does not give limits nothing, and the launcher's own count still does.
+      if ((group.usage().cpuUs ?? 0) > (cpuMs + BEHIND_MS) * 1000) this.#controller.abort();
+    }, LOOK_MS);
+  }
+
+  /** Aborted once the time is used up. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
 }

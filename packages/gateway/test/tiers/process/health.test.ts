@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FileSystems, TierHealth } from '../../../src/tiers/process/health.ts';
+import { FileSystems, TierHealth } from '../../../src/tiers/process/index.ts';
 import type { Found, Probed } from '../../../src/tiers/process/tier.ts';
 import type { Trial } from '../../../src/tiers/process/trial.ts';
 
