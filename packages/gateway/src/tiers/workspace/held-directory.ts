@@ -115,12 +115,12 @@ export function holdWorkspace(path: string): HeldWorkspace {
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
-    throw gone(path, error instanceof Error && 'code' in error ? String(error.code) : 'an error');
+    throw gone(path, `fails with ${error instanceof Error && 'code' in error ? error.code : 'an error'}`);
   }
   try {
     // Boundary: a link that was put in the place of a directory on the way leads elsewhere, and this says where.
     const reached = readlinkSync(`/proc/self/fd/${fd}`);
-    if (reached !== path) throw gone(path, 'another directory');
+    if (reached !== path) throw gone(path, 'leads to another directory');
     const { uid, gid, dev, ino } = fstatSync(fd, { bigint: true });
     const isInPlace = () => {
       const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -140,6 +140,6 @@ export function holdWorkspace(path: string): HeldWorkspace {
 }
 
 function gone(path: string, what: string): CodedError {
-  const message = `Cannot open the workspace: "${path}" fails with ${what}, expected the directory that was authorised`;
+  const message = `Cannot open the workspace: "${path}" ${what}, expected the directory that was authorised`;
   return new CodedError('runner/invalid-workspace', message);
 }

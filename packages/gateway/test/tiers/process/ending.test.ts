@@ -11,7 +11,7 @@ const SILENT = { ...BROKEN_OFF, pid: null };
 
 describe('verdictOf() says what ended a run', () => {
   test.each<[what: string, ran: Changes, code: string, limit: string | null, words: RegExp]>([
-    ['nothing was started', { end: { spawnError: 'EAGAIN' } }, 'tier/not-started', null, /says EAGAIN/],
+    ['nothing was started', { end: { spawnError: 'EAGAIN' } }, 'tier/not-started', null, /reports EAGAIN/],
     [
       'the sandbox could not be set up',
       { status: { ...SILENT, failed: { step: 'seccomp', errno: 22, name: 'EINVAL' } } },
@@ -24,7 +24,7 @@ describe('verdictOf() says what ended a run', () => {
       { status: { ...BROKEN_OFF, exit: 126, execError: { errno: 8, name: 'ENOEXEC' } } },
       'tier/not-started',
       null,
-      /gives ENOEXEC/,
+      /fails with ENOEXEC/,
     ],
     [
       'the sandbox gave up before the command began',
