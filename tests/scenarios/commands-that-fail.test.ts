@@ -215,7 +215,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
       process.kill(Number(victims().at(0)), 'SIGKILL');
       const end = await running;
       expect(end).toMatchObject({ code: 'tier/exited', output: { stdout: 'begun\n', exitCode: null } });
-      expect(end.message).toMatch(/its sandbox was (?:ended by SIGKILL|told to end)/);
+      expect(end.message).toMatch(/its sandbox was (?:killed by SIGKILL|cancelled)/);
       await until(() => sleepers().length === 0);
     },
   );
