@@ -12,9 +12,9 @@ import { openNetworks } from '../packages/gateway/src/tiers/network/networks.ts'
 import { SAMPLE_PASS } from '../packages/gateway/src/tiers/network/plan.ts';
 import type { CommandTier } from '../packages/gateway/src/tiers/process/plan.ts';
 import { type CommandKit, runCommand } from '../packages/gateway/src/tiers/process/run.ts';
-import { openBox, runInBox } from '../packages/gateway/src/tiers/process/sandbox.ts';
+import { openSandbox, runInSandbox } from '../packages/gateway/src/tiers/process/sandbox.ts';
 import { PROCESS_TIERS } from '../packages/gateway/src/tiers/process/tiers.table.ts';
-import { Cleanup, WarmBoxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
+import { Cleanup, WarmSandboxes } from '../packages/gateway/src/tiers/process/warm-sandboxes.ts';
 import type { RunResult } from '../packages/gateway/src/tiers/tier.ts';
 import { holdWorkspace } from '../packages/gateway/src/tiers/workspace/held-directory.ts';
 
@@ -52,8 +52,8 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     closing: new Cleanup(AT_ONCE),
     networks: networks(),
   };
-  const cold = { ...kit, warm: new WarmBoxes({ size: 0, idleMs: 1 }) };
-  const warm = { ...kit, warm: new WarmBoxes({ size: READY, idleMs: 600_000 }) };
+  const cold = { ...kit, warm: new WarmSandboxes({ size: 0, idleMs: 1 }) };
+  const warm = { ...kit, warm: new WarmSandboxes({ size: READY, idleMs: 600_000 }) };
   const close = async () => {
     await Promise.all([warm.warm.close(), kit.closing.finish()]);
     starter.close();
@@ -143,12 +143,21 @@ export async function runOnce(
 export async function capture(bed: Bed, tier: CommandTier, command: Command): Promise<ChildEnd> {
   const terms = termsOf(bed, command);
   const held = holdWorkspace(bed.workspace);
-  const { box, plan } = await openBox(bed.cold, tier, { id: 'bench', terms, held, pass: SAMPLE_PASS });
+  const { sandbox, plan } = await openSandbox(bed.cold, tier, {
+    id: 'bench',
+    terms,
+    held,
+    pass: SAMPLE_PASS,
+  });
   try {
-    return await runInBox(box, { plan, terms, serve: async () => undefined }, { signal: never(), clock });
+    return await runInSandbox(
+      sandbox,
+      { plan, terms, serve: async () => undefined },
+      { signal: never(), clock },
+    );
   } finally {
     held.close();
-    await box.close();
+    await sandbox.close();
   }
 }
 

@@ -93,7 +93,7 @@ async function latencies(bed: Bed, quick: boolean): Promise<Figure[]> {
 async function withNetwork(bed: Bed, base: string, quick: boolean): Promise<Figure[]> {
   const workspace = join(base, 'listed');
   mkdirSync(workspace);
-  // Boxes stand ready by workspace, so each side has its own.
+  // Sandboxes stand ready by workspace, so each side has its own.
   const listed = await makeBed(workspace, bed.cold.launcher);
   const command = { file: TRUE, hosts: ['example.com'] };
   const rounds = quick ? 30 : 200;

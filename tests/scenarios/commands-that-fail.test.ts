@@ -189,7 +189,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
   test('a script whose interpreter is missing, or that has none, does not start', async () => {
     const end = await run({ command: './no-format', tier });
     expect(end.code).toBe('tier/not-started');
-    expect(end.message).toMatch(/executing it gives ENOEXEC/);
+    expect(end.message).toMatch(/executing it fails with ENOEXEC/);
     const missing = await run({ command: './no-interpreter', tier });
     expect(missing.code).toMatch(/^(tier\/not-started|runner\/not-found)$/);
   });
@@ -215,7 +215,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
       process.kill(Number(victims().at(0)), 'SIGKILL');
       const end = await running;
       expect(end).toMatchObject({ code: 'tier/exited', output: { stdout: 'begun\n', exitCode: null } });
-      expect(end.message).toMatch(/its sandbox was (?:ended by SIGKILL|told to end)/);
+      expect(end.message).toMatch(/its sandbox was (?:killed by SIGKILL|cancelled)/);
       await until(() => sleepers().length === 0);
     },
   );
@@ -238,7 +238,7 @@ describe.each(TIERS)('in tier %s', (tier) => {
       renameSync(aside, workspace);
     });
     expect(end.code).toBe('tier/not-started');
-    expect(end.message).toMatch(/expected the directory that was judged/);
+    expect(end.message).toMatch(/expected the directory that was authorised/);
     expect(readdirSync(workspace)).not.toContain('seen');
   });
 

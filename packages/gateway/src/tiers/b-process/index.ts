@@ -3,9 +3,16 @@
  * the command reads what its user may read.
  */
 import { arch } from 'node:os';
-import * as isolation from '../process/isolation.table.ts';
 import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
-import { lackRow, type ProcessTier, row, type TierRow } from '../process/tier.ts';
+import {
+  lackRow,
+  NO_NEW_PRIVILEGES,
+  type ProcessTier,
+  RESOURCE_LIMITS,
+  row,
+  SYSTEM_CALL_FILTER,
+  type TierRow,
+} from '../process/tier.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
 import { FILTERS_B, filterOfB, planB } from './plan.ts';
 import { type ProcessFindings, probeB } from './probe.ts';
@@ -13,7 +20,7 @@ import { type ProcessFindings, probeB } from './probe.ts';
 export const processTier: ProcessTier = {
   name: 'b',
   enforces: 'limits of resources and system calls',
-  isolation: [isolation.NO_NEW_PRIVILEGES, isolation.SYSTEM_CALL_FILTER, isolation.RESOURCE_LIMITS],
+  isolation: [NO_NEW_PRIVILEGES, SYSTEM_CALL_FILTER, RESOURCE_LIMITS],
   probe: async (options) => {
     const found = await probeB(options);
     if (!found.ok) return found;

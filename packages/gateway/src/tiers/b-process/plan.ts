@@ -19,10 +19,10 @@ import {
   environmentWords,
   groupWords,
   identityWords,
+  type LimitContext,
   limitFacts,
   limitWords,
   type PlanRefusal,
-  type Standing,
   streamWords,
   unenforceable,
 } from '../process/plan.ts';
@@ -47,14 +47,14 @@ export type ProcessHost = {
 };
 
 /** What the launcher must report, or the run does not count as held. Names are without "fact.". */
-export type ProcessExpectation = {
+type ProcessExpectation = {
   readonly equal: Readonly<Record<string, string>>;
   /** Namespaces that must differ from the gateway's own. */
   readonly newNamespaces: readonly string[];
   readonly landlock: boolean;
 };
 
-export type ProcessPlan = {
+type ProcessPlan = {
   readonly ok: true;
   /** The first words of the launcher: they make the place for the command, and say where more will come. */
   readonly words: readonly string[];
@@ -92,7 +92,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
 
   // Names lead to no doors in this tier: its runs have the files of the host.
   const network = planNetwork(terms, false);
-  const standing = standingOf(host);
+  const context = limitContext(host);
   const { list, add } = layOutDescriptors();
   const own = [
     ...streamWords(host.hasStreams, add),
@@ -111,7 +111,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     ...(network === null ? [] : networkWords(network, add)),
   ];
   const told = [
-    ...limitWords(terms.limits, standing),
+    ...limitWords(terms.limits, context),
     ...cwdWords(terms, host),
     ...landlockWords(terms, host),
     ...environmentWords({ ...terms.env, ...(network === null ? {} : networkVariables(network, host.pass)) }),
@@ -120,7 +120,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, standing) };
+  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, context) };
 }
 
 function checkProtection(terms: ProcessTerms): PlanRefusal | null {
@@ -128,7 +128,7 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
   if (first === undefined) return null;
   return unenforceable(
     `Cannot protect "${first}": tier B lets a run write to all of its workspace, expected no protected paths`,
-    'Run the command in tier C, or leave the protection to the list of changes after the run.',
+    'Set `tier` to "c", or remove the path from `process.protected`: changes are listed after the run anyway.',
   );
 }
 
@@ -137,29 +137,29 @@ function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | nul
   if (!hasNetwork(terms)) return null;
   if (!host.hasNamespaces) {
     return unenforceable(
-      'Cannot hold the network to a list of hosts in tier B: there are no user namespaces here, expected a network of its own for the run',
-      'Allow user namespaces, run the command in tier C, or ask for no hosts.',
+      'Cannot hold the network to a list of hosts in tier B: user namespaces are off, expected a network of its own for the run',
+      'Allow user namespaces (`palisade doctor` prints the setting), set `tier` to "c", or set `egress_hosts` to [].',
     );
   }
   if (host.pass.trusted === null) return null;
   return unenforceable(
     'Cannot open TLS in tier B: its runs trust the certificates of the host, expected a tier with files of its own',
-    'Run the command in tier C, or take its hosts out of `process.egress_intercept`.',
+    'Set `tier` to "c", or remove its hosts from `process.egress_intercept`.',
   );
 }
 
-/** Boundary: as the gateway's own user and without a wall the command could read and signal the gateway itself. */
+/** Boundary: as the gateway's own user and without any isolation the command could read and signal the gateway itself. */
 function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
   if (host.asRoot !== null && !host.isReachable) {
     return unenforceable(
-      `Cannot enter "${terms.workspace}": the user of commands cannot walk to it, expected directories that others may enter`,
-      'Run the command in tier C, or put the workspace below directories of mode 0711 or wider.',
+      `Cannot enter "${terms.workspace}": the user of commands cannot reach it, expected directories that others may enter`,
+      'Set `tier` to "c", or let others enter the directories above the workspace: `chmod o+x DIRECTORY`.',
     );
   }
   if (host.asRoot !== null || host.hasNamespaces || usesLandlock(terms, host)) return null;
   return unenforceable(
-    'Cannot run in tier B: there are no user namespaces here and Landlock would take the network, expected one of them to keep the command from the gateway',
-    'Ask for egress "strict", allow user namespaces, or run the gateway as root.',
+    'Cannot run in tier B: user namespaces are off and Landlock would block the network, expected one of them to keep the command from the gateway',
+    'Set `egress` to "strict", allow user namespaces (`palisade doctor` prints the setting), or run the gateway as root.',
   );
 }
 
@@ -178,13 +178,13 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
   return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict' && !hasNetwork(terms);
 }
 
-function standingOf(host: ProcessHost): Standing {
+function limitContext(host: ProcessHost): LimitContext {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
   const others = host.hasNamespaces ? REAPERS : host.ownThreads;
   return { others, hasGroup: host.cgroupDescriptors > 0 };
 }
 
-function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing): ProcessExpectation {
+function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): ProcessExpectation {
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {
@@ -192,7 +192,7 @@ function expectation(terms: ProcessTerms, host: ProcessHost, standing: Standing)
       ...ids,
       ...{ nnp: '1', seccomp: '2' },
       ...(hasNetwork(terms) ? { interfaces: 'lo' } : {}),
-      ...limitFacts(terms.limits, standing),
+      ...limitFacts(terms.limits, context),
     },
     newNamespaces: [
       ...(host.hasNamespaces ? ['user', 'pid', 'mnt', 'ipc'] : []),

@@ -1,6 +1,5 @@
 /* Tier C: a native command in a jail that bubblewrap builds and the kernel enforces. */
 import { arch } from 'node:os';
-import * as isolation from '../process/isolation.table.ts';
 import {
   type CommandPlan,
   type CommandTier,
@@ -8,7 +7,17 @@ import {
   missingFact,
   sharedNamespace,
 } from '../process/plan.ts';
-import { type Facts, lackRow, type ProcessTier, row, shortDigest, type TierRow } from '../process/tier.ts';
+import {
+  type Facts,
+  lackRow,
+  NO_NEW_PRIVILEGES,
+  type ProcessTier,
+  RESOURCE_LIMITS,
+  row,
+  SYSTEM_CALL_FILTER,
+  shortDigest,
+  type TierRow,
+} from '../process/tier.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
 import { FILTER_C, planC } from './plan.ts';
 import { type JailFindings, probeC } from './probe.ts';
@@ -18,11 +27,11 @@ export const jailTier: ProcessTier = {
   name: 'c',
   enforces: 'a root of its own, all namespaces, no capability, limits of resources and system calls',
   isolation: [
-    isolation.NO_NEW_PRIVILEGES,
-    isolation.SYSTEM_CALL_FILTER,
+    NO_NEW_PRIVILEGES,
+    SYSTEM_CALL_FILTER,
     { name: 'capabilities', fact: 'cap', detail: () => 'are none, in all five sets' },
     { name: 'network', fact: 'interfaces', detail: (facts) => `is none: only ${facts.interfaces}` },
-    isolation.RESOURCE_LIMITS,
+    RESOURCE_LIMITS,
     { name: 'namespaces', fact: 'ns.', detail: () => 'are new, all seven' },
     {
       name: 'writable places',

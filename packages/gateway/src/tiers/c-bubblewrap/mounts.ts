@@ -1,3 +1,7 @@
+/**
+ * The root of a jail as options of bubblewrap, in the order in which they happen. Everything is put into an empty root
+ * in memory, the workspace comes last of the binds, and what may not be written is closed at the end.
+ */
 import { posix } from 'node:path';
 import type { ProcessTerms } from '../../core/process.ts';
 import { ancestorsOf, isWithin } from '../../core/within.ts';
@@ -16,11 +20,6 @@ import {
   JAIL_WORKSPACE,
   SYSTEM_ROOTS,
 } from './root.table.ts';
-
-/**
- * The root of a jail as options of bubblewrap, in the order in which they happen. Everything is put into an empty root
- * in memory, the workspace comes last of the binds, and what may not be written is closed at the end.
- */
 
 /** A path of the host that exists, and what it says when it is a link. */
 export type HostPath = { readonly path: string; readonly linkTo: string | null };
@@ -65,7 +64,7 @@ export function memoryOptions(memoryBytes: number): readonly string[] {
   const quarter = Math.max(PAGE_BYTES, Math.floor(memoryBytes / 4 / PAGE_BYTES) * PAGE_BYTES);
   return [
     ...['--proc', '/proc'],
-    // Boundary: a second wall before the settings of the kernel, behind the user that may not write them.
+    // Boundary: a second protection of the kernel's settings, behind the user that may not write them.
     ...['--remount-ro', '/proc'],
     ...['--dev', '/dev'],
     ...['--perms', '1777', '--size', String(quarter), '--tmpfs', JAIL_SHM],
@@ -120,15 +119,15 @@ function protectionOptions(
 }
 
 /** A file that is made up for the jail. */
-export type EtcFile = { readonly path: string; readonly text: string };
+type EtcFile = { readonly path: string; readonly text: string };
 
 const NOBODY_ID = 65534;
 
 /** What of the network shows in /etc. */
-export type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] };
+type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] };
 
 /** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no service to ask for more. */
-export function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
+function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
   const doors = names.map(({ address, name }) => `${address} ${name}`);
   // Without name servers a name that is in no file does not exist; a program that asked them would try again.
   const hosts = sharesNetwork ? 'hosts: files dns' : 'hosts: files';
@@ -162,8 +161,6 @@ function lines(...texts: readonly string[]): string {
   return `${texts.join('\n')}\n`;
 }
 
-/** Where things of the host are inside a jail. Pure comparisons of canonical paths. */
-
 /** The workspace inside: its place, and the path of old that leads there where its own path is taken. */
 export type WorkspacePlace = { readonly inside: string; readonly link: string | null };
 
@@ -183,7 +180,7 @@ export function moveInside(path: string, workspace: string, inside: string): str
 }
 
 /** The read-only paths that need a bind: those that no other bind shows already, each once. */
-export function listReadOnly(readOnly: readonly string[]): readonly string[] {
+function listReadOnly(readOnly: readonly string[]): readonly string[] {
   const unseen = new Set(readOnly.filter((path) => !isSystem(path)));
   const outermost = [...unseen].filter((path) => !ancestorsOf(path).some((above) => unseen.has(above)));
   return outermost.sort();
@@ -216,8 +213,8 @@ export function checkExecutable({ executable, workspace, readOnly }: ProcessTerm
   const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));
   if (shown || isSystem(executable)) return null;
   return unenforceable(
-    `Cannot run "${executable}" in a jail: it is not shown there, expected a file in /usr, the workspace or a read-only path`,
-    'Add the directory of the program to the read-only paths of the tool.',
+    `Cannot run "${executable}" in a jail: it is outside the sandbox, expected a file in /usr, the workspace or a read-only path`,
+    'Add its directory to `process.read_only`; for an upstream server, use `--read-only DIRECTORY`.',
   );
 }
 

@@ -1,3 +1,10 @@
+/**
+ * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
+ * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
+ * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
+ * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
+ * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
 import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/descriptor.ts';
 import {
@@ -13,10 +20,10 @@ import {
   environmentWords,
   groupWords,
   identityWords,
+  type LimitContext,
   limitFacts,
   limitWords,
   type PlanRefusal,
-  type Standing,
   streamWords,
   unenforceable,
 } from '../process/plan.ts';
@@ -40,14 +47,6 @@ import {
   JAIL_TMP,
 } from './root.table.ts';
 import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
-
-/**
- * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
- * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
- * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
- * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
- * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
- */
 
 /** What the probe found on this machine. */
 export type JailHost = {
@@ -129,11 +128,11 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...['--remount-ro', '/'],
     ...['--chdir', '/'],
   ];
-  const standing = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
+  const context = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
   const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
-    ...limitWords(terms.limits, standing),
+    ...limitWords(terms.limits, context),
     ...[`status=${add(STATUS)}`, `control=${add({ role: 'control' })}`],
     `cwd=${moveInside(terms.cwd, terms.workspace, place.inside)}`,
     ...environmentWords(insideEnvironment(terms.env, network, host.pass)),
@@ -151,7 +150,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     descriptors: descriptors.list,
     network,
     workspace: place.inside,
-    expected: expectation(terms, place.inside, standing),
+    expected: expectation(terms, place.inside, context),
   };
 }
 
@@ -197,7 +196,7 @@ function checkHost(host: JailHost): PlanRefusal | null {
   const missing = REQUIRED_OPTIONS.find((option) => !host.bwrapOptions.includes(option));
   if (missing !== undefined) {
     return unenforceable(
-      `Cannot build a jail: bubblewrap ${host.bwrapVersion.join('.')} has no ${missing}, expected one that has`,
+      `Cannot build a jail: bubblewrap ${host.bwrapVersion.join('.')} lacks ${missing}, expected a version that has it`,
       'Install bubblewrap 0.12 or newer, or the security update of your distribution.',
     );
   }
@@ -212,7 +211,7 @@ function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | nul
   if (first === undefined || (isSafe && canBind)) return null;
   return unenforceable(
     `Cannot protect "${first}" in the workspace: bubblewrap is ${host.bwrapVersion.join('.')}, expected ${NESTED_MOUNTS_SINCE.join('.')} or newer`,
-    'Install bubblewrap 0.12 or newer, or leave the protection to the list of changes after the run.',
+    'Install bubblewrap 0.12 or newer, or remove the path from `process.protected`: changes are listed after the run anyway.',
   );
 }
 
@@ -220,8 +219,8 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
   const words = outer.length + args.length;
   if (words <= MOST_WORDS) return null;
   return unenforceable(
-    `Cannot build the jail: it takes ${words} words, expected at most ${MOST_WORDS}`,
-    'Name fewer read-only paths, variables or arguments.',
+    `Cannot build the jail: it takes ${words} arguments, expected at most ${MOST_WORDS}`,
+    'Name fewer paths in `process.read_only`, variables or arguments.',
   );
 }
 
@@ -229,7 +228,7 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
  * What the launcher must report from inside, or the run does not count as isolated. Names are without "fact.". The user
  * outside is not among them: inside a user namespace below another it cannot be seen, so it is looked at from outside.
  */
-export type JailExpectation = {
+type JailExpectation = {
   readonly equal: Readonly<Record<string, string>>;
   /** Namespaces that must differ from the gateway's own. */
   readonly newNamespaces: readonly string[];
@@ -241,7 +240,7 @@ const NO_CAPABILITIES = '0000000000000000';
 const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];
 
 /** The facts that prove the plan of these terms. */
-export function expectation(terms: ProcessTerms, inside: string, standing: Standing): JailExpectation {
+export function expectation(terms: ProcessTerms, inside: string, context: LimitContext): JailExpectation {
   const isStrict = terms.egress === 'strict';
   const id = String(JAIL_ID);
   const network = isStrict ? { interfaces: 'lo' } : {};
@@ -252,7 +251,7 @@ export function expectation(terms: ProcessTerms, inside: string, standing: Stand
       ...{ uid: id, gid: id, nnp: '1', seccomp: '2' },
       ...Object.fromEntries(CAPABILITY_SETS.map((set) => [set, NO_CAPABILITIES])),
       ...network,
-      ...limitFacts(terms.limits, standing),
+      ...limitFacts(terms.limits, context),
     },
     newNamespaces: ['user', 'pid', 'mnt', 'ipc', 'uts', 'cgroup', ...(isStrict ? ['net'] : [])],
     mountsRw: writable.map(mountFact).sort(),
@@ -263,7 +262,7 @@ export function expectation(terms: ProcessTerms, inside: string, standing: Stand
  * A mount point as it stands in the launcher's list. The kernel writes white space and backslashes as \NNN; the launcher
  * then writes backslashes, commas and what is not printable as \xNN.
  */
-export function mountFact(path: string): string {
+function mountFact(path: string): string {
   return Array.from(Buffer.from(path), (byte) => {
     const sign = String.fromCharCode(byte);
     if (' \t\n\\'.includes(sign)) return `\\x5c${byte.toString(8).padStart(3, '0')}`;

@@ -1,3 +1,13 @@
+/*
+ * Control groups for runs of native commands: the only limits that count a whole tree of processes, and a kill that no
+ * daemon escapes. What comes in are the kernel's own tables and ids that we made; the processes in a group are hostile.
+ * This folder starts nothing: a launcher joins through the descriptors before it starts the command.
+ *
+ * What can go wrong: the machine gives us no group (the probe says so, with the fix), a limit is not taken (no group is
+ * made), a process cannot be killed (the group stays and the next start tries again). It never moves or touches a
+ * process or a group that is not its own. A command that runs with the gateway's own user and sees the cgroup file
+ * system could leave its group: the plan of the run hides that file system from it.
+ */
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
 import { digestBytes } from '../../core/digest.ts';
@@ -7,23 +17,12 @@ import { type CgroupLayout, findCgroups, type Hierarchy } from './layout.ts';
 import { ownDirectory, type Refused, type Settled, settle } from './place.ts';
 import { kindOf, makeRunGroup, type Place, RunGroup } from './run-group.ts';
 
-/*
- * Control groups for runs of native commands: the only limits that count a whole tree of processes, and a kill that no
- * daemon escapes. What comes in are the kernel's own tables and ids that we made; the processes in a group are hostile.
- * This room starts nothing: a launcher joins through the descriptors before it starts the command.
- *
- * What can go wrong: the machine gives us no group (the probe says so, with the fix), a limit is not taken (no group is
- * made), a process cannot be killed (the group stays and the next start tries again). It never moves or touches a
- * process or a group that is not its own. A command that runs with the gateway's own user and sees the cgroup file
- * system could leave its group: whoever plans the run hides that file system from it.
- */
-
 export type Probe =
   | { readonly ok: true; readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] }
   | Refused;
 
 /** What processes that are gone may have left: a name, who made it, and the means to end it. */
-export type FoundGroup = { readonly name: string; readonly process: string; readonly group: RunGroup };
+type FoundGroup = { readonly name: string; readonly process: string; readonly group: RunGroup };
 
 export type Cgroups = {
   /** Makes a group with limits and removes it again; says what is achieved, or why not and what would help. */
@@ -34,7 +33,7 @@ export type Cgroups = {
   readonly list: () => FoundGroup[];
 };
 
-export type CgroupOptions = {
+type CgroupOptions = {
   /** The text of /proc/self/mountinfo; null where there is none. */
   readonly mountinfo: string | null;
   /** The text of /proc/self/cgroup; null where there is none. */
@@ -166,12 +165,10 @@ export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => 
   return { removed: removed.sort(), left };
 }
 
-/*
- * Names of groups: PREFIX-OWNER-ID. The owner is a house and a process of it: gateways with different state directories
- * do not know of each other's lives, so each recognises only the groups of its own house.
+/**
+ * Who makes groups, which are named PREFIX-OWNER-ID. Gateways with different state directories do not know of each
+ * other, so each recognises only the groups of its own state directory.
  */
-
-/** Who makes groups. */
 export type Owner = {
   /** Tells this state directory from every other one on the machine; only its digest is in the names. */
   readonly house: string;

@@ -12,7 +12,7 @@ export type Controller = 'memory' | 'pids' | 'cpuacct' | 'unified';
 /** Of version 1, where each can be a tree of its own. */
 export const SEPARATE_CONTROLLERS = ['memory', 'pids', 'cpuacct'] as const;
 
-export type LimitRow = {
+type LimitRow = {
   readonly version: 1 | 2;
   readonly controller: Controller;
   readonly file: string;
@@ -86,7 +86,7 @@ export const LIMITS: readonly LimitRow[] = [
 
 export type Usage = 'peakMemoryBytes' | 'cpuUs' | 'oomKills' | 'pidsRefused';
 
-export type UsageRow = {
+type UsageRow = {
   readonly usage: Usage;
   readonly version: 1 | 2;
   readonly controller: Controller;

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 
-/** The few things that are done to a cgroup file system; no other file of this room touches one. */
+/** The few things that are done to a cgroup file system; no other file of this folder touches one. */
 export type GroupFiles = {
   /** What is in a file; null when it is not there or cannot be read. */
   readonly read: (path: string) => string | null;

@@ -119,7 +119,7 @@ export type Mount = {
 const LINE = /^(\d+) (\d+) \d+:\d+ (\S+) (\S+) (\S+)(?: \S+)* - (\S+) \S* (\S+)$/;
 
 /** Reads the mount table; a line that is no mount is left out. */
-export function parseMountinfo(text: string): Mount[] {
+function parseMountinfo(text: string): Mount[] {
   return text.split('\n').flatMap((line) => {
     const [, id, parent, root, mountPoint, options, type, superOptions] = LINE.exec(line) ?? [];
     if (root === undefined || mountPoint === undefined || type === undefined) return [];
@@ -138,7 +138,7 @@ export function parseMountinfo(text: string): Mount[] {
 }
 
 /** The mounts that a path still leads to: the table goes on listing those that another mount covers. */
-export function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean): Mount[] {
+function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean): Mount[] {
   const byId = new Map(mounts.map((mount) => [mount.id, mount]));
   const children = new Map<number, Mount[]>();
   for (const mount of mounts) {
@@ -167,7 +167,7 @@ function covers(other: Mount, mount: Mount): boolean {
 }
 
 /** True for a path that is the directory or lies in it. */
-export function isBelow(path: string, directory: string): boolean {
+function isBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
 }
 

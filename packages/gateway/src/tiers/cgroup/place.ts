@@ -1,15 +1,14 @@
+/*
+ * Decides where groups of runs are made, by making one. Version 1: at the top of each tree when we may, so that the next
+ * start finds what a killed one left, whatever session it is in; our own group belongs to its maker, who could not
+ * remove it with groups of ours inside. Version 2: in our own group when it was given to us, so that the limits of the
+ * service hold for its runs; else at the top, which only root can.
+ */
 import { basename, dirname, join } from 'node:path';
 import type { Controller, GroupLimits } from './controllers.table.ts';
 import { type GroupFiles, reasonOf, tryRemove } from './group-files.ts';
 import { type CgroupLayout, type Hierarchy, NEEDED_CONTROLLERS, wordsOf } from './layout.ts';
 import { makePart, type Place } from './run-group.ts';
-
-/*
- * Decides where groups of runs are made, by making one. Version 1: at the top of each tree when we may, so that the next
- * start finds what a killed one left, whatever session it is in; our own group belongs to whoever made it, who could not
- * remove it with groups of ours inside. Version 2: in our own group when it was given to us, so that the limits of the
- * service hold for its runs; else at the top, which only root can.
- */
 
 export type Settled = { readonly ok: true; readonly places: readonly Place[] } | Refused;
 
@@ -81,7 +80,7 @@ function fromTheTop(
 export type Refused = { readonly ok: false; readonly why: string; readonly fix: string };
 
 /** What it takes to try a place. */
-export type Settler = {
+type Settler = {
   readonly files: GroupFiles;
   readonly prefix: string;
   /** The name of the group that is made to see whether one can be made. */
@@ -92,7 +91,7 @@ export type Settler = {
 const TRIAL_LIMITS: GroupLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16 };
 
 /** The first place in which a group with limits can be made, or all reasons why there is none. */
-export function tryPlaces(
+function tryPlaces(
   places: readonly Place[],
   settler: Settler,
   prepare: (place: Place, settler: Settler) => Refused | null,
@@ -127,7 +126,7 @@ export function refusal(why: string, reason: string, { version }: Place): Refuse
 }
 
 /** The leaf of our own group that we step into, so that groups beside it can have limits. */
-export function leafName(prefix: string): string {
+function leafName(prefix: string): string {
   return `${prefix}-gateway`;
 }
 
@@ -137,13 +136,13 @@ export function ownDirectory({ mount, own }: Hierarchy, prefix: string): string 
   return join(mount, basename(own) === leafName(prefix) ? dirname(own) : own);
 }
 
-/*
+/**
+ * Lets groups in a place of version 2 have limits; null when they can.
+ *
  * Version 2 lets a group have either processes or groups with limits. Where we are alone in our own group, we step aside
  * into a leaf of it; processes of others are never moved.
  */
-
-/** Lets groups in a place of version 2 have limits; null when they can. */
-export function enableLimits(place: Place, settler: Settler): Refused | null {
+function enableLimits(place: Place, settler: Settler): Refused | null {
   const { files } = settler;
   const { directory } = place;
   const available = wordsOf(files.read(join(directory, 'cgroup.controllers')));
@@ -207,7 +206,7 @@ function makeLeaf(files: GroupFiles, leaf: string): void {
 }
 
 /** What a person can do where no group can be made, one sentence each. */
-export const FIXES = {
+const FIXES = {
   unmounted:
     'Mount the cgroup file system, for example with `mount -t cgroup2 none /sys/fs/cgroup`, and start palisade again.',
   controller:

@@ -51,7 +51,7 @@ export class RunGroup {
     this.#parts = parts;
   }
 
-  /** Whoever writes "0" to each of them, before it starts anything, is in the group with all its descendants. */
+  /** A process that writes "0" to each of them, before it starts anything, is in the group with all its descendants. */
   get descriptors(): readonly number[] {
     // Boundary: a number that was closed may be another file by now, and would be handed to a command.
     if (this.#last !== null) return [];
@@ -175,7 +175,7 @@ export type Place = {
 };
 
 /** The group of one run in one tree, just made. */
-export type Part = Place & {
+type Part = Place & {
   /** Open for writing; a process that writes "0" to it joins. */
   readonly descriptor: number;
   /** The limits as the kernel reads them back. */
@@ -224,7 +224,7 @@ function limitTaken(files: GroupFiles, path: string, wish: number): number {
 }
 
 /** One number of what the group used; null where this kernel does not count it. */
-export function readUsage(files: GroupFiles, parts: readonly Place[], usage: Usage): number | null {
+function readUsage(files: GroupFiles, parts: readonly Place[], usage: Usage): number | null {
   for (const { version, controllers, directory } of parts) {
     const row = USAGE.find(
       (each) => each.usage === usage && each.version === version && controllers.includes(each.controller),
@@ -246,13 +246,13 @@ function lineOf(text: string, key: string): string | null {
 const DEEPEST = 32;
 
 /** A group and all groups in it, the innermost first. */
-export function treeOf(files: GroupFiles, directory: string, depth = 0): string[] {
+function treeOf(files: GroupFiles, directory: string, depth = 0): string[] {
   const inner = depth >= DEEPEST ? [] : files.directories(directory);
   return [...inner.flatMap((name) => treeOf(files, join(directory, name), depth + 1)), directory];
 }
 
 /** The processes in a group and in all groups in it, as far as they can be seen from here. */
-export function processesIn(files: GroupFiles, directory: string): number[] {
+function processesIn(files: GroupFiles, directory: string): number[] {
   return treeOf(files, directory).flatMap((each) =>
     (files.read(join(each, 'cgroup.procs')) ?? '').split('\n').flatMap((line) => {
       return /^\d+$/.test(line) ? [Number(line)] : [];

@@ -51,7 +51,7 @@ export type ChildWatch = {
   readonly onRead?: (index: number) => void;
   /**
    * Looks at what came on such a descriptor: once the child has said there that all is over, how many bytes of output
-   * belong to it; null before. What the child itself does from then on is nobody's concern.
+   * belong to it; null before. What the child itself does from then on does not matter.
    */
   readonly lastWord?: (index: number, said: ByteStore) => number | null;
   readonly clock: Clock;
@@ -125,10 +125,10 @@ function numberOf(descriptor: OpenDescriptor): number {
 export type Exit = Pick<ChildEnd, 'exitCode' | 'signal' | 'spawnError'>;
 
 /** Our end of a descriptor that we only hold, or write to once. */
-export type HeldEnd = { readonly destroy: () => void; readonly end: (bytes: Uint8Array) => void };
+type HeldEnd = { readonly destroy: () => void; readonly end: (bytes: Uint8Array) => void };
 export type End = Duplex | HeldEnd;
 
-/** A child that was started, as whoever attends it sees it. */
+/** A child that was started, as its caller sees it. */
 export type LiveChild = {
   readonly stdin: Duplex | null;
   readonly stdout: Duplex | null;
@@ -159,7 +159,7 @@ export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nobody is left in it.
+    // No process is left in it.
   }
 }
 
@@ -190,7 +190,7 @@ export function heldEnd(fd: number): HeldEnd {
   };
 }
 
-/** How many of the bytes the pipe took at once; all of them where nobody reads it any more. */
+/** How many of the bytes the pipe took at once; all of them where it has no reader any more. */
 function writeNow(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes);

@@ -8,7 +8,7 @@ import { MAX_STATUS_BYTES } from './status.ts';
 export type Descriptor = NamedDescriptor | OpenDescriptor;
 
 /** Opened when the run begins. */
-export type NamedDescriptor =
+type NamedDescriptor =
   /** The options of bubblewrap, a NUL after each. */
   | { readonly role: 'args' }
   /** The launcher's file, opened anew for each run: it is read from the descriptor's offset. */

@@ -9,7 +9,7 @@ const LARGE_BYTES = 16_384;
 
 /**
  * Bytes that come in pieces. Small ones are copied into blocks, so that a million pieces of one byte take as much memory
- * as one piece of a million; large ones are kept, and whoever hands them over leaves them alone.
+ * as one piece of a million; large ones are kept, and the caller does not change them afterwards.
  */
 export class ByteStore {
   readonly #blocks: Uint8Array[] = [];
@@ -84,7 +84,7 @@ export type Outputs = {
   readonly length: number;
   readonly keptBytes: number;
   /** Whether more came than the child may write. */
-  readonly isPassed: boolean;
+  readonly quotaExceeded: boolean;
   /** Whether more came than is kept. */
   readonly isCut: boolean;
   /** Takes a piece, and gives what of it is handed on. */
@@ -96,7 +96,7 @@ export type Outputs = {
 export class Capture implements Outputs {
   readonly #maxBytes: number;
   readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
-  #isPassed = false;
+  #quotaExceeded = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -111,19 +111,19 @@ export class Capture implements Outputs {
   }
 
   /** Whether more came than the quota has room for. */
-  get isPassed(): boolean {
-    return this.#isPassed;
+  get quotaExceeded(): boolean {
+    return this.#quotaExceeded;
   }
 
   get isCut(): boolean {
-    return this.#isPassed;
+    return this.#quotaExceeded;
   }
 
   /** Keeps what the quota has room for, and gives that part. */
   take(stream: StreamName, chunk: Uint8Array): Uint8Array {
     // Boundary: the quota counts both streams, so that neither can be filled behind the other.
     const kept = chunk.subarray(0, this.#maxBytes - this.length);
-    this.#isPassed ||= kept.length < chunk.length;
+    this.#quotaExceeded ||= kept.length < chunk.length;
     this.#stores[stream].append(kept);
     return kept;
   }
@@ -133,13 +133,13 @@ export class Capture implements Outputs {
   }
 }
 
-/** Of standard error, for whoever looks into why a child ended. */
+/** Of standard error, to find out why a child ended. */
 const MOST_KEPT_BYTES = 64 * 1024;
 
-/** The outputs of a child that is talked to: whoever talks to it bounds them, message by message. */
-export class Passage implements Outputs {
+/** The outputs of a child that is talked to: the caller bounds them, message by message. */
+export class StreamedOutput implements Outputs {
   /** No amount is too much: nothing is kept of it. */
-  readonly isPassed = false;
+  readonly quotaExceeded = false;
   readonly #errors = new ByteStore();
   #length = 0;
   #isCut = false;
@@ -175,7 +175,7 @@ export class Passage implements Outputs {
 }
 
 /** What a command wrote, in a form that JSON can carry without loss. */
-export type OutputText = { readonly text: string } | { readonly base64: string };
+type OutputText = { readonly text: string } | { readonly base64: string };
 
 /** The longest sequence of UTF-8 has four bytes, so at most three can be left of one that was cut. */
 const MAX_CUT_BYTES = 3;

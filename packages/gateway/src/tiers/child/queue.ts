@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 
-export type QueueTerms = {
+type QueueTerms = {
   readonly signal: AbortSignal;
   /** The time of the monotonic clock until which it is worth while to wait for a place. */
   readonly deadlineMs: number;
@@ -12,18 +12,18 @@ const MAX_TIMER_MS = 2_147_483_647;
 
 /**
  * Lets so many works run at once and no more: more launches than cores only make each of them slower. The others wait in
- * the order in which they came; nobody overtakes, and who is cancelled or too late leaves without having started.
+ * the order in which they came; none overtakes another, and one that is cancelled or too late leaves without having started.
  */
 export class LaunchQueue {
   readonly #clock: Clock;
   /** In the order in which they came; calling one lets it in. */
   readonly #waiting = new Set<() => void>();
-  /** Above zero only while nobody waits. */
+  /** Above zero only while none waits. */
   #free: number;
 
   constructor({ width, clock }: { readonly width: number; readonly clock: Clock }) {
     if (!Number.isSafeInteger(width) || width < 1) {
-      throw new RangeError(`Cannot make queue: its width is ${width}, expected a whole number from 1`);
+      throw new RangeError(`Cannot create queue: its width is ${width}, expected a whole number from 1`);
     }
     this.#free = width;
     this.#clock = clock;
@@ -85,7 +85,7 @@ function cancelled(): CodedError {
 function tooLate(): CodedError {
   return new CodedError(
     'tier/timed-out',
-    'Cannot start command: no place came free before its deadline, expected one in time',
-    { remedy: 'Call again later, or ask the operator to let more commands run at once.' },
+    'Cannot start command: too many commands run at once, and none ended before its deadline',
+    { remedy: 'Call again later, or with a larger limit `wall_ms`: 64 commands run at once.' },
   );
 }

@@ -1,3 +1,9 @@
+/*
+ * Where a plan becomes a process. What comes in was checked: the words and the environment are those of the plan and
+ * nothing is added. The child is not trusted: it may flood, hang, leave others behind that hold its pipes, and write into
+ * every descriptor it has. Whatever it does, its memory here is bounded by the plan, the caller gets an end, and nothing
+ * stays open. The process that is started is a launcher: it drops rights and sets limits, none of that is done here.
+ */
 import { Duplex } from 'node:stream';
 import {
   type ChildEnd,
@@ -13,15 +19,8 @@ import {
   type StdinWriter,
   type StopReason,
 } from './child.ts';
-import { ByteStore, Capture, type Outputs, Passage, type StreamName } from './output.ts';
+import { ByteStore, Capture, type Outputs, StreamedOutput, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
-
-/*
- * Where a plan becomes a process. What comes in was checked: the words and the environment are those of the plan and
- * nothing is added. The child is not trusted: it may flood, hang, leave others behind that hold its pipes, and write into
- * every descriptor it has. Whatever it does, its memory here is bounded by the plan, the caller gets an end, and nothing
- * stays open. The process that is started is a launcher: it drops rights and sets limits, none of that is done here.
- */
 
 /** Starts what a plan says with the launcher in this file; a failure is the name that the system gives it. */
 export type StartChild = (launcher: string, plan: StartPlan) => Promise<LiveChild | string>;
@@ -64,7 +63,7 @@ export function unstarted(
   };
 }
 
-export type Started = {
+type Started = {
   readonly child: LiveChild;
   readonly plan: ChildTerms;
   readonly watch: ChildWatch;
@@ -77,7 +76,7 @@ type Ended = Exit & Pick<ChildEnd, 'wallMs'>;
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** One child from its start to its end. When `ended` settles, no descriptor, timer or listener of it is left. */
-export class RunningChild {
+class RunningChild {
   readonly ended: Promise<ChildEnd>;
   readonly #child: LiveChild;
   readonly #plan: ChildTerms;
@@ -103,7 +102,7 @@ export class RunningChild {
     this.#plan = plan;
     this.#watch = watch;
     this.#startedMs = startedMs;
-    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new Passage();
+    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new StreamedOutput();
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -127,7 +126,7 @@ export class RunningChild {
     this.#after(this.#plan.wallMs, () => this.#stop('timed-out'));
   }
 
-  /** Writes what the child is given and collects what it tells. A child that does not read holds nobody. */
+  /** Writes what the child is given and collects what it tells. A child that does not read blocks no one. */
   #feed(): void {
     const { stdin } = this.#child;
     if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed(feedOf(stdin));
@@ -165,7 +164,7 @@ export class RunningChild {
   #take(stream: StreamName, chunk: Uint8Array): void {
     const kept = this.#output.take(stream, chunk);
     if (kept.length > 0) this.#tell(stream, kept);
-    if (!this.#output.isPassed) {
+    if (!this.#output.quotaExceeded) {
       this.#finishWhenSaid();
       return;
     }
@@ -206,7 +205,7 @@ export class RunningChild {
     this.#exit = { ...exit, wallMs };
     this.#watch.signal.removeEventListener('abort', this.#cancel);
     if (exit.spawnError !== null) this.#reading.clear();
-    // Boundary: whoever left the group and still holds a pipe is waited for so long and no longer.
+    // Boundary: a process that left the group and still holds a pipe is waited for this long and no longer.
     this.#after(this.#plan.graceMs, () => this.#finish());
     this.#finishWhenRead();
   }
@@ -243,7 +242,7 @@ export class RunningChild {
     const output = this.#output;
     return {
       ...exit,
-      // Put together when somebody asks: of a large output that takes as long as reading it.
+      // Put together on demand: of a large output that takes as long as reading it.
       get stdout() {
         return output.bytes('stdout');
       },

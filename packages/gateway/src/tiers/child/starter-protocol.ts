@@ -1,12 +1,11 @@
+/*
+ * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
+ * its reader gives the starter up.
+ */
 import { Server } from 'node:net';
 import { constants } from 'node:os';
 import type { Exit, StartPlan } from './child.ts';
 import type { OpenDescriptor } from './descriptor.ts';
-
-/*
- * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
- * whoever reads it gives the starter up.
- */
 
 export type Reply =
   | {
@@ -101,13 +100,18 @@ export function parseReply(line: string): Reply | null {
   return exit === null ? null : { kind: 'ended', id, exit };
 }
 
+/** The name of a signal of this system. */
+export function signalName(number: number): string {
+  return SIGNAL_NAMES.get(number) ?? `SIG${number}`;
+}
+
 function exitOf(rest: string): Exit | null {
   const { how, number: word = '' } = END.exec(rest)?.groups ?? {};
   const number = wholeNumber(word, how === 'signal' ? MAX_SIGNAL : MAX_EXIT);
   if (number === null) return null;
   if (how === 'exit') return { exitCode: number, signal: null, spawnError: null };
   if (number === 0) return null;
-  return { exitCode: null, signal: SIGNAL_NAMES.get(number) ?? `SIG${number}`, spawnError: null };
+  return { exitCode: null, signal: signalName(number), spawnError: null };
 }
 
 function wholeNumber(text: string, most: number): number | null {
@@ -164,7 +168,7 @@ function uint32(number: number): Uint8Array {
 
 /**
  * The listening sockets of one run, which the starter hands over one after the other. They are made in the network of
- * the run; whoever has them here accepts what connects there. Nothing is accepted before the run begins.
+ * the run; their owner here accepts what connects there. Nothing is accepted before the run begins.
  */
 export class HandedServers {
   /** All of them in their order, once they are there; null when it ended before. */
@@ -185,7 +189,7 @@ export class HandedServers {
   take(index: number, server: Server): void {
     // Between runs a listener must not keep the gateway from ending.
     server.unref();
-    // Boundary: a number that was not asked for, or twice, is nobody's listener.
+    // Boundary: a number that was not asked for, or twice, is not a listener of the run.
     if (this.#isClosed || this.#servers[index] !== null) {
       server.close();
       return;

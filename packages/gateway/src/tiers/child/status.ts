@@ -7,7 +7,7 @@
 
 import type { ByteStore } from './output.ts';
 
-export type LauncherUsage = {
+type LauncherUsage = {
   readonly userUs: number;
   readonly systemUs: number;
   readonly maxRssKb: number;
@@ -37,7 +37,7 @@ export type LauncherStatus = {
   readonly done: boolean;
 };
 
-export type ParsedStatus =
+type ParsedStatus =
   | { readonly ok: true; readonly value: LauncherStatus }
   | { readonly ok: false; readonly message: string };
 

@@ -1,3 +1,8 @@
+/**
+ * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
+ * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
+ * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
+ */
 import type { Server } from 'node:net';
 import type { Config } from '../../config/config.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
@@ -16,12 +21,6 @@ import { interceptedBy, type LiveHosts } from '../../runner/host-lists.ts';
 import { type GrantedSecret, grantSecrets } from '../../runner/secrets.ts';
 import { systemCertificates } from '../../runner/system.ts';
 import { hasNetwork, type NetworkPass, type NetworkPlan, SAMPLE_PASS } from './plan.ts';
-
-/**
- * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
- * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
- * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
- */
 
 /** Whose run it is. */
 export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & { readonly tool: string };
@@ -183,7 +182,7 @@ class Watch {
     try {
       return this.#wish.mayGoOn();
     } catch {
-      // Boundary: where nobody can tell what the policies say, they do not say yes; and no look ends the gateway.
+      // Boundary: where the policies cannot be evaluated, they do not permit; and no look ends the gateway.
       return false;
     }
   }
@@ -204,10 +203,10 @@ async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name
   if (value === null) {
     throw new CodedError(
       'vault/missing',
-      `Cannot grant secret "${name}": the vault has none of that name for this run, expected one`,
+      `Cannot grant secret "${name}": the vault lacks a secret of that name for this run, expected one`,
     );
   }
-  // Boundary: whoever filled the vault did not know that the value would be a part of a header.
+  // Boundary: the person who filled the vault did not know that the value would be a part of a header.
   const problem = problemWithSecret(value);
   if (problem !== null) throw new CodedError('config/invalid', `Cannot grant secret "${name}": ${problem}`);
   const placeholder = `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
@@ -234,9 +233,7 @@ function authorityFor({ clock, random }: NetworkOptions) {
   });
 }
 
-/** Makes the networks of runs ready from what the operator configured. */
-
-export type OpenNetworksOptions = {
+type OpenNetworksOptions = {
   readonly config: Pick<Config, 'process' | 'secrets'>;
   readonly hosts: LiveHosts;
   readonly newLookup: () => Lookup;
@@ -251,6 +248,7 @@ export type OpenNetworksOptions = {
 
 const LOOK_EVERY_MS = 1_000;
 
+/** Makes the networks of runs ready from what the operator configured. */
 export function networksOf(options: OpenNetworksOptions): Networks {
   const { config, hosts, newLookup, clock, random, vaultSecret, ports, trustedCertificates: more } = options;
   return openNetworks({

@@ -148,7 +148,7 @@ export const TRUST_FILE = '/.palisade/ca.pem';
 
 /** Every spelling that programs look for. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
-/** What is said to the own host is nobody else's matter, and doors on it are there without a proxy. */
+/** What is sent to the own host stays there, and its doors need no proxy. */
 const NO_PROXY = 'localhost,127.0.0.1,::1';
 const TRUST_VARIABLES = [
   ...['SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO', 'REQUESTS_CA_BUNDLE', 'PIP_CERT'],

@@ -13,7 +13,7 @@ export type NetworkReport = {
 };
 
 /** What a network counts of a run, and what was decided in it; there may be more in both. */
-export type NetworkFacts = Pick<ProxyFacts, Count> & { readonly decisions: readonly Told[] };
+type NetworkFacts = Pick<ProxyFacts, Count> & { readonly decisions: readonly Told[] };
 
 type Count = 'connections' | 'requests' | 'denied' | 'cut' | 'bytesIn' | 'bytesOut';
 type Told = Pick<DecisionRecord, 'verdict' | 'host' | 'port' | 'method'>;

@@ -11,7 +11,7 @@ const SAID_BYTES = 65_536;
 const PATIENCE_MS = 5_000;
 const STATUS_FD = 3;
 
-/** Where a start failed and what the system said; `errno` is null where nobody named one. */
+/** Where a start failed and what the system reported; `errno` is null where none was named. */
 export type Fault = { readonly step: string; readonly said: string; readonly errno: string | null };
 export type Attempt =
   | { readonly ok: true; readonly facts: Facts }

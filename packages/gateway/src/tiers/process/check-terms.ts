@@ -58,7 +58,7 @@ function checkWords(terms: ProcessTerms): PlanRefusal | null {
   const torn = [...words, ...Object.entries(env).flat()].find((word) => word.includes('\0'));
   if (torn !== undefined) {
     return unenforceable(
-      `Cannot plan the run: ${JSON.stringify(torn)} holds a NUL, expected words without`,
+      `Cannot plan the run: ${JSON.stringify(torn)} holds a NUL, expected arguments without one`,
       REPORT,
     );
   }
@@ -103,7 +103,7 @@ function checkEnvironment(env: ProcessTerms['env']): PlanRefusal | null {
   const odd = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (odd === undefined) return null;
   return unenforceable(
-    `Cannot set the variable ${JSON.stringify(odd)}: it is no name, expected letters, digits and _`,
+    `Cannot set the variable ${JSON.stringify(odd)}: it is not a valid name, expected letters, digits and _`,
     'Correct the name of the variable.',
   );
 }

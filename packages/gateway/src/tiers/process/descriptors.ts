@@ -10,7 +10,7 @@ export type Sources = {
   readonly cgroupFds: readonly number[];
 };
 
-export type OpenDescriptors = {
+type OpenDescriptors = {
   readonly descriptors: readonly OpenDescriptor[];
   /** Which of all descriptors takes the words of the launcher inside; -1 where there is none. */
   readonly wordsIndex: number;
@@ -36,7 +36,7 @@ export function openDescriptors(planned: readonly Descriptor[], sources: Sources
     close();
     if (error instanceof CodedError || error instanceof TypeError) throw error;
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
-    throw new CodedError('tier/unenforceable', `Cannot open what the run needs: the system says ${reason}`);
+    throw new CodedError('tier/unenforceable', `Cannot open a file of the run: the system reports ${reason}`);
   }
 }
 
@@ -82,7 +82,7 @@ function openInside(workspaceFd: number, path: string, open: OpenFile): OpenDesc
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
     throw new CodedError(
       'tier/unenforceable',
-      `Cannot protect "${path}": opening it gives ${reason}, expected a file or directory with no link on the way`,
+      `Cannot protect "${path}": opening it fails with ${reason}, expected a file or directory with no link on the way`,
     );
   }
 }

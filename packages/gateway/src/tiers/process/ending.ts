@@ -5,10 +5,10 @@ import type { LimitName, ProcessLimits } from '../../core/process.ts';
 import type { GroupUsage } from '../cgroup/run-group.ts';
 import type { ChildEnd } from '../child/child.ts';
 import { outputOf } from '../child/output.ts';
+import { signalName } from '../child/starter-protocol.ts';
 import type { LauncherStatus } from '../child/status.ts';
-import { signalName } from './signals.table.ts';
 
-/** All that is known of a run once it is over; null: nobody could say. */
+/** All that is known of a run once it is over; null: not known. */
 export type Ran = {
   readonly end: ChildEnd;
   readonly status: LauncherStatus | null;
@@ -44,13 +44,16 @@ export function verdictOf(ran: Ran): Verdict {
 
 function notStarted({ end, status }: Ran): Verdict | null {
   if (end.spawnError !== null)
-    return failed('tier/not-started', `Cannot start command: the system says ${end.spawnError}`);
+    return failed('tier/not-started', `Cannot start command: the system reports ${end.spawnError}`);
   if (status?.failed) {
     const { step, name } = status.failed;
     return failed('tier/not-started', `Cannot start command: its sandbox failed at "${step}" with ${name}`);
   }
   if (status?.execError) {
-    return failed('tier/not-started', `Cannot start command: executing it gives ${status.execError.name}`);
+    return failed(
+      'tier/not-started',
+      `Cannot start command: executing it fails with ${status.execError.name}`,
+    );
   }
   return null;
 }
@@ -67,7 +70,7 @@ function outOfCpu({ limits }: Ran): Verdict {
 function overLimit(ran: Ran): Verdict | null {
   const { end, status, group, limits } = ran;
   if (end.stopped === 'timed-out' || status?.limit === 'wall')
-    return failed('tier/timed-out', `Cannot finish command: it passed ${limits.wallMs} ms`, 'wall');
+    return failed('tier/timed-out', `Cannot finish command: it ran longer than ${limits.wallMs} ms`, 'wall');
   if (end.stopped === 'output' || status?.limit === 'output') {
     const message = `Cannot return output: the command wrote more than ${limits.outputBytes} bytes`;
     return failed('tier/output-exceeded', message, 'output');
@@ -84,7 +87,7 @@ function overLimit(ran: Ran): Verdict | null {
 function exited({ end, status, group, limits }: Ran): Verdict {
   // Boundary: who garbles the report of the launcher, or silences it, never has a command that ended well.
   if (status === null) {
-    return failed('tier/unproven', 'Cannot vouch for the sandbox: the report of its launcher makes no sense');
+    return failed('tier/unproven', 'Cannot vouch for the sandbox: the report of its launcher is not valid');
   }
   const { exit, signal, cancelled } = status;
   if (cancelled || end.signal !== null || (exit === null && signal === null)) return brokenOff(end, status);
@@ -94,17 +97,17 @@ function exited({ end, status, group, limits }: Ran): Verdict {
     return failed('tier/exited', message, 'file_size');
   }
   const limit = (group?.pidsRefused ?? 0) > 0 ? 'processes' : null;
-  const how = signal === null ? `gave ${exit}` : `was ended by ${signalName(signal)}`;
-  return failed('tier/exited', `Cannot call it done: the command ${how}`, limit);
+  const how = signal === null ? `exited with status ${exit}` : `was killed by ${signalName(signal)}`;
+  return failed('tier/exited', `Cannot complete call: the command ${how}`, limit);
 }
 
-/** Somebody has ended the sandbox, or it gave up by itself. */
+/** The sandbox was killed, or gave up by itself. */
 function brokenOff({ signal, exitCode }: ChildEnd, { pid, cancelled }: LauncherStatus): Verdict {
-  const died = signal === null ? null : `was ended by ${signal}`;
-  const how = died ?? (cancelled ? 'was told to end' : `gave ${exitCode}`);
+  const died = signal === null ? null : `was killed by ${signal}`;
+  const how = died ?? (cancelled ? 'was cancelled' : `exited with status ${exitCode}`);
   return pid === null
     ? failed('tier/not-started', `Cannot start command: its sandbox ${how} before it began`)
-    : failed('tier/exited', `Cannot call it done: its sandbox ${how}`);
+    : failed('tier/exited', `Cannot complete call: its sandbox ${how}`);
 }
 
 function failed(code: FailedCode, message: string, limit: LimitName | null = null): Verdict {
@@ -116,7 +119,7 @@ export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key:
   const { end, status, group } = ran;
   const signal = status?.signal ?? null;
   const truncated = isTruncated(ran);
-  // Whoever did not end by itself may have been stopped within a character.
+  // A command that did not end by itself may have been stopped within a character.
   const isCut = truncated || status?.exit == null;
   return {
     exitCode: status?.exit ?? null,
@@ -149,7 +152,7 @@ export function cpuMsOf({ status, group }: Ran): number | null {
   return Math.ceil((status.usage.userUs + status.usage.systemUs) / 1000);
 }
 
-/** What a budget pays: a command that silenced its launcher, so that nobody counted, has not run for nothing. */
+/** What a budget pays: a command that silenced its launcher, so that nothing was counted, has not run for free. */
 export function cpuMsCharged(ran: Ran): number {
   const hasRun = ran.end.spawnError === null && (ran.status === null || ran.status.pid !== null);
   return cpuMsOf(ran) ?? (hasRun ? ran.limits.cpuMs : 0);

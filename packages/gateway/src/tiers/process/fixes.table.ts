@@ -1,6 +1,5 @@
-import type { Fault } from './attempt.ts';
-
 /** What a person can do about a start that failed, one row for each cause; the first row that fits is the fix. */
+import type { Fault } from './attempt.ts';
 
 /** Settings of the kernel that forbid user namespaces, and the value that does. */
 export const NAMESPACE_SETTINGS = [
@@ -25,9 +24,9 @@ export const NAMESPACE_SETTINGS = [
 ] as const;
 
 /** Steps at which the start fails where user namespaces cannot be made or give no rights. */
-export const NAMESPACE_STEPS = ['namespaces', 'user-namespace', 'user-map', 'private-mounts', 'sandbox'];
+const NAMESPACE_STEPS = ['namespaces', 'user-namespace', 'user-map', 'private-mounts', 'sandbox'];
 
-export type FixRow = {
+type FixRow = {
   readonly steps: readonly string[];
   readonly errnos: readonly string[];
   readonly fix: string;
@@ -58,7 +57,7 @@ export const FIXES: readonly FixRow[] = [
   {
     steps: ['net', 'lo'],
     errnos: [],
-    fix: 'The run gets no network of its own: allow user and network namespaces (`sysctl -w user.max_net_namespaces=16384`), or ask for no hosts with an empty `egress_hosts`.',
+    fix: 'The run gets no network of its own: allow user and network namespaces (`sysctl -w user.max_net_namespaces=16384`), or set `egress_hosts` of the call to [].',
   },
   {
     steps: ['listen', 'handles'],
@@ -93,7 +92,7 @@ export const FIXES: readonly FixRow[] = [
 ];
 
 /** Where no row fits. */
-export const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates of your system.';
+const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates of your system.';
 
 /** Reads a small file of the kernel; null where there is none. */
 export type ReadSetting = (path: string) => string | null;

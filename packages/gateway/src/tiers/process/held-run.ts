@@ -1,3 +1,7 @@
+/**
+ * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
+ * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
+ */
 import { Duplex } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
@@ -7,12 +11,7 @@ import { SAMPLE_PASS } from '../network/plan.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
 import type { CommandKit } from './run.ts';
-import { type Box, openBox, runInBox } from './sandbox.ts';
-
-/**
- * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
- * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
- */
+import { openSandbox, runInSandbox, type Sandbox } from './sandbox.ts';
 
 export type HeldRun = {
   readonly send: Duplex;
@@ -23,7 +22,7 @@ export type HeldRun = {
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
-/** Starts it, and waits until its walls are proved. */
+/** Starts it, and waits until its isolation is proved. */
 export async function holdRun(
   kit: CommandKit,
   tier: CommandTier,
@@ -31,27 +30,27 @@ export async function holdRun(
 ): Promise<HeldRun> {
   const held = holdWorkspace(terms.workspace);
   const wish = { id, terms, held, pass: SAMPLE_PASS, hasStreams: true };
-  const { box, plan } = await openBox(kit, tier, wish).finally(() => held.close());
+  const { sandbox, plan } = await openSandbox(kit, tier, wish).finally(() => held.close());
   const stop = new AbortController();
   const { proved, onStatus } = proofOf(plan);
   const run = { plan, terms, serve: async () => undefined, onStatus };
-  const ended = runInBox(box, run, { signal: stop.signal, clock: kit.clock })
+  const ended = runInSandbox(sandbox, run, { signal: stop.signal, clock: kit.clock })
     .then(
       () => undefined,
       () => undefined,
     )
-    .finally(() => kit.closing.add(box.close()));
+    .finally(() => kit.closing.add(sandbox.close()));
   const lack = await Promise.race([proved, ended.then(() => 'it ended before it began')]);
-  const { send, receive } = streamsOf(box);
+  const { send, receive } = streamsOf(sandbox);
   if (lack !== null || send === null || receive === null) {
     stop.abort();
     throw new CodedError('tier/not-started', `Cannot start ${terms.argv[0]}: ${lack ?? 'it has no streams'}`);
   }
-  const facts = { ...tier.about, ...(box.group?.facts() ?? { cgroup_kind: 'none' }) };
+  const facts = { ...tier.about, ...(sandbox.group?.facts() ?? { cgroup_kind: 'none' }) };
   return { send, receive, ended, kill: () => stop.abort(), isolation: { tier: tier.name, ...facts } };
 }
 
-function streamsOf({ child }: Box): { readonly send: Duplex | null; readonly receive: Duplex | null } {
+function streamsOf({ child }: Sandbox): { readonly send: Duplex | null; readonly receive: Duplex | null } {
   const ends: readonly (End | null)[] = 'error' in child ? [] : child.ends;
   const [send, receive] = ends;
   return {
@@ -60,14 +59,14 @@ function streamsOf({ child }: Box): { readonly send: Duplex | null; readonly rec
   };
 }
 
-export type Proof = {
-  /** Settles with what the walls lack, null for nothing, as soon as the launcher has reported them. */
+type Proof = {
+  /** Settles with what its isolation lacks, null for nothing, as soon as the launcher has reported it. */
   readonly proved: Promise<string | null>;
   /** Takes what the launcher has said so far. */
   readonly onStatus: (said: Uint8Array) => void;
 };
 
-/** Whether the walls of a command stand, asked while it runs. */
+/** Whether the isolation of a command is proved, asked while it runs. */
 export function proofOf(plan: CommandPlan): Proof {
   let settle: (lack: string | null) => void = () => undefined;
   const proved = new Promise<string | null>((resolve) => {

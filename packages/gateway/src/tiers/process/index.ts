@@ -1,17 +1,18 @@
 /** Tiers B and C as the line sees them: probed when the first call needs them, tried when a run could not be set up. */
+import { statfsSync, statSync } from 'node:fs';
 import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/grant.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
-import { FileSystems, Standing } from './health.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
-import type { Found, ProbeOptions, ProcessTier } from './tier.ts';
+import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
-import { type TrialKit, tryTier } from './trial.ts';
+import { type Trial, type TrialKit, tryTier } from './trial.ts';
 
 /** What both tiers run and are tried with. */
 export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
@@ -33,7 +34,7 @@ export function commandTiers(
 }
 
 function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
-  const standing = new Standing({
+  const health = new TierHealth({
     clock: kit.clock,
     probe: () => tier.probe(options),
     tryTier: (found) => tryTier(found, kit),
@@ -47,31 +48,31 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   };
   return {
     hold: async (id, terms) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.why}`);
       return holdRun({ ...kit, launcher: found.launcher }, found.tier, { id, terms });
     },
     refusal: async (checked) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok) return lackOf(checked, found);
       return planRefusal(found.tier.plan, checked, kit) ?? (await placeRefusal(found, checked));
     },
     describe: async (checked) => {
-      const found = await standing.look();
+      const found = await health.look();
       if (!found.ok || checked.process === null) return null;
       return describe(found.tier, termsWithin(checked.process.terms, checked.limits), kit);
     },
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
-      const { tier, launcher } = standing.found;
+      const { tier, launcher } = health.found;
       const result = await runCommand({ ...kit, launcher }, tier, { checked, limits }, ties);
-      if (isUnheld(result)) standing.doubt();
+      if (isUnheld(result)) health.doubt();
       return result;
     },
   };
 }
 
-/** The sandbox was not set up, or stood without a wall: the machine may not be what it was. */
+/** The sandbox was not set up, or its isolation was not proved: the machine may have changed. */
 function isUnheld({ ending }: RunResult): boolean {
   if (ending.status === 'ok') return false;
   return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
@@ -109,4 +110,113 @@ function describe(
 
 function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {
   return refuse('tier/unenforceable', `Cannot run ${tool.id} in tier ${tier}: ${why}`, fix);
+}
+
+/** What is missing is looked for again after this long, so that a fix counts without a restart. */
+const AGAIN_AFTER_MS = 5_000;
+
+type TierHealthParts = {
+  readonly clock: Clock;
+  readonly probe: () => Promise<Probed>;
+  readonly tryTier: (found: Found) => Promise<Trial>;
+};
+
+/**
+ * Whether a tier can be used: found out at the first call, and tried when a run could not be set up. A tier that holds
+ * is asked nothing more; each run proves itself anyway.
+ */
+export class TierHealth {
+  readonly #parts: TierHealthParts;
+  #looked: Promise<Probed> | null = null;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #triedAtMs = Number.NEGATIVE_INFINITY;
+  #isSettled = false;
+  #isDoubted = false;
+  #last: Found | null = null;
+
+  constructor(parts: TierHealthParts) {
+    this.#parts = parts;
+  }
+
+  /** What the tier is now; a lack comes with its fix. */
+  look(): Promise<Probed> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (this.#looked !== null && (this.#isSettled || nowMs - this.#lookedAtMs < AGAIN_AFTER_MS))
+      return this.#looked;
+    this.#lookedAtMs = nowMs;
+    this.#looked = this.#find();
+    return this.#looked;
+  }
+
+  /** The tier as it was found last, for a call that was not refused. */
+  get found(): Found {
+    if (this.#last === null) throw new TypeError('Cannot use the tier: it was not probed');
+    return this.#last;
+  }
+
+  /** A run could not be set up: before the next one the tier is tried. */
+  doubt(): void {
+    // Boundary: commands that fail on purpose make the tier be tried once in a while, not with every call.
+    this.#lookedAtMs = this.#triedAtMs;
+    this.#isDoubted = true;
+    this.#isSettled = false;
+  }
+
+  async #find(): Promise<Probed> {
+    const found = await this.#parts.probe();
+    if (!found.ok) return found;
+    if (this.#isDoubted) {
+      this.#triedAtMs = this.#lookedAtMs;
+      const trial = await this.#parts.tryTier(found);
+      if (!trial.ok) return { ok: false, why: trial.why, fix: trial.fix };
+    }
+    this.#isDoubted = false;
+    this.#isSettled = true;
+    this.#last = found;
+    return found;
+  }
+}
+
+const OF_WORKSPACE = 'workspace-';
+
+/** Those that have done it since the first kernels that could, by the number that statfs(2) gives: ext4, xfs, btrfs. */
+const KNOWN = [0xef53, 0x5846_5342, 0x9123_683e];
+
+type Known = { readonly lack: Promise<Lack | null>; readonly atMs: number };
+
+/**
+ * Where a gateway that is root can run commands. They get another user, who can work only where the kernel maps the owner
+ * of the files to it, and not every file system can do that. Which can is found out by a trial in the first workspace on
+ * each, before a call is recorded as begun.
+ */
+export class FileSystems {
+  readonly #clock: Clock;
+  /** By device: what the last trial on it gave, or will give. */
+  readonly #tried = new Map<number, Known>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Why commands cannot work in this directory; null where they can, or where the trial found another fault. */
+  async lackOf(workspace: string, tryThere: () => Promise<Trial>): Promise<Lack | null> {
+    const device = statSync(workspace, { throwIfNoEntry: false })?.dev;
+    // What the number says is not the last word: where it does not hold, the run does not start.
+    if (device === undefined || KNOWN.includes(statfsSync(workspace).type)) return null;
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#tried.get(device);
+    // Boundary: a caller could cause one trial after the other; there is one at a time.
+    if (known !== undefined && nowMs - known.atMs < AGAIN_AFTER_MS) return known.lack;
+    const trial = tryThere();
+    const lack = trial.then((made) => lackIn(made, workspace));
+    this.#tried.set(device, { lack, atMs: nowMs });
+    // What was seen to hold is not asked again; a trial that another fault ended has seen nothing.
+    if ((await trial).ok) this.#tried.set(device, { lack, atMs: Number.POSITIVE_INFINITY });
+    return lack;
+  }
+}
+
+function lackIn(trial: Trial, workspace: string): Lack | null {
+  if (trial.ok || trial.fault?.step.startsWith(OF_WORKSPACE) !== true) return null;
+  return { ok: false, why: `"${workspace}" cannot be given to another user: ${trial.why}`, fix: trial.fix };
 }

@@ -40,7 +40,7 @@ export function findLauncher({ launchers, platform = process.platform }: ProbeOp
   return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : NO_LINUX;
 }
 
-/** The first of the paths that holds a program which nobody but its owner can change. No search path is asked. */
+/** The first of the paths that holds a program that only its owner can change. No search path is asked. */
 export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>): Program | Lack {
   for (const raw of paths) {
     const path = realPath(raw);
@@ -60,9 +60,9 @@ export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>)
 function weakness(path: string): Lack | null {
   const stats = statSync(path);
   if (!stats.isFile() || (stats.mode & EXECUTABLE) === 0)
-    return { ok: false, why: `"${path}" is not a program`, fix: 'Put the program in its place again.' };
+    return { ok: false, why: `"${path}" is not a program`, fix: 'Install the program again.' };
   const isOurs = stats.uid === 0 || stats.uid === process.getuid?.();
-  // Boundary: a sandbox that another user can replace holds nobody.
+  // Boundary: a sandbox that another user can replace isolates nothing.
   if (!isOurs || (stats.mode & SHARED_WRITE) !== 0)
     return {
       ok: false,
@@ -70,7 +70,7 @@ function weakness(path: string): Lack | null {
       fix: `chown root ${path}; chmod 755 ${path}`,
     };
   const open = directoriesAbove(path).find((directory) => isOpenToAll(statSync(directory).mode));
-  // Boundary: whoever can write to a directory can put another file in the place of one in it.
+  // Boundary: a user who can write to a directory can put another file in the place of one in it.
   if (open === undefined) return null;
   return { ok: false, why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` };
 }

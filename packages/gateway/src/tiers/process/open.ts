@@ -12,9 +12,9 @@ import { commandTiers } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
 import type { ProbeOptions, TierRow } from './tier.ts';
-import { Cleanup, WarmBoxes } from './warm-sandboxes.ts';
+import { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
-export type CommandOptions = {
+type CommandOptions = {
   readonly clock: Clock;
   readonly launchers: readonly string[];
   /** The user and group id of commands where the gateway is root. */
@@ -55,7 +55,7 @@ export function openCommands(options: CommandOptions): Commands {
   const starter = new Starter();
   const closing = new Cleanup(AT_ONCE);
   let trials = 0;
-  const warm = new WarmBoxes({ size: options.warm, idleMs: IDLE_MS });
+  const warm = new WarmSandboxes({ size: options.warm, idleMs: IDLE_MS });
   const cgroups = openCgroups({
     mountinfo: textOf('/proc/self/mountinfo'),
     selfCgroup: textOf('/proc/self/cgroup'),

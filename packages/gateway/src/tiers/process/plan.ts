@@ -21,7 +21,7 @@ export type CommandPlan = {
 };
 
 /** What is known only when the run begins. */
-export type RunPlace = {
+type RunPlace = {
   readonly cgroups: number;
   readonly asRoot: AsRoot | null;
   /** For a run that has a network. */
@@ -60,7 +60,7 @@ export function sharedNamespace(
 ): IsolationGap | null {
   for (const name of names) {
     const is = facts[`ns.${name}`];
-    // Boundary: a namespace that nobody reported counts as shared.
+    // Boundary: a namespace that was not reported counts as shared.
     if (is === undefined || is === own[name])
       return { fact: `ns.${name}`, text: `the ${name} namespace is the gateway's, expected a new one` };
   }
@@ -90,7 +90,7 @@ const CPU_SLACK_S = 1;
  * How the limits of each process stand to those of the tree. Where the run is in a group, that counts exactly and says
  * which limit was met, so it has to be met first; without one the limits of a process are all there is.
  */
-export type Standing = {
+export type LimitContext = {
   /** Processes of ours that count among the run's, or threads of its user that are there already. */
   readonly others: number;
   readonly hasGroup: boolean;
@@ -103,9 +103,9 @@ const PROCESSES_BEHIND = 16;
 const DATA_BEHIND = 4;
 
 /** The launcher's words for limits. */
-export function limitWords(limits: ProcessLimits, standing: Standing): readonly string[] {
+export function limitWords(limits: ProcessLimits, context: LimitContext): readonly string[] {
   return [
-    ...Object.entries(rlimits(limits, standing)).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries(rlimits(limits, context)).map(([name, value]) => `${name}=${value}`),
     `stack=${STACK_BYTES}`,
     `cpums=${limits.cpuMs}`,
     `wallms=${limits.wallMs}`,
@@ -114,8 +114,8 @@ export function limitWords(limits: ProcessLimits, standing: Standing): readonly 
 }
 
 /** What the launcher must report of the limits it set; open files are left out, as a lower hard limit may narrow them. */
-export function limitFacts(limits: ProcessLimits, standing: Standing): Readonly<Record<string, string>> {
-  const { nofile: _, ...exact } = rlimits(limits, standing);
+export function limitFacts(limits: ProcessLimits, context: LimitContext): Readonly<Record<string, string>> {
+  const { nofile: _, ...exact } = rlimits(limits, context);
   const facts = Object.entries(exact).map(([name, value]) => [`rlimit.${name}`, String(value)]);
   return { ...Object.fromEntries(facts), 'rlimit.core': '0' };
 }
@@ -132,7 +132,10 @@ export function identityWords(asRoot: AsRoot, workspaceFd: number, add: AddDescr
   return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${add({ role: 'map', ...asRoot })}`];
 }
 
-function rlimits(limits: ProcessLimits, { others, hasGroup }: Standing): Readonly<Record<string, number>> {
+function rlimits(
+  limits: ProcessLimits,
+  { others, hasGroup }: LimitContext,
+): Readonly<Record<string, number>> {
   return {
     cpu: Math.ceil(limits.cpuMs / 1000) + CPU_SLACK_S,
     data: limits.memoryBytes * (hasGroup ? DATA_BEHIND : 1),

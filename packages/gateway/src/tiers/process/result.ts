@@ -1,3 +1,4 @@
+/** What is made of a command that has ended: the outcome, what it used, and what held it. */
 import type { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
@@ -15,17 +16,15 @@ import { findingsIn } from '../workspace/hygiene.ts';
 import { type Snapshot, takeSnapshot } from '../workspace/snapshot.ts';
 import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
-import type { Box } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 
-/** What is made of a command that has ended: the outcome, what it used, and what held it. */
-
-/** A box for the command with its plan, and whether it stood there already. */
-export type Ready = { readonly box: Box; readonly plan: CommandPlan; readonly isWarm: boolean };
+/** A sandbox for the command with its plan, and whether it stood there already. */
+export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
 
 /** A command that has come to its end, and what its launcher said of it. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
 
-export type Finished = Started & {
+type Finished = Started & {
   readonly ready: Ready;
   readonly terms: ProcessTerms;
   readonly before: Before;
@@ -35,8 +34,8 @@ export type Finished = Started & {
 /** The result of a command that ran, or began to. */
 export async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
   const { end, status, terms, before, network } = finished;
-  const { box, isWarm } = finished.ready;
-  const { group } = box;
+  const { sandbox, isWarm } = finished.ready;
+  const { group } = sandbox;
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const after = await lookAfter(terms.workspace, before);
   const verdict = proven(finished) ?? verdictOf(ran);
@@ -71,7 +70,7 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
   };
 }
 
-/** Boundary: a command that ran without its walls being reported is not called a success, whatever it says. */
+/** Boundary: a command that ran without its isolation being reported is not called a success, whatever it says. */
 function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
   const gap = ready.plan.missing(status.facts);
@@ -91,10 +90,8 @@ export function unstarted(tier: CommandTier, error: CodedError, wallMs: number):
   };
 }
 
-/** What a run left in its workspace, for the caller: what it changed, and what of that is dangerous to the host. */
-
 /** The workspace before the run; null where it could not be looked at. */
-export type Before = Snapshot | null;
+type Before = Snapshot | null;
 
 const BOUNDS = { maxEntries: 50_000 };
 const MOST_CHANGES = 200;
@@ -102,12 +99,13 @@ const MOST_FINDINGS = 100;
 /** Boundary: who closes the workspace behind him is not taken for one who left nothing in it. */
 const UNSEEN = { path: '.', why: 'unseen', ...FINDINGS.unseen };
 
+/** What a run left in its workspace, for the caller: what it changed, and what of that is dangerous to the host. */
 export function lookBefore(workspace: string): Promise<Before> {
   return takeSnapshot(workspace, BOUNDS).catch(() => null);
 }
 
 /** The part of a result that speaks of the workspace. A look that was not whole says so. */
-export async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
+async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
   const after = await takeSnapshot(workspace, BOUNDS).catch(() => null);
   if (before === null || after === null || !isOneWorkspace(before, after)) {
     return { changes: [], findings: [UNSEEN], workspaceSeen: 'not at all' };

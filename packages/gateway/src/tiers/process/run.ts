@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Limits } from '../../core/limits.ts';
 import type { PreparedProcess, ProcessTerms } from '../../core/process.ts';
+import type { RunGroup } from '../cgroup/run-group.ts';
 import type { StdinWriter } from '../child/child.ts';
 import type { LaunchQueue } from '../child/queue.ts';
 import { parseStatus } from '../child/status.ts';
@@ -15,31 +16,30 @@ import type { Networks, RunNetwork, Runner } from '../network/networks.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
-import { CpuWatch } from './cpu-watch.ts';
 import { proofOf } from './held-run.ts';
 import type { CommandTier } from './plan.ts';
 import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
 import {
-  type Box,
-  type BoxKit,
   demandPlan,
   identityOf,
-  openBox,
-  runInBox,
+  openSandbox,
+  runInSandbox,
+  type Sandbox,
+  type SandboxKit,
   type Serve,
   statusOf,
 } from './sandbox.ts';
-import type { Cleanup, WarmBoxes } from './warm-sandboxes.ts';
+import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 /** What all runs of a gateway share. */
-export type CommandKit = BoxKit & {
+export type CommandKit = SandboxKit & {
   readonly clock: Clock;
   /** Holds a place while a sandbox is built: more at once only wait for each other. */
   readonly queue: LaunchQueue;
   /** Holds a place for as long as a command runs. */
   readonly runs: LaunchQueue;
   /** Sandboxes that stand ready. */
-  readonly warm: WarmBoxes;
+  readonly warm: WarmSandboxes;
   /** Sandboxes whose commands have ended. */
   readonly closing: Cleanup;
   readonly networks: Networks;
@@ -75,7 +75,7 @@ export async function runCommand(
 }
 
 function processOf({ process, tool }: CheckedCall): PreparedProcess {
-  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is no command`);
+  if (process === null) throw new TypeError(`Cannot run ${tool.id}: it is not a command`);
   return process;
 }
 
@@ -126,17 +126,17 @@ async function runHere(
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
-    // One that is talked to stays, so that nobody needs another one like it soon.
+    // One that is talked to stays, so that no other call needs one like it soon.
     ready =
       context.dialogue === undefined
-        ? await readyBox(kit, tier, wish)
-        : { ...(await openBox(kit, tier, wish)), isWarm: false };
+        ? await readySandbox(kit, tier, wish)
+        : { ...(await openSandbox(kit, tier, wish)), isWarm: false };
     // Once more, as a sandbox takes its time to stand.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
-      await kit.closing.add(ready.box.close());
-      ready = { ...(await openBox(kit, tier, wish)), isWarm: false };
+      await kit.closing.add(ready.sandbox.close());
+      ready = { ...(await openSandbox(kit, tier, wish)), isWarm: false };
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
@@ -145,32 +145,32 @@ async function runHere(
   } finally {
     held.close();
     network?.close();
-    if (ready !== null) await kit.closing.add(ready.box.close());
+    if (ready !== null) await kit.closing.add(ready.sandbox.close());
   }
 }
 
 /** As long as a short command takes. */
 const REFILL_AFTER_MS = 3;
 
-type Wish = Parameters<typeof openBox>[2];
+type Wish = Parameters<typeof openSandbox>[2];
 
-async function readyBox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
+async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
-  // Certificates that only this run trusts are in no box but its own.
-  if (wish.pass.trusted !== null) return { ...(await openBox(kit, tier, wish)), isWarm: false };
-  // A box that stands ready has no input, so it is left for others where there is one.
+  // Certificates that only this run trusts are in no sandbox but its own.
+  if (wish.pass.trusted !== null) return { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+  // A sandbox that stands ready has no input, so it is left for others where there is one.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
-  for (let box = take(); box !== null; box = take()) {
-    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: box.cgroups });
-    // Boundary: a box for other terms, however little they differ, is none for these.
-    if (box.identity === identityOf(plan, wish)) {
+  for (let sandbox = take(); sandbox !== null; sandbox = take()) {
+    const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: sandbox.cgroups });
+    // Boundary: a sandbox for other terms, however little they differ, is none for these.
+    if (sandbox.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
-      return { box, plan, isWarm: true };
+      return { sandbox, plan, isWarm: true };
     }
-    await box.close();
+    await sandbox.close();
   }
-  const opened = await openBox(kit, tier, wish);
+  const opened = await openSandbox(kit, tier, wish);
   refillSoon(kit, tier, { key, wish });
   return { ...opened, isWarm: false };
 }
@@ -182,30 +182,30 @@ function refillSoon(
   { key, wish }: { readonly key: string; readonly wish: Wish },
 ): void {
   const refill = () =>
-    kit.warm.refill(key, (number) => spareBox(kit, tier, { ...wish, id: `spare-${number}` }));
+    kit.warm.refill(key, (number) => spareSandbox(kit, tier, { ...wish, id: `spare-${number}` }));
   setTimeout(refill, REFILL_AFTER_MS).unref();
 }
 
-/** Another box like that of this wish, for whoever asks next; null where it cannot be had. */
-async function spareBox(
+/** Another sandbox like that of this wish, for the next call; null where it cannot be made. */
+async function spareSandbox(
   kit: CommandKit,
   tier: CommandTier,
   { id, terms, held, pass }: Wish,
-): Promise<Box | null> {
+): Promise<Sandbox | null> {
   const again = holdWorkspace(terms.workspace);
   try {
     if (again.identity !== held.identity) return null;
     const wish = { id, terms: { ...terms, stdin: null }, held: again, pass, isSpare: true } as const;
-    const { box } = await openBox(kit, tier, wish);
-    if (!('error' in box.child)) return box;
-    await box.close();
+    const { sandbox } = await openSandbox(kit, tier, wish);
+    if (!('error' in sandbox.child)) return sandbox;
+    await sandbox.close();
     return null;
   } finally {
     again.close();
   }
 }
 
-/** What a command writes that is talked to is kept nowhere, so there is no quota of it; whoever reads it bounds it. */
+/** What a command writes that is talked to is kept nowhere, so there is no quota of it; its reader bounds it. */
 function talkedTo(terms: ProcessTerms, { dialogue }: RunContext): ProcessTerms {
   if (dialogue === undefined) return terms;
   return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
@@ -217,13 +217,13 @@ function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
   return { ...terms, limits: { ...terms.limits, wallMs: Math.min(wallMs, terms.limits.wallMs) } };
 }
 
-/** Boundary: what was judged can have been swapped since; whoever does it after this has the time of one fork for it. */
+/** Boundary: what was judged can have been swapped since; after this check an attacker has the time of one fork. */
 function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
   if (change === null) return;
   throw new CodedError(
     'runner/outside-workspace',
-    `Cannot start command: ${change}, expected all as it was judged`,
+    `Cannot start command: ${change}, expected everything as it was when it was authorised`,
   );
 }
 
@@ -232,7 +232,7 @@ async function start(
   { ready, job, network }: { readonly ready: Ready; readonly job: Job; readonly network: RunNetwork | null },
   context: RunContext,
 ): Promise<Started> {
-  const cpu = new CpuWatch(ready.box.group, job.terms.limits.cpuMs);
+  const cpu = new CpuWatch(ready.sandbox.group, job.terms.limits.cpuMs);
   const { dialogue, onOutput } = context;
   const talked = dialogue === undefined ? null : talkWhenProved(ready, dialogue);
   const signal = AbortSignal.any([context.signal, cpu.signal, ...(talked === null ? [] : [talked.signal])]);
@@ -244,12 +244,12 @@ async function start(
   const serve: Serve = async (plan, servers) => network?.serve(plan, servers);
   const run = { plan: ready.plan, terms: job.terms, serve };
   const told = talked === null ? run : { ...run, onStatus: talked.onStatus };
-  const end = await runInBox(ready.box, told, watch).finally(() => cpu.close());
+  const end = await runInSandbox(ready.sandbox, told, watch).finally(() => cpu.close());
   const parsed = parseStatus(statusOf(end));
   return { end, status: parsed.ok ? parsed.value : null };
 }
 
-/** Boundary: nothing is said to a command before its walls are proved, and one that lacks a wall is ended. */
+/** Boundary: nothing is sent to a command before its isolation is proved, and a command without it is ended. */
 function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
   const stop = new AbortController();
   const { proved, onStatus } = proofOf(plan);
@@ -264,4 +264,35 @@ function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
 /** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
 function hasNotBegun({ end, status }: Started): boolean {
   return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
+}
+
+/** Not each look is worth a wake-up; a command with all processors of a large machine passes its limit by a few seconds. */
+const LOOK_MS = 200;
+/** The group counts the launcher and bubblewrap as well, and the launcher's own look is the exact one. */
+const BEHIND_MS = 250;
+
+/**
+ * Ends a run whose group has used up its processor time. The launcher adds up what lives and what was waited for; the
+ * kernel forgets the time of children whose parent ignores SIGCHLD, and only the group still has it.
+ */
+export class CpuWatch {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(group: Pick<RunGroup, 'usage'> | null, cpuMs: number) {
+    if (group === null) return;
+    this.#timer = setInterval(() => {
+      // Boundary: a number that the kernel does not give limits nothing, and the launcher's own count still does.
+      if ((group.usage().cpuUs ?? 0) > (cpuMs + BEHIND_MS) * 1000) this.#controller.abort();
+    }, LOOK_MS);
+  }
+
+  /** Aborted once the time is used up. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
 }

@@ -1,3 +1,8 @@
+/**
+ * A sandbox is everything that exists before the command begins: the group, the namespaces where the tier has them, and
+ * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet. The
+ * caller who opens one uses it once, or closes it.
+ */
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
@@ -14,14 +19,8 @@ import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
 
-/**
- * A box is what stands before the command's first word: the group, the sandbox where the tier has one, and a launcher in
- * it that waits to be told what to run. So a box can stand ready for a command that nobody has asked for yet. Whoever
- * opens one uses it once, or gives it back.
- */
-
-/** What boxes are made with. */
-export type BoxKit = {
+/** What sandboxes are made with. */
+export type SandboxKit = {
   readonly start: StartChild;
   /** The launcher's file. */
   readonly launcher: string;
@@ -34,12 +33,12 @@ export type BoxKit = {
 /** What serves the listeners of a run, once they are there. */
 export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
 
-export type Box = {
+export type Sandbox = {
   readonly child: LiveChild | { readonly error: string };
   readonly group: RunGroup | null;
   /** How many groups it is in. */
   readonly cgroups: number;
-  /** Of a box that stands ready: what it is, but for the command. A plan with the same identity has the same box. */
+  /** Of a sandbox that stands ready: what it is, but for the command. A plan with the same identity has the same sandbox. */
   readonly identity: string;
   readonly descriptors: ChildTerms['descriptors'];
   readonly wordsIndex: number;
@@ -52,7 +51,7 @@ type Wish = {
   readonly terms: ProcessTerms;
   readonly held: HeldWorkspace;
   readonly pass: NetworkPass;
-  /** It is for whoever asks next. */
+  /** It is for the next call. */
   readonly isSpare?: true;
   readonly hasStreams?: boolean;
 };
@@ -61,7 +60,7 @@ type Wish = {
 export function demandPlan(
   tier: CommandTier,
   { terms, held, pass, hasStreams = false }: Omit<Wish, 'id'>,
-  { runAs, cgroups }: Pick<BoxKit, 'runAs'> & { readonly cgroups: number },
+  { runAs, cgroups }: Pick<SandboxKit, 'runAs'> & { readonly cgroups: number },
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
   const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
@@ -69,12 +68,12 @@ export function demandPlan(
   throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
 }
 
-/** Makes a box. Nothing of it is left when this throws. */
-export async function openBox(
-  kit: BoxKit,
+/** Makes a sandbox. Nothing of it is left when this throws. */
+export async function openSandbox(
+  kit: SandboxKit,
   tier: CommandTier,
   wish: Wish,
-): Promise<{ readonly box: Box; readonly plan: CommandPlan }> {
+): Promise<{ readonly sandbox: Sandbox; readonly plan: CommandPlan }> {
   const group = kit.makeGroup(wish.id, wish.terms);
   const removeGroup = async () => group?.remove().catch(() => undefined);
   try {
@@ -94,7 +93,7 @@ export async function openBox(
       giveUp(child);
       await removeGroup();
     };
-    const box = {
+    const sandbox = {
       child,
       group,
       cgroups: cgroupFds.length,
@@ -103,14 +102,14 @@ export async function openBox(
       wordsIndex,
       close,
     };
-    return { box, plan };
+    return { sandbox, plan };
   } catch (error) {
     await removeGroup();
     throw error;
   }
 }
 
-export type BoxRun = {
+type SandboxRun = {
   readonly plan: CommandPlan;
   readonly terms: ProcessTerms;
   readonly serve: Serve;
@@ -118,10 +117,10 @@ export type BoxRun = {
   readonly onStatus?: (said: Uint8Array) => void;
 };
 
-/** Lets the command of the plan begin in its box, and attends it to its end. */
-export function runInBox(
-  { child, descriptors, wordsIndex }: Box,
-  { plan, terms, serve, onStatus }: BoxRun,
+/** Lets the command of the plan begin in its sandbox, and attends it to its end. */
+export function runInSandbox(
+  { child, descriptors, wordsIndex }: Sandbox,
+  { plan, terms, serve, onStatus }: SandboxRun,
   watch: ChildWatch,
 ): Promise<ChildEnd> {
   const attended = childTerms(terms, descriptors, terms.stdin);
@@ -142,7 +141,7 @@ export function runInBox(
         await serve(network, servers);
         begin();
       })
-      // Nobody else would notice that it never began.
+      // Otherwise nothing would notice that it never began.
       .catch(() => child.kill());
   return ended;
 }
@@ -171,20 +170,19 @@ function childTerms(
 }
 
 /** Without its ends a launcher goes, and without words it never began; the kill is for one that does not. */
-function giveUp(child: Box['child']): void {
+function giveUp(child: Sandbox['child']): void {
   if ('error' in child) return;
   for (const end of endsOf(child)) end.destroy();
   child.kill();
 }
 
-/**
- * What a box is, as text: two boxes with the same text are the same to every command. It has the whole plan but for the
- * command, and of the host everything that a bind fixed when the box was made: a directory that another was put in the
- * place of, or a mount that came, went or was made read-only, shows in a new box and not in one that waits.
- */
-
 const BINDS = ['--ro-bind', '--bind'];
 
+/**
+ * What a sandbox is, as text: two sandboxes with the same text are the same to every command. It has the whole plan but for the
+ * command, and of the host everything that a bind fixed when the sandbox was made: a directory that another was put in the
+ * place of, or a mount that came, went or was made read-only, shows in a new sandbox and not in one that waits.
+ */
 export function identityOf(
   { words, args, descriptors }: CommandPlan,
   { terms, held }: { readonly terms: ProcessTerms; readonly held: HeldWorkspace },

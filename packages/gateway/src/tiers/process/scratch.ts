@@ -12,7 +12,7 @@ import { isInReachOfAll } from './machine.ts';
 
 export type Scratch = { readonly path: string; readonly remove: () => void };
 
-export type ScratchOptions = {
+type ScratchOptions = {
   /** Tells the directories of this state directory and process from those of others. */
   readonly owner: Owner;
   readonly isGone: (process: string) => boolean;
@@ -69,7 +69,7 @@ export class Scratches {
     for (const parent of new Set([tmpdir(), PROGRAMS_IN])) {
       for (const name of namesIn(parent)) {
         const process = this.#names.processOf(name);
-        // Boundary: who makes a directory of such a name in a place that all can write to has it removed by nobody else.
+        // Boundary: who makes a directory of such a name in a place that all can write to has to remove it himself.
         if (process !== null && isOwn(join(parent, name)) && this.#options.isGone(process)) {
           remove(join(parent, name));
         }

@@ -1,3 +1,8 @@
+/**
+ * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
+ * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
+ * not, at which step what was said.
+ */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,17 +16,11 @@ import { type Attempt, attemptOf, type Fault, faultWords } from './attempt.ts';
 import { fixOf, type ReadSetting } from './fixes.table.ts';
 import { HARMLESS, textOf } from './machine.ts';
 import type { CommandPlan, IsolationGap } from './plan.ts';
-import { type Box, type BoxKit, openBox, runInBox, statusOf } from './sandbox.ts';
+import { openSandbox, runInSandbox, type Sandbox, type SandboxKit, statusOf } from './sandbox.ts';
 import type { Facts, Found } from './tier.ts';
 
-/**
- * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
- * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
- * not, at which step what was said.
- */
-
 /** What a trial needs beside the tier. */
-export type TrialKit = Omit<BoxKit, 'launcher'> & {
+export type TrialKit = Omit<SandboxKit, 'launcher'> & {
   readonly clock: Clock;
   /** The limits of runs that ask for none. */
   readonly limits: ProcessLimits;
@@ -58,25 +57,25 @@ export async function tryTier(
 ): Promise<Trial> {
   let workspace: string | null = given;
   let held: HeldWorkspace | null = null;
-  let box: Box | null = null;
+  let sandbox: Sandbox | null = null;
   try {
     workspace ??= makeWorkspace();
     held = holdWorkspace(workspace);
     const terms = trialTerms(workspace, kit.limits);
     const id = `trial-${tier.name}-${kit.nextTrial()}`;
     const wish = { id, terms, held, pass: SAMPLE_PASS };
-    const opened = await openBox({ ...kit, launcher }, tier, wish);
-    box = opened.box;
+    const opened = await openSandbox({ ...kit, launcher }, tier, wish);
+    sandbox = opened.sandbox;
     const signal = new AbortController().signal;
     const run = { plan: opened.plan, terms, serve: async () => undefined };
-    const end = await runInBox(box, run, { signal, clock: kit.clock });
+    const end = await runInSandbox(sandbox, run, { signal, clock: kit.clock });
     return judge(opened.plan, attemptOf(end, statusOf(end)), kit.readSetting ?? textOf);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     return { ok: false, why: error.message, fix: error.remedy, fault: null, gap: null, facts: null };
   } finally {
     held?.close();
-    await box?.close();
+    await sandbox?.close();
     if (workspace !== null && given === null) rmSync(workspace, { recursive: true, force: true });
   }
 }

@@ -1,25 +1,30 @@
-import type { Box } from './sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 
-/** A box together with what it is good for. */
-type Kept = { readonly key: string; readonly box: Box; readonly timer: NodeJS.Timeout; isGone: boolean };
+/** A sandbox together with what it is good for. */
+type Kept = {
+  readonly key: string;
+  readonly sandbox: Sandbox;
+  readonly timer: NodeJS.Timeout;
+  isGone: boolean;
+};
 
-export type WarmOptions = {
+type WarmOptions = {
   /** How many stand ready for each key; 0 keeps none. */
   readonly size: number;
-  /** A box that nobody took for so long is given back. */
+  /** A sandbox that was not taken for this long is closed. */
   readonly idleMs: number;
 };
 
-type Make = (number: number) => Promise<Box | null>;
+type Make = (number: number) => Promise<Sandbox | null>;
 
-/** Keys for which boxes stand ready at once; the one that was asked for longest ago goes first. */
+/** Keys for which sandboxes stand ready at once; the one that was asked for longest ago goes first. */
 const MOST_KEYS = 4;
 
 /**
- * Boxes that stand ready, so that a command does not wait while its sandbox is built. Each is taken once. They see the
+ * Sandboxes that stand ready, so that a command does not wait while its sandbox is built. Each is taken once. They see the
  * host as it was when they were made, which is why none gets old.
  */
-export class WarmBoxes {
+export class WarmSandboxes {
   readonly #options: WarmOptions;
   /** Per key, the one that was asked for last at the end. */
   readonly #kept = new Map<string, Kept[]>();
@@ -33,18 +38,18 @@ export class WarmBoxes {
     this.#options = options;
   }
 
-  /** A box that still stands; null where there is none. It is the caller's from now on. */
-  take(key: string): Box | null {
+  /** A sandbox that still stands; null where there is none. It is the caller's from now on. */
+  take(key: string): Sandbox | null {
     const kept = this.#kept.get(key) ?? [];
     for (let each = kept.shift(); each !== undefined; each = kept.shift()) {
       if (!leave(each)) continue;
-      return each.box;
+      return each.sandbox;
     }
     return null;
   }
 
   /**
-   * Makes as many as are missing for this key, one after the other, each with a number of its own. Nobody waits for it;
+   * Makes as many as are missing for this key, one after the other, each with a number of its own. No caller waits for it;
    * a failure makes none.
    */
   refill(key: string, make: Make): void {
@@ -69,10 +74,10 @@ export class WarmBoxes {
   async #fill(key: string, make: Make): Promise<void> {
     while (!this.#isClosed && this.#isWanted(key)) {
       this.#made += 1;
-      const box = await make(this.#made).catch(() => null);
-      if (box === null) return;
-      if (this.#isClosed || !this.#kept.has(key)) return this.#giveBack(box);
-      this.#keep(key, box);
+      const sandbox = await make(this.#made).catch(() => null);
+      if (sandbox === null) return;
+      if (this.#isClosed || !this.#kept.has(key)) return this.#giveBack(sandbox);
+      this.#keep(key, sandbox);
     }
   }
 
@@ -81,12 +86,12 @@ export class WarmBoxes {
     return kept !== undefined && kept.length < this.#options.size;
   }
 
-  #keep(key: string, box: Box): void {
+  #keep(key: string, sandbox: Sandbox): void {
     const drop = () => this.#drop(kept);
-    const kept: Kept = { key, box, timer: setTimeout(drop, this.#options.idleMs), isGone: false };
+    const kept: Kept = { key, sandbox, timer: setTimeout(drop, this.#options.idleMs), isGone: false };
     kept.timer.unref();
     this.#kept.get(key)?.push(kept);
-    if (!('error' in box.child)) void box.child.exited.then(drop);
+    if (!('error' in sandbox.child)) void sandbox.child.exited.then(drop);
   }
 
   /** It got old, or has ended by itself. */
@@ -95,7 +100,7 @@ export class WarmBoxes {
     const others = this.#kept.get(kept.key)?.filter((each) => each !== kept) ?? [];
     if (others.length > 0) this.#kept.set(kept.key, others);
     else this.#kept.delete(kept.key);
-    this.#giveBack(kept.box);
+    this.#giveBack(kept.sandbox);
   }
 
   #forgetOldest(): void {
@@ -109,8 +114,8 @@ export class WarmBoxes {
     for (const each of kept) this.#drop(each);
   }
 
-  #giveBack(box: Box): void {
-    const closing = box
+  #giveBack(sandbox: Sandbox): void {
+    const closing = sandbox
       .close()
       .catch(() => undefined)
       .finally(() => this.#closing.delete(closing));
@@ -128,7 +133,7 @@ function leave(kept: Kept): boolean {
 
 /**
  * What is being let go while its result is on its way already: an empty sandbox takes the kernel longer to take down
- * than many a command runs. Only so many at once, so that nobody gets ahead of the kernel.
+ * than many a command runs. Only this many at once, so that callers do not get ahead of the kernel.
  */
 export class Cleanup {
   readonly #most: number;

@@ -116,5 +116,7 @@ function distance(name: string | null, index: number, places: ReadonlyMap<string
 
 function word(value: number): number {
   if (value >>> 0 === value) return value;
-  throw new RangeError(`Cannot assemble program: ${value} is no operand, expected an unsigned 32-bit number`);
+  throw new RangeError(
+    `Cannot assemble program: ${value} is not an operand, expected an unsigned 32-bit number`,
+  );
 }

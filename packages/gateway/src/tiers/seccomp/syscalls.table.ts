@@ -35,7 +35,7 @@ export type Denied =
   /** What SOCKET_PAIRS does not allow. */
   | { readonly kind: 'socket-pair' };
 
-export type ArgumentBits = { readonly argument: number; readonly bits: number };
+type ArgumentBits = { readonly argument: number; readonly bits: number };
 
 /** The newest call that this table was made for (Linux 6.18). It also lies below every number of the x32 ABI. */
 export const LAST_CALL = 469;
@@ -370,7 +370,7 @@ export type SeccompWish = {
   readonly inet: boolean;
 };
 
-export type SocketRule = {
+type SocketRule = {
   readonly family: string;
   readonly number: number;
   /** The wish that allows the family. */

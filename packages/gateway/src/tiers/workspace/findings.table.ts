@@ -1,15 +1,15 @@
-/** How bad it is: `danger` acts by itself or hides something; `notice` needs somebody to use it. */
+/** How bad it is: `danger` acts by itself or hides something; `notice` needs a person to use it. */
 export type Severity = 'danger' | 'notice';
 
-/** What a run may leave behind that somebody else stumbles over, and what happens then. */
+/** What a run may leave behind that another person stumbles over, and what happens then. */
 export const FINDINGS = {
   setuid: {
     severity: 'danger',
-    sentence: 'Whoever starts it runs it with the rights of its owner.',
+    sentence: 'A user who starts it runs it with the rights of its owner.',
   },
   setgid: {
     severity: 'danger',
-    sentence: 'Whoever starts it runs it with the rights of its group.',
+    sentence: 'A user who starts it runs it with the rights of its group.',
   },
   'setgid-directory': {
     severity: 'notice',
@@ -17,7 +17,7 @@ export const FINDINGS = {
   },
   socket: {
     severity: 'danger',
-    sentence: 'A program that connects to it talks to whoever listens there.',
+    sentence: 'A program that connects to it talks to the process that listens there.',
   },
   fifo: {
     severity: 'danger',

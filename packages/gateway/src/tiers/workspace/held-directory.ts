@@ -15,8 +15,8 @@ const { O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const SLASH = Buffer.from('/');
 
 /**
- * A directory that is held open, and the only way in which this room reaches into a workspace: one name at a time,
- * below the open directory and not below its path. Whoever swaps an ancestor for a link moves nothing of ours.
+ * A directory that is held open, and the only way in which this folder reaches into a workspace: one name at a time,
+ * below the open directory and not below its path. An attacker who swaps an ancestor for a link moves nothing of ours.
  * (Outside Linux a directory has no name by its descriptor; there its path stands in, and callers compare what they
  * opened with what they had seen.)
  */
@@ -99,7 +99,6 @@ export function isSameFile(a: { dev: bigint; ino: bigint }, b: { dev: bigint; in
 }
 
 /** The workspace of a run, held open from its check to its end: what happens to its path meanwhile has no effect. */
-
 export type HeldWorkspace = {
   readonly fd: number;
   /** Tells it from every other directory that is there at the same time. */
@@ -116,12 +115,12 @@ export function holdWorkspace(path: string): HeldWorkspace {
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
-    throw gone(path, error instanceof Error && 'code' in error ? String(error.code) : 'an error');
+    throw gone(path, `fails with ${error instanceof Error && 'code' in error ? error.code : 'an error'}`);
   }
   try {
     // Boundary: a link that was put in the place of a directory on the way leads elsewhere, and this says where.
     const reached = readlinkSync(`/proc/self/fd/${fd}`);
-    if (reached !== path) throw gone(path, 'another directory');
+    if (reached !== path) throw gone(path, 'leads to another directory');
     const { uid, gid, dev, ino } = fstatSync(fd, { bigint: true });
     const isInPlace = () => {
       const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -141,6 +140,6 @@ export function holdWorkspace(path: string): HeldWorkspace {
 }
 
 function gone(path: string, what: string): CodedError {
-  const message = `Cannot open the workspace: "${path}" gives ${what}, expected the directory that was judged`;
+  const message = `Cannot open the workspace: "${path}" ${what}, expected the directory that was authorised`;
   return new CodedError('runner/invalid-workspace', message);
 }

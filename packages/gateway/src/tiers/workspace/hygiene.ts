@@ -1,5 +1,5 @@
 /**
- * What a run has left behind that harms whoever comes next: a person, an editor, git, a build. Pure: it judges
+ * What a run has left behind that harms the next user: a person, an editor, git, a build. Pure: it judges
  * changes and a snapshot, and opens nothing. Every change counts, not only those that fit into a list.
  */
 import type { Change } from './diff.ts';
@@ -30,7 +30,7 @@ const findSensitive = indexGlobs(
   SENSITIVE.map((value) => ({ glob: foldedGlob(`**/${value.pattern}`), value })),
 );
 
-/** Everything that somebody should know about, dangers first, then in the order of the paths. */
+/** Everything that a person should know about, dangers first, then in the order of the paths. */
 export function findingsIn(changes: readonly Change[], after: Snapshot, workspace: string): Finding[] {
   const left = changes.filter(({ change }) => change !== 'removed');
   // A link that leads through something that was removed leads elsewhere now.
@@ -44,11 +44,6 @@ export function findingsIn(changes: readonly Change[], after: Snapshot, workspac
   const changed = new Set(left.map(({ path }) => path));
   const all = [...findings, ...redirected(links, changed, after), ...unseen(after, changed)];
   return all.sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : Number(a.path !== b.path)));
-}
-
-/** The other names of files as the findings see them, for whoever judges names by other rules. */
-export function otherNamesAfter(after: Snapshot, workspace: string): (path: string) => OtherNames {
-  return otherNamesIn(after, resolveLinks(after, workspace, new Set()));
 }
 
 function judge(entry: Entry, scene: Scene): Finding[] {

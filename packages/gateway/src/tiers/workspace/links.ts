@@ -1,10 +1,9 @@
-import { baseOf, nameText, parentOf, pathIn } from './names.ts';
-import type { Snapshot } from './snapshot.ts';
-
 /**
  * Where symbolic links lead, worked out over a snapshot as the kernel would, without asking the kernel: a link that
  * leaves the workspace is not looked at any further, wherever it would come back.
  */
+import { baseOf, nameText, parentOf, pathIn } from './names.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** `unseen`: it passes a part that the snapshot has not; `unjudged`: the work for all links was used up. */
 export type LinkVerdict = 'inside' | 'outside' | 'loop' | 'unseen' | 'unjudged';
@@ -97,7 +96,6 @@ function namesOf(path: string): string[] {
  * The other names under which a tool reaches a file: through a link on the way (`.git/hooks -> ../scripts`), or
  * because git takes a directory for a repository though it is not called `.git`. Rules about names hold for all.
  */
-
 export type OtherNames = {
   readonly names: readonly string[];
   /** Whether there were too many to list all. */

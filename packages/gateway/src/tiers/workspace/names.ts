@@ -63,12 +63,10 @@ export function pathIn(directory: string, name: string): string {
   return directory === '' ? name : `${directory}/${name}`;
 }
 
-/** Patterns over paths: `*` is any part of one name, `**` any number of names, none included. */
-
-/** A name of a pattern, cut at its stars. */
+/** A name of a pattern, cut at its stars: `*` is any part of one name, `**` any number of names, none included. */
 type Part = readonly string[];
 
-export type Glob = {
+type Glob = {
   /** The parts between one `**` and the next. */
   readonly runs: readonly (readonly Part[])[];
   /** A name that every path of the pattern has, where one can be told; null where not. */

@@ -1,8 +1,8 @@
 /**
  * Files that tools execute, or trust like code, after a run: what an attacker inside a workspace writes so that
- * somebody outside runs it. A pattern holds at every depth and without regard to case; the first that fits and is
+ * a person outside runs it. A pattern holds at every depth and without regard to case; the first that fits and is
  * dangerous speaks, else the first that fits. `danger`: opening the directory, an everyday git command or the next
- * agent is enough. `notice`: somebody has to build, test or install, which people do with files they did not read.
+ * agent is enough. `notice`: a person has to build, test or install, which people do with files they did not read.
  */
 import type { Severity } from './findings.table.ts';
 
@@ -49,9 +49,9 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   notice('.lintstagedrc*', 'lint-staged runs its commands at every commit.'),
 
   // Entering or opening the directory is enough.
-  danger('.envrc', 'direnv runs it when somebody enters the directory.'),
-  danger('.direnv/**', 'direnv loads it when somebody enters the directory.'),
-  danger('.autoenv*', 'autoenv runs it when somebody enters the directory.'),
+  danger('.envrc', 'direnv runs it when a user enters the directory.'),
+  danger('.direnv/**', 'direnv loads it when a user enters the directory.'),
+  danger('.autoenv*', 'autoenv runs it when a user enters the directory.'),
   danger(
     '.vscode/*.json',
     'VS Code takes tasks, debuggers and paths of programs from it when the folder is opened.',
@@ -76,11 +76,11 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   danger('.tool-versions', 'asdf and mise choose the programs that everyday commands start by it.'),
   danger(
     '.mise.toml',
-    'mise sets variables and runs hooks and tasks from it when somebody enters the directory.',
+    'mise sets variables and runs hooks and tasks from it when a user enters the directory.',
   ),
   danger(
     'mise.toml',
-    'mise sets variables and runs hooks and tasks from it when somebody enters the directory.',
+    'mise sets variables and runs hooks and tasks from it when a user enters the directory.',
   ),
   danger('.mise/**', 'mise sets variables and runs hooks and tasks from it.'),
   danger('.config/mise/**', 'mise sets variables and runs hooks and tasks from it.'),
@@ -91,8 +91,8 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   notice('rust-toolchain*', 'rustup chooses, and fetches, the toolchain it names.'),
   danger('.env', 'Many programs take variables from it, paths of programs among them.'),
   danger('.env.*', 'Many programs take variables from it, paths of programs among them.'),
-  danger('flake.nix', 'Nix evaluates it, and direnv does when somebody enters the directory.'),
-  danger('shell.nix', 'Nix evaluates it, and direnv does when somebody enters the directory.'),
+  danger('flake.nix', 'Nix evaluates it, and direnv does when a user enters the directory.'),
+  danger('shell.nix', 'Nix evaluates it, and direnv does when a user enters the directory.'),
   notice('default.nix', 'Nix evaluates and builds it.'),
   notice('devbox.json', 'Devbox runs its hooks when a shell is opened.'),
 
@@ -194,7 +194,7 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   danger('sitecustomize.py', 'Python runs it at every start.'),
   danger('usercustomize.py', 'Python runs it at every start.'),
   danger('pyvenv.cfg', 'Python takes the place of its library from it.'),
-  danger('bin/activate*', 'The shell runs it when somebody activates the environment.'),
+  danger('bin/activate*', 'The shell runs it when a user activates the environment.'),
   notice('conftest.py', 'pytest runs it before any test.'),
   notice('setup.py', 'pip runs it at install.'),
   notice('setup.cfg', 'Python tools take plugins and commands from it.'),

@@ -1,9 +1,15 @@
+/**
+ * What is in a workspace, without touching any of it. What comes in is a directory that hostile code has written to
+ * and may still be writing to; nothing in it is trusted, neither names nor kinds nor that anything stays where it is.
+ * The walk reads names and the facts of lstat, opens directories only, each below the open one that it is in, and
+ * leaves mounts alone. It never opens a file, follows a link or throws for what it finds: what it could not see is
+ * a gap, and a snapshot with a gap says that it is not complete. Paths are relative to the
+ * workspace and written as `nameText` does.
+ */
 import type { BigIntStats } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HeldDirectory, isSameFile } from './held-directory.ts';
 import { nameText, pathIn } from './names.ts';
-
-/** The words of a look at a workspace. Paths are relative to it and written as `nameText` does. */
 
 export type EntryKind =
   | 'file'
@@ -38,9 +44,9 @@ export type Entry = {
  * `too-deep`: its path is longer than any program can open; `another-device`: something is mounted there;
  * `unreadable`: the system refused; `moved`: it was changed while we looked.
  */
-export type GapReason = 'too-large' | 'too-deep' | 'another-device' | 'unreadable' | 'moved';
+type GapReason = 'too-large' | 'too-deep' | 'another-device' | 'unreadable' | 'moved';
 
-export type Gap = { readonly path: string; readonly why: GapReason };
+type Gap = { readonly path: string; readonly why: GapReason };
 
 export type Snapshot = {
   /** Every name that was seen, by its path; the workspace itself is `.`. */
@@ -51,18 +57,10 @@ export type Snapshot = {
   readonly complete: boolean;
 };
 
-/**
- * What is in a workspace, without touching any of it. What comes in is a directory that hostile code has written to
- * and may still be writing to; nothing in it is trusted, neither names nor kinds nor that anything stays where it is.
- * The walk reads names and the facts of lstat, opens directories only, each below the open one that it is in, and
- * leaves mounts alone. It never opens a file, follows a link or throws for what it finds: what it could not see is
- * a gap, and a snapshot with a gap says that it is not complete.
- */
-
-export type SnapshotBounds = { readonly maxEntries: number };
+type SnapshotBounds = { readonly maxEntries: number };
 
 /** For tests: called before a directory is opened, where a race would happen. */
-export type WalkWatch = { readonly beforeEntering: (path: string) => void };
+type WalkWatch = { readonly beforeEntering: (path: string) => void };
 
 /** Linux opens no longer path (PATH_MAX). */
 const MAX_PATH_CHARS = 4096;
@@ -242,8 +240,8 @@ function entryOf(path: string, facts: BigIntStats, target: string | null): Entry
   };
 }
 
-/** What lstat says it is; the same words for whoever reads a file later. */
-export function kindOf(facts: BigIntStats): EntryKind {
+/** What lstat says it is. */
+function kindOf(facts: BigIntStats): EntryKind {
   if (facts.isFile()) return 'file';
   if (facts.isDirectory()) return 'directory';
   if (facts.isSymbolicLink()) return 'symlink';

@@ -11,7 +11,7 @@ const UNHELD: TierRow = {
   tier: 'c',
   name: 'trial',
   holds: false,
-  detail: 'run cannot be held: bubblewrap is not installed',
+  detail: 'run failed: bubblewrap is not installed',
   fix: 'Install it.',
 };
 const SHARED: TierRow = { tier: null, name: 'launcher', holds: true, detail: '/launcher', fix: null };
@@ -55,9 +55,7 @@ describe('palisade doctor', () => {
     const { status, out } = await doctor([], [SHARED, HELD, UNHELD]);
     expect(out).toContain('✓ tiers: builtin, a, b can run here\n');
     expect(out).toContain('✓ tiers b, c: launcher /launcher\n');
-    expect(out).toContain(
-      '! tier c: trial run cannot be held: bubblewrap is not installed\n  → Install it.\n',
-    );
+    expect(out).toContain('! tier c: trial run failed: bubblewrap is not installed\n  → Install it.\n');
     expect(status).toBe(0);
   });
 });

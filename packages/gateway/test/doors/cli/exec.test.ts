@@ -100,7 +100,7 @@ describe('palisade exec', () => {
     ['SIGSEGV', 139],
   ])('exits as a shell does after %s, and says so', async (signal, expected) => {
     const { status, out, err } = await sh([], `kill -${signal.slice(3)} $$`);
-    expect(err).toContain(`the command was ended by ${signal}`);
+    expect(err).toContain(`the command was killed by ${signal}`);
     expect(out).toBe('');
     expect(status).toBe(expected);
   });

@@ -119,7 +119,7 @@ describe('planB()', () => {
       { hasNamespaces: false },
       /expected one of them to keep the command from the gateway/,
     ],
-    ['a workspace out of reach', {}, { asRoot: AS_ROOT, isReachable: false }, /cannot walk to it/],
+    ['a workspace out of reach', {}, { asRoot: AS_ROOT, isReachable: false }, /cannot reach it/],
     ['protected paths', { protectedPaths: ['.git'] }, {}, /tier B lets a run write/],
     ['to run as root', {}, { asRoot: { ...AS_ROOT, uid: 0 } }, /expected a user and a group other than 0/],
     ['a user that is no number', {}, { asRoot: { ...AS_ROOT, uid: Number.NaN } }, /NaN:60001/],

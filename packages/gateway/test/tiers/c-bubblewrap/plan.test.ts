@@ -155,12 +155,12 @@ describe('planC() refuses', () => {
     ['the kernel to read', { readOnly: ['/sys/fs/cgroup'] }, {}, /cover "\/sys"/],
     ['a bind below a writable place', { readOnly: ['/tmp/x'] }, {}, /cover "\/tmp"/],
     ['a bind in the workspace', { readOnly: ['/home/ada/project/lib'] }, {}, /lies in the workspace/],
-    ['a program that is not shown', { executable: '/opt/tool/bin/x' }, {}, /not shown/],
-    ['more paths than bubblewrap takes', { readOnly: manyPaths(5_000) }, {}, /words, expected at most/],
+    ['a program that is not shown', { executable: '/opt/tool/bin/x' }, {}, /outside the sandbox/],
+    ['more paths than bubblewrap takes', { readOnly: manyPaths(5_000) }, {}, /arguments, expected at most/],
     ['to run as root', {}, { asRoot: { ...AS_ROOT, uid: 0 } }, /0:60001/],
     ['to run with the group of root', {}, { asRoot: { ...AS_ROOT, gid: 0 } }, /60001:0/],
     ['to run without a filter', {}, { seccomp: new Uint8Array() }, /filter has 0 bytes/],
-    ['a bubblewrap that binds by name only', {}, { bwrapOptions: ['--args'] }, /has no --/],
+    ['a bubblewrap that binds by name only', {}, { bwrapOptions: ['--args'] }, /lacks --/],
   ])('%s', (_, terms, host, message) => {
     const refusal = planC(sampleTerms(terms), sampleHost(host));
     expect(refusal).toMatchObject({ ok: false, code: 'tier/unenforceable' });

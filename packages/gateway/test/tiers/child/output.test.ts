@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { ByteStore, Capture, outputOf, Passage } from '../../../src/tiers/child/output.ts';
+import { ByteStore, Capture, outputOf, StreamedOutput } from '../../../src/tiers/child/output.ts';
 
 const chunk = fc.uint8Array({ maxLength: 9_000 });
 
@@ -57,7 +57,7 @@ describe('Capture', () => {
           left -= fits.length;
         }
         const came = all.reduce((sum, [, each]) => sum + each.length, 0);
-        expect(capture.isPassed).toBe(came > maxBytes);
+        expect(capture.quotaExceeded).toBe(came > maxBytes);
         expect(capture.length).toBe(Math.min(came, maxBytes));
         for (const stream of ['stdout', 'stderr'] as const) {
           expect(Buffer.compare(capture.bytes(stream), Uint8Array.from(kept[stream]))).toBe(0);
@@ -94,14 +94,14 @@ describe('ByteStore', () => {
 
 describe('a passage', () => {
   test('hands everything on, counts it, and keeps only the beginning of the errors', () => {
-    const passage = new Passage();
+    const passage = new StreamedOutput();
     const chunk = new Uint8Array(40_000).fill(7);
     for (let i = 0; i < 3; i++) {
       expect(passage.take('stdout', chunk)).toBe(chunk);
       expect(passage.take('stderr', chunk)).toBe(chunk);
     }
     expect(passage.length).toBe(240_000);
-    expect(passage.isPassed).toBe(false);
+    expect(passage.quotaExceeded).toBe(false);
     expect(passage.bytes('stdout')).toHaveLength(0);
     expect(passage.bytes('stderr')).toHaveLength(65_536);
     expect({ kept: passage.keptBytes, isCut: passage.isCut }).toEqual({ kept: 65_536, isCut: true });

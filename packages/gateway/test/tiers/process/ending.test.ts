@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { signalName } from '../../../src/tiers/child/starter-protocol.ts';
 import { cpuMsOf, outputOfRun, verdictOf } from '../../../src/tiers/process/ending.ts';
-import { signalName } from '../../../src/tiers/process/signals.table.ts';
 import { BROKEN_OFF, sampleRan } from './sample.ts';
 
 type Changes = Parameters<typeof sampleRan>[0];
@@ -11,7 +11,7 @@ const SILENT = { ...BROKEN_OFF, pid: null };
 
 describe('verdictOf() says what ended a run', () => {
   test.each<[what: string, ran: Changes, code: string, limit: string | null, words: RegExp]>([
-    ['nothing was started', { end: { spawnError: 'EAGAIN' } }, 'tier/not-started', null, /says EAGAIN/],
+    ['nothing was started', { end: { spawnError: 'EAGAIN' } }, 'tier/not-started', null, /reports EAGAIN/],
     [
       'the sandbox could not be set up',
       { status: { ...SILENT, failed: { step: 'seccomp', errno: 22, name: 'EINVAL' } } },
@@ -24,44 +24,44 @@ describe('verdictOf() says what ended a run', () => {
       { status: { ...BROKEN_OFF, exit: 126, execError: { errno: 8, name: 'ENOEXEC' } } },
       'tier/not-started',
       null,
-      /gives ENOEXEC/,
+      /fails with ENOEXEC/,
     ],
     [
       'the sandbox gave up before the command began',
       { end: { exitCode: 125 }, status: SILENT },
       'tier/not-started',
       null,
-      /its sandbox gave 125 before it began/,
+      /its sandbox exited with status 125 before it began/,
     ],
     [
       'the sandbox was killed before the command began',
       { end: { exitCode: null, signal: 'SIGKILL' }, status: SILENT },
       'tier/not-started',
       null,
-      /was ended by SIGKILL before it began/,
+      /was killed by SIGKILL before it began/,
     ],
     [
       'the sandbox was killed while the command ran',
       { end: { exitCode: null, signal: 'SIGTERM' }, status: BROKEN_OFF },
       'tier/exited',
       null,
-      /its sandbox was ended by SIGTERM/,
+      /its sandbox was killed by SIGTERM/,
     ],
     [
-      'the launcher fell silent and gave 0',
+      'the launcher fell silent and exited with status 0',
       { end: { exitCode: 0 }, status: BROKEN_OFF },
       'tier/exited',
       null,
-      /its sandbox gave 0/,
+      /its sandbox exited with status 0/,
     ],
     [
       'the launcher was killed after a good end',
       { end: { exitCode: null, signal: 'SIGKILL' } },
       'tier/exited',
       null,
-      /its sandbox was ended by SIGKILL/,
+      /its sandbox was killed by SIGKILL/,
     ],
-    ['the report makes no sense', { status: null }, 'tier/unproven', null, /makes no sense/],
+    ['the report makes no sense', { status: null }, 'tier/unproven', null, /is not valid/],
     [
       'the caller went away',
       { end: { stopped: 'cancelled' }, status: KILLED },
@@ -74,7 +74,7 @@ describe('verdictOf() says what ended a run', () => {
       { status: { ...KILLED, cancelled: true } },
       'tier/exited',
       null,
-      /its sandbox was told to end/,
+      /its sandbox was cancelled/,
     ],
     ['the launcher’s clock', { status: { ...KILLED, limit: 'wall' } }, 'tier/timed-out', 'wall', /30000 ms/],
     [
@@ -133,10 +133,10 @@ describe('verdictOf() says what ended a run', () => {
       { status: { exit: 1 }, group: { pidsRefused: 3 } },
       'tier/exited',
       'processes',
-      /gave 1/,
+      /exited with status 1/,
     ],
-    ['a signal of its own', { status: { ...KILLED, signal: 6 } }, 'tier/exited', null, /ended by SIGABRT/],
-    ['an error status', { status: { exit: 2 } }, 'tier/exited', null, /the command gave 2/],
+    ['a signal of its own', { status: { ...KILLED, signal: 6 } }, 'tier/exited', null, /killed by SIGABRT/],
+    ['an error status', { status: { exit: 2 } }, 'tier/exited', null, /the command exited with status 2/],
   ])('%s', (_, ran, code, limit, words) => {
     const verdict = verdictOf(sampleRan(ran));
     expect(verdict).toMatchObject({ kind: 'failed', code, limit });
@@ -144,9 +144,9 @@ describe('verdictOf() says what ended a run', () => {
   });
 
   test.each<[string, Changes]>([
-    ['gave 0', {}],
-    ['gave 0 after a child of it ran out of memory', { group: { oomKills: 1 } }],
-    ['gave 0 after it could not start one more process', { group: { pidsRefused: 1 } }],
+    ['exited with status 0', {}],
+    ['exited with status 0 after a child of it ran out of memory', { group: { oomKills: 1 } }],
+    ['exited with status 0 after it could not start one more process', { group: { pidsRefused: 1 } }],
   ])('all is well when the command %s', (_, ran) => {
     expect(verdictOf(sampleRan(ran))).toEqual({ kind: 'ok' });
   });
@@ -160,7 +160,7 @@ describe('verdictOf() says what ended a run', () => {
     expect(verdictOf(sampleRan({ end: cancelled, status, group }))).toMatchObject({ code: 'tier/cancelled' });
   });
 
-  test('and never calls it well unless the launcher reported that the command gave 0', () => {
+  test('and never calls it well unless the launcher reported that the command exited with status 0', () => {
     const status = fc.record({
       pid: fc.constantFrom(null, 7),
       exit: fc.constantFrom(null, 0, 1, 255),

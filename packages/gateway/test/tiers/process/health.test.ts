@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FileSystems, Standing } from '../../../src/tiers/process/health.ts';
+import { FileSystems, TierHealth } from '../../../src/tiers/process/index.ts';
 import type { Found, Probed } from '../../../src/tiers/process/tier.ts';
 import type { Trial } from '../../../src/tiers/process/trial.ts';
 
@@ -12,9 +12,9 @@ const BROKEN: Trial = { ok: false, why: 'it failed', fix: 'Mend it.', fault: nul
 const ABSENT = { ok: false, why: 'it is absent', fix: 'Install it.' } as const;
 
 /** A tier on a machine that a test changes, with a count of what was asked of it. */
-function standing() {
+function health() {
   const state = { nowMs: 0, probed: FOUND as Probed, trial: HELD, probes: 0, trials: 0 };
-  const tier = new Standing({
+  const tier = new TierHealth({
     clock: { nowMs: () => 0, monotonicMs: () => state.nowMs },
     probe: async () => {
       state.probes += 1;
@@ -30,7 +30,7 @@ function standing() {
 
 describe('a tier that holds', () => {
   test('is probed once and never tried, however many calls there are', async () => {
-    const { tier, state } = standing();
+    const { tier, state } = health();
     await Promise.all([tier.look(), tier.look()]);
     state.nowMs = 1e9;
     expect(await tier.look()).toBe(FOUND);
@@ -39,7 +39,7 @@ describe('a tier that holds', () => {
   });
 
   test('is tried once after a run that could not be set up, and stays', async () => {
-    const { tier, state } = standing();
+    const { tier, state } = health();
     await tier.look();
     tier.doubt();
     expect(await tier.look()).toBe(FOUND);
@@ -48,7 +48,7 @@ describe('a tier that holds', () => {
   });
 
   test('is not tried with every call by commands that fail on purpose', async () => {
-    const { tier, state } = standing();
+    const { tier, state } = health();
     for (let call = 0; call < 20; call += 1) {
       await tier.look();
       tier.doubt();
@@ -63,7 +63,7 @@ describe('a tier that holds', () => {
 
 describe('a tier that no longer holds', () => {
   test('is refused with the words of the trial, until a fix is made', async () => {
-    const { tier, state } = standing();
+    const { tier, state } = health();
     await tier.look();
     tier.doubt();
     state.trial = BROKEN;
@@ -78,7 +78,7 @@ describe('a tier that no longer holds', () => {
   });
 
   test('still serves the call that was admitted before', async () => {
-    const { tier, state } = standing();
+    const { tier, state } = health();
     await tier.look();
     tier.doubt();
     state.trial = BROKEN;
@@ -88,7 +88,7 @@ describe('a tier that no longer holds', () => {
 });
 
 test('a tier that is missing is found without a restart once it is there', async () => {
-  const { tier, state } = standing();
+  const { tier, state } = health();
   state.probed = ABSENT;
   expect(await tier.look()).toEqual(ABSENT);
   expect(() => tier.found).toThrow(TypeError);

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from '../../../src/core/limits.ts';
 import { authorize } from '../../../src/policy/authorize.ts';
 import { LaunchQueue } from '../../../src/tiers/child/queue.ts';
 import { commandTiers } from '../../../src/tiers/process/index.ts';
-import { Cleanup, WarmBoxes } from '../../../src/tiers/process/warm-sandboxes.ts';
+import { Cleanup, WarmSandboxes } from '../../../src/tiers/process/warm-sandboxes.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from '../../policy/sample.ts';
 import { NO_NETWORKS } from '../sample-networks.ts';
 import { sampleTerms } from '../terms.ts';
@@ -35,7 +35,7 @@ test('a tier whose sandbox breaks while the gateway runs is refused with the ste
     clock,
     queue: new LaunchQueue({ width: 1, clock }),
     runs: new LaunchQueue({ width: 1, clock }),
-    warm: new WarmBoxes({ size: 0, idleMs: 1 }),
+    warm: new WarmSandboxes({ size: 0, idleMs: 1 }),
     closing: new Cleanup(64),
     networks: NO_NETWORKS,
   };

@@ -42,7 +42,7 @@ describe('inspectTiers()', () => {
     const rows = await inspect({ options: machine({ bwraps: [] }) });
     expect(lacks(rows)).toEqual(['c trial']);
     expect(rowOf(rows, 'c', 'trial')).toMatchObject({
-      detail: 'run cannot be held: bubblewrap is not installed',
+      detail: 'run failed: bubblewrap is not installed',
       fix: expect.stringContaining('apt-get install bubblewrap'),
     });
   });

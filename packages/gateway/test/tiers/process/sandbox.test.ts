@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Exit, LiveChild } from '../../../src/tiers/child/child.ts';
 import type { CommandPlan } from '../../../src/tiers/process/plan.ts';
-import { type Box, runInBox, type Serve } from '../../../src/tiers/process/sandbox.ts';
+import { runInSandbox, type Sandbox, type Serve } from '../../../src/tiers/process/sandbox.ts';
 import { sampleTerms } from '../terms.ts';
 
 const PLAN: CommandPlan = {
@@ -11,7 +11,7 @@ const PLAN: CommandPlan = {
 const KILLED: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
 
 /** A launcher that has made its listeners and waits for words, or failed to make them; it ends when it is killed. */
-function openBox(servers: LiveChild['servers']) {
+function openSandbox(servers: LiveChild['servers']) {
   let exit: (exit: Exit) => void = () => undefined;
   const exited = new Promise<Exit>((resolve) => {
     exit = resolve;
@@ -20,26 +20,26 @@ function openBox(servers: LiveChild['servers']) {
   const end = vi.fn();
   const ends = [{ end, destroy: () => undefined }];
   const child: LiveChild = { stdin: null, stdout: null, stderr: null, ends, servers, exited, kill };
-  const box: Box = {
+  const sandbox: Sandbox = {
     ...{ child, group: null, cgroups: 0, identity: '', descriptors: [{ role: 'words' }], wordsIndex: 0 },
     close: async () => undefined,
   };
-  return { box, kill, end, exit };
+  return { sandbox, kill, end, exit };
 }
 
-function run(box: Box, serve: Serve) {
+function run(sandbox: Sandbox, serve: Serve) {
   const watch = {
     signal: new AbortController().signal,
     clock: { nowMs: () => 0, monotonicMs: () => 0 },
   };
-  return runInBox(box, { plan: PLAN, terms: sampleTerms({}), serve }, watch);
+  return runInSandbox(sandbox, { plan: PLAN, terms: sampleTerms({}), serve }, watch);
 }
 
 describe('a command with a network', () => {
   test('is told to begin once its listeners are served', async () => {
-    const { box, end, exit } = openBox(Promise.resolve([]));
+    const { sandbox, end, exit } = openSandbox(Promise.resolve([]));
     const serve = vi.fn(async () => expect(end).not.toHaveBeenCalled());
-    const ended = run(box, serve);
+    const ended = run(sandbox, serve);
     await vi.waitFor(() => expect(end).toHaveBeenCalledTimes(1));
     expect(serve).toHaveBeenCalledTimes(1);
     exit(KILLED);
@@ -47,9 +47,9 @@ describe('a command with a network', () => {
   });
 
   test('does not begin without its listeners', async () => {
-    const { box, end, exit } = openBox(Promise.resolve(null));
+    const { sandbox, end, exit } = openSandbox(Promise.resolve(null));
     const serve = vi.fn();
-    const ended = run(box, serve);
+    const ended = run(sandbox, serve);
     await new Promise((resolve) => setImmediate(resolve));
     exit(KILLED);
     await ended;
@@ -58,8 +58,8 @@ describe('a command with a network', () => {
   });
 
   test('does not begin, and is ended, when its listeners cannot be served', async () => {
-    const { box, end, kill } = openBox(Promise.resolve([]));
-    const ended = await run(box, () => {
+    const { sandbox, end, kill } = openSandbox(Promise.resolve([]));
+    const ended = await run(sandbox, () => {
       throw new Error('no memory');
     });
     expect(ended.signal).toBe('SIGKILL');

@@ -88,7 +88,7 @@ describe('tryTier()', () => {
     const c = await found(probeC(machine({ bwraps: [old] })));
     expect(await tryTier(c, trialKit())).toMatchObject({
       ok: false,
-      why: expect.stringMatching(/bubblewrap 0\.4\.0 has no --/),
+      why: expect.stringMatching(/bubblewrap 0\.4\.0 lacks --/),
       fix: expect.stringContaining('Install bubblewrap'),
     });
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Exit, LiveChild } from '../../../src/tiers/child/child.ts';
-import type { Box } from '../../../src/tiers/process/sandbox.ts';
-import { WarmBoxes } from '../../../src/tiers/process/warm-sandboxes.ts';
+import type { Sandbox } from '../../../src/tiers/process/sandbox.ts';
+import { WarmSandboxes } from '../../../src/tiers/process/warm-sandboxes.ts';
 
 const IDLE_MS = 1_000;
 const DEAD: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
@@ -9,11 +9,11 @@ const DEAD: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A box that is made up; `die` is the end of what is in it, `closed` counts how often it was given back. */
+/** A sandbox that is made up; `die` is the end of what is in it, `closed` counts how often it was given back. */
 class FakeBox {
   closed = 0;
   die: () => void = () => undefined;
-  readonly box: Box;
+  readonly sandbox: Sandbox;
 
   constructor(close: () => Promise<void> = async () => undefined) {
     const exited = new Promise<Exit>((resolve) => {
@@ -23,7 +23,7 @@ class FakeBox {
       ...{ stdin: null, stdout: null, stderr: null, ends: [], exited, servers: Promise.resolve([]) },
       kill: () => undefined,
     };
-    this.box = {
+    this.sandbox = {
       ...{ child, group: null, cgroups: 0, identity: '', descriptors: [], wordsIndex: 0 },
       close: () => {
         this.closed += 1;
@@ -33,32 +33,32 @@ class FakeBox {
   }
 }
 
-/** Makes boxes when the test lets it, and remembers how many were asked for at a time. */
+/** Makes sandboxes when the test lets it, and remembers how many were asked for at a time. */
 class Maker {
   readonly made: FakeBox[] = [];
   readonly numbers: number[] = [];
   mostAtOnce = 0;
-  #waiting: ((box: FakeBox | null) => void)[] = [];
+  #waiting: ((sandbox: FakeBox | null) => void)[] = [];
   #failing: ((error: Error) => void)[] = [];
 
-  readonly make = async (number: number): Promise<Box | null> => {
+  readonly make = async (number: number): Promise<Sandbox | null> => {
     this.numbers.push(number);
-    const box = await new Promise<FakeBox | null>((resolve, reject) => {
+    const sandbox = await new Promise<FakeBox | null>((resolve, reject) => {
       this.#waiting.push(resolve);
       this.#failing.push(reject);
       this.mostAtOnce = Math.max(this.mostAtOnce, this.#waiting.length);
     });
-    return box === null ? null : box.box;
+    return sandbox === null ? null : sandbox.sandbox;
   };
 
   /** Finishes the one that is being made, and those that are asked for after it, up to so many. */
   async finish(count = 1): Promise<void> {
     for (let done = 0; done < count; done++) {
-      const box = new FakeBox();
+      const sandbox = new FakeBox();
       const next = this.#waiting.shift();
       this.#failing.shift();
-      if (next !== undefined) this.made.push(box);
-      next?.(box);
+      if (next !== undefined) this.made.push(sandbox);
+      next?.(sandbox);
       await vi.advanceTimersByTimeAsync(0);
     }
   }
@@ -75,23 +75,23 @@ class Maker {
   }
 }
 
-const open = (size: number) => ({ warm: new WarmBoxes({ size, idleMs: IDLE_MS }), maker: new Maker() });
+const open = (size: number) => ({ warm: new WarmSandboxes({ size, idleMs: IDLE_MS }), maker: new Maker() });
 
 /** All that can be taken for a key. */
-function takeAll(warm: WarmBoxes, key: string): Box[] {
-  const boxes: Box[] = [];
-  for (let box = warm.take(key); box !== null; box = warm.take(key)) boxes.push(box);
-  return boxes;
+function takeAll(warm: WarmSandboxes, key: string): Sandbox[] {
+  const sandboxes: Sandbox[] = [];
+  for (let sandbox = warm.take(key); sandbox !== null; sandbox = warm.take(key)) sandboxes.push(sandbox);
+  return sandboxes;
 }
 
-describe('a box that stands ready', () => {
+describe('a sandbox that stands ready', () => {
   it('is taken once, the oldest first, and is not given back behind the back of whoever took it', async () => {
     const { warm, maker } = open(2);
     expect(warm.take('a')).toBeNull();
     warm.refill('a', maker.make);
     await maker.finish(2);
     expect(takeAll(warm, 'b')).toEqual([]);
-    expect(takeAll(warm, 'a')).toEqual(maker.made.map(({ box }) => box));
+    expect(takeAll(warm, 'a')).toEqual(maker.made.map(({ sandbox }) => sandbox));
     for (const { die } of maker.made) die();
     await vi.advanceTimersByTimeAsync(2 * IDLE_MS);
     await warm.close();
@@ -106,7 +106,7 @@ describe('a box that stands ready', () => {
     maker.made[1]?.die();
     await vi.advanceTimersByTimeAsync(0);
     expect(maker.closed).toEqual([1, 1, 0]);
-    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.box]);
+    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.sandbox]);
   });
 
   it('is given back when nobody took it for long, and not a moment before', async () => {
@@ -124,7 +124,7 @@ describe('a box that stands ready', () => {
     expect(warm.take('a')).toBeNull();
     warm.refill('a', maker.make);
     await maker.finish();
-    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.box]);
+    expect(takeAll(warm, 'a')).toEqual([maker.made[2]?.sandbox]);
   });
 
   it('holds no timer once it was taken or has ended', async () => {
@@ -175,13 +175,13 @@ describe('refill()', () => {
     expect(takeAll(warm, 'a')).toHaveLength(2);
   });
 
-  it('makes boxes for two keys side by side, and no number twice', async () => {
+  it('makes sandboxes for two keys side by side, and no number twice', async () => {
     const { warm, maker } = open(1);
     warm.refill('a', maker.make);
     warm.refill('b', maker.make);
     expect(maker).toMatchObject({ numbers: [1, 2], mostAtOnce: 2 });
     await maker.finish(2);
-    expect([warm.take('a'), warm.take('b')]).toEqual(maker.made.map(({ box }) => box));
+    expect([warm.take('a'), warm.take('b')]).toEqual(maker.made.map(({ sandbox }) => sandbox));
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe('refill()', () => {
     expect(takeAll(warm, 'a')).toHaveLength(2);
   });
 
-  it('gives back the boxes of the key that was asked for longest ago, where there are too many keys', async () => {
+  it('gives back the sandboxes of the key that was asked for longest ago, where there are too many keys', async () => {
     const { warm, maker } = open(1);
     for (const key of ['a', 'b', 'c', 'd', 'a']) {
       warm.refill(key, maker.make);
@@ -251,13 +251,13 @@ describe('close()', () => {
     expect(maker.closed).toEqual([1]);
   });
 
-  it('waits until a box is gone, and does not mind one that cannot be given back', async () => {
+  it('waits until a sandbox is gone, and does not mind one that cannot be given back', async () => {
     const { warm } = open(2);
     let go: () => void = () => undefined;
     const slow = new FakeBox(() => new Promise((resolve) => (go = resolve)));
     const broken = new FakeBox(() => Promise.reject(new Error('still there')));
-    const boxes = [slow.box, broken.box];
-    warm.refill('a', async () => boxes.shift() ?? null);
+    const sandboxes = [slow.sandbox, broken.sandbox];
+    warm.refill('a', async () => sandboxes.shift() ?? null);
     await vi.advanceTimersByTimeAsync(0);
     let isClosed = false;
     const closed = warm.close().then(() => {

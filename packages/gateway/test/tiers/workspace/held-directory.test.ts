@@ -58,14 +58,14 @@ test('holdWorkspace() leads to the same directory after its path was given to an
 
 /** Each makes something else of `<base>/up/work`, and says what is found there instead. */
 const SWAPS: readonly [string, (base: string) => void, RegExp][] = [
-  ['is gone', (base) => rmSync(join(base, 'up/work'), { recursive: true }), /gives ENOENT/],
+  ['is gone', (base) => rmSync(join(base, 'up/work'), { recursive: true }), /fails with ENOENT/],
   [
     'is a file by now',
     (base) => {
       rmSync(join(base, 'up/work'), { recursive: true });
       writeFileSync(join(base, 'up/work'), '');
     },
-    /gives ENOTDIR/,
+    /fails with ENOTDIR/,
   ],
   [
     'is a link by now',
@@ -73,7 +73,7 @@ const SWAPS: readonly [string, (base: string) => void, RegExp][] = [
       renameSync(join(base, 'up/work'), join(base, 'aside'));
       symlinkSync(join(base, 'aside'), join(base, 'up/work'));
     },
-    /gives (ENOTDIR|ELOOP)/,
+    /fails with (ENOTDIR|ELOOP)/,
   ],
   [
     'lies behind a link by now',
@@ -81,7 +81,7 @@ const SWAPS: readonly [string, (base: string) => void, RegExp][] = [
       renameSync(join(base, 'up'), join(base, 'aside'));
       symlinkSync(join(base, 'aside'), join(base, 'up'));
     },
-    /gives another directory/,
+    /leads to another directory/,
   ],
 ];
 
