@@ -30,7 +30,7 @@ import {
 
 /*
  * Which secrets there are, in which version and which sealing. A row that opens is not yet a row that belongs here: it
- * can be an older one that somebody kept and put back, or the only one that is left after a more specific one was taken
+ * can be an older one that was kept and put back, or the only one that is left after a more specific one was taken
  * away. So this list is sealed as well, anew with each change, and a row counts only when it is the one on the list.
  */
 
@@ -39,7 +39,7 @@ export type Entries = ReadonlyMap<string, Entry>;
 
 const BINDING: Binding = ['palisade-vault-inventory/v1'];
 
-/** The place of a secret on the list. */
+/** The key of a secret on the list. */
 export function entryKey({ kind, subject }: Scope, name: string): string {
   return JSON.stringify([kind, subject, name]);
 }
@@ -138,7 +138,7 @@ export function findRow(reader: Reader, name: string, asker: Asker): SecretRow |
   return undefined;
 }
 
-/** Puts a value in the place of the one before. */
+/** Replaces the value of before. */
 export function put(means: Means, { name, scope }: Named, value: Uint8Array, nowMs: number): SecretEntry {
   const { tx, key, inventory, random } = means;
   const entries = inventory.read(tx, key);
@@ -146,7 +146,10 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   const before = entries.get(id);
   if (before === undefined && entries.size >= MAX_SECRETS) {
     const what = `Cannot set ${naming(name, scope)}: there are ${entries.size}, expected at most ${MAX_SECRETS}`;
-    throw misused(what, 'Remove secrets that nobody uses; `palisade secrets list` tells when each was used.');
+    throw misused(
+      what,
+      'Remove secrets that are not used; `palisade secrets list` tells when each was used.',
+    );
   }
   const version = (before?.version ?? 0) + 1;
   const sealed = seal(key, value, bindingOf(scope, name, version), random);
@@ -165,7 +168,7 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   return entryOf(row);
 }
 
-/** Takes a secret away, also one that does not open; gives its version, or null where there is none. */
+/** Takes a secret away, also one that does not open; gives its version, or null where it does not exist. */
 export function take({ tx, key, inventory }: Means, { name, scope }: Named): number | null {
   const id = entryKey(scope, name);
   const version = inventory.read(tx, key).get(id)?.version ?? readSecret(tx, scope, name)?.version;
@@ -233,7 +236,7 @@ function unlike({ name, scope }: Named): Error {
 
 function gone({ name, scope }: SecretRef): Error {
   return missing(
-    `Cannot open ${naming(name, scope)}: it is no longer the one that is meant, expected ${formatScope(scope)}`,
+    `Cannot open ${naming(name, scope)}: it is no longer the one that was found, expected ${formatScope(scope)}`,
     'Call again; `palisade secrets list` shows what there is.',
   );
 }

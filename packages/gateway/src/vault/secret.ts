@@ -57,7 +57,7 @@ export function scopesOf({ tenant, principal, skill, only }: Asker): readonly Sc
   return only === undefined ? scopes : scopes.filter(({ kind }) => kind === only);
 }
 
-/* What this room says when it says no. No message has a byte of a value, a key or a passphrase. */
+/* The refusals of this module. No message has a byte of a value, a key or a passphrase. */
 
 /** A secret as messages call it. */
 export function naming(name: string, scope: Scope): string {
@@ -78,12 +78,12 @@ export function unreadable(what: string, remedy?: string): CodedError {
   return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
 }
 
-/** There is no such secret. */
+/** The secret does not exist. */
 export function missing(what: string, remedy?: string): CodedError {
   return new CodedError('vault/missing', what, remedy === undefined ? {} : { remedy });
 }
 
-/** The words that it was asked with cannot be used. */
+/** The arguments cannot be used. */
 export function misused(what: string, remedy?: string): CodedError {
   return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
 }
@@ -150,14 +150,17 @@ export function bindingOf({ kind, subject }: Scope, name: string, version: numbe
 export function checkName(name: string): void {
   if (isCapabilityName(name)) return;
   const remedy = 'Give the name alone; the value is asked for, or read from standard input.';
-  throw misused(`Cannot use this name of a secret: it is no name, expected ${CAPABILITY_NAME_SHAPE}`, remedy);
+  throw misused(
+    `Cannot use this name of a secret: it is not a valid name, expected ${CAPABILITY_NAME_SHAPE}`,
+    remedy,
+  );
 }
 
 export function checkScope(scope: Scope): void {
   const parsed = parseScope(formatScope(scope));
-  // Boundary: two spellings of one scope would be two places for one secret.
+  // Boundary: two spellings of one scope would be two rows for one secret.
   if (parsed?.kind === scope.kind && parsed.subject === scope.subject) return;
-  throw misused(`Cannot use this scope: it is none, expected ${SCOPE_SHAPE}`);
+  throw misused(`Cannot use this scope: it is not valid, expected ${SCOPE_SHAPE}`);
 }
 
 export function checkValue(value: Uint8Array): void {

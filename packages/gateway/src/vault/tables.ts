@@ -38,7 +38,7 @@ export type VaultTables = {
   vault_secret: SecretRow;
 };
 
-/** The tables of this room. */
+/** The tables of this module. */
 export const vaultMigrations: readonly Migration[] = [
   {
     id: 'vault/001',
@@ -71,8 +71,8 @@ CREATE TABLE vault_secret (
 /** Makes a statement over the tables of the vault. */
 export const query = queries<VaultTables>();
 
-/** Where a secret lies. */
-type Place = { scope_kind: Scope['kind']; scope_subject: string; name: string };
+/** The key of a row. */
+type SecretKey = { scope_kind: Scope['kind']; scope_subject: string; name: string };
 
 const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
 const deleteLock = query()((db) => db.deleteFrom('vault_lock'));
@@ -89,7 +89,7 @@ const insertInventory = query<InventoryRow>()((db, p) =>
   db.insertInto('vault_inventory').values({ id: p('id'), mark: p('mark'), sealed: p('sealed') }),
 );
 
-const selectSecret = query<Place>()((db, p) =>
+const selectSecret = query<SecretKey>()((db, p) =>
   db
     .selectFrom('vault_secret')
     .selectAll()
@@ -105,7 +105,7 @@ const selectAbout = query()((db) =>
     .orderBy('scope_kind')
     .orderBy('scope_subject'),
 );
-const deleteSecret = query<Place>()((db, p) =>
+const deleteSecret = query<SecretKey>()((db, p) =>
   db
     .deleteFrom('vault_secret')
     .where('scope_kind', '=', p('scope_kind'))
@@ -125,7 +125,7 @@ const insertSecret = query<SecretRow>()((db, p) =>
     used_at_ms: p('used_at_ms'),
   }),
 );
-const updateUsed = query<Place & { used_at_ms: number }>()((db, p) =>
+const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
   db
     .updateTable('vault_secret')
     .set({ used_at_ms: p('used_at_ms') })
@@ -137,7 +137,7 @@ const updateUsed = query<Place & { used_at_ms: number }>()((db, p) =>
 /** A row without what is sealed in it. */
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
-export function placeOf({ kind, subject }: Scope, name: string): Place {
+export function keyOf({ kind, subject }: Scope, name: string): SecretKey {
   return { scope_kind: kind, scope_subject: subject, name };
 }
 
@@ -164,7 +164,7 @@ export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): 
 }
 
 export function readSecret(reader: Reader, scope: Scope, name: string): SecretRow | undefined {
-  return reader.get(selectSecret, placeOf(scope, name));
+  return reader.get(selectSecret, keyOf(scope, name));
 }
 
 /** All rows by name, then by scope. */
@@ -172,7 +172,7 @@ export function readAbout(reader: Reader): AboutRow[] {
   return reader.all(selectAbout, {});
 }
 
-/** Puts a row in the place of the one that is there, if any. */
+/** Replaces the row of the same key, if there is one. */
 export function writeSecret(tx: Transaction, row: SecretRow): void {
   tx.run(deleteSecret, { scope_kind: row.scope_kind, scope_subject: row.scope_subject, name: row.name });
   tx.run(insertSecret, row);
@@ -180,7 +180,7 @@ export function writeSecret(tx: Transaction, row: SecretRow): void {
 
 /** True when there was one. */
 export function removeSecret(tx: Transaction, scope: Scope, name: string): boolean {
-  return tx.run(deleteSecret, placeOf(scope, name)) > 0;
+  return tx.run(deleteSecret, keyOf(scope, name)) > 0;
 }
 
 /** Gives how many there were. */

@@ -1,3 +1,4 @@
+/** Opens tier A: engine processes in the sandboxes of commands, and what guests reach through the gateway. */
 import { availableParallelism } from 'node:os';
 import { METER_VERSION } from '@palisade/wasm';
 import { Channels } from '../../channels/channels.ts';
@@ -22,8 +23,6 @@ import { type WasmTierOptions, wasmTier } from './index.ts';
 import { Forms, ReadyModules } from './modules.ts';
 import { ENGINE_FILE, engineTerms } from './plan.ts';
 
-/** Makes tier A ready: engine processes in the sandboxes of commands, and the rooms that guests reach through the gateway. */
-
 export type OpenWasmOptions = {
   readonly clock: Clock;
   readonly random: Random;
@@ -35,7 +34,7 @@ export type OpenWasmOptions = {
   readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
   /** More authorities that targets are verified with. */
   readonly trustedCertificates: string;
-  /** Where Node is, and where the engine may be, the best place first. */
+  /** The path of Node, and where the engine may be, the best path first. */
   readonly node: string;
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
@@ -109,7 +108,7 @@ function formTerms(): string {
   return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
 }
 
-/** Boundary: a prefix that is none grants nothing. */
+/** Boundary: an invalid prefix grants nothing. */
 function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
   return raw.flatMap((each) => {
     const parsed = parsePrefix(each);

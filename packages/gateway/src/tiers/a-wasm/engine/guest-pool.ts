@@ -62,7 +62,7 @@ export class GuestPool {
 
   constructor(pipe: GatewayPipe, memoryBytes: number) {
     this.#pipe = pipe;
-    // What a call may use is said with each call.
+    // What a call may use comes with the call.
     const limits = { memoryBytes, fuel: CEILINGS.fuel };
     this.#engine = createEngine({
       form: FORM,
