@@ -8,8 +8,8 @@ import { runCases } from '../../packages/gateway/src/invoke/skills/run-cases.ts'
 import { skillTools } from '../../packages/gateway/src/registry/skill-tool.ts';
 import { auditPackage } from '../../packages/gateway/src/skills/audit/audit.ts';
 import { parseCases, type SkillCase } from '../../packages/gateway/src/skills/audit/cases.ts';
-import type { Manifest } from '../../packages/gateway/src/skills/manifest/manifest.ts';
 import { narrowGrant } from '../../packages/gateway/src/skills/grant.ts';
+import type { Manifest } from '../../packages/gateway/src/skills/manifest/manifest.ts';
 import { openPackage } from '../../packages/gateway/src/skills/package/open-package.ts';
 import { packSkill } from '../../packages/gateway/src/skills/package/pack.ts';
 import type { SkillPackage } from '../../packages/gateway/src/skills/package/skill-package.ts';

@@ -25,7 +25,7 @@ import {
   type Deleted,
   deleteValue,
   type IfVersion,
-  type Page,
+  type KeyPage,
   type Put,
   putValue,
   type Quota,
@@ -43,11 +43,11 @@ export type StorageGrants = {
   readonly write: readonly StoragePrefix[];
 };
 
-export type SpaceTerms = SpaceName & { readonly grants: StorageGrants; readonly quota?: Quota };
+type SpaceTerms = SpaceName & { readonly grants: StorageGrants; readonly quota?: Quota };
 
-export type Got = { readonly ok: true; readonly found: Stored | null } | StorageRefusal;
-export type Listed = ({ readonly ok: true } & Page) | StorageRefusal;
-export type ListAsked = { readonly after?: string; readonly limit: number };
+type Got = { readonly ok: true; readonly found: Stored | null } | StorageRefusal;
+type Listed = ({ readonly ok: true } & KeyPage) | StorageRefusal;
+type ListAsked = { readonly after?: string; readonly limit: number };
 
 const NOTHING: StorageGrants = { read: [], write: [] };
 

@@ -3,7 +3,7 @@ import type { Migration } from '../store/migrate.ts';
 import { queries } from '../store/query.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 
-export type SpaceRow = {
+type SpaceRow = {
   id: number;
   tenant: string;
   skill: string;
@@ -14,9 +14,9 @@ export type SpaceRow = {
   last_version: number;
 };
 
-export type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
+type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
 
-export type StorageTables = { storage_space: SpaceRow; storage_value: ValueRow };
+type StorageTables = { storage_space: SpaceRow; storage_value: ValueRow };
 
 /** The tables of this module. Keys are compared by their bytes, which is how SQLite compares text. */
 export const storageMigrations: readonly Migration[] = [
@@ -46,7 +46,7 @@ CREATE TABLE storage_value (
 /** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */
 export type SpaceName = { readonly tenant: string; readonly skill: string };
 
-export type Account = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
+export type SpaceAccount = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
 
 /** Makes a statement over the tables of this module. */
 export const query = queries<StorageTables>();
@@ -87,12 +87,12 @@ const updateAccount = query<Charge>()((db, p) =>
 );
 
 /** The account of a space; undefined as long as nothing was ever written to it. */
-export function findAccount(reader: Reader, name: SpaceName): Account | undefined {
+export function findAccount(reader: Reader, name: SpaceName): SpaceAccount | undefined {
   return reader.get(selectAccount, name);
 }
 
 /** The account of a space, made at its first write. */
-export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): Account {
+export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): SpaceAccount {
   const account = tx.get(selectAccount, { tenant, skill }) ?? tx.get(insertAccount, { tenant, skill });
   if (account === undefined) throw new TypeError('Cannot open account: the insert gave no row');
   return account;

@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../store/transaction.ts';
 import { charge, findAccount, openAccount, query, type SpaceName } from './tables.ts';
 
 /** Why a request of a skill was not done. None of them is an error of the gateway, and nothing was changed. */
-export type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
+type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
 
 export type StorageRefusal = { readonly ok: false; readonly why: StorageWhy; readonly message: string };
 
@@ -38,12 +38,12 @@ export const DEFAULT_QUOTA: Quota = { bytes: 67_108_864, keys: 100_000 };
 export type Stored = { readonly value: Uint8Array; readonly version: number };
 
 /** `bytes` are those of the value alone. */
-export type Entry = { readonly key: string; readonly version: number; readonly bytes: number };
+export type KeyEntry = { readonly key: string; readonly version: number; readonly bytes: number };
 
 /** `next` is the cursor of the page that follows; null on the last one. */
-export type Page = { readonly entries: readonly Entry[]; readonly next: string | null };
+export type KeyPage = { readonly entries: readonly KeyEntry[]; readonly next: string | null };
 
-export type PageAsked = {
+type PageAsked = {
   readonly prefix: StoragePrefix;
   /** Only keys that sort behind this one. */
   readonly after: StorageKey | null;
@@ -91,12 +91,12 @@ const selectRange = query<Range>()((db, p) =>
 const END = '\u{10ffff}';
 
 /** A page of the keys at and beneath a prefix, sorted by their bytes. */
-export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): Page {
+export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): KeyPage {
   const space = findAccount(reader, name)?.id;
   if (space === undefined) return { entries: [], next: null };
   // Boundary: a guest asks for any number of entries and gets a page.
   const most = Math.min(Math.max(1, Math.floor(limit) || 1), STORAGE_LIMITS.listEntries);
-  const entries: Entry[] = [];
+  const entries: KeyEntry[] = [];
   // The prefix and what lies beneath it are not neighbours: "a-b" sorts between "a" and "a/b".
   const own = isBehind(prefix, after) ? reader.get(selectEntry, { space, key: prefix }) : undefined;
   if (own !== undefined) entries.push(own);
@@ -121,7 +121,7 @@ function isBehind(text: string, other: string | null): boolean {
 /** A version, or that there is no value yet; undefined writes over whatever is there. */
 export type IfVersion = number | 'absent' | undefined;
 
-export type Putting = {
+type Putting = {
   readonly key: StorageKey;
   readonly value: Buffer;
   readonly ifVersion: IfVersion;

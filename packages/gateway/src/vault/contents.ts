@@ -3,18 +3,18 @@ import type { Random } from '../core/clock.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { type Binding, markOf, seal, unseal } from './keys.ts';
 import {
-  type Asker,
   bindingOf,
   formatScope,
   MAX_SECRETS,
   missing,
   misused,
   naming,
-  type Scope,
   type SecretEntry,
   type SecretRef,
   scopesOf,
   unreadable,
+  type VaultCaller,
+  type VaultScope,
 } from './secret.ts';
 import {
   type AboutRow,
@@ -34,13 +34,13 @@ import {
  * away. So this list is sealed as well, anew with each change, and a row counts only when it is the one on the list.
  */
 
-export type Entry = { readonly version: number; readonly mark: string };
-export type Entries = ReadonlyMap<string, Entry>;
+type Entry = { readonly version: number; readonly mark: string };
+type Entries = ReadonlyMap<string, Entry>;
 
 const BINDING: Binding = ['palisade-vault-inventory/v1'];
 
 /** The key of a secret on the list. */
-export function entryKey({ kind, subject }: Scope, name: string): string {
+function entryKey({ kind, subject }: VaultScope, name: string): string {
   return JSON.stringify([kind, subject, name]);
 }
 
@@ -116,7 +116,7 @@ export type Means = {
   readonly random: Random;
 };
 
-type Named = { readonly name: string; readonly scope: Scope };
+type Named = { readonly name: string; readonly scope: VaultScope };
 
 export function entryOf(row: AboutRow): SecretEntry {
   return {
@@ -130,7 +130,7 @@ export function entryOf(row: AboutRow): SecretEntry {
 }
 
 /** The row that the asker means, from the most specific scope that has one. */
-export function findRow(reader: Reader, name: string, asker: Asker): SecretRow | undefined {
+export function findRow(reader: Reader, name: string, asker: VaultCaller): SecretRow | undefined {
   for (const scope of scopesOf(asker)) {
     const row = readSecret(reader, scope, name);
     if (row !== undefined) return row;
@@ -207,7 +207,7 @@ export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject)
   }
   const lost = [...entries.keys()].find((id) => !renewed.has(id));
   if (lost !== undefined) {
-    const [kind, subject, name] = JSON.parse(lost) as [Scope['kind'], string, string];
+    const [kind, subject, name] = JSON.parse(lost) as [VaultScope['kind'], string, string];
     throw unlike({ name, scope: { kind, subject } });
   }
   inventory.write(tx, newKey, renewed);
@@ -223,7 +223,7 @@ function openRow(key: KeyObject, row: SecretRow, entry: Entry | undefined): Buff
   return value;
 }
 
-function isSameScope(a: Scope | undefined, b: Scope | undefined): boolean {
+function isSameScope(a: VaultScope | undefined, b: VaultScope | undefined): boolean {
   return a?.kind === b?.kind && a?.subject === b?.subject;
 }
 

@@ -1,7 +1,7 @@
 import type { Migration } from '../store/migrate.ts';
 import { queries } from '../store/query.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
-import type { Scope } from './secret.ts';
+import type { VaultScope } from './secret.ts';
 
 /** What locks the key that all is sealed with. */
 export type LockRow = {
@@ -14,7 +14,7 @@ export type LockRow = {
 };
 
 /** Which secrets there are, sealed: what was put back, taken away or swapped does not fit it. */
-export type InventoryRow = {
+type InventoryRow = {
   readonly id: number;
   /** Of the sealed list; only tells whether it is the one that was read before. */
   readonly mark: string;
@@ -22,7 +22,7 @@ export type InventoryRow = {
 };
 
 export type SecretRow = {
-  readonly scope_kind: Scope['kind'];
+  readonly scope_kind: VaultScope['kind'];
   readonly scope_subject: string;
   readonly name: string;
   readonly version: number;
@@ -32,7 +32,7 @@ export type SecretRow = {
   readonly used_at_ms: number | null;
 };
 
-export type VaultTables = {
+type VaultTables = {
   vault_lock: LockRow;
   vault_inventory: InventoryRow;
   vault_secret: SecretRow;
@@ -72,7 +72,7 @@ CREATE TABLE vault_secret (
 export const query = queries<VaultTables>();
 
 /** The key of a row. */
-type SecretKey = { scope_kind: Scope['kind']; scope_subject: string; name: string };
+type SecretKey = { scope_kind: VaultScope['kind']; scope_subject: string; name: string };
 
 const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
 const deleteLock = query()((db) => db.deleteFrom('vault_lock'));
@@ -137,7 +137,7 @@ const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
 /** A row without what is sealed in it. */
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
-export function keyOf({ kind, subject }: Scope, name: string): SecretKey {
+export function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
   return { scope_kind: kind, scope_subject: subject, name };
 }
 
@@ -163,7 +163,7 @@ export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): 
   tx.run(insertInventory, { id: 1, ...row });
 }
 
-export function readSecret(reader: Reader, scope: Scope, name: string): SecretRow | undefined {
+export function readSecret(reader: Reader, scope: VaultScope, name: string): SecretRow | undefined {
   return reader.get(selectSecret, keyOf(scope, name));
 }
 
@@ -179,7 +179,7 @@ export function writeSecret(tx: Transaction, row: SecretRow): void {
 }
 
 /** True when there was one. */
-export function removeSecret(tx: Transaction, scope: Scope, name: string): boolean {
+export function removeSecret(tx: Transaction, scope: VaultScope, name: string): boolean {
   return tx.run(deleteSecret, keyOf(scope, name)) > 0;
 }
 

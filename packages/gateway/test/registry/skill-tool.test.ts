@@ -5,7 +5,7 @@ import type { ToolAnnotations } from '../../src/core/tool.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { Schemas } from '../../src/registry/schema.ts';
 import { skillTools } from '../../src/registry/skill-tool.ts';
-import { type SkillGrant, narrowGrant, wholeGrant } from '../../src/skills/grant.ts';
+import { narrowGrant, type SkillGrant, wholeGrant } from '../../src/skills/grant.ts';
 import type { Manifest } from '../../src/skills/manifest/manifest.ts';
 
 const MODULE = digestBytes('module');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { digestBytes } from '../../src/core/digest.ts';
 import { SkillTools } from '../../src/registry/skill-tools.ts';
 import { Artifacts } from '../../src/skills/artifacts.ts';
-import { type SkillGrant, narrowGrant } from '../../src/skills/grant.ts';
+import { narrowGrant, type SkillGrant } from '../../src/skills/grant.ts';
 import { changeVersion, type NewSkill } from '../../src/skills/index/write.ts';
 import { writeArchive } from '../../src/skills/package/archive.ts';
 import { skillsMigrations } from '../../src/skills/tables.ts';

@@ -13,17 +13,7 @@ import type {
   ManifestTool,
   Quotas,
 } from '../manifest/manifest.ts';
-import {
-  isFlag,
-  isObject,
-  isText,
-  isWhole,
-  listOf,
-  objectOf,
-  oneOf,
-  orNull,
-  type Shape,
-} from './shape.ts';
+import { isFlag, isObject, isText, isWhole, listOf, objectOf, oneOf, orNull, type Shape } from './shape.ts';
 
 /* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
 

@@ -4,7 +4,7 @@ import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
-import { type DoneHead, type GuestLimits, type Refused, readFormHead } from './engine/protocol.ts';
+import { type DoneHead, type GuestLimits, type ModuleRefusal, readFormHead } from './engine/protocol.ts';
 import { type Form, isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
@@ -36,7 +36,7 @@ export function readPrepared(
   bytes: Uint8Array,
 ):
   | { readonly kind: 'prepared'; readonly form: Form }
-  | { readonly kind: 'refused'; readonly refused: Refused }
+  | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | null {
   const refused = readRefused((raw as { readonly refused?: unknown } | null)?.refused);
   if (refused !== null) return { kind: 'refused', refused };
@@ -45,9 +45,9 @@ export function readPrepared(
   return head !== null && isSealed(head, bytes) ? { kind: 'prepared', form: { ...head, bytes } } : null;
 }
 
-function readRefused(raw: unknown): Refused | null {
+function readRefused(raw: unknown): ModuleRefusal | null {
   if (typeof raw !== 'object' || raw === null) return null;
-  const { code, message, detail } = raw as Partial<Record<keyof Refused, unknown>>;
+  const { code, message, detail } = raw as Partial<Record<keyof ModuleRefusal, unknown>>;
   if (typeof code !== 'string' || typeof message !== 'string') return null;
   return { code, message, ...(typeof detail === 'string' ? { detail } : {}) };
 }
@@ -96,7 +96,7 @@ function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: num
 }
 
 /** The ending of a module that the engine refused, or of a guest that it stopped. */
-export function refusedEnding({ code, message }: Refused): RunEnding {
+export function refusedEnding({ code, message }: ModuleRefusal): RunEnding {
   return failed(CODES.get(code) ?? 'tier/trapped', shorten(message));
 }
 

@@ -203,7 +203,7 @@ function isClosing(): CodedError {
   return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
 }
 
-export type IdleOptions = {
+type IdleOptions = {
   /** How long one is idle before it is checked. */
   readonly lookMs: number;
   /** Called again and again while it is idle; one that may not stay is to be ended. */
@@ -211,7 +211,7 @@ export type IdleOptions = {
 };
 
 /** Engines without a call, the one that has been idle longest first. */
-export class IdleEngines {
+class IdleEngines {
   readonly #options: IdleOptions;
   readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
 
@@ -273,7 +273,7 @@ export class IdleEngines {
 const REMEDY = 'Run `palisade doctor`: the row of tier A shows why no engine process starts, and what to do.';
 
 /** The error of a call for which no engine could be started: always a code of the table, with what to do. */
-export function startFailure(error: unknown): CodedError {
+function startFailure(error: unknown): CodedError {
   if (error instanceof CodedError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}`, {
@@ -282,7 +282,7 @@ export function startFailure(error: unknown): CodedError {
   });
 }
 
-export function didNotBegin(why: string): CodedError {
+function didNotBegin(why: string): CodedError {
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}, expected it to begin`, {
     remedy: REMEDY,
   });

@@ -10,9 +10,9 @@ import {
   LOG_LINE_BYTES,
   type LogHead,
   MOST_REQUEST_BYTES,
+  type ModuleRefusal,
   mostFormBytes,
   type PrepareHead,
-  type Refused,
   type RequestHead,
 } from './engine/protocol.ts';
 import type { Form } from './modules.ts';
@@ -28,7 +28,7 @@ export type EngineEnds = {
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
-export type EngineModule = { readonly key: string; readonly form: Form };
+type EngineModule = { readonly key: string; readonly form: Form };
 
 export type EngineCall = {
   readonly module: EngineModule;
@@ -59,7 +59,7 @@ export type EngineEnd =
 
 export type PrepareEnd =
   | { readonly kind: 'prepared'; readonly form: Form }
-  | { readonly kind: 'refused'; readonly refused: Refused }
+  | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | { readonly kind: 'gone'; readonly why: string };
 
 /** The longest head that an engine sends, many times over. */

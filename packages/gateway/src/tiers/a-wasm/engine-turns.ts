@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { EngineProcess, RequestTurns } from './engine-process.ts';
 
-export type TurnOptions = {
+type TurnOptions = {
   /** Guests that compute at once. */
   readonly size: number;
   /** Engines that one tenant may have calls in. */

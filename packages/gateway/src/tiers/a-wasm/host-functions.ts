@@ -24,7 +24,7 @@ import { functionsFor } from './plan.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What one call reaches of the gateway, under the grants of its tool. */
-export type HostContext = {
+type HostContext = {
   readonly grants: WasmGrants;
   readonly http: Omit<HttpTerms, 'secretOf'>;
   /** One for each capability of storage. */
@@ -39,7 +39,7 @@ export type HostContext = {
 };
 
 /** A request whose form is sound, of a function and a capability that were granted. */
-export type HostRequest = {
+type HostRequest = {
   /** The position of the capability in its list. */
   readonly index: number;
   /** The numbers behind the handle. */
@@ -49,12 +49,12 @@ export type HostRequest = {
 
 export type GatewayHandler = (request: HostRequest, context: HostContext) => HostReply | Promise<HostReply>;
 
-export type HostFunctions = {
+type HostFunctions = {
   readonly answer: (request: GuestRequest) => Promise<HostReply>;
   readonly close: () => void;
 };
 
-export type HostOptions = {
+type HostOptions = {
   readonly identity: CallIdentity;
   readonly signal: AbortSignal;
   readonly egressBytes: number;

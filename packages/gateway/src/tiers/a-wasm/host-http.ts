@@ -16,7 +16,7 @@ import type { HostReply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
 /** A secret that a request may name. */
-export type HttpSecret = {
+type HttpSecret = {
   readonly name: string;
   readonly mayReveal: boolean;
   readonly isFor: BoundSecret['isFor'];

@@ -153,7 +153,7 @@ const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
 const MOST_REFUSALS = 256;
 
 /** A module whose bytes are those of its digest, for calls that may use this much memory. */
-export type Wanted = {
+type Wanted = {
   /** Tenants take turns, so that the many slow modules of one are not in the way of the others'. */
   readonly tenant: string;
   readonly sha256: Digest;

@@ -23,7 +23,7 @@ import { type WasmTierOptions, wasmTier } from './index.ts';
 import { Forms, ReadyModules } from './modules.ts';
 import { ENGINE_FILE, engineTerms } from './plan.ts';
 
-export type OpenWasmOptions = {
+type OpenWasmOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
@@ -46,7 +46,7 @@ export type OpenWasmOptions = {
   readonly ports: readonly number[];
 };
 
-export type OpenedWasm = {
+type OpenedWasm = {
   readonly tier: Tier;
   readonly pool: EnginePool;
   readonly ready: ReadyModules;
@@ -118,7 +118,7 @@ function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
 
 /** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
 
-export type StartEngineOptions = {
+type StartEngineOptions = {
   readonly node: string;
   readonly memoryBytes: number;
   /** A new directory with the engine's file in it; it is removed when the engine has ended. */

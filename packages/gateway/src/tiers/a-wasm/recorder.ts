@@ -11,7 +11,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const EXCHANGE_BYTES = 256;
 
 /** Why a call cannot be run again. */
-export type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
+type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
 /** Records the requests of a guest and their answers. */
 export class Recorder {

@@ -11,7 +11,7 @@ import { moduleKey, type ReadyModules } from './modules.ts';
 import { requestDigest } from './recorder.ts';
 
 /** Where a call that is run again does something else than it did. */
-export type Parting =
+type Parting =
   /** It makes another request, or more of them. */
   | {
       readonly kind: 'asks';

@@ -233,7 +233,7 @@ function prefixed(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [`engine.${name}`, value]));
 }
 
-export type GuestLog = {
+type GuestLog = {
   /** Passes a line on at once. Neither level nor text was checked before. */
   readonly add: (level: unknown, text: Uint8Array) => void;
   /** Tells the reader, at the end of the call, when lines were left out here or in the engine; gives whether any were. */

@@ -1,5 +1,5 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import { formatScope, checkName } from '../../../vault/secret.ts';
+import { checkName, formatScope } from '../../../vault/secret.ts';
 import { administerVault, scopeOf, unlock } from '../administered-vault.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,5 +1,5 @@
-import { formatScope, checkName, MAX_VALUE_BYTES } from '../../../vault/secret.ts';
 import { MIN_SCRUBBED_BYTES } from '../../../vault/scrub.ts';
+import { checkName, formatScope, MAX_VALUE_BYTES } from '../../../vault/secret.ts';
 import { administerVault, noteLock, scopeOf, unlock } from '../administered-vault.ts';
 import { askHidden, isAtTerminal } from '../ask-hidden.ts';
 import { type Bound, readNamed, wrongUsage } from '../input.ts';

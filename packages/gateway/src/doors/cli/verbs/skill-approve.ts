@@ -1,7 +1,7 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
-import { type SkillGrant, narrowGrant } from '../../../skills/grant.ts';
+import { narrowGrant, type SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';

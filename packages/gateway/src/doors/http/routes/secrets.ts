@@ -1,6 +1,12 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
-import { formatScope, parseScope, SCOPE_SHAPE, type Scope, MAX_VALUE_BYTES } from '../../../vault/secret.ts';
+import {
+  formatScope,
+  MAX_VALUE_BYTES,
+  parseScope,
+  SCOPE_SHAPE,
+  type VaultScope,
+} from '../../../vault/secret.ts';
 import type { Vault } from '../../../vault/vault.ts';
 import { secretDocument } from '../../documents/secrets.ts';
 import { type Asked, type Route, route } from '../route.ts';
@@ -22,12 +28,12 @@ function administeredVault({ gateway, caller }: Asking): Vault {
 }
 
 /** Boundary: what is for a tenant is nobody else's, and what is for all is the operators'. */
-function isReachable({ gateway, caller }: Asking, { kind, subject }: Scope): boolean {
+function isReachable({ gateway, caller }: Asking, { kind, subject }: VaultScope): boolean {
   const { tenant } = caller;
   return tenant === gateway.config.gateway.tenant || (kind === 'tenant' && subject === tenant);
 }
 
-function scopeOf(asked: Asking, raw: string): Scope {
+function scopeOf(asked: Asking, raw: string): VaultScope {
   const scope = parseScope(raw);
   if (scope === null)
     throw new CodedError('door/wrong-usage', `Cannot use the scope: it is none, expected ${SCOPE_SHAPE}`);

@@ -155,10 +155,10 @@ export type ModuleHead = FormHead & { readonly key: string };
 export type PrepareHead = { readonly memoryBytes: number };
 
 /** What an engine made of a module, with the form as the bytes; or why it takes none such. */
-export type PreparedHead = FormHead | { readonly refused: Refused };
+export type PreparedHead = FormHead | { readonly refused: ModuleRefusal };
 
 /** Why an engine refuses a module: its code, and its sentence. */
-export type Refused = { readonly code: string; readonly message: string; readonly detail?: string };
+export type ModuleRefusal = { readonly code: string; readonly message: string; readonly detail?: string };
 
 export type CallHead = {
   readonly key: string;

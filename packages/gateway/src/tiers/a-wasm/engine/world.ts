@@ -11,7 +11,7 @@ import {
   type WorldImport,
 } from '@palisade/wasm';
 import { isCapabilityKind } from '../../../core/wasm.ts';
-import { ABI_FUNCTIONS, type AbiFunction, type AbiName, type Need } from './abi.table.ts';
+import { ABI_FUNCTIONS, type AbiFunction, type AbiName, type GrantNeed } from './abi.table.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES, REMEDIES, WASI_FUNCTIONS } from './wasi.table.ts';
 import { func, record, result, type WorldRow } from './wit.ts';
 
@@ -85,7 +85,7 @@ export function worldRow({ module, name }: ImportName): WorldRow | undefined {
 }
 
 /** The grant that a function needs; null where it is always there. */
-export function needOf({ abi }: WorldRow): Need {
+export function needOf({ abi }: WorldRow): GrantNeed {
   return ABI_FUNCTIONS.find(({ name }) => name === abi)?.needs ?? null;
 }
 
@@ -129,7 +129,7 @@ function keyOf(interfaceName: string, functionName: string): string {
   return `${interfaceName}.${functionName}`;
 }
 
-function flagOf(need: Need): string {
+function flagOf(need: GrantNeed): string {
   const hasValue = need === 'config' || (need !== null && isCapabilityKind(need));
   return hasValue ? `${need}${need === 'config' ? ':KEY=VALUE' : '=…'}` : String(need);
 }
