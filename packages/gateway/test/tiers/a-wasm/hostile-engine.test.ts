@@ -49,21 +49,41 @@ describe('an engine that was taken over', () => {
   });
 
   it.each<[string, (fake: FakeEngine) => void, string]>([
-    ['says that it is ready again', (fake) => fake.say('ready', {}), 'makes no sense'],
-    ['says what only the gateway says', (fake) => fake.say('call', HEAD), 'makes no sense'],
-    ['sends a head that is longer than any', (fake) => fake.sayBytes(longHead(65_537)), 'makes no sense'],
-    ['announces gigabytes', (fake) => fake.sayBytes(Buffer.from([255, 255, 255, 255, 4])), 'makes no sense'],
-    ['asks for what nobody does', (fake) => fake.say('ask', { ...ASK, name: '\ud800' }), 'makes no sense'],
-    ['asks for what the gateway is not asked', (fake) => fake.say('ask', { ...ASK, name: 'log' }), 'sense'],
-    ['asks without a head', (fake) => fake.say('ask', null), 'makes no sense'],
-    ['ends with more than an output', (fake) => fake.say('done', DONE, Buffer.alloc(1_048_577)), 'sense'],
-    ['used more fuel than it had', (fake) => fake.say('done', { ...DONE, fuelUsed: 1e12 }), 'makes no sense'],
+    ['says that it is ready again', (fake) => fake.say('ready', {}), 'an invalid frame'],
+    ['says what only the gateway says', (fake) => fake.say('call', HEAD), 'an invalid frame'],
+    ['sends a head that is longer than any', (fake) => fake.sayBytes(longHead(65_537)), 'an invalid frame'],
+    [
+      'announces gigabytes',
+      (fake) => fake.sayBytes(Buffer.from([255, 255, 255, 255, 4])),
+      'an invalid frame',
+    ],
+    ['asks for what nobody does', (fake) => fake.say('ask', { ...ASK, name: '\ud800' }), 'an invalid frame'],
+    [
+      'asks for what the gateway is not asked',
+      (fake) => fake.say('ask', { ...ASK, name: 'log' }),
+      'invalid frame',
+    ],
+    ['asks without a head', (fake) => fake.say('ask', null), 'an invalid frame'],
+    [
+      'ends with more than an output',
+      (fake) => fake.say('done', DONE, Buffer.alloc(1_048_577)),
+      'invalid frame',
+    ],
+    [
+      'used more fuel than it had',
+      (fake) => fake.say('done', { ...DONE, fuelUsed: 1e12 }),
+      'an invalid frame',
+    ],
     [
       'used more memory than it had',
       (fake) => fake.say('done', { ...DONE, peakMemoryBytes: HEAD.limits.memoryBytes + 1 }),
-      'makes no sense',
+      'an invalid frame',
     ],
-    ['logs more than it may', (fake) => fake.say('log', { level: 1 }, Buffer.alloc(10_001)), 'more than it'],
+    [
+      'logs more than it may',
+      (fake) => fake.say('log', { level: 1 }, Buffer.alloc(10_001)),
+      'more log lines',
+    ],
   ])('and %s is ended, and the call with it', async (_name, misbehave, why) => {
     const { fake, engine, asked, run } = started();
     const end = run();
