@@ -13,7 +13,7 @@ import { NO_NETWORKS } from '../packages/gateway/test/tiers/sample-networks.ts';
 
 const MIB = 1024 * 1024;
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
-const EARS = { onAsk: async () => ({ result: -1 }), onLog: () => undefined };
+const LISTENERS = { onRequest: async () => ({ result: -1 }), onLog: () => undefined };
 
 export const HEAD: CallHead = {
   ...{ key: 'echo', owner: 'bench', tool: 'tool', startedMs: 0, seed: '00'.repeat(32), config: {} },
@@ -47,7 +47,7 @@ export async function openEngine(house: string): Promise<BenchEngine> {
   const engine = new EngineProcess(ends);
   if (!(await engine.ready)) throw new Error('Cannot measure modules: the engine did not begin');
   const call = async (key: string, form: Form, input: Uint8Array, tool = HEAD.tool) => {
-    const end = await engine.run({ module: { key, form }, head: { ...HEAD, key, tool }, input }, EARS);
+    const end = await engine.run({ module: { key, form }, head: { ...HEAD, key, tool }, input }, LISTENERS);
     if (end.kind !== 'done' || end.head.ending !== 'returned')
       throw new Error(`Cannot measure: ${JSON.stringify(end)}`);
   };

@@ -12,7 +12,7 @@ import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
 import {
   type ByteBudget,
   CHANNEL_LIMITS,
-  type Message,
+  type ChannelMessage,
   type Published,
   Queue,
   type Sender,
@@ -149,13 +149,13 @@ export class CallChannels {
   }
 
   /** The oldest message that waits, or null. */
-  receive(channel: string): Message | null | 'denied' {
+  receive(channel: string): ChannelMessage | null | 'denied' {
     const queue = this.#queueOf(channel);
     return queue === null ? 'denied' : queue.take();
   }
 
   /** The next message; null when the time is over, the signal fires or the channels are closed. */
-  async wait(channel: string, signal: AbortSignal, ms: number): Promise<Message | null | 'denied'> {
+  async wait(channel: string, signal: AbortSignal, ms: number): Promise<ChannelMessage | null | 'denied'> {
     const queue = this.#queueOf(channel);
     return queue === null ? 'denied' : queue.wait(signal, ms);
   }

@@ -17,7 +17,7 @@ export const CHANNEL_LIMITS = {
 /** Who published, as the gateway knows it; never as the message says. */
 export type Sender = { readonly principal: Principal; readonly skill: string | null };
 
-export type Message = {
+export type ChannelMessage = {
   readonly bytes: Uint8Array;
   readonly sender: Sender;
   /** How many messages right before this one found the queue full. */
@@ -30,12 +30,12 @@ export type Published = 'ok' | 'full' | 'too-large';
 /** What all queues of a tenant hold together. */
 export type ByteBudget = { bytes: number };
 
-type Waiter = (message: Message | null) => void;
+type Waiter = (message: ChannelMessage | null) => void;
 
 /** The messages that wait for one subscriber of one channel; bounded, and gone once closed. */
 export class Queue {
   readonly #byteBudget: ByteBudget;
-  #messages: Message[] = [];
+  #messages: ChannelMessage[] = [];
   #bytes = 0;
   #missed = 0;
   #isClosed = false;
@@ -64,7 +64,7 @@ export class Queue {
   }
 
   /** The oldest message, or null. */
-  take(): Message | null {
+  take(): ChannelMessage | null {
     const message = this.#messages.shift();
     if (message === undefined) return null;
     this.#charge(-message.bytes.byteLength);
@@ -72,7 +72,7 @@ export class Queue {
   }
 
   /** The next message; null when the time is over, the signal fires or the queue is closed. The first to wait is the first to receive. */
-  wait(signal: AbortSignal, ms: number): Promise<Message | null> {
+  wait(signal: AbortSignal, ms: number): Promise<ChannelMessage | null> {
     if (this.#isClosed || signal.aborted) return Promise.resolve(null);
     const message = this.take();
     // Boundary: a guest gives any number; what is no time at all does not wait.
@@ -118,6 +118,6 @@ export class Queue {
 }
 
 /** Subscribers share what is queued; what is handed out is the receiver's alone. */
-function ownCopy(message: Message): Message {
+function ownCopy(message: ChannelMessage): ChannelMessage {
   return { ...message, bytes: new Uint8Array(message.bytes) };
 }

@@ -7,8 +7,8 @@ import {
   MAX_VALUE_BYTES,
   parseScope,
   SCOPE_SHAPE,
-  type Scope,
   type SecretEntry,
+  type VaultScope,
 } from '../vault/secret.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type OpenedGateway, type Operation, type OperationContext, operation } from './operation.ts';
@@ -125,12 +125,12 @@ function administeredVault({ gateway, caller }: Context): Vault {
 }
 
 /** Boundary: a secret of a tenant is for its administrators alone, and one for all is for the operators. */
-function isReachable({ gateway, caller }: Context, { kind, subject }: Scope): boolean {
+function isReachable({ gateway, caller }: Context, { kind, subject }: VaultScope): boolean {
   const { tenant } = caller;
   return tenant === gateway.config.gateway.tenant || (kind === 'tenant' && subject === tenant);
 }
 
-function requireReachable(context: Context, raw: string): Scope {
+function requireReachable(context: Context, raw: string): VaultScope {
   const scope = parseScope(raw);
   if (scope === null)
     throw new CodedError(

@@ -1,27 +1,3 @@
-import { quote } from '../core/hostile-text.ts';
-import {
-  isBeneath,
-  parseKey,
-  parsePrefix,
-  STORAGE_KEY_BYTES,
-  type StorageKey,
-  type StoragePrefix,
-} from '../core/storage-key.ts';
-import type { Store } from '../store/store.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
-import {
-  type Deleted,
-  deleteValue,
-  type IfVersion,
-  type Page,
-  type Put,
-  putValue,
-  readPage,
-  readValue,
-  type SpaceName,
-  type Stored,
-} from './values.ts';
-
 /*
  * What skills keep between their calls: keys and values per tenant and skill, in the state database. A running call holds
  * a `Space`, which is bound to one tenant, one skill and the prefixes that were granted; what it does not hold it cannot
@@ -30,21 +6,48 @@ import {
  *
  * Tenant, skill, grants and quota come from the gateway and are trusted. Keys, values, cursors and versions come from a
  * guest and may be hostile: what a guest causes is a refusal as a value, never an error. A read sees every write of its
- * own space asked before it, and every write of anybody that was done. This room never grants, never reads a clock and
+ * own space asked before it, and every write of others that was done. This module never grants, never reads a clock and
  * never looks into a value.
  */
+import { quote } from '../core/hostile-text.ts';
+import {
+  isBeneath,
+  parseKey,
+  parsePrefix,
+  type StorageKey,
+  type StoragePrefix,
+} from '../core/storage-key.ts';
+import type { Store } from '../store/store.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import type { SpaceName } from './tables.ts';
+import {
+  DEFAULT_QUOTA,
+  type Deleted,
+  deleteValue,
+  type IfVersion,
+  type KeyPage,
+  type Put,
+  putValue,
+  type Quota,
+  readPage,
+  readValue,
+  refuseFor,
+  STORAGE_LIMITS,
+  type StorageRefusal,
+  type Stored,
+} from './values.ts';
 
-/** The places that a call may read and write; neither includes the other. */
+/** The prefixes that a call may read and write beneath; neither includes the other. */
 export type StorageGrants = {
   readonly read: readonly StoragePrefix[];
   readonly write: readonly StoragePrefix[];
 };
 
-export type SpaceTerms = SpaceName & { readonly grants: StorageGrants; readonly quota?: Quota };
+type SpaceTerms = SpaceName & { readonly grants: StorageGrants; readonly quota?: Quota };
 
-export type Got = { readonly ok: true; readonly found: Stored | null } | StorageRefusal;
-export type Listed = ({ readonly ok: true } & Page) | StorageRefusal;
-export type ListAsked = { readonly after?: string; readonly limit: number };
+type Got = { readonly ok: true; readonly found: Stored | null } | StorageRefusal;
+type Listed = ({ readonly ok: true } & KeyPage) | StorageRefusal;
+type ListAsked = { readonly after?: string; readonly limit: number };
 
 const NOTHING: StorageGrants = { read: [], write: [] };
 
@@ -150,33 +153,3 @@ function busy(): StorageRefusal {
   const message = `Cannot use the space: ${STORAGE_LIMITS.pending} requests of this call are under way, expected fewer`;
   return refuseFor('busy', message);
 }
-
-/** Why a request of a skill was not done. None of them is an error of the gateway, and nothing was changed. */
-export type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
-
-export type StorageRefusal = { readonly ok: false; readonly why: StorageWhy; readonly message: string };
-
-/** A refusal as a value; the message is one sentence for the author of the skill. */
-export function refuseFor(why: StorageWhy, message: string): StorageRefusal {
-  return { ok: false, why, message };
-}
-
-/** What one space takes at most. Every number bounds what a skill can make the gateway keep or read at once. */
-export const STORAGE_LIMITS = {
-  /** Of a key in UTF-8. */
-  keyBytes: STORAGE_KEY_BYTES,
-  valueBytes: 1_048_576,
-  /** Entries on one page of a list. */
-  listEntries: 1_000,
-  /** Requests of one call that wait for the disk; each may hold a whole value in memory. */
-  pending: 64,
-} as const;
-
-/** How much one space may hold. */
-export type Quota = {
-  /** Of all keys and all values together. */
-  readonly bytes: number;
-  readonly keys: number;
-};
-
-export const DEFAULT_QUOTA: Quota = { bytes: 67_108_864, keys: 100_000 };

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Migration } from '../store/migrate.ts';
+import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
-export type SpaceRow = {
+type SpaceRow = {
   id: number;
   tenant: string;
   skill: string;
@@ -11,11 +13,11 @@ export type SpaceRow = {
   last_version: number;
 };
 
-export type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
+type ValueRow = { id: number; space: number; key: string; version: number; value: Buffer };
 
-export type StorageTables = { storage_space: SpaceRow; storage_value: ValueRow };
+type StorageTables = { storage_space: SpaceRow; storage_value: ValueRow };
 
-/** The tables of this room. Keys are compared by their bytes, which is how SQLite compares text. */
+/** The tables of this module. Keys are compared by their bytes, which is how SQLite compares text. */
 export const storageMigrations: readonly Migration[] = [
   {
     id: 'storage/001',
@@ -39,3 +41,69 @@ CREATE TABLE storage_value (
 ) STRICT;`,
   },
 ];
+
+/** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */
+export type SpaceName = { readonly tenant: string; readonly skill: string };
+
+export type SpaceAccount = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
+
+/** Makes a statement over the tables of this module. */
+export const query = queries<StorageTables>();
+
+const selectAccount = query<SpaceName>()((db, p) =>
+  db
+    .selectFrom('storage_space')
+    .select(['id', 'bytes', 'keys', 'last_version'])
+    .where('tenant', '=', p('tenant'))
+    .where('skill', '=', p('skill')),
+);
+
+const insertAccount = query<SpaceName>()((db, p) =>
+  db
+    .insertInto('storage_space')
+    .values({
+      id: null as never,
+      tenant: p('tenant'),
+      skill: p('skill'),
+      bytes: 0,
+      keys: 0,
+      last_version: 0,
+    })
+    .returning(['id', 'bytes', 'keys', 'last_version']),
+);
+
+type Charge = { id: number; bytes: number; keys: number; lastVersion: number };
+
+const updateAccount = query<Charge>()((db, p) =>
+  db
+    .updateTable('storage_space')
+    .set({
+      bytes: sql`bytes + ${p('bytes')}`,
+      keys: sql`keys + ${p('keys')}`,
+      last_version: p('lastVersion'),
+    })
+    .where('id', '=', p('id')),
+);
+
+/** The account of a space; undefined as long as nothing was ever written to it. */
+export function findAccount(reader: Reader, name: SpaceName): SpaceAccount | undefined {
+  return reader.get(selectAccount, name);
+}
+
+/** The account of a space, made at its first write. */
+export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): SpaceAccount {
+  const account = tx.get(selectAccount, { tenant, skill }) ?? tx.get(insertAccount, { tenant, skill });
+  if (account === undefined) throw new TypeError('Cannot open account: the insert gave no row');
+  return account;
+}
+
+/** Moves the totals of a space by these amounts. */
+export function charge(tx: Transaction, amounts: Charge): void {
+  tx.run(updateAccount, amounts);
+}
+
+/** How much a space holds now. */
+export function usageOf(reader: Reader, name: SpaceName): { readonly bytes: number; readonly keys: number } {
+  const { bytes, keys } = findAccount(reader, name) ?? { bytes: 0, keys: 0 };
+  return { bytes, keys };
+}

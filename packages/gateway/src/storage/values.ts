@@ -1,84 +1,48 @@
 import { sql } from 'kysely';
 import { quote } from '../core/hostile-text.ts';
-import type { StorageKey, StoragePrefix } from '../core/storage-key.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
-import { type Quota, refuseFor, STORAGE_LIMITS, type StorageRefusal } from './space.ts';
-import type { SpaceRow, StorageTables } from './tables.ts';
+import { STORAGE_KEY_BYTES, type StorageKey, type StoragePrefix } from '../core/storage-key.ts';
+import type { Reader, Transaction } from '../store/transaction.ts';
+import { charge, findAccount, openAccount, query, type SpaceName } from './tables.ts';
 
-/** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */
-export type SpaceName = { readonly tenant: string; readonly skill: string };
+/** Why a request of a skill was not done. None of them is an error of the gateway, and nothing was changed. */
+type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
 
-export type Account = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
+export type StorageRefusal = { readonly ok: false; readonly why: StorageWhy; readonly message: string };
 
-const query = queries<StorageTables>();
-
-const selectAccount = query<SpaceName>()((db, p) =>
-  db
-    .selectFrom('storage_space')
-    .select(['id', 'bytes', 'keys', 'last_version'])
-    .where('tenant', '=', p('tenant'))
-    .where('skill', '=', p('skill')),
-);
-
-const insertAccount = query<SpaceName>()((db, p) =>
-  db
-    .insertInto('storage_space')
-    .values({
-      id: null as never,
-      tenant: p('tenant'),
-      skill: p('skill'),
-      bytes: 0,
-      keys: 0,
-      last_version: 0,
-    })
-    .returning(['id', 'bytes', 'keys', 'last_version']),
-);
-
-type Charge = { id: number; bytes: number; keys: number; lastVersion: number };
-
-const updateAccount = query<Charge>()((db, p) =>
-  db
-    .updateTable('storage_space')
-    .set({
-      bytes: sql`bytes + ${p('bytes')}`,
-      keys: sql`keys + ${p('keys')}`,
-      last_version: p('lastVersion'),
-    })
-    .where('id', '=', p('id')),
-);
-
-/** The account of a space; undefined as long as nothing was ever written to it. */
-export function findAccount(reader: Reader, name: SpaceName): Account | undefined {
-  return reader.get(selectAccount, name);
+/** A refusal as a value; the message is one sentence for the author of the skill. */
+export function refuseFor(why: StorageWhy, message: string): StorageRefusal {
+  return { ok: false, why, message };
 }
 
-/** The account of a space, made at its first write. */
-export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): Account {
-  const account = tx.get(selectAccount, { tenant, skill }) ?? tx.get(insertAccount, { tenant, skill });
-  if (account === undefined) throw new TypeError('Cannot open account: the insert gave no row');
-  return account;
-}
+/** What one space takes at most. Every number bounds what a skill can make the gateway keep or read at once. */
+export const STORAGE_LIMITS = {
+  /** Of a key in UTF-8. */
+  keyBytes: STORAGE_KEY_BYTES,
+  valueBytes: 1_048_576,
+  /** Entries on one page of a list. */
+  listEntries: 1_000,
+  /** Requests of one call that wait for the disk; each may hold a whole value in memory. */
+  pending: 64,
+} as const;
 
-/** Moves the totals of a space by these amounts. */
-export function charge(tx: Transaction, amounts: Charge): void {
-  tx.run(updateAccount, amounts);
-}
+/** How much one space may hold. */
+export type Quota = {
+  /** Of all keys and all values together. */
+  readonly bytes: number;
+  readonly keys: number;
+};
 
-/** How much a space holds now. */
-export function usageOf(reader: Reader, name: SpaceName): { readonly bytes: number; readonly keys: number } {
-  const { bytes, keys } = findAccount(reader, name) ?? { bytes: 0, keys: 0 };
-  return { bytes, keys };
-}
+export const DEFAULT_QUOTA: Quota = { bytes: 67_108_864, keys: 100_000 };
 
 export type Stored = { readonly value: Uint8Array; readonly version: number };
 
 /** `bytes` are those of the value alone. */
-export type Entry = { readonly key: string; readonly version: number; readonly bytes: number };
+export type KeyEntry = { readonly key: string; readonly version: number; readonly bytes: number };
 
 /** `next` is the cursor of the page that follows; null on the last one. */
-export type Page = { readonly entries: readonly Entry[]; readonly next: string | null };
+export type KeyPage = { readonly entries: readonly KeyEntry[]; readonly next: string | null };
 
-export type PageAsked = {
+type PageAsked = {
   readonly prefix: StoragePrefix;
   /** Only keys that sort behind this one. */
   readonly after: StorageKey | null;
@@ -126,12 +90,12 @@ const selectRange = query<Range>()((db, p) =>
 const END = '\u{10ffff}';
 
 /** A page of the keys at and beneath a prefix, sorted by their bytes. */
-export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): Page {
+export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): KeyPage {
   const space = findAccount(reader, name)?.id;
   if (space === undefined) return { entries: [], next: null };
   // Boundary: a guest asks for any number of entries and gets a page.
   const most = Math.min(Math.max(1, Math.floor(limit) || 1), STORAGE_LIMITS.listEntries);
-  const entries: Entry[] = [];
+  const entries: KeyEntry[] = [];
   // The prefix and what lies beneath it are not neighbours: "a-b" sorts between "a" and "a/b".
   const own = isBehind(prefix, after) ? reader.get(selectEntry, { space, key: prefix }) : undefined;
   if (own !== undefined) entries.push(own);
@@ -156,7 +120,7 @@ function isBehind(text: string, other: string | null): boolean {
 /** A version, or that there is no value yet; undefined writes over whatever is there. */
 export type IfVersion = number | 'absent' | undefined;
 
-export type Putting = {
+type Putting = {
   readonly key: StorageKey;
   readonly value: Buffer;
   readonly ifVersion: IfVersion;

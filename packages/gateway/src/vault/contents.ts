@@ -3,18 +3,18 @@ import type { Random } from '../core/clock.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { type Binding, markOf, seal, unseal } from './keys.ts';
 import {
-  type Asker,
   bindingOf,
   formatScope,
   MAX_SECRETS,
   missing,
   misused,
   naming,
-  type Scope,
   type SecretEntry,
   type SecretRef,
   scopesOf,
   unreadable,
+  type VaultCaller,
+  type VaultScope,
 } from './secret.ts';
 import {
   type AboutRow,
@@ -30,17 +30,17 @@ import {
 
 /*
  * Which secrets there are, in which version and which sealing. A row that opens is not yet a row that belongs here: it
- * can be an older one that somebody kept and put back, or the only one that is left after a more specific one was taken
+ * can be an older one that was kept and put back, or the only one that is left after a more specific one was taken
  * away. So this list is sealed as well, anew with each change, and a row counts only when it is the one on the list.
  */
 
-export type Entry = { readonly version: number; readonly mark: string };
-export type Entries = ReadonlyMap<string, Entry>;
+type Entry = { readonly version: number; readonly mark: string };
+type Entries = ReadonlyMap<string, Entry>;
 
 const BINDING: Binding = ['palisade-vault-inventory/v1'];
 
-/** The place of a secret on the list. */
-export function entryKey({ kind, subject }: Scope, name: string): string {
+/** The key of a secret on the list. */
+function entryKey({ kind, subject }: VaultScope, name: string): string {
   return JSON.stringify([kind, subject, name]);
 }
 
@@ -116,7 +116,7 @@ export type Means = {
   readonly random: Random;
 };
 
-type Named = { readonly name: string; readonly scope: Scope };
+type Named = { readonly name: string; readonly scope: VaultScope };
 
 export function entryOf(row: AboutRow): SecretEntry {
   return {
@@ -130,7 +130,7 @@ export function entryOf(row: AboutRow): SecretEntry {
 }
 
 /** The row that the asker means, from the most specific scope that has one. */
-export function findRow(reader: Reader, name: string, asker: Asker): SecretRow | undefined {
+export function findRow(reader: Reader, name: string, asker: VaultCaller): SecretRow | undefined {
   for (const scope of scopesOf(asker)) {
     const row = readSecret(reader, scope, name);
     if (row !== undefined) return row;
@@ -138,7 +138,7 @@ export function findRow(reader: Reader, name: string, asker: Asker): SecretRow |
   return undefined;
 }
 
-/** Puts a value in the place of the one before. */
+/** Replaces the value of before. */
 export function put(means: Means, { name, scope }: Named, value: Uint8Array, nowMs: number): SecretEntry {
   const { tx, key, inventory, random } = means;
   const entries = inventory.read(tx, key);
@@ -146,7 +146,10 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   const before = entries.get(id);
   if (before === undefined && entries.size >= MAX_SECRETS) {
     const what = `Cannot set ${naming(name, scope)}: there are ${entries.size}, expected at most ${MAX_SECRETS}`;
-    throw misused(what, 'Remove secrets that nobody uses; `palisade secrets list` tells when each was used.');
+    throw misused(
+      what,
+      'Remove secrets that are not used; `palisade secrets list` tells when each was used.',
+    );
   }
   const version = (before?.version ?? 0) + 1;
   const sealed = seal(key, value, bindingOf(scope, name, version), random);
@@ -165,7 +168,7 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   return entryOf(row);
 }
 
-/** Takes a secret away, also one that does not open; gives its version, or null where there is none. */
+/** Takes a secret away, also one that does not open; gives its version, or null where it does not exist. */
 export function take({ tx, key, inventory }: Means, { name, scope }: Named): number | null {
   const id = entryKey(scope, name);
   const version = inventory.read(tx, key).get(id)?.version ?? readSecret(tx, scope, name)?.version;
@@ -204,7 +207,7 @@ export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject)
   }
   const lost = [...entries.keys()].find((id) => !renewed.has(id));
   if (lost !== undefined) {
-    const [kind, subject, name] = JSON.parse(lost) as [Scope['kind'], string, string];
+    const [kind, subject, name] = JSON.parse(lost) as [VaultScope['kind'], string, string];
     throw unlike({ name, scope: { kind, subject } });
   }
   inventory.write(tx, newKey, renewed);
@@ -220,7 +223,7 @@ function openRow(key: KeyObject, row: SecretRow, entry: Entry | undefined): Buff
   return value;
 }
 
-function isSameScope(a: Scope | undefined, b: Scope | undefined): boolean {
+function isSameScope(a: VaultScope | undefined, b: VaultScope | undefined): boolean {
   return a?.kind === b?.kind && a?.subject === b?.subject;
 }
 
@@ -233,7 +236,7 @@ function unlike({ name, scope }: Named): Error {
 
 function gone({ name, scope }: SecretRef): Error {
   return missing(
-    `Cannot open ${naming(name, scope)}: it is no longer the one that is meant, expected ${formatScope(scope)}`,
+    `Cannot open ${naming(name, scope)}: it is no longer the one that was found, expected ${formatScope(scope)}`,
     'Call again; `palisade secrets list` shows what there is.',
   );
 }

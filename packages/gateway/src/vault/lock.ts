@@ -34,14 +34,14 @@ export type LockSettings = {
 export type OpenKey = { readonly row: LockRow; readonly key: KeyObject };
 
 /** A data key that is not in use yet. */
-export type FreshLock = {
+type FreshLock = {
   readonly source: LockSource;
   readonly key: KeyObject;
   /** Sees to it that it can be opened later, and gives the row. Only while the write lock of the store is held. */
   readonly install: () => LockRow;
 };
 
-export type LockOptions = {
+type LockOptions = {
   readonly store: Store;
   readonly keys: KeySource;
   readonly settings: LockSettings;

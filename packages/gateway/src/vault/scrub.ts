@@ -4,10 +4,10 @@
  * is in this text and the other in the next is not found. A run that hides a value on purpose is not stopped by it.
  */
 
-export type NamedValue = { readonly name: string; readonly value: Uint8Array };
+type NamedValue = { readonly name: string; readonly value: Uint8Array };
 
 /** Gives back the very same text or bytes where there is nothing to take out. */
-export type Scrubber = <T extends string | Uint8Array>(given: T) => T;
+type Scrubber = <T extends string | Uint8Array>(given: T) => T;
 
 /** Shorter values occur by chance, and taking them out would say what they are. */
 export const MIN_SCRUBBED_BYTES = 8;
@@ -105,7 +105,7 @@ function trimmed(value: Uint8Array): Buffer {
  * looked for in a view as it is, so that it is found however its writer chose what to escape and where to break lines.
  */
 
-export type View = {
+type View = {
   readonly bytes: Buffer;
   /** Where in the text byte number `index` begins. */
   readonly startOf: (index: number) => number;
@@ -125,17 +125,17 @@ const ESCAPES = new Map([...'bfnrt"\\/'].map((char, i) => [char, '\b\f\n\r\t"\\/
 const UNIT = /^\\u([0-9a-fA-F]{4})$/;
 
 /** The text itself. */
-export function asIs(text: Buffer): View {
+function asIs(text: Buffer): View {
   return { bytes: text, startOf: (index) => index, endOf: (index) => index + 1 };
 }
 
 /** Letters are in lower case: hexadecimal is written in either. */
-export function inLowerCase(text: Buffer): View {
+function inLowerCase(text: Buffer): View {
   return asIs(Buffer.from(text.toString('latin1').toLowerCase(), 'latin1'));
 }
 
 /** Both alphabets of base64 are one, and line ends are not there. */
-export function inBase64(text: Buffer): View {
+function inBase64(text: Buffer): View {
   return decoded(text, (_, index) => {
     const byte = text[index] ?? 0;
     if (byte === LF || byte === CR) return { means: NOTHING, length: 1 };
@@ -145,17 +145,17 @@ export function inBase64(text: Buffer): View {
 }
 
 /** Percent escapes are what they stand for. */
-export function inPercent(text: Buffer): View {
+function inPercent(text: Buffer): View {
   return decoded(text, readPercent);
 }
 
 /** The same of a form, where a plus is a space. */
-export function inForm(text: Buffer): View {
+function inForm(text: Buffer): View {
   return decoded(text, (_, index) => (isChar(text[index], '+') ? plain(0x20) : readPercent(text, index)));
 }
 
 /** Escapes of JSON strings are what they stand for. */
-export function inJson(text: Buffer): View {
+function inJson(text: Buffer): View {
   return decoded(text, readJson);
 }
 

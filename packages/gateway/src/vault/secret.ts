@@ -5,22 +5,22 @@ import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
 import type { Binding } from './keys.ts';
 
 /** Whose calls a secret is for; `subject` is empty for all of them. */
-export type Scope = {
+export type VaultScope = {
   readonly kind: 'global' | 'tenant' | 'principal' | 'skill';
   readonly subject: string;
 };
 
 /** Who asks for a secret. */
-export type Asker = {
+export type VaultCaller = {
   readonly tenant: string;
   readonly principal: Principal;
   /** The skill that runs; null outside of any. */
   readonly skill: string | null;
   /** The one kind of scope that is looked at; left out: all of them. */
-  readonly only?: Scope['kind'] | undefined;
+  readonly only?: VaultScope['kind'] | undefined;
 };
 
-export const GLOBAL: Scope = { kind: 'global', subject: '' };
+export const GLOBAL: VaultScope = { kind: 'global', subject: '' };
 
 /** What messages call the grammar. */
 export const SCOPE_SHAPE = '"global", "tenant:NAME", "principal:agent:NAME" or "skill:ID"';
@@ -32,7 +32,7 @@ const SUBJECTS = {
 } as const;
 
 /** Reads a scope; anything else is null. */
-export function parseScope(raw: string): Scope | null {
+export function parseScope(raw: string): VaultScope | null {
   if (raw === 'global') return GLOBAL;
   const [, kind, subject] = /^(tenant|principal|skill):(.+)$/.exec(raw) ?? [];
   if (kind === undefined || subject === undefined) return null;
@@ -41,14 +41,14 @@ export function parseScope(raw: string): Scope | null {
 }
 
 /** The one spelling of a scope in records, lists and messages. */
-export function formatScope({ kind, subject }: Scope): string {
+export function formatScope({ kind, subject }: VaultScope): string {
   return kind === 'global' ? kind : `${kind}:${subject}`;
 }
 
 /** The scopes whose secrets are for this asker, the most specific first. */
-export function scopesOf({ tenant, principal, skill, only }: Asker): readonly Scope[] {
-  const ofSkill: readonly Scope[] = skill === null ? [] : [{ kind: 'skill', subject: skill }];
-  const scopes: readonly Scope[] = [
+export function scopesOf({ tenant, principal, skill, only }: VaultCaller): readonly VaultScope[] {
+  const ofSkill: readonly VaultScope[] = skill === null ? [] : [{ kind: 'skill', subject: skill }];
+  const scopes: readonly VaultScope[] = [
     ...ofSkill,
     { kind: 'principal', subject: formatPrincipal(principal) },
     { kind: 'tenant', subject: tenant },
@@ -57,10 +57,10 @@ export function scopesOf({ tenant, principal, skill, only }: Asker): readonly Sc
   return only === undefined ? scopes : scopes.filter(({ kind }) => kind === only);
 }
 
-/* What this room says when it says no. No message has a byte of a value, a key or a passphrase. */
+/* The refusals of this module. No message has a byte of a value, a key or a passphrase. */
 
 /** A secret as messages call it. */
-export function naming(name: string, scope: Scope): string {
+export function naming(name: string, scope: VaultScope): string {
   return `the secret "${name}" (${formatScope(scope)})`;
 }
 
@@ -78,12 +78,12 @@ export function unreadable(what: string, remedy?: string): CodedError {
   return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
 }
 
-/** There is no such secret. */
+/** The secret does not exist. */
 export function missing(what: string, remedy?: string): CodedError {
   return new CodedError('vault/missing', what, remedy === undefined ? {} : { remedy });
 }
 
-/** The words that it was asked with cannot be used. */
+/** The arguments cannot be used. */
 export function misused(what: string, remedy?: string): CodedError {
   return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
 }
@@ -101,7 +101,7 @@ export type VaultEvent = {
 /** The call that a secret is used for. */
 export type SecretUse = { readonly call: string | null; readonly tool: string | null };
 
-type Subject = { readonly name: string; readonly scope: Scope; readonly version: number };
+type Subject = { readonly name: string; readonly scope: VaultScope; readonly version: number };
 
 /** Something that an administrator did. */
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
@@ -109,7 +109,11 @@ export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent[
 }
 
 /** A use in a call. */
-export function useOf(subject: Subject, { principal, tenant }: Asker, { call, tool }: SecretUse): VaultEvent {
+export function useOf(
+  subject: Subject,
+  { principal, tenant }: VaultCaller,
+  { call, tool }: SecretUse,
+): VaultEvent {
   const body = bodyOf(subject);
   return { kind: 'secret-used', call, principal: formatPrincipal(principal), tool, tenant, body };
 }
@@ -121,7 +125,7 @@ export function bodyOf({ name, scope, version }: Subject): { [key: string]: Json
 /** What is known about a secret beside its value. */
 export type SecretEntry = {
   readonly name: string;
-  readonly scope: Scope;
+  readonly scope: VaultScope;
   /** 1 for the first value, one more with each new one. */
   readonly version: number;
   /** When this value was set. */
@@ -133,16 +137,16 @@ export type SecretEntry = {
 /** The secret that is meant when this asker says this name. */
 export type SecretRef = {
   readonly name: string;
-  readonly scope: Scope;
+  readonly scope: VaultScope;
   readonly version: number;
-  readonly asker: Asker;
+  readonly asker: VaultCaller;
 };
 
 export const MAX_VALUE_BYTES = 64 * 1024;
 export const MAX_SECRETS = 10_000;
 
 /** What a sealed value is bound to: moved to another name, scope or version, it does not open. */
-export function bindingOf({ kind, subject }: Scope, name: string, version: number): Binding {
+export function bindingOf({ kind, subject }: VaultScope, name: string, version: number): Binding {
   return ['palisade-secret/v1', kind, subject, name, version];
 }
 
@@ -150,14 +154,17 @@ export function bindingOf({ kind, subject }: Scope, name: string, version: numbe
 export function checkName(name: string): void {
   if (isCapabilityName(name)) return;
   const remedy = 'Give the name alone; the value is asked for, or read from standard input.';
-  throw misused(`Cannot use this name of a secret: it is no name, expected ${CAPABILITY_NAME_SHAPE}`, remedy);
+  throw misused(
+    `Cannot use this name of a secret: it is not a valid name, expected ${CAPABILITY_NAME_SHAPE}`,
+    remedy,
+  );
 }
 
-export function checkScope(scope: Scope): void {
+export function checkScope(scope: VaultScope): void {
   const parsed = parseScope(formatScope(scope));
-  // Boundary: two spellings of one scope would be two places for one secret.
+  // Boundary: two spellings of one scope would be two rows for one secret.
   if (parsed?.kind === scope.kind && parsed.subject === scope.subject) return;
-  throw misused(`Cannot use this scope: it is none, expected ${SCOPE_SHAPE}`);
+  throw misused(`Cannot use this scope: it is not valid, expected ${SCOPE_SHAPE}`);
 }
 
 export function checkValue(value: Uint8Array): void {

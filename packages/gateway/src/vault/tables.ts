@@ -1,6 +1,6 @@
 import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
-import type { Scope } from './secret.ts';
+import type { VaultScope } from './secret.ts';
 
 /** What locks the key that all is sealed with. */
 export type LockRow = {
@@ -13,7 +13,7 @@ export type LockRow = {
 };
 
 /** Which secrets there are, sealed: what was put back, taken away or swapped does not fit it. */
-export type InventoryRow = {
+type InventoryRow = {
   readonly id: number;
   /** Of the sealed list; only tells whether it is the one that was read before. */
   readonly mark: string;
@@ -21,7 +21,7 @@ export type InventoryRow = {
 };
 
 export type SecretRow = {
-  readonly scope_kind: Scope['kind'];
+  readonly scope_kind: VaultScope['kind'];
   readonly scope_subject: string;
   readonly name: string;
   readonly version: number;
@@ -31,13 +31,13 @@ export type SecretRow = {
   readonly used_at_ms: number | null;
 };
 
-export type VaultTables = {
+type VaultTables = {
   vault_lock: LockRow;
   vault_inventory: InventoryRow;
   vault_secret: SecretRow;
 };
 
-/** The tables of this room. */
+/** The tables of this module. */
 export const vaultMigrations: readonly Migration[] = [
   {
     id: 'vault/001',
@@ -70,8 +70,8 @@ CREATE TABLE vault_secret (
 /** Makes a statement over the tables of the vault. */
 export const query = queries<VaultTables>();
 
-/** Where a secret lies. */
-type Place = { scope_kind: Scope['kind']; scope_subject: string; name: string };
+/** The key of a row. */
+type SecretKey = { scope_kind: VaultScope['kind']; scope_subject: string; name: string };
 
 const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
 const deleteLock = query()((db) => db.deleteFrom('vault_lock'));
@@ -88,7 +88,7 @@ const insertInventory = query<InventoryRow>()((db, p) =>
   db.insertInto('vault_inventory').values({ id: p('id'), mark: p('mark'), sealed: p('sealed') }),
 );
 
-const selectSecret = query<Place>()((db, p) =>
+const selectSecret = query<SecretKey>()((db, p) =>
   db
     .selectFrom('vault_secret')
     .selectAll()
@@ -104,7 +104,7 @@ const selectAbout = query()((db) =>
     .orderBy('scope_kind')
     .orderBy('scope_subject'),
 );
-const deleteSecret = query<Place>()((db, p) =>
+const deleteSecret = query<SecretKey>()((db, p) =>
   db
     .deleteFrom('vault_secret')
     .where('scope_kind', '=', p('scope_kind'))
@@ -124,7 +124,7 @@ const insertSecret = query<SecretRow>()((db, p) =>
     used_at_ms: p('used_at_ms'),
   }),
 );
-const updateUsed = query<Place & { used_at_ms: number }>()((db, p) =>
+const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
   db
     .updateTable('vault_secret')
     .set({ used_at_ms: p('used_at_ms') })
@@ -136,7 +136,7 @@ const updateUsed = query<Place & { used_at_ms: number }>()((db, p) =>
 /** A row without what is sealed in it. */
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
-export function placeOf({ kind, subject }: Scope, name: string): Place {
+export function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
   return { scope_kind: kind, scope_subject: subject, name };
 }
 
@@ -162,8 +162,8 @@ export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): 
   tx.run(insertInventory, { id: 1, ...row });
 }
 
-export function readSecret(reader: Reader, scope: Scope, name: string): SecretRow | undefined {
-  return reader.get(selectSecret, placeOf(scope, name));
+export function readSecret(reader: Reader, scope: VaultScope, name: string): SecretRow | undefined {
+  return reader.get(selectSecret, keyOf(scope, name));
 }
 
 /** All rows by name, then by scope. */
@@ -171,15 +171,15 @@ export function readAbout(reader: Reader): AboutRow[] {
   return reader.all(selectAbout, {});
 }
 
-/** Puts a row in the place of the one that is there, if any. */
+/** Replaces the row of the same key, if there is one. */
 export function writeSecret(tx: Transaction, row: SecretRow): void {
   tx.run(deleteSecret, { scope_kind: row.scope_kind, scope_subject: row.scope_subject, name: row.name });
   tx.run(insertSecret, row);
 }
 
 /** True when there was one. */
-export function removeSecret(tx: Transaction, scope: Scope, name: string): boolean {
-  return tx.run(deleteSecret, placeOf(scope, name)) > 0;
+export function removeSecret(tx: Transaction, scope: VaultScope, name: string): boolean {
+  return tx.run(deleteSecret, keyOf(scope, name)) > 0;
 }
 
 /** Gives how many there were. */

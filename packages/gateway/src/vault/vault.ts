@@ -7,18 +7,18 @@ import type { KeySource } from './keys.ts';
 import { demandUntouched, isCurrent, Lock, type LockSettings, type LockSource } from './lock.ts';
 import { found, type RotateParts, type RotationWish, rotate, type VaultRotation } from './rotate.ts';
 import {
-  type Asker,
   actOf,
   bodyOf,
   checkName,
   checkScope,
   checkValue,
-  type Scope,
   type SecretEntry,
   type SecretRef,
   type SecretUse,
   useOf,
+  type VaultCaller,
   type VaultEvent,
+  type VaultScope,
 } from './secret.ts';
 import { noteUse, readAbout } from './tables.ts';
 
@@ -34,7 +34,7 @@ import { noteUse, readAbout } from './tables.ts';
  * use is on record. This room authorises nobody: who may set, and which call may use what, is decided above.
  */
 
-export type VaultOptions = {
+type VaultOptions = {
   readonly store: Store;
   readonly keys: KeySource;
   readonly settings: LockSettings;
@@ -76,7 +76,7 @@ export class Vault {
   }
 
   /** Keeps a value under a name, in the place of the one before; durable once resolved. The first one makes the vault. */
-  async set(name: string, scope: Scope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
+  async set(name: string, scope: VaultScope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
     checkName(name);
     checkScope(scope);
     checkValue(value);
@@ -96,7 +96,7 @@ export class Vault {
   }
 
   /** Removes a secret, also one that does not open; true when there was one. */
-  async remove(name: string, scope: Scope, by: Principal): Promise<boolean> {
+  async remove(name: string, scope: VaultScope, by: Principal): Promise<boolean> {
     if (this.lockedWith === null) {
       demandUntouched(this.#options.store);
       return false;
@@ -115,7 +115,7 @@ export class Vault {
   }
 
   /** The secret of that name for this asker, from the most specific scope that has one; needs no key. */
-  find(name: string, asker: Asker): SecretRef | null {
+  find(name: string, asker: VaultCaller): SecretRef | null {
     const row = findRow(this.#options.store, name, asker);
     if (row === undefined) return null;
     const { scope, version } = entryOf(row);

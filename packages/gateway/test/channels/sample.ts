@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type CallChannels, Channels, type ChannelTerms } from '../../src/channels/channels.ts';
-import type { Message } from '../../src/channels/queue.ts';
+import type { ChannelMessage } from '../../src/channels/queue.ts';
 
 export const ADA = { principal: { kind: 'agent', name: 'ada' }, skill: 'notebook' } as const;
 export const BOB = { principal: { kind: 'agent', name: 'bob' }, skill: null } as const;
@@ -23,7 +23,7 @@ export function bytesOf(text: string): Uint8Array {
   return Buffer.from(text);
 }
 
-export function textOf(message: Message | null | 'denied'): string | null {
+export function textOf(message: ChannelMessage | null | 'denied'): string | null {
   if (message === 'denied') throw new Error('Cannot read message: it was denied');
   return message === null ? null : Buffer.from(message.bytes).toString();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { usageOf } from '../../src/storage/values.ts';
+import { usageOf } from '../../src/storage/tables.ts';
 import { race } from '../budget/race.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { bytesOf, HOME, keysAt, spaceIn, storageStore, textAt } from './sample.ts';

@@ -1,6 +1,7 @@
 import { parsePrefix, type StoragePrefix } from '../../src/core/storage-key.ts';
-import { type Quota, Space, type StorageGrants } from '../../src/storage/space.ts';
+import { Space, type StorageGrants } from '../../src/storage/space.ts';
 import { storageMigrations } from '../../src/storage/tables.ts';
+import type { Quota } from '../../src/storage/values.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openStore } from '../budget/temp-store.ts';
 import { tempDir } from '../fixture/temp-dir.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STORAGE_LIMITS } from '../../src/storage/space.ts';
+import { STORAGE_LIMITS } from '../../src/storage/values.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { bytesOf, keysAt, putText, spaceIn, storageStore, textAt } from './sample.ts';
 

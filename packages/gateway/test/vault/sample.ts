@@ -6,7 +6,13 @@ import type { Principal } from '../../src/core/principal.ts';
 import { Store } from '../../src/store/store.ts';
 import { keyFileIn } from '../../src/vault/keys.ts';
 import type { LockSettings } from '../../src/vault/lock.ts';
-import { type Asker, GLOBAL, parseScope, type Scope, type VaultEvent } from '../../src/vault/secret.ts';
+import {
+  GLOBAL,
+  parseScope,
+  type VaultCaller,
+  type VaultEvent,
+  type VaultScope,
+} from '../../src/vault/secret.ts';
 import { vaultMigrations } from '../../src/vault/tables.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { GRACE, type TestClock, testClock } from '../fixture/gateway.ts';
@@ -16,7 +22,7 @@ export const VALUE = 'correct-horse-battery-staple';
 export const NO_CALL = { call: null, tool: null } as const;
 const ADA: Principal = { kind: 'agent', name: 'ada' };
 /** Who asks in a test that does not care. */
-export const ASKER: Asker = { tenant: 'default', principal: ADA, skill: null };
+export const ASKER: VaultCaller = { tenant: 'default', principal: ADA, skill: null };
 
 type Wishes = { readonly directory?: string; readonly settings?: Partial<LockSettings> };
 export type TestVault = {
@@ -50,18 +56,27 @@ export function bytes(text: string): Uint8Array {
 }
 
 /** A scope as it is written. */
-export function scoped(text: string): Scope {
+export function scoped(text: string): VaultScope {
   const scope = parseScope(text);
   if (scope === null) throw new Error(`Cannot read the scope "${text}"`);
   return scope;
 }
 
-export async function put(vault: Vault, name: string, value: string, scope: Scope = GLOBAL): Promise<void> {
+export async function put(
+  vault: Vault,
+  name: string,
+  value: string,
+  scope: VaultScope = GLOBAL,
+): Promise<void> {
   await vault.set(name, scope, bytes(value), GRACE);
 }
 
 /** The value as text, or undefined where there is none for this asker. */
-export async function valueIn(vault: Vault, name: string, asker: Asker = ASKER): Promise<string | undefined> {
+export async function valueIn(
+  vault: Vault,
+  name: string,
+  asker: VaultCaller = ASKER,
+): Promise<string | undefined> {
   const ref = vault.find(name, asker);
   return ref === null ? undefined : Buffer.from(await vault.reveal(ref, NO_CALL)).toString();
 }

@@ -1,7 +1,7 @@
 import type { VaultConfig } from '../../config/config.ts';
 import type { Principal } from '../../core/principal.ts';
 import { requireAdministrator } from '../../invoke/administer.ts';
-import { GLOBAL, parseScope, SCOPE_SHAPE, type Scope } from '../../vault/secret.ts';
+import { GLOBAL, parseScope, SCOPE_SHAPE, type VaultScope } from '../../vault/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { askHidden, isAtTerminal } from './ask-hidden.ts';
 import { principalOf, textOf, wrongUsage } from './input.ts';
@@ -30,7 +30,7 @@ export async function administerVault(
 }
 
 /** The scope of --scope; for everybody when it is left out. */
-export function scopeOf(invocation: Invocation): Scope {
+export function scopeOf(invocation: Invocation): VaultScope {
   const raw = textOf(invocation, 'scope');
   const scope = raw === undefined ? GLOBAL : parseScope(raw);
   if (scope !== null) return scope;

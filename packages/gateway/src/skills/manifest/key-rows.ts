@@ -19,10 +19,10 @@ type Leaf<Type extends string, Default, Rule> = Row<
   }
 >;
 
-export type TextKey = Leaf<'text', string, { readonly rule: TextName }>;
+type TextKey = Leaf<'text', string, { readonly rule: TextName }>;
 export type ChoiceKey = Leaf<'choice', string, { readonly choices: readonly string[] }>;
 export type IntegerKey = Leaf<'integer', number, { readonly min: number; readonly max: number }>;
-export type BooleanKey = Leaf<'boolean', boolean, object>;
+type BooleanKey = Leaf<'boolean', boolean, object>;
 export type TextsKey = Leaf<
   'texts',
   readonly string[],
@@ -31,7 +31,7 @@ export type TextsKey = Leaf<
 /** A JSON Schema, as a table or as the path of a file in the package. */
 export type SchemaKey = Leaf<'schema', never, { readonly of: 'input' | 'output' }>;
 /** A table; one that is filled is read as if it stood there empty when it does not. */
-export type TableKey = Row<'table', { readonly isFilled: boolean }>;
+type TableKey = Row<'table', { readonly isFilled: boolean }>;
 /** Tables under `[[key]]`. */
 export type TablesKey = Row<'tables', { readonly min: number; readonly max: number }>;
 export type LeafKey = TextKey | ChoiceKey | IntegerKey | BooleanKey | TextsKey | SchemaKey;

@@ -62,7 +62,7 @@ export class CallNetwork {
     this.#decisions.splice(-1, 1, { ...last, cut: isCut ? outcome.why : null, ...counted });
   }
 
-  /** From now on no name is told that the guest may have made. */
+  /** From now on no name is reported that the guest may have chosen. */
   hideNames(): void {
     this.#isHiding = true;
   }
@@ -74,7 +74,7 @@ export class CallNetwork {
     return reportOf({ egress: 'strict' }, { ...this.#counts, decisions });
   }
 
-  /** Boundary: a guest that knows a secret can ask for a host that is called so; the journal does not repeat it. */
+  /** Boundary: a guest that knows a secret can request a host of that name; the journal does not repeat it. */
   #hide(decision: CallDecision): CallDecision {
     if (this.#entries.some((entry) => soleHostOf(entry) === decision.host)) return decision;
     return { ...decision, host: HIDDEN, why: HIDDEN, cut: decision.cut && HIDDEN };

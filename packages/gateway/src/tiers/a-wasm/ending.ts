@@ -1,16 +1,17 @@
+/** How a call of a module ended, from what its engine sent to the code table. Pure. */
 import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
-import { type DoneHead, type GuestLimits, type Refused, readFormHead } from './engine/protocol.ts';
+import { type DoneHead, type GuestLimits, type ModuleRefusal, readFormHead } from './engine/protocol.ts';
 import { type Form, isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
 const FORM = /^[a-z]{1,16}$/;
 
 /**
- * What an engine says of the end of a call, or null where it makes no sense. Boundary: budgets are settled and receipts
+ * The head of a `done` frame, or null where it is invalid. Boundary: budgets are settled and receipts
  * signed with these numbers, so they are whole, and no more was used than there was.
  */
 export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null {
@@ -35,18 +36,18 @@ export function readPrepared(
   bytes: Uint8Array,
 ):
   | { readonly kind: 'prepared'; readonly form: Form }
-  | { readonly kind: 'refused'; readonly refused: Refused }
+  | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | null {
   const refused = readRefused((raw as { readonly refused?: unknown } | null)?.refused);
   if (refused !== null) return { kind: 'refused', refused };
   const head = readFormHead(raw);
-  // Boundary: what is kept for all calls is what it says it is, to the byte.
+  // Boundary: what is kept for all calls is sealed by its own digest, to the byte.
   return head !== null && isSealed(head, bytes) ? { kind: 'prepared', form: { ...head, bytes } } : null;
 }
 
-function readRefused(raw: unknown): Refused | null {
+function readRefused(raw: unknown): ModuleRefusal | null {
   if (typeof raw !== 'object' || raw === null) return null;
-  const { code, message, detail } = raw as Partial<Record<keyof Refused, unknown>>;
+  const { code, message, detail } = raw as Partial<Record<keyof ModuleRefusal, unknown>>;
   if (typeof code !== 'string' || typeof message !== 'string') return null;
   return { code, message, ...(typeof detail === 'string' ? { detail } : {}) };
 }
@@ -64,9 +65,7 @@ function isEngineFacts(raw: unknown): boolean {
   );
 }
 
-/** How a call of a module ended, in the words of the code table. Pure. */
-
-/** What the engine calls it, and what its caller is told. */
+/** The codes of the engine, as the code table has them. */
 const CODES: ReadonlyMap<string, FailedCode> = new Map(
   Object.entries({
     fuel: 'tier/out-of-fuel',
@@ -87,8 +86,7 @@ export function endingOf(head: DoneHead, bytes: Uint8Array, outputBytes: number)
   const parsed = parseStrict(bytes, { maxBytes: outputBytes, maxDepth: MOST_DEPTH });
   if (head.ending === 'failed') return reported(parsed.ok ? parsed.value : null);
   if (parsed.ok) return { status: 'ok', output: parsed.value };
-  const why = parsed.message.replace('Cannot read JSON', 'it is no JSON');
-  return failed('tier/invalid-output', `Cannot accept the output of the module: ${why}`);
+  return failed('tier/invalid-output', `Cannot accept the output of the module. ${parsed.message}`);
 }
 
 function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: number): RunEnding {
@@ -97,12 +95,12 @@ function trapped({ code = '', message = '', detail }: DoneHead, outputBytes: num
   return refusedEnding({ code, message });
 }
 
-/** What the engine says against a module, or of a guest that it stopped. */
-export function refusedEnding({ code, message }: Refused): RunEnding {
+/** The ending of a module that the engine refused, or of a guest that it stopped. */
+export function refusedEnding({ code, message }: ModuleRefusal): RunEnding {
   return failed(CODES.get(code) ?? 'tier/trapped', shorten(message));
 }
 
-/** What a tool says of its own failure; a report that makes no sense is one all the same. */
+/** The failure that a tool reports of itself; an invalid report is one without a reason. */
 function reported(report: Json): RunEnding {
   const { code, message } = (typeof report === 'object' && report !== null ? report : {}) as Record<
     string,

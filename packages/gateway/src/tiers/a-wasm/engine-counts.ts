@@ -26,7 +26,7 @@ export type Metric = {
   readonly value: number;
 };
 
-/** Why engines end, by what the pool or the tier says when it ends one; every other word is a fault. */
+/** Why the pool or the tier ends an engine; every other reason is a fault. */
 export const ENDS = {
   retired: 'it has run enough',
   evicted: 'it made room for another tenant',
@@ -41,7 +41,8 @@ const REASONS = new Map<string, EndReason>(
 );
 
 const ENDED_HELP: Readonly<Record<EndReason, string>> = {
-  retired: 'Engine processes of tier A that ended by their age, their calls, or because nobody needed them.',
+  retired:
+    'Engine processes of tier A that ended by their age, their calls, or because they were not needed.',
   evicted: 'Engine processes of tier A that made room for one of another tenant.',
   stopped:
     'Engine processes of tier A that were ended with their call: its time was over, or it was cancelled.',

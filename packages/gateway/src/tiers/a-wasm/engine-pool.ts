@@ -1,20 +1,19 @@
+/**
+ * The engine processes of tier A. A call has one for itself, and an engine has one owner for all of its life: a guest that
+ * took one over would sit beside every later call in it, so those are of its own tenant. An idle one is kept for its owner
+ * while there is memory, and a gateway that lasts keeps one without an owner ready for the next tenant. Which call is served
+ * when is decided by the turns.
+ */
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Census, ENDS, EngineCounts, type Metric } from './engine-counts.ts';
 import { type EngineEnds, EngineProcess } from './engine-process.ts';
 import { EngineTurns } from './engine-turns.ts';
 
-/**
- * Engines that stand ready. A call has one for itself, and an engine has one owner for all of its life: a guest that took
- * one over would sit beside every later call in it, so those are of its own tenant. One that no call is in is kept for its
- * owner while there is room, and in a gateway that lasts one that nobody owns stands ready for whoever comes next. Which
- * call is served when is the matter of the turns.
- */
-
 export type PoolOptions = {
   /** Guests that compute at once. */
   readonly size: number;
-  /** Engines in all, with those whose guests wait for answers and those that stand idle; one tenant has half of them. */
+  /** Engines in all, idle ones and those whose guests wait for answers included; one tenant has half of them. */
   readonly most: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** False where the machine has no memory for more engines than compute at once. */
@@ -22,13 +21,13 @@ export type PoolOptions = {
   readonly start: () => Promise<EngineEnds>;
 };
 
-/** An engine is replaced between calls after so many of them, bytes of modules and time: nothing that it gathers lasts. */
+/** An engine is replaced between calls after this many calls, bytes of modules and time, so that nothing in it lasts. */
 const MOST_CALLS = 100_000;
 const MOST_MODULE_BYTES = 128 * 1024 * 1024;
 const MOST_AGE_MS = 60 * 60_000;
-/** So long an engine stands idle before it is asked whether it is still needed. */
+/** After this long an idle engine is checked: is it still needed? */
 const IDLE_MS = 10 * 60_000;
-/** For an engine that was started to say so. */
+/** For an engine that was started to report that it is ready. */
 const BEGIN_MS = 20_000;
 
 export class EnginePool {
@@ -68,14 +67,14 @@ export class EnginePool {
     return this.#counts.metrics(this.census);
   }
 
-  /** Starts as many as may compute, and from now on keeps one ready for whoever comes; nobody has to wait for it. */
+  /** Starts as many as may compute, and from now on keeps one ready for the next tenant; callers need not wait for it. */
   async warm(): Promise<void> {
     this.#keepsSpare = true;
     for (let missing = this.#options.size - this.#alive; missing > 0; missing -= 1) this.#start();
     await Promise.all(this.#starting);
   }
 
-  /** An engine for one call of this owner; it is to be given back, whatever became of it. Who is aborted waits no more. */
+  /** An engine for one call of this owner; it is to be given back, whatever became of it. The signal ends the wait. */
   async take(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
     if (this.#isClosed) throw isClosing();
     return this.#turns.wait(owner, signal);
@@ -83,7 +82,7 @@ export class EnginePool {
 
   giveBack(engine: EngineProcess): void {
     if (!this.#turns.release(engine)) return;
-    // Who ran nothing in it has left nothing in it.
+    // A tenant that ran nothing in it has left nothing in it.
     if (engine.calls === 0) engine.owner = null;
     if (this.#isWorn(engine)) engine.end(ENDS.retired);
     if (!engine.isGone) this.#idle.keep(engine);
@@ -113,17 +112,17 @@ export class EnginePool {
 
   #isOneMissing(): boolean {
     if (this.#starting.size >= this.#options.size) return false;
-    // What cannot be started is not tried again and again with nobody who waits for it.
+    // A start that failed is not repeated while no call waits for it.
     const spare = this.#keepsSpare && !this.#didStartFail ? 1 : 0;
     return Math.max(this.#turns.wanted(), spare) > this.#starting.size + this.#idle.unowned;
   }
 
-  /** Room for one more, if need be in the place of one that stands idle. */
+  /** Whether one more may be started, if need be in place of an idle one. */
   #hasRoom(): boolean {
     const { size, most, hasMemory } = this.#options;
     const alive = this.#alive;
     if (alive < size || (alive < most && hasMemory())) return true;
-    // Nobody's engine goes for one that nobody waits for while memory is short.
+    // While memory is short, no engine is ended for one that no call waits for.
     if (alive < most && this.#turns.wanted() === 0) return false;
     const longest = this.#idle.longest((owner) => this.#turns.hasCallsOf(owner));
     // Boundary: what a guest of one tenant may have left in an engine is not there for the calls of another.
@@ -144,7 +143,7 @@ export class EnginePool {
     return ageMs >= MOST_AGE_MS || calls >= MOST_CALLS || moduleBytes > MOST_MODULE_BYTES;
   }
 
-  /** Beyond those that can compute at once only the one that is nobody's is kept for long. */
+  /** Beyond those that can compute at once only the one without an owner is kept for long. */
   #mayStay(engine: EngineProcess): boolean {
     const isNeeded = engine.owner === null || this.#idle.count <= this.#options.size;
     if (isNeeded && !this.#isWorn(engine)) return true;
@@ -170,7 +169,7 @@ export class EnginePool {
         this.#starting.delete(starting);
         this.#didStartFail = true;
         this.#counts.failedStarts += 1;
-        // Each start that fails is told to one call, so nobody tries for ever.
+        // Each start that fails is reported to one call, so that none waits for ever.
         this.#turns.refuseFirst(startFailure(error));
         this.#dispatch();
       },
@@ -181,13 +180,13 @@ export class EnginePool {
   async #begin(): Promise<EngineProcess> {
     const engine = new EngineProcess(await this.#options.start());
     engine.startedMs = this.#options.clock.monotonicMs();
-    engine.turns = this.#turns.askTurns(engine);
+    engine.turns = this.#turns.requestTurns(engine);
     this.#counts.started += 1;
     this.#all.add(engine);
     void engine.ended.then(() => this.#onEnded(engine));
     // It was closed while this one was on its way.
     if (this.#isClosed) engine.end(ENDS.closing);
-    const late = setTimeout(() => engine.end('it says nothing'), BEGIN_MS);
+    const late = setTimeout(() => engine.end('it did not report that it is ready'), BEGIN_MS);
     if (await engine.ready.finally(() => clearTimeout(late))) return engine;
     throw didNotBegin(engine.why);
   }
@@ -195,7 +194,7 @@ export class EnginePool {
   #onEnded(engine: EngineProcess): void {
     this.#all.delete(engine);
     this.#counts.onEnd(engine.why);
-    // One that died while it stood idle is replaced where it is missed.
+    // One that died while it was idle is replaced where it is needed.
     if (this.#idle.drop(engine)) this.#dispatch();
   }
 }
@@ -204,15 +203,15 @@ function isClosing(): CodedError {
   return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
 }
 
-export type IdleOptions = {
-  /** How long one stands before it is asked whether it may stay. */
+type IdleOptions = {
+  /** How long one is idle before it is checked. */
   readonly lookMs: number;
-  /** Asked again and again while it stands; one that may not is to be ended. */
+  /** Called again and again while it is idle; one that may not stay is to be ended. */
   readonly mayStay: (engine: EngineProcess) => boolean;
 };
 
-/** Engines that no call is in, the one that stands longest first. */
-export class IdleEngines {
+/** Engines without a call, the one that has been idle longest first. */
+class IdleEngines {
   readonly #options: IdleOptions;
   readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
 
@@ -240,7 +239,7 @@ export class IdleEngines {
     const look = () => {
       if (!this.#options.mayStay(engine)) this.drop(engine);
     };
-    // It keeps nobody's process alive.
+    // It does not keep the process alive.
     this.#timers.set(engine, setInterval(look, this.#options.lookMs).unref());
   }
 
@@ -254,7 +253,7 @@ export class IdleEngines {
     return found;
   }
 
-  /** The one to go when there is no room: of those that nobody waits for, if there are such, the one that stands longest. */
+  /** The one to end when there are too many: the one that has been idle longest, if possible of an owner without a waiting call. */
   longest(isWaitedFor: (owner: string) => boolean): EngineProcess | null {
     let first: EngineProcess | null = null;
     for (const engine of this.#timers.keys()) {
@@ -271,10 +270,10 @@ export class IdleEngines {
   }
 }
 
-const REMEDY = 'Run `palisade doctor`: the row of tier A says why no engine process starts, and what to do.';
+const REMEDY = 'Run `palisade doctor`: the row of tier A shows why no engine process starts, and what to do.';
 
-/** What a caller is told when no engine could be started for it: always a code of the table, with what to do. */
-export function startFailure(error: unknown): CodedError {
+/** The error of a call for which no engine could be started: always a code of the table, with what to do. */
+function startFailure(error: unknown): CodedError {
   if (error instanceof CodedError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}`, {
@@ -283,7 +282,7 @@ export function startFailure(error: unknown): CodedError {
   });
 }
 
-export function didNotBegin(why: string): CodedError {
+function didNotBegin(why: string): CodedError {
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}, expected it to begin`, {
     remedy: REMEDY,
   });

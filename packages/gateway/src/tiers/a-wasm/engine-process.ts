@@ -2,7 +2,6 @@ import type { Duplex } from 'node:stream';
 import { readDoneHead, readPrepared } from './ending.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
-  type AskHead,
   type CallHead,
   type DoneHead,
   type Frame,
@@ -10,10 +9,11 @@ import {
   frameOf,
   LOG_LINE_BYTES,
   type LogHead,
-  MOST_ASK_BYTES,
+  MOST_REQUEST_BYTES,
+  type ModuleRefusal,
   mostFormBytes,
   type PrepareHead,
-  type Refused,
+  type RequestHead,
 } from './engine/protocol.ts';
 import type { Form } from './modules.ts';
 
@@ -28,7 +28,7 @@ export type EngineEnds = {
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
-export type EngineModule = { readonly key: string; readonly form: Form };
+type EngineModule = { readonly key: string; readonly form: Form };
 
 export type EngineCall = {
   readonly module: EngineModule;
@@ -36,30 +36,30 @@ export type EngineCall = {
   readonly input: Uint8Array;
 };
 
-/** What a guest asks for, as the engine says it; nothing of it was looked at yet. */
-export type Question = { readonly head: AskHead; readonly bytes: Uint8Array };
-export type Reply = { readonly result: number; readonly bytes?: Uint8Array };
+/** What a guest requests, as the engine sends it; nothing of it was checked yet. */
+export type GuestRequest = { readonly head: RequestHead; readonly bytes: Uint8Array };
+export type HostReply = { readonly result: number; readonly bytes?: Uint8Array };
 
-export type CallEars = {
-  readonly onAsk: (question: Question) => Promise<Reply>;
-  /** The level is what the engine says; it was not looked at. */
+export type CallListeners = {
+  readonly onRequest: (request: GuestRequest) => Promise<HostReply>;
+  /** The level is what the engine sends; it was not checked. */
   readonly onLog: (level: unknown, text: Uint8Array) => void;
 };
 
-/** Told when a guest asks and when its answer is there; it has the answer when the turn that this gives has come. */
-export type AskTurns = {
-  readonly onAsk: () => void;
+/** Called when a guest makes a request and when the answer has come; the guest gets it when the promise resolves. */
+export type RequestTurns = {
+  readonly onRequest: () => void;
   readonly onAnswer: () => Promise<void> | undefined;
 };
 
 export type EngineEnd =
   | { readonly kind: 'done'; readonly head: DoneHead; readonly bytes: Uint8Array }
-  /** It was ended, has died, or said what makes no sense: nothing is known of the call but what it asked for. */
+  /** It was ended, has died, or said what makes no sense: nothing is known of the call but its requests. */
   | { readonly kind: 'gone'; readonly why: string };
 
 export type PrepareEnd =
   | { readonly kind: 'prepared'; readonly form: Form }
-  | { readonly kind: 'refused'; readonly refused: Refused }
+  | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | { readonly kind: 'gone'; readonly why: string };
 
 /** The longest head that an engine sends, many times over. */
@@ -70,17 +70,17 @@ const FRAME_BYTES = MOST_HEAD_BYTES + 64;
 const GATEWAY_FUEL: ReadonlyMap<unknown, number> = new Map(
   ABI_FUNCTIONS.filter(({ handledBy }) => handledBy === 'gateway').map(({ name, fuel }) => [name, fuel]),
 );
-const NO_TURNS: AskTurns = { onAsk: () => undefined, onAnswer: () => undefined };
+const NO_TURNS: RequestTurns = { onRequest: () => undefined, onAnswer: () => undefined };
 
 type Running = {
-  readonly ears: CallEars;
+  readonly listeners: CallListeners;
   readonly settle: (end: EngineEnd) => void;
   readonly limits: CallHead['limits'];
   logBytesLeft: number;
   /** Of its questions alone, as the gateway counts them. */
   fuelLeft: number;
-  /** A guest waits for its answer, so that the engine has nothing to say meanwhile. */
-  isAsking: boolean;
+  /** A guest waits for its answer, so that the engine has nothing to send meanwhile. */
+  isWaiting: boolean;
 };
 
 /** One engine process, with at most one call in it. Whatever it does wrong ends it, and costs that one call. */
@@ -101,10 +101,10 @@ export class EngineProcess {
   #why = 'it ended';
   /** Whose calls it runs; null before the first. */
   owner: string | null = null;
-  /** When it began, on the clock of who started it. */
+  /** When it was started, on the clock of the pool. */
   startedMs = 0;
   /** Lets its guest go on with an answer when it is its turn. */
-  turns: AskTurns = NO_TURNS;
+  turns: RequestTurns = NO_TURNS;
   /** How many calls it has run. */
   calls = 0;
   /** Of all modules that it was given, which it keeps. */
@@ -117,9 +117,9 @@ export class EngineProcess {
     this.ready = new Promise((resolve) => {
       this.#onReady = resolve;
     });
-    ends.send.on('error', () => this.end('it does not listen'));
-    ends.receive.on('error', () => this.end('it cannot be heard'));
-    ends.receive.on('data', (piece: Buffer) => this.#hear(piece));
+    ends.send.on('error', () => this.end('it does not read what it is sent'));
+    ends.receive.on('error', () => this.end('its output cannot be read'));
+    ends.receive.on('data', (piece: Buffer) => this.#receive(piece));
     ends.receive.once('close', () => this.end('it ended'));
     void ends.ended.then(() => this.end('it ended'));
   }
@@ -137,7 +137,7 @@ export class EngineProcess {
     return this.#why;
   }
 
-  /** Has it make a module ready for all engines. Boundary: one that has run a guest could say what that guest likes. */
+  /** Has it prepare a module for all engines. Boundary: one that has run a guest could be under the control of that guest. */
   prepare(module: Uint8Array, head: PrepareHead): Promise<PrepareEnd> {
     if (this.#isBusy || this.calls > 0)
       throw new TypeError('Cannot prepare module: the engine has run guests, expected a new one');
@@ -151,17 +151,18 @@ export class EngineProcess {
     });
   }
 
-  /** Runs a call to its end; whoever wants it to end before ends the engine. */
-  run({ module, head, input }: EngineCall, ears: CallEars): Promise<EngineEnd> {
+  /** Runs a call to its end; to stop it before, end the engine. */
+  run({ module, head, input }: EngineCall, listeners: CallListeners): Promise<EngineEnd> {
     if (this.#isBusy) throw new TypeError('Cannot run call: the engine has one already');
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     this.calls += 1;
     return new Promise((settle) => {
       const { limits } = head;
       const [logBytesLeft, fuelLeft] = [limits.logBytes, limits.fuel];
-      this.#running = { ears, settle, limits, logBytesLeft, fuelLeft, isAsking: false };
+      this.#running = { listeners, settle, limits, logBytesLeft, fuelLeft, isWaiting: false };
       // Boundary: it may send what this call can come to, and nothing that the gateway would only keep.
-      this.#reader.mostBytes = FRAME_BYTES + Math.max(MOST_ASK_BYTES, limits.outputBytes, limits.logBytes);
+      this.#reader.mostBytes =
+        FRAME_BYTES + Math.max(MOST_REQUEST_BYTES, limits.outputBytes, limits.logBytes);
       if (!this.#known.has(module.key)) this.#hand(module);
       this.#ends.send.write(frameOf('call', head, input));
     });
@@ -186,10 +187,10 @@ export class EngineProcess {
     this.#ends.send.write(frameOf('module', { key, ...head }, bytes));
   }
 
-  #hear(piece: Buffer): void {
+  #receive(piece: Buffer): void {
     const frames = this.#reader.read(piece);
-    // Boundary: beside the engine runs hostile code; what makes no sense is the end of it.
-    if (frames === null) this.end('it said what makes no sense');
+    // Boundary: beside the engine runs hostile code; an invalid frame is the end of it.
+    if (frames === null) this.end('it sent an invalid frame');
     for (const frame of frames ?? []) this.#take(frame);
   }
 
@@ -197,14 +198,14 @@ export class EngineProcess {
     const running = this.#running;
     if (frame.kind === 'ready' && !this.#isReady) this.#begin();
     else if (frame.kind === 'prepared' && this.#onPrepared !== null && !this.#isGone) this.#conclude(frame);
-    // Boundary: one question at a time, and nothing before its answer, however fast it can talk.
-    else if (running === null || running.isAsking || this.#isGone) this.end('it spoke out of turn');
-    // Boundary: who has not taken in what it was told, and asks for more, would fill the memory of the gateway.
-    else if (this.#ends.send.writableLength > 0) this.end('it does not listen');
+    // Boundary: one request at a time, and nothing before its answer, however fast it sends.
+    else if (running === null || running.isWaiting || this.#isGone) this.end('it sent a frame out of turn');
+    // Boundary: an engine that does not read its answers, and requests more, would fill the memory of the gateway.
+    else if (this.#ends.send.writableLength > 0) this.end('it does not read what it is sent');
     else if (frame.kind === 'ask') this.#answer(frame, running);
     else if (frame.kind === 'log') this.#log(frame, running);
     else if (frame.kind === 'done') this.#concludeCall(frame, running);
-    else this.end('it said what makes no sense');
+    else this.end('it sent an invalid frame');
   }
 
   #begin(): void {
@@ -215,13 +216,13 @@ export class EngineProcess {
   #log({ head, bytes }: Frame, running: Running): void {
     running.logBytesLeft -= bytes.length + LOG_LINE_BYTES;
     // Boundary: the engine keeps the quota by itself; one that does not is no longer ours.
-    if (running.logBytesLeft < 0) this.end('it said more than it may');
-    else running.ears.onLog((head as Partial<LogHead> | null)?.level, bytes);
+    if (running.logBytesLeft < 0) this.end('it sent more log lines than allowed');
+    else running.listeners.onLog((head as Partial<LogHead> | null)?.level, bytes);
   }
 
   #conclude({ head, bytes }: Frame): void {
     const end = readPrepared(head, bytes);
-    if (end === null) this.end('it said what makes no sense');
+    if (end === null) this.end('it sent an invalid frame');
     else this.#finishPreparing(end);
   }
 
@@ -234,36 +235,36 @@ export class EngineProcess {
   #concludeCall({ head: raw, bytes }: Frame, { limits }: Running): void {
     const head = readDoneHead(raw, limits);
     // Boundary: no output is longer than the engine would let it be.
-    if (head === null || bytes.length > limits.outputBytes) this.end('it said what makes no sense');
+    if (head === null || bytes.length > limits.outputBytes) this.end('it sent an invalid frame');
     else this.#finish({ kind: 'done', head, bytes });
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
-    const fuel = GATEWAY_FUEL.get((head as Partial<AskHead> | null)?.name);
+    const fuel = GATEWAY_FUEL.get((head as Partial<RequestHead> | null)?.name);
     // Boundary: the name is written down before it is looked up.
     if (fuel === undefined) {
-      this.end('it said what makes no sense');
+      this.end('it sent an invalid frame');
       return;
     }
     running.fuelLeft -= fuel;
-    // Boundary: a guest's fuel bounds how often it asks; an engine that asks more often is no longer ours.
+    // Boundary: a guest's fuel bounds its requests; an engine that makes more is no longer ours.
     if (running.fuelLeft < 0) {
-      this.end('it asked for more than its fuel pays for');
+      this.end('it made more requests than its fuel pays for');
       return;
     }
-    running.isAsking = true;
-    this.turns.onAsk();
-    running.ears.onAsk({ head: head as AskHead, bytes }).then(
+    running.isWaiting = true;
+    this.turns.onRequest();
+    running.listeners.onRequest({ head: head as RequestHead, bytes }).then(
       (reply) => void this.#reply(reply, running),
-      () => this.end('what it asked for broke the gateway'),
+      () => this.end('one of its requests failed in the gateway'),
     );
   }
 
-  async #reply({ result, bytes }: Reply, running: Running): Promise<void> {
+  async #reply({ result, bytes }: HostReply, running: Running): Promise<void> {
     if (this.#running !== running) return;
     await this.turns.onAnswer();
     if (this.#running !== running || this.#isGone) return;
-    running.isAsking = false;
+    running.isWaiting = false;
     this.#ends.send.write(frameOf('answer', { result }, bytes));
   }
 

@@ -1,25 +1,25 @@
 /**
- * Who computes in an engine, and when: so many guests at once, and the tenants in turns, however many calls one of them
+ * Which guest computes in an engine, and when: a fixed number at once, and the tenants in turns, however many calls one of them
  * has. A guest that waits for an answer computes nothing: when it has waited for long enough its turn is over, and with
- * its answer it waits for the next one. It keeps its engine meanwhile, so a tenant may hold only so many.
+ * its answer it waits for the next one. It keeps its engine meanwhile, so the engines of one tenant are bounded.
  */
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import type { AskTurns, EngineProcess } from './engine-process.ts';
+import type { EngineProcess, RequestTurns } from './engine-process.ts';
 
-export type TurnOptions = {
+type TurnOptions = {
   /** Guests that compute at once. */
   readonly size: number;
   /** Engines that one tenant may have calls in. */
   readonly mostOfOne: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** An engine that stands ready for this owner; null where none does. */
+  /** An idle engine for this owner; null where there is none. */
   readonly takeIdle: (owner: string) => EngineProcess | null;
-  /** Whether one of its own stands there already. */
+  /** Whether it has an idle one of its own already. */
   readonly hasIdle: (owner: string) => boolean;
-  /** Told when a call was given an engine. */
+  /** Called when a call was given an engine. */
   readonly onCall: (waitedMs: number) => void;
-  /** Told when a turn has come free, or somebody waits for one. */
+  /** Called when a turn has come free, or a guest waits for one. */
   readonly onChange: () => void;
 };
 
@@ -36,7 +36,7 @@ type HeldEngine = {
   isPaused: boolean;
   /** What its guest has waited in this turn, and since when it waits. */
   waitedMs: number;
-  askedMs: number;
+  requestedMs: number;
   patience: NodeJS.Timeout | undefined;
   /** Lets its guest begin or go on. */
   goOn: () => void;
@@ -78,7 +78,7 @@ export class EngineTurns {
   /** Waits for an engine. */
   async wait(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
     if (signal?.aborted === true) throw hasLeft();
-    // Boundary: who comes when thousands wait is told so, and holds nothing; nor does one tenant fill the room of all.
+    // Boundary: when thousands wait, a further call is refused and holds nothing; nor does one tenant fill the queue of all.
     if (this.#waiting >= MOST_WAITING) throw isCrowded(`${MOST_WAITING} calls`);
     if ((this.#tenants.get(owner)?.calls.size ?? 0) >= MOST_WAITING_OF_ONE)
       throw isCrowded(`${MOST_WAITING_OF_ONE} calls of this tenant`);
@@ -110,7 +110,7 @@ export class EngineTurns {
     return (this.#tenants.get(owner)?.calls.size ?? 0) > 0;
   }
 
-  /** The call is over; its engine is nobody's here. False where it was in no call. */
+  /** The call is over; its engine is no longer held. False where it was in no call. */
   release(engine: EngineProcess): boolean {
     const held = this.#held.get(engine);
     if (held === undefined) return false;
@@ -148,7 +148,7 @@ export class EngineTurns {
     return sum;
   }
 
-  /** Tells the first of those for whom an engine is wanted that there is none. */
+  /** Refuses the first call for which an engine is wanted. */
   refuseFirst(error: unknown): void {
     for (const tenant of this.#tenants.values()) {
       const [call] = tenant.calls;
@@ -168,16 +168,16 @@ export class EngineTurns {
   }
 
   /** What an engine tells of its guest's questions. */
-  askTurns(engine: EngineProcess): AskTurns {
-    return { onAsk: () => this.#onAsk(engine), onAnswer: () => this.#onAnswer(engine) };
+  requestTurns(engine: EngineProcess): RequestTurns {
+    return { onRequest: () => this.#onRequest(engine), onAnswer: () => this.#onAnswer(engine) };
   }
 
-  #onAsk(engine: EngineProcess): void {
+  #onRequest(engine: EngineProcess): void {
     const held = this.#held.get(engine);
     if (held === undefined) return;
     const leftMs = PATIENCE_MS - held.waitedMs;
-    held.askedMs = this.#options.clock.monotonicMs();
-    // Boundary: many short waits are a long one, so nobody sits on a turn in slices.
+    held.requestedMs = this.#options.clock.monotonicMs();
+    // Boundary: many short waits are a long one, so a turn cannot be held in slices.
     if (leftMs <= 0) this.#pause(held);
     else held.patience = setTimeout(() => this.#pause(held), leftMs);
   }
@@ -186,7 +186,7 @@ export class EngineTurns {
     const held = this.#held.get(engine);
     if (held === undefined) return undefined;
     clearTimeout(held.patience);
-    held.waitedMs += this.#options.clock.monotonicMs() - held.askedMs;
+    held.waitedMs += this.#options.clock.monotonicMs() - held.requestedMs;
     if (!held.isPaused) return undefined;
     return new Promise((goOn) => {
       held.goOn = goOn;
@@ -229,7 +229,7 @@ export class EngineTurns {
     engine.owner = tenant.owner;
     tenant.held += 1;
     const goOn = () => call.take(engine);
-    const held = { tenant, isPaused: true, waitedMs: 0, askedMs: 0, patience: undefined, goOn };
+    const held = { tenant, isPaused: true, waitedMs: 0, requestedMs: 0, patience: undefined, goOn };
     this.#held.set(engine, held);
     this.#takeOut(tenant, call);
     this.#options.onCall(this.#options.clock.monotonicMs() - call.sinceMs);
@@ -258,7 +258,7 @@ export class EngineTurns {
     this.#forget(tenant);
   }
 
-  /** Of who has no call here nothing is kept. */
+  /** Nothing is kept of a tenant without a call. */
   #forget({ owner, calls, held }: Tenant): void {
     if (calls.size === 0 && held === 0) this.#tenants.delete(owner);
   }

@@ -1,18 +1,18 @@
 import { ABI_ERRORS, type AbiError } from './engine/abi.table.ts';
-import type { Reply } from './engine-process.ts';
+import type { HostReply } from './engine-process.ts';
 
 /** The longest answer that a guest is given. */
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 const LENGTH_BYTES = 4;
 
-export function refuseWith(error: AbiError): Reply {
+export function refuseWith(error: AbiError): HostReply {
   return { result: ABI_ERRORS[error].code };
 }
 
-export const DONE: Reply = { result: 0 };
+export const DONE: HostReply = { result: 0 };
 
 /** An answer of bytes, or the refusal of one that is too long. */
-export function answerWith(bytes: Uint8Array): Reply {
+export function answerWith(bytes: Uint8Array): HostReply {
   return bytes.length > MOST_ANSWER_BYTES ? refuseWith('tooLarge') : { result: bytes.length, bytes };
 }
 

@@ -15,7 +15,7 @@ import {
 import type { Space } from '../../storage/space.ts';
 import type { CallNetwork } from './call-network.ts';
 import { ABI_ERRORS, ABI_FUNCTIONS, type GatewayFunctionName } from './engine/abi.table.ts';
-import type { Question, Reply } from './engine-process.ts';
+import type { GuestRequest, HostReply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith, withHead } from './host-answer.ts';
 import { type HttpTerms, type OperatorSecrets, requestFor, secretHosts } from './host-http.ts';
 import { storageHandlers } from './host-storage.ts';
@@ -24,7 +24,7 @@ import { functionsFor } from './plan.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What one call reaches of the gateway, under the grants of its tool. */
-export type HostContext = {
+type HostContext = {
   readonly grants: WasmGrants;
   readonly http: Omit<HttpTerms, 'secretOf'>;
   /** One for each capability of storage. */
@@ -39,7 +39,7 @@ export type HostContext = {
 };
 
 /** A request whose form is sound, of a function and a capability that were granted. */
-export type HostRequest = {
+type HostRequest = {
   /** The position of the capability in its list. */
   readonly index: number;
   /** The numbers behind the handle. */
@@ -47,14 +47,14 @@ export type HostRequest = {
   readonly texts: readonly Uint8Array[];
 };
 
-export type GatewayHandler = (request: HostRequest, context: HostContext) => Reply | Promise<Reply>;
+export type GatewayHandler = (request: HostRequest, context: HostContext) => HostReply | Promise<HostReply>;
 
-export type HostFunctions = {
-  readonly answer: (question: Question) => Promise<Reply>;
+type HostFunctions = {
+  readonly answer: (request: GuestRequest) => Promise<HostReply>;
   readonly close: () => void;
 };
 
-export type HostOptions = {
+type HostOptions = {
   readonly identity: CallIdentity;
   readonly signal: AbortSignal;
   readonly egressBytes: number;
@@ -137,8 +137,8 @@ function joinChannels(channels: Channels, identity: CallIdentity, granted: WasmG
 
 function answering(context: HostContext, onDenied: () => void): HostFunctions['answer'] {
   const granted = new Set<string>(functionsFor(context.grants));
-  return async (question) => {
-    const parts = readQuestion(question);
+  return async (request) => {
+    const parts = readRequest(request);
     if (parts === null) return refuseWith('invalid');
     const [handle = -1, ...numbers] = parts.numbers;
     // Boundary: a function that was not granted, or a handle that does not belong to this call.
@@ -160,7 +160,7 @@ function indexOf(name: string, handle: number, grants: WasmGrants): number | nul
   return index >= 0 && index < countOf(grants, kind) ? index : null;
 }
 
-function sendRequest({ index, texts }: HostRequest, context: HostContext): Reply | Promise<Reply> {
+function sendRequest({ index, texts }: HostRequest, context: HostContext): HostReply | Promise<HostReply> {
   const { grants, operatorSecrets } = context;
   const [head = NO_BYTES, body = NO_BYTES] = texts;
   const entry = grants.http[index];
@@ -177,14 +177,14 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): Reply
 }
 
 /** Boundary: a secret that may only be used is never returned, whichever handle is given. */
-async function readSecret({ index }: HostRequest, { grants, secret }: HostContext): Promise<Reply> {
+async function readSecret({ index }: HostRequest, { grants, secret }: HostContext): Promise<HostReply> {
   const granted = grants.secrets[index];
   if (granted === undefined || !granted.mayReveal) return refuseWith('denied');
   const value = await secret(granted);
   return value === null ? refuseWith('missing') : answerWith(Buffer.from(value));
 }
 
-function publish({ index, texts: [message = NO_BYTES] }: HostRequest, context: HostContext): Reply {
+function publish({ index, texts: [message = NO_BYTES] }: HostRequest, context: HostContext): HostReply {
   const channel = context.grants.channels[index];
   if (channel === undefined || !channel.publish || context.channels === null) return refuseWith('denied');
   const published = context.channels.publish(channel.name, message);
@@ -192,7 +192,10 @@ function publish({ index, texts: [message = NO_BYTES] }: HostRequest, context: H
   return refuseWith(published === 'full' ? 'full' : published === 'too-large' ? 'tooLarge' : 'denied');
 }
 
-async function receive({ index, numbers: [waitMs = 0] }: HostRequest, context: HostContext): Promise<Reply> {
+async function receive(
+  { index, numbers: [waitMs = 0] }: HostRequest,
+  context: HostContext,
+): Promise<HostReply> {
   const channel = context.grants.channels[index];
   if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
   const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
@@ -205,8 +208,8 @@ async function receive({ index, numbers: [waitMs = 0] }: HostRequest, context: H
 type RequestParts = { readonly name: string } & Omit<HostRequest, 'index'>;
 
 /** Boundary: the head of a request is what an engine says; its lengths have to be those of its bytes. */
-function readQuestion({ head, bytes }: Question): RequestParts | null {
-  const { name, numbers, lengths } = (head ?? {}) as Partial<Question['head']>;
+function readRequest({ head, bytes }: GuestRequest): RequestParts | null {
+  const { name, numbers, lengths } = (head ?? {}) as Partial<GuestRequest['head']>;
   if (typeof name !== 'string' || !isNumbers(numbers) || !isNumbers(lengths)) return null;
   const texts: Uint8Array[] = [];
   let at = 0;

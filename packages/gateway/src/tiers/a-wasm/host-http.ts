@@ -10,21 +10,21 @@ import { boundTo } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { CallNetwork } from './call-network.ts';
 import type { AbiError } from './engine/abi.table.ts';
-import type { Reply } from './engine-process.ts';
+import type { HostReply } from './engine-process.ts';
 import { answerWith, refuseWith, withHead } from './host-answer.ts';
 
 /** A secret that a request may name. */
-export type HttpSecret = {
+type HttpSecret = {
   readonly name: string;
   readonly mayReveal: boolean;
   readonly isFor: BoundSecret['isFor'];
-  /** Its value; null where there is none. Each look is recorded as a use. */
+  /** Its value; null where it does not exist. Each read is recorded as a use. */
   readonly read: () => Promise<string | null>;
 };
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
-  /** The secret of a handle; null where the call has none such. */
+  /** The secret of a handle; null where the call has no such secret. */
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
 };
@@ -63,7 +63,7 @@ export async function requestFor(
   rawHead: Uint8Array,
   body: Uint8Array,
   terms: HttpTerms,
-): Promise<Reply> {
+): Promise<HostReply> {
   const head = readHead(rawHead);
   if (head === null) return refuseWith('invalid');
   const list = listOf(entry);
@@ -187,7 +187,7 @@ export function secretHosts({ name, hosts }: SecretGrant, operator: OperatorSecr
   return (host, port) => isGranted(host, port) && isAllowed(host, port);
 }
 
-/** Boundary: hosts that cannot be read are nobody, and no hosts are nobody either. */
+/** Boundary: a list that cannot be read allows no host, and neither does an empty one. */
 function grantedTo(hosts: readonly string[]): IsFor {
   try {
     return boundTo(hosts, 'hosts');

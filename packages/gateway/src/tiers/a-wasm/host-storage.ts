@@ -1,6 +1,7 @@
-import type { Space, StorageRefusal } from '../../storage/space.ts';
+import type { Space } from '../../storage/space.ts';
+import type { StorageRefusal } from '../../storage/values.ts';
 import { type AbiError, VERSIONS } from './engine/abi.table.ts';
-import type { Reply } from './engine-process.ts';
+import type { HostReply } from './engine-process.ts';
 import { answerWith, DONE, refuseWith } from './host-answer.ts';
 import type { GatewayHandler } from './host-functions.ts';
 
@@ -18,7 +19,7 @@ const ERRORS: Readonly<Record<StorageRefusal['why'], AbiError>> = {
   busy: 'full',
 };
 
-type Handle = (space: Space, key: string, request: Parameters<GatewayHandler>[0]) => Promise<Reply>;
+type Handle = (space: Space, key: string, request: Parameters<GatewayHandler>[0]) => Promise<HostReply>;
 
 /** The space of the request and its first text, which is a key or a prefix. */
 function inSpace(handle: Handle): GatewayHandler {

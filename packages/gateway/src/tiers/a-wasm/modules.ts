@@ -131,7 +131,7 @@ export function parseForm(file: Buffer): Form | null {
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }
 
-/** Whether the bytes are those of the seal, which stands behind them as well. */
+/** Whether the bytes are those of the seal, which follows them as well. */
 export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): boolean {
   if (bytes.length < SEAL_BYTES) return false;
   const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
@@ -153,7 +153,7 @@ const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
 const MOST_REFUSALS = 256;
 
 /** A module whose bytes are those of its digest, for calls that may use this much memory. */
-export type Wanted = {
+type Wanted = {
   /** Tenants take turns, so that the many slow modules of one are not in the way of the others'. */
   readonly tenant: string;
   readonly sha256: Digest;
@@ -177,7 +177,7 @@ export class ReadyModules {
     this.#forms = forms;
   }
 
-  /** The form of a module. When the signal comes first there is none, and its engine is ended. */
+  /** The form of a module; when the signal comes first, its engine is ended. */
   async take(wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const key = moduleKey(wanted);
     for (;;) {
@@ -211,7 +211,7 @@ export class ReadyModules {
     try {
       const end = await engine.prepare(bytes, { memoryBytes });
       if (end.kind === 'prepared') await this.#forms.keep(key, end.form);
-      // An engine without memory says nothing of the module: the next one is asked again.
+      // A lack of memory is not the fault of the module: the next call tries again.
       if (end.kind === 'refused' && end.refused.code !== 'memory') this.#refuse(key, end);
       return end;
     } finally {

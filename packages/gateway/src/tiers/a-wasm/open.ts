@@ -1,3 +1,4 @@
+/** Opens tier A: engine processes in the sandboxes of commands, and what guests reach through the gateway. */
 import { availableParallelism } from 'node:os';
 import { METER_VERSION } from '@palisade/wasm';
 import { Channels } from '../../channels/channels.ts';
@@ -21,9 +22,7 @@ import { type WasmTierOptions, wasmTier } from './index.ts';
 import { Forms, ReadyModules } from './modules.ts';
 import { ENGINE_FILE, engineTerms } from './plan.ts';
 
-/** Makes tier A ready: engine processes in the sandboxes of commands, and the rooms that guests reach through the gateway. */
-
-export type OpenWasmOptions = {
+type OpenWasmOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
@@ -34,7 +33,7 @@ export type OpenWasmOptions = {
   readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
   /** More authorities that targets are verified with. */
   readonly trustedCertificates: string;
-  /** Where Node is, and where the engine may be, the best place first. */
+  /** The path of Node, and where the engine may be, the best path first. */
   readonly node: string;
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
@@ -46,7 +45,7 @@ export type OpenWasmOptions = {
   readonly ports: readonly number[];
 };
 
-export type OpenedWasm = {
+type OpenedWasm = {
   readonly tier: Tier;
   readonly pool: EnginePool;
   readonly ready: ReadyModules;
@@ -108,7 +107,7 @@ function formTerms(): string {
   return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
 }
 
-/** Boundary: a prefix that is none grants nothing. */
+/** Boundary: an invalid prefix grants nothing. */
 function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
   return raw.flatMap((each) => {
     const parsed = parsePrefix(each);
@@ -118,7 +117,7 @@ function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
 
 /** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
 
-export type StartEngineOptions = {
+type StartEngineOptions = {
   readonly node: string;
   readonly memoryBytes: number;
   /** A new directory with the engine's file in it; it is removed when the engine has ended. */

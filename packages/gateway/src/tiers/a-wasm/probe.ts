@@ -1,16 +1,16 @@
-/** What tier A holds on this machine, as a row for a person: an engine is started, and says where it is. */
+/** What tier A enforces on this machine, as a row for people: an engine is started, and its sandbox is read. */
 import { CodedError } from '../../core/coded-error.ts';
 import { type TierRow, TRIAL_ROW } from '../process/inspect.ts';
 import type { EnginePool } from './engine-pool.ts';
 
 /** Its engine runs nothing. */
-const NOBODY = '';
+const NO_OWNER = '';
 const FIX =
   'Look at the rows of tier C and B: engines run in the jail of one or under the limits of the other.';
 
 export async function inspectEngines(pool: EnginePool): Promise<TierRow> {
   try {
-    const engine = await pool.take(NOBODY);
+    const engine = await pool.take(NO_OWNER);
     const { tier } = engine.isolation;
     pool.giveBack(engine);
     const where = tier === 'c' ? 'in the jail of tier C' : 'under the limits of tier B';
@@ -19,7 +19,7 @@ export async function inspectEngines(pool: EnginePool): Promise<TierRow> {
       tier: 'a',
       name: TRIAL_ROW,
       holds: true,
-      detail: `ran an engine process ${where}; ${size} compute at once, ${most} may be there, ${idle} stand idle`,
+      detail: `ran an engine process ${where}; ${size} compute at once, at most ${most} exist, ${idle} are idle`,
       fix: null,
     };
   } catch (error) {

@@ -1,18 +1,19 @@
+/** What a call is run again from, and what became of the request that was under way when it ended. */
 import { digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
 import { ABI_ERRORS } from './engine/abi.table.ts';
 import type { CallHead } from './engine/protocol.ts';
-import type { Question, Reply } from './engine-process.ts';
+import type { GuestRequest, HostReply } from './engine-process.ts';
 
-/** Of all answers of one call; a call that is told more is not recorded. */
+/** Of all answers of one call; a call with longer ones is not recorded. */
 const MOST_BYTES = 4 * 1024 * 1024;
 /** What an exchange takes beside the bytes of its answer. */
 const EXCHANGE_BYTES = 256;
 
 /** Why a call cannot be run again. */
-export type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
+type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
-/** Writes down what a guest asks and is answered. */
+/** Records the requests of a guest and their answers. */
 export class Recorder {
   readonly #exchanges: Exchange[] = [];
   #bytes = 0;
@@ -23,10 +24,12 @@ export class Recorder {
   }
 
   /** The same answers, written down. */
-  around(answer: (question: Question) => Promise<Reply>): (question: Question) => Promise<Reply> {
-    return async (question) => {
-      const reply = await answer(question);
-      this.#note(question, reply);
+  around(
+    answer: (request: GuestRequest) => Promise<HostReply>,
+  ): (request: GuestRequest) => Promise<HostReply> {
+    return async (request) => {
+      const reply = await answer(request);
+      this.#note(request, reply);
       return reply;
     };
   }
@@ -52,54 +55,54 @@ export class Recorder {
     };
   }
 
-  #note(question: Question, { result, bytes = new Uint8Array(0) }: Reply): void {
-    const name = String(question.head.name);
+  #note(request: GuestRequest, { result, bytes = new Uint8Array(0) }: HostReply): void {
+    const name = String(request.head.name);
     this.#bytes += EXCHANGE_BYTES + name.length + bytes.length;
-    // Boundary: a guest that asks for nothing again and again does not fill the memory of the gateway either.
+    // Boundary: a guest that makes empty requests again and again does not fill the memory of the gateway either.
     if (this.#bytes > MOST_BYTES) this.giveUp('too large');
     if (this.#unrecorded !== null) return;
     this.#exchanges.push({
       name,
-      asked: askedDigest(question),
+      asked: requestDigest(request),
       result,
       bytes: Buffer.from(bytes).toString('base64'),
     });
   }
 }
 
-/** What a question comes to: its name, its numbers, its bytes. */
-export function askedDigest({ head, bytes }: Question) {
+/** What a request comes to: its name, its numbers, its bytes. */
+export function requestDigest({ head, bytes }: GuestRequest) {
   const { name, numbers, lengths } = head;
-  // Not the canonical form, which has no number that a guest may ask with and JSON does not hold exactly.
+  // Not the canonical form, which cannot hold every number of a request exactly.
   return digestBytes(
     JSON.stringify([String(name), [...(numbers ?? [])], [...(lengths ?? [])], digestBytes(bytes)]),
   );
 }
 
-/** What became of a question whose guest never heard the answer. */
+/** What became of a request whose guest never heard the answer. */
 export type Interrupted = {
   readonly name: string;
-  /** Done although nobody was told; refused, so that nothing was done; or nobody can tell. */
+  /** Done although the guest never got the answer; refused, so that nothing was done; or unknown. */
   readonly fate: 'done' | 'refused' | 'unknown';
 };
 
-type Answer = (question: Question) => Promise<Reply>;
+type Answer = (request: GuestRequest) => Promise<HostReply>;
 
-/** Errors after which nothing was done, whatever was asked. */
+/** Errors after which nothing was done, whatever the request. */
 const REFUSALS: ReadonlySet<number> = new Set(
   (['denied', 'invalid', 'full', 'missing', 'conflict'] as const).map((name) => ABI_ERRORS[name].code),
 );
 
-/** The question of a guest that is being answered; there is at most one. */
-export class OpenQuestion {
+/** The request of a guest that is being answered; there is at most one. */
+export class PendingRequest {
   #name: string | null = null;
-  #answered: Promise<Reply | null> = Promise.resolve(null);
+  #answered: Promise<HostReply | null> = Promise.resolve(null);
 
   /** The same answers, watched. */
   around(answer: Answer): Answer {
-    return (question) => {
-      this.#name = String(question.head.name);
-      const answered = answer(question);
+    return (request) => {
+      this.#name = String(request.head.name);
+      const answered = answer(request);
       this.#answered = answered.then(
         (reply) => {
           this.#name = null;
@@ -119,7 +122,7 @@ export class OpenQuestion {
   }
 }
 
-function fateOf(name: string, reply: Reply | null): Interrupted['fate'] {
+function fateOf(name: string, reply: HostReply | null): Interrupted['fate'] {
   if (reply === null) return 'unknown';
   if (reply.result >= 0) return 'done';
   // A request that was broken off may have arrived.

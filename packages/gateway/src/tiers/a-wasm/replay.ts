@@ -4,26 +4,27 @@ import { type Digest, digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Recording } from '../../core/recording.ts';
 import { endingOf, refusedEnding } from './ending.ts';
 import type { CallHead } from './engine/protocol.ts';
+import { ENDS } from './engine-counts.ts';
 import type { EnginePool } from './engine-pool.ts';
-import type { EngineEnd, PrepareEnd, Question, Reply } from './engine-process.ts';
+import type { EngineEnd, GuestRequest, HostReply, PrepareEnd } from './engine-process.ts';
 import { moduleKey, type ReadyModules } from './modules.ts';
-import { askedDigest } from './recorder.ts';
+import { requestDigest } from './recorder.ts';
 
 /** Where a call that is run again does something else than it did. */
-export type Parting =
-  /** It asks for another thing, or for more than it did. */
+type Parting =
+  /** It makes another request, or more of them. */
   | {
       readonly kind: 'asks';
       readonly index: number;
       readonly asked: string;
       readonly expected: string | null;
     }
-  /** It asks for less than it did. */
+  /** It makes fewer requests. */
   | { readonly kind: 'ends'; readonly index: number; readonly expected: string };
 
 export type Replayed = {
   readonly code: string;
-  /** Of the output as a receipt has it; null where there is none. */
+  /** Of the output as a receipt has it; null where it has none. */
   readonly outputDigest: Digest | null;
   readonly fuel: number;
   /** Of the engine that ran it again; null where it does not say. */
@@ -50,16 +51,16 @@ export async function replay(
   const head = { ...rest, key, owner: OWNER, tool: exportName } as unknown as CallHead;
   let next = 0;
   let parting: Parting | null = null;
-  const onAsk = async (question: Question): Promise<Reply> => {
+  const onRequest = async (request: GuestRequest): Promise<HostReply> => {
     const expected = exchanges[next];
-    if (expected === undefined || expected.asked !== askedDigest(question)) {
+    if (expected === undefined || expected.asked !== requestDigest(request)) {
       parting ??= {
         kind: 'asks',
         index: next,
-        asked: String(question.head.name),
+        asked: String(request.head.name),
         expected: expected?.name ?? null,
       };
-      throw new TypeError('Cannot replay: it asks for what it did not ask for');
+      throw new TypeError('Cannot replay: it makes another request than it did');
     }
     next += 1;
     return { result: expected.result, bytes: Buffer.from(expected.bytes, 'base64') };
@@ -67,16 +68,16 @@ export async function replay(
   const prepared = await ready.take(wanted, signal);
   if (prepared.kind !== 'prepared') return { ...unprepared(prepared), parting: null };
   const engine = await engines.take(OWNER, signal);
-  const onAbort = () => engine.end('nobody waits for it');
+  const onAbort = () => engine.end(ENDS.stopped);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
     const call = { module: { key, form: prepared.form }, head, input: Buffer.from(input) };
-    const end = await engine.run(call, { onAsk, onLog: () => undefined });
+    const end = await engine.run(call, { onRequest, onLog: () => undefined });
     const missing = exchanges[next];
     if (parting === null && end.kind === 'done' && missing !== undefined)
       parting = { kind: 'ends', index: next, expected: missing.name };
-    return { ...told(end, recording), parting };
+    return { ...replayedOf(end, recording), parting };
   } finally {
     signal.removeEventListener('abort', onAbort);
     engines.giveBack(engine);
@@ -97,7 +98,7 @@ function unprepared(end: Exclude<PrepareEnd, { readonly kind: 'prepared' }>): Om
   return { code, outputDigest: null, fuel: 0, engine: null };
 }
 
-function told(end: EngineEnd, { limits }: Recording): Omit<Replayed, 'parting'> {
+function replayedOf(end: EngineEnd, { limits }: Recording): Omit<Replayed, 'parting'> {
   if (end.kind === 'gone') return { code: 'tier/unknown-ending', outputDigest: null, fuel: 0, engine: null };
   const ending = endingOf(end.head, end.bytes, limits.outputBytes ?? 0);
   return {

@@ -15,7 +15,7 @@ import { openHostFunctions } from './host-functions.ts';
 import type { CallIdentity, WasmTierOptions } from './index.ts';
 import { abortable, type Form, type ModuleCache } from './modules.ts';
 import { headOf, type WasmJob } from './plan.ts';
-import { type Interrupted, OpenQuestion, Recorder } from './recorder.ts';
+import { type Interrupted, PendingRequest, Recorder } from './recorder.ts';
 
 type RunOptions = WasmTierOptions & { readonly modules: ModuleCache };
 type LoggedJob = WasmJob & { readonly log: GuestLog };
@@ -92,7 +92,7 @@ export class WasmRun {
     return (await abortable(taking, signal)) ?? this.#stoppedEnding();
   }
 
-  /** What engines take in the place of the bytes, or how the call ends without it. */
+  /** The form that engines take, or how the call ends without it. */
   async #form(bytes: Uint8Array, signal: AbortSignal): Promise<Form | RunEnding> {
     const { program, limits, checked } = this.#job;
     const { tenant } = checked.call;
@@ -113,7 +113,7 @@ export class WasmRun {
   ): Promise<EngineEnd> {
     const { checked, program, limits, log } = this.#job;
     const { clock, random } = this.#options;
-    const question = new OpenQuestion();
+    const pending = new PendingRequest();
     const host = openHostFunctions(this.#options, program.grants, {
       identity: this.#identity(),
       signal: stop.signal,
@@ -132,12 +132,12 @@ export class WasmRun {
     };
     this.#hasBegun = true;
     try {
-      const end = await engine.run(call, { onAsk: question.around(host.answer), onLog: log.add });
+      const end = await engine.run(call, { onRequest: pending.around(host.answer), onLog: log.add });
       if (end.kind === 'done') this.#keep(head, bytes, end.head.engine);
       return end;
     } finally {
       // Boundary: what was under way when the call was ended is counted as well, and nothing is done after its receipt.
-      const leaving = question.leave();
+      const leaving = pending.leave();
       stop.abort();
       this.#interrupted = await leaving;
       host.close();
@@ -231,8 +231,8 @@ function prefixed(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [`engine.${name}`, value]));
 }
 
-export type GuestLog = {
-  /** Passes a line on at once. Neither number nor bytes were looked at before. */
+type GuestLog = {
+  /** Passes a line on at once. Neither level nor text was checked before. */
   readonly add: (level: unknown, text: Uint8Array) => void;
   /** Tells the reader, at the end of the call, when lines were left out here or in the engine; gives whether any were. */
   readonly end: (isCutInEngine: boolean) => boolean;
@@ -248,9 +248,9 @@ export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number
   const write = (line: string) => onOutput?.('stderr', Buffer.from(`${line}\n`));
   return {
     add: (level, text) => {
-      const word = (typeof level === 'number' ? LOG_LEVELS[level] : undefined) ?? NO_LEVEL;
-      // Boundary: the text is the guest's; what it cannot do is end its line, so the word in front is always ours.
-      const line = `${word}: ${inert(Buffer.from(text).toString('utf8'))}`;
+      const name = (typeof level === 'number' ? LOG_LEVELS[level] : undefined) ?? NO_LEVEL;
+      // Boundary: the text is the guest's; what it cannot do is end its line, so the name in front is always ours.
+      const line = `${name}: ${inert(Buffer.from(text).toString('utf8'))}`;
       bytesLeft -= Buffer.byteLength(line) + 1;
       // Boundary: the engine has a quota as well, but hostile code runs beside it.
       if (bytesLeft >= 0) write(line);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CodedError } from '../../../src/core/coded-error.ts';
 import { type FakeEngine, fakeEngine } from './fake-engine.ts';
-import { CALL, EARS, samplePool } from './sample-pool.ts';
+import { CALL, LISTENERS, samplePool } from './sample-pool.ts';
 
 const HOUR_MS = 60 * 60_000;
 
@@ -82,7 +82,7 @@ describe('a pool of engines', () => {
     const second = await pool.take('ada');
     expect(second).not.toBe(engine);
     const waits = pool.take('ada');
-    const end = second.run(CALL, EARS);
+    const end = second.run(CALL, LISTENERS);
     fakes[1]?.sayBytes(Buffer.from([255, 255, 255, 255]));
     expect(await end).toMatchObject({ kind: 'gone' });
     pool.giveBack(second);
@@ -93,7 +93,7 @@ describe('a pool of engines', () => {
   it('replaces an engine by its age between calls, and never in one', async () => {
     const { pool, time, use } = samplePool();
     const engine = await pool.take('ada');
-    const end = engine.run(CALL, EARS);
+    const end = engine.run(CALL, LISTENERS);
     time.nowMs = 30 * HOUR_MS;
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(engine.isGone).toBe(false);
@@ -153,7 +153,7 @@ describe('a pool of engines', () => {
   it('that is closed turns away who waits and who comes, and ends what runs', async () => {
     const { pool } = samplePool();
     const engine = await pool.take('ada');
-    const end = engine.run(CALL, EARS);
+    const end = engine.run(CALL, LISTENERS);
     const waits = expect(pool.take('ada')).rejects.toThrow('closing');
     await pool.close();
     await waits;

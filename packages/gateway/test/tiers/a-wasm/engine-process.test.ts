@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
-  type CallEars,
+  type CallListeners,
   type EngineEnd,
   EngineProcess,
-  type Question,
+  type GuestRequest,
 } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { wat } from '../../fixture/wat.ts';
 import { engineStart, formOf, sampleHead } from './sample-engine.ts';
@@ -28,8 +28,8 @@ const ASKS = tool(
    (import "palisade_v1" "result_read" (func $read (param i32 i32) (result i32)))`,
 );
 
-const DEAF: CallEars = {
-  onAsk: async () => ({ result: -1 }),
+const DEAF: CallListeners = {
+  onRequest: async () => ({ result: -1 }),
   onLog: () => undefined,
 };
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
@@ -65,15 +65,15 @@ describe.each(['b', 'c'] as const)('an engine in tier %s', (tier) => {
 describe('an engine', () => {
   it('asks the gateway for what its guest wants, with the words of the guest', async () => {
     const engine = await started();
-    const asked: Question[] = [];
-    const onAsk = async (question: Question) => {
+    const asked: GuestRequest[] = [];
+    const onRequest = async (question: GuestRequest) => {
       asked.push(question);
       return { result: 5, bytes: Buffer.from('value') };
     };
     const head = sampleHead({ functions: ['storage_get', 'result_read'] });
     const end = await engine.run(
       { module: await module(ASKS), head, input: Buffer.from('key') },
-      { ...DEAF, onAsk },
+      { ...DEAF, onRequest },
     );
     expect(outputOf(end)).toBe('returned value');
     expect(asked.map((each) => [each.head, text(each.bytes)])).toEqual([
@@ -109,7 +109,7 @@ describe('an engine', () => {
     );
     const engine = await started();
     let asked = 0;
-    const onAsk = async () => {
+    const onRequest = async () => {
       asked += 1;
       return { result: -1 };
     };
@@ -117,7 +117,7 @@ describe('an engine', () => {
     const head = sampleHead({ functions: ['storage_get'], limits });
     const end = await engine.run(
       { module: await module(asksOn), head, input: Buffer.from('key') },
-      { ...DEAF, onAsk },
+      { ...DEAF, onRequest },
     );
     expect(end).toMatchObject({ kind: 'done', head: { ending: 'trapped', code: 'fuel' } });
     expect(asked).toBe(49);
@@ -130,7 +130,7 @@ describe('an engine', () => {
     const head = sampleHead({ functions: ['storage_get', 'result_read'] });
     const running = engine.run(
       { module: await module(ASKS), head, input: Buffer.from('key') },
-      { ...DEAF, onAsk: () => new Promise(() => undefined) },
+      { ...DEAF, onRequest: () => new Promise(() => undefined) },
     );
     engine.end('it took too long');
     expect(await running).toEqual({ kind: 'gone', why: 'it took too long' });

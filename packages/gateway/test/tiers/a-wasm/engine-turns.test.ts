@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CALL, EARS, samplePool } from './sample-pool.ts';
+import { CALL, LISTENERS, samplePool } from './sample-pool.ts';
 
 const PATIENCE = { timeout: 5_000 };
 
@@ -62,8 +62,8 @@ describe('turns in engines', () => {
     const { pool, fakes, time } = samplePool({ size: 1 });
     const engine = await pool.take('ada');
     const end = engine.run(CALL, {
-      ...EARS,
-      onAsk: async () => {
+      ...LISTENERS,
+      onRequest: async () => {
         time.nowMs += 5;
         return { result: 0 };
       },

@@ -86,7 +86,7 @@ describe('an engine that says nonsense of a line', () => {
         head: sampleHead(),
         input: Buffer.from(''),
       };
-      const end = engine.run(call, { onAsk: async () => ({ result: 0 }), onLog: log.add });
+      const end = engine.run(call, { onRequest: async () => ({ result: 0 }), onLog: log.add });
       receive.write(frameOf('log', head, Buffer.from('x')));
       const done = { ending: 'returned', fuelUsed: 1, isExact: true, peakMemoryBytes: 0, isLogCut: false };
       receive.write(frameOf('done', done, Buffer.from('1')));

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { EnginePool, type PoolOptions } from '../../../src/tiers/a-wasm/engine-pool.ts';
-import type { EngineEnd, EngineProcess, Reply } from '../../../src/tiers/a-wasm/engine-process.ts';
+import type { EngineEnd, EngineProcess, HostReply } from '../../../src/tiers/a-wasm/engine-process.ts';
 import { DONE, type FakeEngine, fakeEngine } from './fake-engine.ts';
 import { NO_FORM, sampleHead } from './sample-engine.ts';
 
@@ -9,7 +9,7 @@ export const CALL = {
   head: sampleHead(),
   input: new Uint8Array(2),
 };
-export const EARS = { onAsk: async () => ({ result: -1 }), onLog: () => undefined };
+export const LISTENERS = { onRequest: async () => ({ result: -1 }), onLog: () => undefined };
 const ASK = { name: 'channel_receive', numbers: [40_000, 60_000], lengths: [] };
 
 export type SamplePool = {
@@ -52,13 +52,13 @@ export function samplePool(options: Partial<PoolOptions> = {}): SamplePool {
   };
   return {
     ...{ pool, fakes, time },
-    use: (engine) => finish(engine, engine.run(CALL, EARS)),
+    use: (engine) => finish(engine, engine.run(CALL, LISTENERS)),
     ask: (engine) => {
       let answer: () => void = () => undefined;
-      const replied = new Promise<Reply>((resolve) => {
+      const replied = new Promise<HostReply>((resolve) => {
         answer = () => resolve({ result: 0 });
       });
-      const end = engine.run(CALL, { ...EARS, onAsk: () => replied });
+      const end = engine.run(CALL, { ...LISTENERS, onRequest: () => replied });
       fakeOf(engine)?.say('ask', ASK);
       const isAnswered = () => fakeOf(engine)?.heard.at(-1)?.kind === 'answer';
       return { end, answer, isAnswered, finish: () => finish(engine, end) };

@@ -43,7 +43,7 @@ export const ERROR_NAMES: readonly string[] = Object.keys(ABI_ERRORS).map((name)
 type NumberType = 'i32' | 'f64';
 
 /** What a call must have been granted so that a function exists; null: it always does. */
-export type Need = GrantKind | null;
+export type GrantNeed = GrantKind | null;
 
 /** The numbers and the byte strings of one request to the gateway, each in the order of the parameters. */
 export type RequestParts = { readonly numbers: readonly number[]; readonly texts: readonly Uint8Array[] };
@@ -63,7 +63,7 @@ export type AbiFunction = {
   /** By name; `x` and `xLength` together are bytes. */
   readonly params: readonly (readonly [name: string, type: NumberType])[];
   readonly result: NumberType | null;
-  readonly needs: Need;
+  readonly needs: GrantNeed;
   /** Of one call; bytes that cross are paid beside it. */
   readonly fuel: number;
   /** The gateway checks the grant again and does it; the engine does the others beside the guest. */

@@ -22,12 +22,12 @@ import {
   type CallHead,
   type DoneHead,
   type ModuleHead,
+  type ModuleRefusal,
   mostFormBytes,
   type PreparedHead,
   type PrepareHead,
-  type Refused,
 } from './protocol.ts';
-import { type Failure, GuestExit } from './wasi-handlers.ts';
+import { GuestExit, type ToolFailure } from './wasi-handlers.ts';
 import { linkToWorld, RUN_NAME, RUN_TYPE, requireGranted } from './world.ts';
 
 /** Pools that are kept at once, each of one owner and module; the one that was used longest ago goes first. */
@@ -41,8 +41,8 @@ const LAZY_VALIDATION = '--wasm-lazy-validation';
 
 type Module = { readonly compiled: Promise<CompiledModule>; readonly isLinked: boolean };
 
-export type Prepared = { readonly head: PreparedHead; readonly bytes: Uint8Array };
-export type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
+type Prepared = { readonly head: PreparedHead; readonly bytes: Uint8Array };
+type Done = { readonly head: DoneHead; readonly bytes: Uint8Array };
 
 /** How modules are compiled here. */
 const FORM: Form = 'thread';
@@ -62,7 +62,7 @@ export class GuestPool {
 
   constructor(pipe: GatewayPipe, memoryBytes: number) {
     this.#pipe = pipe;
-    // What a call may use is said with each call.
+    // What a call may use comes with the call.
     const limits = { memoryBytes, fuel: CEILINGS.fuel };
     this.#engine = createEngine({
       form: FORM,
@@ -188,7 +188,7 @@ function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
 }
 
 /** Why the engine refuses a module or ended a call; a fault of ours is not the guest's, and ends the process. */
-function refusalOf(error: unknown): Refused {
+function refusalOf(error: unknown): ModuleRefusal {
   if (!(error instanceof WasmError)) throw error;
   const { code, message, detail } = error;
   return { code, message: cut(message), ...(detail === undefined ? {} : { detail: cut(detail) }) };
@@ -200,7 +200,7 @@ function cut(text: string): string {
 
 type Returned =
   | { readonly tag: 'ok'; readonly value: string }
-  | { readonly tag: 'error'; readonly value: Failure };
+  | { readonly tag: 'error'; readonly value: ToolFailure };
 
 /** Runs the tool of the call in a new guest; what ends it otherwise is thrown as the engine throws it. */
 export function runComponent(pool: Pool, context: CallContext, input: Uint8Array): Done {

@@ -18,7 +18,7 @@ import {
   type RequestParts,
 } from './abi.table.ts';
 import type { GatewayPipe } from './pipe.ts';
-import { type AnswerHead, type CallHead, LOG_LINE_BYTES, MOST_ASK_BYTES } from './protocol.ts';
+import { type AnswerHead, type CallHead, LOG_LINE_BYTES, MOST_REQUEST_BYTES } from './protocol.ts';
 import type { PrintedLines } from './wasi-handlers.ts';
 
 /** What one call keeps beside its guest. */
@@ -101,7 +101,7 @@ function requesting({ params }: AbiFunction, name: AbiName): CoreHandler {
       0,
     );
     // Boundary: nothing that is too long is copied out of the guest.
-    if (requestBytes > MOST_ASK_BYTES) return ABI_ERRORS.tooLarge.code;
+    if (requestBytes > MOST_REQUEST_BYTES) return ABI_ERRORS.tooLarge.code;
     const numbers: number[] = [];
     const texts: Uint8Array[] = [];
     shape.forEach(({ isBytes, isLength }, index) => {
@@ -123,7 +123,7 @@ export function requestGateway(
 ): { readonly result: number; readonly bytes: Uint8Array } {
   const lengths = texts.map((text) => text.length);
   // Boundary: the gateway serves all tenants, and what it would refuse by its length is not carried to it.
-  if (lengths.reduce((sum, length) => sum + length, 0) > MOST_ASK_BYTES)
+  if (lengths.reduce((sum, length) => sum + length, 0) > MOST_REQUEST_BYTES)
     return { result: ABI_ERRORS.tooLarge.code, bytes: NO_BYTES };
   pipe.send('ask', { name, numbers, lengths }, Buffer.concat(texts));
   const answer = pipe.next();

@@ -1,19 +1,26 @@
+/**
+ * The frames between the gateway and an engine process, as bytes: four with the length of what follows, one with the
+ * kind, four with the length of a head of JSON, the head, and bytes as they are. The engine side runs hostile code beside
+ * it, so the gateway trusts nothing of what it sends: not its lengths, not its heads.
+ */
 import type { EngineFacts } from '../../../core/recording.ts';
 import type { CapabilityKind } from '../../../core/wasm.ts';
 import type { AbiName } from './abi.table.ts';
 
 /**
- * What the gateway and an engine process say to each other, as bytes: four with the length of what follows, one with the
- * kind, four with the length of a head of JSON, the head, and bytes as they are. The engine side runs hostile code beside
- * it, so the gateway takes nothing of what it says on trust: not its lengths, not its heads.
- */
-
-/**
- * To an engine: a module to be made ready, a module that was, a call, the answer to what a guest asked. From it: a module
- * that is ready, questions, lines of a log, the end of a call.
+ * To an engine: a module to prepare, a module that is, a call, the answer to a request of a guest. From it: a module
+ * that is ready, requests, lines of a log, the end of a call.
  */
 export const FRAMES = {
-  ...{ module: 1, call: 2, answer: 3, ask: 4, log: 5, done: 6, ready: 7, prepare: 8, prepared: 9 },
+  module: 1,
+  call: 2,
+  answer: 3,
+  ask: 4,
+  log: 5,
+  done: 6,
+  ready: 7,
+  prepare: 8,
+  prepared: 9,
 } as const;
 
 export type FrameKind = keyof typeof FRAMES;
@@ -51,7 +58,7 @@ export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINI
   const start = LENGTH_BYTES + BEFORE_HEAD;
   const headBytes = frame.readUInt32LE(LENGTH_BYTES + 1);
   const end = start + headBytes;
-  // Boundary: JSON takes many times its length in memory, and the time of everybody while it is read.
+  // Boundary: JSON takes many times its length in memory, and the time of all calls while it is read.
   if (kind === undefined || end > frame.length || headBytes > mostHeadBytes) return null;
   try {
     const head: unknown = JSON.parse(frame.toString('utf8', start, end));
@@ -85,7 +92,7 @@ export class FrameReader {
       if (this.#heldBytes > 0 || !isWhole(rest)) rest = this.#hold(rest);
       const from = this.#heldBytes > 0 ? this.#held.subarray(0, this.#heldBytes) : rest;
       const wanted = frameLength(from);
-      // Boundary: who announces more than may come is not waited for.
+      // Boundary: a frame that is announced as longer than allowed is not waited for.
       if (wanted !== null && wanted > this.mostBytes) this.#isLost = true;
       else if (wanted !== null && wanted <= from.length) {
         const frame = parseFrame(from.subarray(0, wanted), this.#mostHeadBytes);
@@ -121,7 +128,7 @@ function isWhole(piece: Buffer): boolean {
   return wanted !== null && wanted <= piece.length;
 }
 
-/* The heads of frames. Both sides are ours; the gateway checks what an engine says all the same. */
+/* The heads of frames. Both sides are ours; the gateway checks what an engine sends all the same. */
 
 /** What a guest may use of an engine. */
 export type GuestLimits = {
@@ -133,7 +140,7 @@ export type GuestLimits = {
 
 /** What is known of the form of a module: what engines take in its place. */
 export type FormHead = {
-  /** What the form follows from, by the word of the engine that made it. */
+  /** What the form follows from, as the engine computed it. */
   readonly digest: string;
   /** SHA-256 of the form. */
   readonly seal: string;
@@ -144,18 +151,18 @@ export type FormHead = {
 /** A module in the form that an engine made of it, which calls will name by its key. */
 export type ModuleHead = FormHead & { readonly key: string };
 
-/** A module that is to be made ready, for calls that may use so much memory: what a guest is told of it depends on that. */
+/** A module that is to be made ready, for calls that may use this much memory, which the form depends on. */
 export type PrepareHead = { readonly memoryBytes: number };
 
 /** What an engine made of a module, with the form as the bytes; or why it takes none such. */
-export type PreparedHead = FormHead | { readonly refused: Refused };
+export type PreparedHead = FormHead | { readonly refused: ModuleRefusal };
 
 /** Why an engine refuses a module: its code, and its sentence. */
-export type Refused = { readonly code: string; readonly message: string; readonly detail?: string };
+export type ModuleRefusal = { readonly code: string; readonly message: string; readonly detail?: string };
 
 export type CallHead = {
   readonly key: string;
-  /** Guests of different owners never sit on the same place. */
+  /** Guests of different owners never share a pool. */
   readonly owner: string;
   readonly tool: string;
   /** Host functions that are there. */
@@ -169,14 +176,14 @@ export type CallHead = {
 };
 
 /** The longest texts of one question: more than any capability takes, so that nothing longer is copied or looked at. */
-export const MOST_ASK_BYTES = 8 * 1024 * 1024;
+export const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 /** What a module comes to in its form, at most: the meter makes twenty of a byte where it has to look before each of them. */
 const MOST_GROWTH = 20;
 const MOST_FORM_BYTES = 160 * 1024 * 1024;
 /** Names of imports and exports, and what the meter adds to every module. */
 const MOST_ADDED_BYTES = 1024 * 1024;
 
-/** The longest form of a module that is so long; the engine refuses a longer one, and the gateway does not wait for it. */
+/** The longest form of a module of this length; the engine refuses a longer one, and the gateway does not wait for it. */
 export function mostFormBytes(moduleBytes: number): number {
   return Math.min(MOST_GROWTH * moduleBytes, MOST_FORM_BYTES) + MOST_ADDED_BYTES;
 }
@@ -184,8 +191,8 @@ export function mostFormBytes(moduleBytes: number): number {
 /** What a line of the log counts beside its text: about what the gateway puts around it. */
 export const LOG_LINE_BYTES = 10;
 
-/** What a guest asks of the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
-export type AskHead = {
+/** A request of a guest to the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
+export type RequestHead = {
   readonly name: AbiName;
   readonly numbers: readonly number[];
   readonly lengths: readonly number[];
@@ -207,13 +214,13 @@ export type DoneHead = {
   readonly isExact: boolean;
   readonly peakMemoryBytes: number;
   readonly isLogCut: boolean;
-  /** What its count depends on; left out by one that does not say. */
+  /** What its count depends on; left out by one that does not know. */
   readonly engine?: EngineFacts;
 };
 
 const HEXADECIMAL = /^[0-9a-f]{64}$/;
 
-/** What an engine, or a file, says of a form; null where it makes no sense. */
+/** The head of a form from an engine or a file; null where it is invalid. */
 export function readFormHead(raw: unknown): FormHead | null {
   const { digest, seal, isComponent } = (raw ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof digest !== 'string' || typeof seal !== 'string' || typeof isComponent !== 'boolean') return null;

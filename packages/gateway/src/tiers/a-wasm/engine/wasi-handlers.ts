@@ -69,12 +69,12 @@ const U64_BYTES = 8;
 const CLOSED = { tag: 'error', value: { tag: 'closed', value: null } } as const;
 
 /** How a tool reports that it failed. */
-export type Failure = { readonly code: string; readonly message: string };
+export type ToolFailure = { readonly code: string; readonly message: string };
 
 /** Thrown for a guest that exits at once; the call has failed then, since there is no output. */
 export class GuestExit extends Error {
   override readonly name = 'GuestExit';
-  readonly failure: Failure;
+  readonly failure: ToolFailure;
 
   constructor(status: string) {
     super(`it exited with ${status} before it returned`);

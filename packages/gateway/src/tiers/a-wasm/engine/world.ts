@@ -11,7 +11,7 @@ import {
   type WorldImport,
 } from '@palisade/wasm';
 import { isCapabilityKind } from '../../../core/wasm.ts';
-import { ABI_FUNCTIONS, type AbiFunction, type AbiName, type Need } from './abi.table.ts';
+import { ABI_FUNCTIONS, type AbiFunction, type AbiName, type GrantNeed } from './abi.table.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES, REMEDIES, WASI_FUNCTIONS } from './wasi.table.ts';
 import { func, record, result, type WorldRow } from './wit.ts';
 
@@ -58,9 +58,9 @@ const WASI_VERSION = /^0\.2\.\d{1,6}$/;
 /** What components are linked against. */
 export function worldOf(): World {
   return {
-    knows: (interfaceName) => asked(interfaceName) !== null,
+    knows: (interfaceName) => knownInterface(interfaceName) !== null,
     find: (interfaceName, functionName) => {
-      const found = asked(interfaceName);
+      const found = knownInterface(interfaceName);
       const row = found === null ? undefined : ROWS.get(keyOf(found, functionName));
       return row === undefined ? null : { module: moduleOf(row), name: row.name, type: row.type };
     },
@@ -85,7 +85,7 @@ export function worldRow({ module, name }: ImportName): WorldRow | undefined {
 }
 
 /** The grant that a function needs; null where it is always there. */
-export function needOf({ abi }: WorldRow): Need {
+export function needOf({ abi }: WorldRow): GrantNeed {
   return ABI_FUNCTIONS.find(({ name }) => name === abi)?.needs ?? null;
 }
 
@@ -99,8 +99,8 @@ export function requireGranted(imports: readonly ImportName[], functions: readon
   // Boundary: what was not granted does not exist, and nothing stands in for it.
   if (first === undefined) return;
   const what = `${first.module}.${first.name}`;
-  const words = new Set(missing.map(({ row }) => `--grant ${wordOf(needOf(row))}`));
-  const message = `Cannot link "${what}": it was not granted, expected ${[...words].join(' ')}`;
+  const flags = new Set(missing.map(({ row }) => `--grant ${flagOf(needOf(row))}`));
+  const message = `Cannot link "${what}": it was not granted, expected ${[...flags].join(' ')}`;
   throw new WasmError('link', message, { detail: what });
 }
 
@@ -117,7 +117,7 @@ export function moduleOf(row: Pick<WorldRow, 'interface'>): string {
 }
 
 /** The interface without its version, where it is one of this world. */
-function asked(interfaceName: string): string | null {
+function knownInterface(interfaceName: string): string | null {
   const [, pack = '', part = '', version = ''] = ASKED.exec(interfaceName) ?? [];
   const isVersion = pack === SKILL_PACKAGE ? version === SKILL_VERSION : WASI_VERSION.test(version);
   const name = `${pack}/${part}`;
@@ -129,7 +129,7 @@ function keyOf(interfaceName: string, functionName: string): string {
   return `${interfaceName}.${functionName}`;
 }
 
-function wordOf(need: Need): string {
+function flagOf(need: GrantNeed): string {
   const hasValue = need === 'config' || (need !== null && isCapabilityKind(need));
   return hasValue ? `${need}${need === 'config' ? ':KEY=VALUE' : '=…'}` : String(need);
 }

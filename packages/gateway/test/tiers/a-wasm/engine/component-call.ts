@@ -6,7 +6,7 @@ import { worldHosts } from '../../../../src/tiers/a-wasm/engine/component-handle
 import { runComponent } from '../../../../src/tiers/a-wasm/engine/guest-pool.ts';
 import { newCallContext } from '../../../../src/tiers/a-wasm/engine/handlers.ts';
 import type { GatewayPipe } from '../../../../src/tiers/a-wasm/engine/pipe.ts';
-import type { AskHead, CallHead } from '../../../../src/tiers/a-wasm/engine/protocol.ts';
+import type { CallHead, RequestHead } from '../../../../src/tiers/a-wasm/engine/protocol.ts';
 import { linkToWorld, requireGranted } from '../../../../src/tiers/a-wasm/engine/world.ts';
 import { sampleHead } from '../sample-engine.ts';
 
@@ -16,7 +16,7 @@ type GatewayAnswer = { readonly result: number; readonly bytes?: Uint8Array };
 
 /** A gateway in the same thread: what it is asked and told, and what it answers. */
 export class Gateway {
-  readonly asked: (AskHead & { readonly texts: readonly string[] })[] = [];
+  readonly asked: (RequestHead & { readonly texts: readonly string[] })[] = [];
   readonly lines: (readonly [level: number, text: string])[] = [];
   readonly #answers: GatewayAnswer[];
 
@@ -29,7 +29,7 @@ export class Gateway {
       send: (kind, head, bytes = new Uint8Array(0)) => {
         const text = Buffer.from(bytes);
         if (kind === 'log') this.lines.push([(head as { level: number }).level, text.toString()]);
-        else this.asked.push({ ...(head as AskHead), texts: cut(text, (head as AskHead).lengths) });
+        else this.asked.push({ ...(head as RequestHead), texts: cut(text, (head as RequestHead).lengths) });
       },
       next: () => {
         const { result, bytes = new Uint8Array(0) } = this.#answers.shift() ?? { result: 0 };

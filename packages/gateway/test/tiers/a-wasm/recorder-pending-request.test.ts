@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ABI_ERRORS, type AbiName } from '../../../src/tiers/a-wasm/engine/abi.table.ts';
-import type { Question, Reply } from '../../../src/tiers/a-wasm/engine-process.ts';
-import { OpenQuestion } from '../../../src/tiers/a-wasm/recorder.ts';
+import type { GuestRequest, HostReply } from '../../../src/tiers/a-wasm/engine-process.ts';
+import { PendingRequest } from '../../../src/tiers/a-wasm/recorder.ts';
 
-const question = (name: AbiName): Question => ({
+const question = (name: AbiName): GuestRequest => ({
   head: { name, numbers: [], lengths: [] },
   bytes: new Uint8Array(0),
 });
 
 /** What is left of a question that is answered only after its engine is gone. */
-async function left(name: AbiName, answer: () => Promise<Reply>) {
-  const open = new OpenQuestion();
+async function left(name: AbiName, answer: () => Promise<HostReply>) {
+  const open = new PendingRequest();
   let begin: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
@@ -42,7 +42,7 @@ describe('a question that its guest never hears the answer to', () => {
   });
 
   it('is none where it was answered before, or where there was none', async () => {
-    const open = new OpenQuestion();
+    const open = new PendingRequest();
     expect(await open.leave()).toBeNull();
     await open.around(async () => ({ result: 0 }))(question('storage_put'));
     expect(await open.leave()).toBeNull();
