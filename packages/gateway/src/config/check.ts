@@ -188,7 +188,7 @@ function ceilingProblems(
   });
 }
 
-/** Boundary: a token that is for nobody in particular is for everybody. */
+/** Boundary: a token without an audience would be valid at every service. */
 function oauthProblems({ oauth }: Readonly<Record<string, Values>>): readonly ShapeProblem[] {
   if (!oauth?.issuer || oauth.audience) return [];
   const misfit = { is: 'oauth.audience is not set', expected: 'the key audience beside it' };

@@ -35,8 +35,11 @@ type AuthenticatorParts = {
 type Refused = Extract<Authenticated, { ok: false }>;
 
 const REFUSALS: Readonly<Record<Refused['reason'], Refused>> = {
-  missing: refusal('missing', 'there is no credential, expected "Authorization: Bearer TOKEN"'),
-  invalid: refusal('invalid', 'the credential is not good here, expected a token that is'),
+  missing: refusal(
+    'missing',
+    'the request has no credential, expected the header "Authorization: Bearer TOKEN"',
+  ),
+  invalid: refusal('invalid', 'the credential is not valid here, expected a valid token'),
   expired: refusal('expired', 'the token has expired, expected one that is valid now'),
   revoked: refusal('revoked', 'the token was revoked, expected one that is valid now'),
 };
@@ -93,7 +96,7 @@ function refuse(log: Log, reason: Refused['reason'], why: string): Refused {
 }
 
 function refusal(reason: Refused['reason'], is: string): Refused {
-  return { ok: false, reason, message: `Cannot tell who asks: ${is}` };
+  return { ok: false, reason, message: `Cannot authenticate: ${is}` };
 }
 
 /** What a request brings to say who it is. */

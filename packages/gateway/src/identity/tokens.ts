@@ -12,7 +12,7 @@ import { query, type TokenRow } from './tables.ts';
  * Tokens that this gateway made. A token names a principal; whoever has it is that principal until it ends or is revoked.
  * The store has its name and a digest of its secret, so that neither a copy of the database nor a list gives a token away.
  * The secret is 256 bits of chance, which nobody guesses: a plain digest is enough, and checking it costs microseconds.
- * This room never says which part of a wrong token was wrong, and tells of expiry and revocation only to whoever has the
+ * This module never says which part of a wrong token was wrong, and tells of expiry and revocation only to whoever has the
  * secret. Who may make or revoke one is for the policies to say (invoke/tokens.ts).
  */
 
@@ -245,7 +245,7 @@ export function checkMinting(minting: Minting, nowMs: number): void {
   if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
     throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);
   // Boundary: a label is recorded and listed for ever.
-  if (hasToken(label)) throw refuse('the label has a token in it', 'words that are no secret');
+  if (hasToken(label)) throw refuse('the label has a token in it', 'text without a secret');
 }
 
 function checkScopes({ principal, scopes }: Minting): void {

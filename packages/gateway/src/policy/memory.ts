@@ -4,7 +4,7 @@ import { queries } from '../store/query.ts';
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
 
-/** The part of the store that this room uses. */
+/** The part of the store that policies use. */
 export type PolicyStore = Pick<Reader, 'get'> & {
   commit<T>(work: (tx: Transaction) => T): Promise<T>;
 };

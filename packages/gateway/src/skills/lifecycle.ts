@@ -47,7 +47,7 @@ function wrongState(from: SkillState | null, event: SkillEvent, subject?: Subjec
       remedy:
         from === null
           ? 'Install its package first with `palisade skill install FILE`.'
-          : `What can be done with it now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
+          : `Possible now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
     },
   );
 }

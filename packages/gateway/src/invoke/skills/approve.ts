@@ -73,7 +73,7 @@ function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts oth
   if (other?.artifact === skill.artifact && other.changedAtMs === skill.changedAtMs) return;
   throw new CodedError(
     'skill/conflict',
-    `Cannot approve ${spell(skill)}: it was changed meanwhile, expected it as shown`,
+    `Cannot approve ${spell(skill)}: it was changed in the meantime, expected the version that was shown`,
   );
 }
 

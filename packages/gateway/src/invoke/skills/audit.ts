@@ -148,7 +148,7 @@ export async function auditDue(
 }
 
 function overtaken({ id, version }: InstalledSkill): CodedError {
-  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed meanwhile`);
+  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed in the meantime`);
 }
 
 type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };

@@ -51,7 +51,7 @@ function failed({ case: tried, why }: CaseResult): AuditFinding {
     severity: 'refusal',
     where: tried.file,
     sentence: harmless(`The case "${tried.name}" of ${tried.tool} did not end as it should: ${why}.`),
-    remedy: 'Do not use this version; its author sees the same with `palisade skill test`.',
+    remedy: 'Do not use this version; its author can reproduce it with `palisade skill test`.',
   };
 }
 
@@ -62,7 +62,7 @@ function notRun({ case: { file, name }, why }: CaseResult): AuditFinding {
     severity: 'warning',
     where: file,
     sentence: harmless(`The case "${name}" could not be run: ${why}.`),
-    remedy: 'Audit it as somebody whom the policies let call tools of the category "skill-test".',
+    remedy: 'Audit it as a principal that the policies permit to call tools of the category "skill-test".',
   };
 }
 
@@ -87,7 +87,7 @@ export async function storedPackage(
   if (manifest.id === id && manifest.version === version) return pkg;
   throw new CodedError(
     'skill/changed',
-    `Cannot use ${id}@${version}: its package is that of ${manifest.id}@${manifest.version}`,
+    `Cannot use ${id}@${version}: its stored package is ${manifest.id}@${manifest.version}`,
   );
 }
 
@@ -96,7 +96,7 @@ export function proseOf({ entries }: SkillPackage): string {
   return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
 }
 
-/** What an audit needs of rooms that its own does not know: the ABI, the world of components, schemas, trust, advisories. */
+/** What an audit needs from other modules: the ABI, the world of components, schemas, trust, advisories. */
 
 const ABI: AuditBench['abi'] = {
   module: ABI_MODULE,
