@@ -1,10 +1,10 @@
 import { CodedError } from '../../core/coded-error.ts';
-import { inert } from '../../core/hostile-text.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Schemas } from '../../registry/schema.ts';
-import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
+import { auditPackage, harmless, reportOf } from '../../skills/audit/audit.ts';
 import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { AUDIT_LIMITS } from '../../skills/limits.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../skills/package/skill-package.ts';
 import { keysOf, type TrustAsked, type TrustVerdict, trustFor } from '../../skills/trust.ts';
@@ -17,12 +17,6 @@ import type { Acting } from './skill-acts.ts';
 
 /** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
 
-/** Boundary: how long all cases of a package may hold whoever audits it; what has not begun by then is not run. */
-const MOST_CASES_MS = 120_000;
-/** Cases that are told one by one. */
-const MOST_FINDINGS = 20;
-const LONGEST_TEXT = 600;
-
 /** Null: the cases are not run. */
 type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
 
@@ -32,7 +26,12 @@ export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRu
   const isRefused = looked.some(({ severity }) => severity === 'refusal');
   // What must not run is not run to see how it does.
   if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, palisade });
-  const results = await runCases(gateway, { ...cases, pkg, withCapabilities: false, mostMs: MOST_CASES_MS });
+  const results = await runCases(gateway, {
+    ...cases,
+    pkg,
+    withCapabilities: false,
+    mostMs: AUDIT_LIMITS.casesMs,
+  });
   return reportOf(pkg, [...looked, ...findingsOf(results)], { cases: countsOf(results), palisade });
 }
 
@@ -40,7 +39,7 @@ function findingsOf(results: readonly CaseResult[]): readonly AuditFinding[] {
   const told = (verdict: CaseResult['verdict'], tell: (result: CaseResult) => AuditFinding) =>
     results
       .filter((each) => each.verdict === verdict && (verdict === 'failed' || each.case.needs.length === 0))
-      .slice(0, MOST_FINDINGS)
+      .slice(0, AUDIT_LIMITS.findingsPerCheck)
       .map(tell);
   return [...told('failed', failed), ...told('not-run', notRun)];
 }
@@ -64,11 +63,6 @@ function notRun({ case: { file, name }, why }: CaseResult): AuditFinding {
     sentence: harmless(`The case "${name}" could not be run: ${why}.`),
     remedy: 'Audit it as a principal that the policies permit to call tools of the category "skill-test".',
   };
-}
-
-/** Boundary: names of cases and messages of guests are shown by terminals and pages. */
-function harmless(text: string): string {
-  return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 }
 
 function countsOf(results: readonly CaseResult[]): CaseCounts {
