@@ -128,7 +128,7 @@ const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
 export function readBearer(raw: string): string | null {
   // Boundary: what is too long is not even read.
   if (raw.length > MAX_AUTHORIZATION_BYTES) return null;
-  // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are no credential.
+  // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are not a credential.
   return BEARER.exec(raw)?.[1] ?? null;
 }
 

@@ -195,7 +195,7 @@ export class PolicyEngine {
   }
 
   #look(before: PolicySet | null): void {
-    // Boundary: half of a set that is being replaced is no set.
+    // Boundary: half of a set that is being replaced is not a set.
     this.#isHalf = !finishReplacing(this.#options.directory);
     if (this.#isHalf) return;
     const { print, read } = this.#print();

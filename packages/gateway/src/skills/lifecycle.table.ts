@@ -45,13 +45,13 @@ export type Transition = {
 
 /** What each state means, in the order in which a skill gets there. */
 export const SKILL_STATES = {
-  ingested: 'Its package is kept; nobody has looked at it.',
+  ingested: 'Its package is stored; it was not audited yet.',
   audited: 'The checks have looked at it, and it is on its way into quarantine.',
   quarantined: 'It waits for people, or something was found; nothing of it runs.',
   approved: 'Enough people approved these very bytes with a grant; it is not switched on.',
   active: 'Its tools are listed and run with what was granted.',
   disabled: 'It was approved and is switched off; its grant is kept.',
-  revoked: 'These bytes never run again, not even when they are installed anew.',
+  revoked: 'These bytes never run again, not even when they are installed again.',
 } as const satisfies Record<SkillState, string>;
 
 /** Which action each event is to Cedar. */

@@ -77,7 +77,7 @@ function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts oth
   );
 }
 
-/** Boundary: what the audit refuses nobody approves, and what it warns of nobody approves without a word. */
+/** Boundary: no one approves what the audit refuses, or what it warns of without accepting the warnings. */
 function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   const { report } = skill;
   if (report === null || report.verdict !== 'passed') {
@@ -88,7 +88,7 @@ function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   if (warnings.length === 0 || acceptFindings) return;
   throw new CodedError(
     'skill/audit-failed',
-    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected somebody to accept them`,
+    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected --accept-findings`,
     { remedy: `Read them with \`palisade skill audit ${skill.id}\`, then approve with --accept-findings.` },
   );
 }
