@@ -1,7 +1,7 @@
 import { CodedError } from '../core/coded-error.ts';
 import type { Gateway } from '../invoke/gateway.ts';
-import { requireSkill } from '../invoke/skills/skill-acts.ts';
 import { proseOf, storedPackage } from '../invoke/skills/examine.ts';
+import { requireSkill } from '../invoke/skills/skill-acts.ts';
 import { differenceOf, type SkillDifference } from '../skills/difference.ts';
 import { activeOf, versionsOf } from '../skills/index/read.ts';
 import type { SkillPackage } from '../skills/package/skill-package.ts';

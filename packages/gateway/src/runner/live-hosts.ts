@@ -1,6 +1,5 @@
 import type { ConfigFile } from '../config/config.ts';
-import { configOf } from '../config/load.ts';
-import { readConfigFile } from '../config/load.ts';
+import { configOf, readConfigFile } from '../config/load.ts';
 import { type AllowList, NOWHERE } from '../egress/allowlist.ts';
 import { allowListOf } from './settings-of.ts';
 
