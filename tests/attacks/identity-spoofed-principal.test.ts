@@ -70,7 +70,7 @@ describe('a caller who says that they are somebody else', () => {
     const authorization = `Bearer ${await tokenOf(gateway, ADA)}`;
     const presented = { authorization, ...CLAIMED, 'palisade-as': 'user:grace' } as Presented;
     expect(await callerOf(presented)).toMatchObject({ principal: ADA, tenant: 'default', approver: null });
-    await expect(callerOf({ ...presented, authorization: null })).rejects.toThrow('there is no credential');
+    await expect(callerOf({ ...presented, authorization: null })).rejects.toThrow('has no credential');
   });
 
   test.each([

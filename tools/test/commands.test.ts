@@ -39,7 +39,7 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
         .join(''),
       'docs/cli.md': '<!-- grants:begin -->\n<!-- grants:end -->\n',
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
-      'packages/gateway/src/skills/audit/checks.table.ts': 'export const CHECKS = [];\n',
+      'packages/gateway/src/skills/audit/audit.ts': 'export const CHECKS = [];\n',
       'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':
         'export const ABI_FUNCTIONS = [], ABI_ERRORS = {};\n',
       'packages/gateway/src/core/wasm.ts': 'export const CAPABILITY_KINDS = {};\n',

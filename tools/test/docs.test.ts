@@ -129,7 +129,7 @@ const sound: Tree = {
     log: { form: 'log', sentence: 'Lines.' },
     channel: { form: 'channel=NAME[:a|:b]', sentence: 'Messages.' },
   };`,
-  'packages/gateway/src/skills/audit/checks.table.ts':
+  'packages/gateway/src/skills/audit/audit.ts':
     "export const CHECKS = [{ id: 'module/start', severity: 'note', sentence: 'A start.', look: () => [] }];",
   'docs/abi.md': abi,
   'docs/cli.md': cli,

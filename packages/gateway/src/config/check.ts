@@ -23,7 +23,6 @@ import { formatDuration, GRAMMARS, type GrammarName, parseDuration } from './gra
 export type Value = number | string | readonly string[];
 type Values = Readonly<Record<string, Value | null>>;
 
-const ROWS: readonly ConfigKey[] = CONFIG_KEYS;
 /** Each budget costs a statement in each call, and each secret is one more file to keep from commands. */
 const MAX_TABLES = 64;
 const BUDGET_UNITS = ['calls', 'wall_ms', 'cpu_ms', 'fuel', 'output_bytes', 'egress_bytes'];
@@ -36,7 +35,7 @@ const REQUIRED: ReadonlySet<string> = new Set([
   'budget[].name',
   'budget[].per',
 ]);
-const OTHERS = { expected: 'a key of palisade.toml', keys: ROWS.map(({ key }) => key) };
+const OTHERS = { expected: 'a key of palisade.toml', keys: CONFIG_KEYS.map(({ key }) => key) };
 
 const TABLES = {
   secret: tablesOf('secret', () => undefined),
@@ -62,7 +61,7 @@ export function checkConfig(raw: unknown, file: ConfigFile | null): Result<Confi
 }
 
 function rowsOf(section: string): readonly ConfigKey[] {
-  return ROWS.filter(({ key }) => key.startsWith(`${section}.`));
+  return CONFIG_KEYS.filter(({ key }) => key.startsWith(`${section}.`));
 }
 
 function nameIn(section: string, { key }: ConfigKey): string {
@@ -70,7 +69,7 @@ function nameIn(section: string, { key }: ConfigKey): string {
 }
 
 function plainSections(): readonly string[] {
-  const sections = ROWS.map(({ key }) => key.slice(0, key.indexOf('.')));
+  const sections = CONFIG_KEYS.map(({ key }) => key.slice(0, key.indexOf('.')));
   return [...new Set(sections)].filter((section) => section !== 'groups' && !section.endsWith('[]'));
 }
 
@@ -188,7 +187,7 @@ function ceilingProblems(
   });
 }
 
-/** Boundary: a token that is for nobody in particular is for everybody. */
+/** Boundary: a token without an audience would be valid at every service. */
 function oauthProblems({ oauth }: Readonly<Record<string, Values>>): readonly ShapeProblem[] {
   if (!oauth?.issuer || oauth.audience) return [];
   const misfit = { is: 'oauth.audience is not set', expected: 'the key audience beside it' };

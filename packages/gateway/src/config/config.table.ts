@@ -42,24 +42,53 @@ const HIGHEST = {
   egressBytes: 1024 * GIB,
 };
 
-function integer<const Key extends string>(
-  key: Key,
+function integer(
+  key: string,
   value: number | null,
   range: readonly [min: number, max: number],
   sentence: string,
-): IntegerKey & { readonly key: Key } {
+): IntegerKey {
   return { key, type: 'integer', default: value, min: range[0], max: range[1], sentence };
 }
 
+function text(key: string, value: string | null, grammar: GrammarName, sentence: string): StringKey {
+  return { key, type: 'string', default: value, grammar, sentence };
+}
+
+function texts(
+  key: string,
+  value: readonly string[] | null,
+  grammar: GrammarName,
+  sentence: string,
+): StringListKey {
+  return { key, type: 'string-list', default: value, grammar, sentence };
+}
+
+function neverEmpty(
+  key: string,
+  value: readonly string[] | null,
+  grammar: GrammarName,
+  sentence: string,
+): StringListKey {
+  return { ...texts(key, value, grammar, sentence), isNeverEmpty: true };
+}
+
+function choice(key: string, value: string | null, choices: readonly string[], sentence: string): ChoiceKey {
+  return { key, type: 'choice', default: value, choices, sentence };
+}
+
+function duration(
+  key: string,
+  value: string | null,
+  range: readonly [minMs: number, maxMs: number],
+  sentence: string,
+): DurationKey {
+  return { key, type: 'duration', default: value, minMs: range[0], maxMs: range[1], sentence };
+}
+
 /** Every key of palisade.toml, in the order of `palisade config show`. docs/config.md is held to it. */
-export const CONFIG_KEYS = [
-  {
-    key: 'gateway.tenant',
-    type: 'string',
-    default: 'default',
-    grammar: 'name',
-    sentence: 'The tenant of calls whose door names none.',
-  },
+export const CONFIG_KEYS: readonly ConfigKey[] = [
+  text('gateway.tenant', 'default', 'name', 'The tenant of calls whose door names none.'),
 
   integer('limits.wall_ms', DEFAULT_LIMITS.wallMs, [1, HIGHEST.wallMs], 'Wall-clock time of one call.'),
   integer('limits.cpu_ms', DEFAULT_LIMITS.cpuMs, [1, HIGHEST.cpuMs], 'CPU time of one call.'),
@@ -137,13 +166,12 @@ export const CONFIG_KEYS = [
     ),
     multipleOf: 256,
   },
-  {
-    key: 'journal.redact_env',
-    type: 'string-list',
-    default: ['*_TOKEN', '*_SECRET', '*_PASSWORD', '*_API_KEY', '*_PRIVATE_KEY'],
-    grammar: 'variable-pattern',
-    sentence: 'Environment variables whose values never reach the journal; `*` stands for any characters.',
-  },
+  texts(
+    'journal.redact_env',
+    ['*_TOKEN', '*_SECRET', '*_PASSWORD', '*_API_KEY', '*_PRIVATE_KEY'],
+    'variable-pattern',
+    'Environment variables whose values never reach the journal; `*` stands for any characters.',
+  ),
 
   integer(
     'policy.reload_ms',
@@ -159,78 +187,58 @@ export const CONFIG_KEYS = [
     'How far the clock may be behind the last journal record.',
   ),
 
-  {
-    key: 'process.workspaces',
-    type: 'string-list',
-    default: [],
-    grammar: 'path',
-    sentence:
-      'Directories that commands may work in, or below; without any, the one that palisade was started in.',
-  },
-  {
-    key: 'process.executables',
-    type: 'string-list',
-    default: ['*'],
-    grammar: 'program',
-    sentence: 'Programs that may run, by name or absolute path; `*` is every program on the search path.',
-  },
-  {
-    key: 'process.search_path',
-    type: 'string-list',
-    default: ['/usr/local/bin', '/usr/bin', '/bin'],
-    grammar: 'path',
-    sentence: 'Where a program is looked for by its name. The PATH of the caller is never asked.',
-  },
-  {
-    key: 'process.env',
-    type: 'string-list',
-    default: [
+  texts(
+    'process.workspaces',
+    [],
+    'path',
+    'Directories that commands may work in, or below; without any, the one that palisade was started in.',
+  ),
+  texts(
+    'process.executables',
+    ['*'],
+    'program',
+    'Programs that may run, by name or absolute path; `*` is every program on the search path.',
+  ),
+  texts(
+    'process.search_path',
+    ['/usr/local/bin', '/usr/bin', '/bin'],
+    'path',
+    'Where a program is looked for by its name. The PATH of the caller is never asked.',
+  ),
+  texts(
+    'process.env',
+    [
       ...['LANG', 'LANGUAGE', 'LC_*', 'TZ', 'TERM', 'COLORTERM', 'COLUMNS', 'LINES', 'NO_COLOR'],
       ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'CI', 'SOURCE_DATE_EPOCH'],
     ],
-    grammar: 'variable-pattern',
-    sentence:
-      'Variables that a caller may set for a command. Those of loaders and interpreters never, whatever is said here.',
-  },
-  {
-    key: 'process.read_only',
-    type: 'string-list',
-    default: [],
-    grammar: 'path',
-    sentence: "Paths beside the system's own that commands may read.",
-  },
-  {
-    key: 'process.protected',
-    type: 'string-list',
-    default: [],
-    grammar: 'inner-path',
-    sentence:
-      'Paths in a workspace that no command may change; where that cannot be held, the command does not run.',
-  },
-  {
-    key: 'process.egress',
-    type: 'choice',
-    default: 'strict',
-    choices: ['strict', 'preflight', 'none'],
-    sentence:
-      'The loosest way of holding the network that a call may ask for: by the kernel, by a look at the arguments, not at all.',
-  },
-  {
-    key: 'process.egress_hosts',
-    type: 'string-list',
-    default: [],
-    grammar: 'egress-entry',
-    sentence:
-      'The most that commands can reach, as an allow-list; its entries are explained in docs/sandbox.md.',
-  },
-  {
-    key: 'process.egress_intercept',
-    type: 'string-list',
-    default: [],
-    grammar: 'egress-host',
-    sentence:
-      'Hosts to which the proxy of a strict run opens TLS, with an authority that only that run trusts, so that paths, methods and secrets hold inside it.',
-  },
+    'variable-pattern',
+    'Variables that a caller may set for a command. Those of loaders and interpreters never, whatever is said here.',
+  ),
+  texts('process.read_only', [], 'path', "Paths beside the system's own that commands may read."),
+  texts(
+    'process.protected',
+    [],
+    'inner-path',
+    'Paths in a workspace that no command may change; where that cannot be held, the command does not run.',
+  ),
+  choice(
+    'process.egress',
+    'strict',
+    ['strict', 'preflight', 'none'],
+    'The loosest way of holding the network that a call may ask for: by the kernel, by a look at the arguments, not at all.',
+  ),
+  texts(
+    'process.egress_hosts',
+    [],
+    'egress-entry',
+    'The most that commands can reach, as an allow-list; its entries are explained in docs/sandbox.md.',
+  ),
+  texts(
+    'process.egress_intercept',
+    [],
+    'egress-host',
+    'Hosts to which the proxy of a strict run opens TLS, with an authority that only that run trusts, so that paths, methods and secrets hold inside it.',
+  ),
   integer('process.wall_ms', 60_000, [1, HIGHEST.wallMs], 'Wall-clock time of a command that asks for none.'),
   integer('process.cpu_ms', 60_000, [1, HIGHEST.cpuMs], 'CPU time of a command and all that it starts.'),
   integer('process.memory_bytes', GIB, [MIB, HIGHEST.memoryBytes], 'Memory of a command.'),
@@ -262,48 +270,37 @@ export const CONFIG_KEYS = [
     'Sandboxes that stand ready for each workspace and tier, in a gateway that serves many calls.',
   ),
 
-  {
-    key: 'vault.key',
-    type: 'choice',
-    default: 'file',
-    choices: ['file', 'passphrase', 'keychain'],
-    sentence:
-      'What a new vault of secrets is locked with; `palisade secrets rotate --to` changes that of one that is there.',
-  },
-  {
-    key: 'vault.passphrase_file',
-    type: 'string',
-    default: '',
-    grammar: 'path-or-none',
-    sentence:
-      'The file that has the passphrase of the vault as its first line, of mode 0600; without one, a terminal is asked.',
-  },
+  choice(
+    'vault.key',
+    'file',
+    ['file', 'passphrase', 'keychain'],
+    'What a new vault of secrets is locked with; `palisade secrets rotate --to` changes that of one that is there.',
+  ),
+  text(
+    'vault.passphrase_file',
+    '',
+    'path-or-none',
+    'The file that has the passphrase of the vault as its first line, of mode 0600; without one, a terminal is asked.',
+  ),
 
-  {
-    key: 'skills.first_use',
-    type: 'choice',
-    default: 'refuse',
-    choices: ['refuse', 'trust'],
-    sentence:
-      'Whether the first key that a publisher is seen with is trusted, or every key has to be added by an operator.',
-  },
-  {
-    key: 'skills.advisories',
-    type: 'string',
-    default: '',
-    grammar: 'path-or-none',
-    sentence:
-      'The file of known vulnerabilities, in the OSV format, that audits compare the parts of a skill with; without one, they compare with none.',
-  },
-  {
-    key: 'skills.reaudit_after',
-    type: 'duration',
-    default: '7d',
-    minMs: HOUR_MS,
-    maxMs: 366 * DAY_MS,
-    sentence:
-      'How long after its last audit a skill is audited again; a manifest can ask for it sooner, never later.',
-  },
+  choice(
+    'skills.first_use',
+    'refuse',
+    ['refuse', 'trust'],
+    'Whether the first key that a publisher is seen with is trusted, or every key has to be added by an operator.',
+  ),
+  text(
+    'skills.advisories',
+    '',
+    'path-or-none',
+    'The file of known vulnerabilities, in the OSV format, that audits compare the parts of a skill with; without one, they compare with none.',
+  ),
+  duration(
+    'skills.reaudit_after',
+    '7d',
+    [HOUR_MS, 366 * DAY_MS],
+    'How long after its last audit a skill is audited again; a manifest can ask for it sooner, never later.',
+  ),
   integer(
     'skills.reviewers',
     1,
@@ -311,35 +308,30 @@ export const CONFIG_KEYS = [
     'How many different people have to approve a skill; a manifest can ask for more, never for fewer.',
   ),
 
-  {
-    key: 'http.listen',
-    type: 'string',
-    default: '127.0.0.1:7433',
-    grammar: 'listen-address',
-    sentence: 'Where `palisade serve` listens; port 0 takes any that is free.',
-  },
-  {
-    key: 'http.allowed_hosts',
-    type: 'string-list',
-    default: [],
-    grammar: 'host-name',
-    sentence:
-      'Names beside the address itself and localhost that requests may be for; a request for any other is refused.',
-  },
-  {
-    key: 'http.allowed_origins',
-    type: 'string-list',
-    default: [],
-    grammar: 'origin',
-    sentence: 'Web pages that may talk to the gateway; without any, no browser may but from its own page.',
-  },
-  {
-    key: 'http.public_url',
-    type: 'string',
-    default: '',
-    grammar: 'url-or-none',
-    sentence: 'The address by which clients know this gateway, where a proxy stands in front of it.',
-  },
+  text(
+    'http.listen',
+    '127.0.0.1:7433',
+    'listen-address',
+    'Where `palisade serve` listens; port 0 takes any that is free.',
+  ),
+  texts(
+    'http.allowed_hosts',
+    [],
+    'host-name',
+    'Names beside the address itself and localhost that requests may be for; a request for any other is refused.',
+  ),
+  texts(
+    'http.allowed_origins',
+    [],
+    'origin',
+    'Web pages that may talk to the gateway; without any, no browser may but from its own page.',
+  ),
+  text(
+    'http.public_url',
+    '',
+    'url-or-none',
+    'The address by which clients know this gateway, where a proxy stands in front of it.',
+  ),
   integer('http.max_body_bytes', 4 * MIB, [KIB, 256 * MIB], 'Size of the body of a request.'),
   integer('http.max_connections', 2048, [1, 65_535], 'Connections at once.'),
   integer('http.request_timeout_ms', 30_000, [100, HOUR_MS], 'How long a request may take to come in.'),
@@ -352,66 +344,46 @@ export const CONFIG_KEYS = [
     'How long calls may go on once the gateway is told to stop.',
   ),
 
-  {
-    key: 'oauth.issuer',
-    type: 'string',
-    default: '',
-    grammar: 'url-or-none',
-    sentence: 'The authorization server whose tokens are taken beside our own; without one, none are.',
-  },
-  {
-    key: 'oauth.audience',
-    type: 'string',
-    default: '',
-    grammar: 'text-or-none',
-    sentence: 'What a token must be for; required with oauth.issuer.',
-  },
-  {
-    key: 'oauth.jwks_url',
-    type: 'string',
-    default: '',
-    grammar: 'url-or-none',
-    sentence: 'Where the keys of the issuer are; without it, where its metadata says.',
-  },
-  {
-    key: 'oauth.principal_kind',
-    type: 'choice',
-    default: 'agent',
-    choices: ['agent', 'user', 'service'],
-    sentence: 'What the subject of such a token is.',
-  },
-  {
-    key: 'oauth.principal_claim',
-    type: 'string',
-    default: 'sub',
-    grammar: 'name',
-    sentence: 'The claim that names the principal.',
-  },
-  {
-    key: 'oauth.tenant_claim',
-    type: 'string',
-    default: '',
-    grammar: 'text-or-none',
-    sentence: 'The claim that names the tenant; without one, gateway.tenant.',
-  },
+  text(
+    'oauth.issuer',
+    '',
+    'url-or-none',
+    'The authorization server whose tokens are taken beside our own; without one, none are.',
+  ),
+  text('oauth.audience', '', 'text-or-none', 'What a token must be for; required with oauth.issuer.'),
+  text(
+    'oauth.jwks_url',
+    '',
+    'url-or-none',
+    'Where the keys of the issuer are; without it, where its metadata says.',
+  ),
+  choice(
+    'oauth.principal_kind',
+    'agent',
+    ['agent', 'user', 'service'],
+    'What the subject of such a token is.',
+  ),
+  text('oauth.principal_claim', 'sub', 'name', 'The claim that names the principal.'),
+  text(
+    'oauth.tenant_claim',
+    '',
+    'text-or-none',
+    'The claim that names the tenant; without one, gateway.tenant.',
+  ),
 
-  {
-    key: 'mcp.elicitation',
-    type: 'choice',
-    default: 'stdio',
-    choices: ['off', 'stdio', 'on'],
-    sentence:
-      'Whether the person behind an MCP client may be asked there to approve a call: never, over stdio, or also over HTTP where the token names that person.',
-  },
+  choice(
+    'mcp.elicitation',
+    'stdio',
+    ['off', 'stdio', 'on'],
+    'Whether the person behind an MCP client may be asked there to approve a call: never, over stdio, or also over HTTP where the token names that person.',
+  ),
 
-  {
-    key: 'runs.keep_for',
-    type: 'duration',
-    default: '1d',
-    minMs: 60_000,
-    maxMs: 366 * DAY_MS,
-    sentence: 'How long the output of a call and its idempotency key are kept.',
-  },
+  duration(
+    'runs.keep_for',
+    '1d',
+    [60_000, 366 * DAY_MS],
+    'How long the output of a call and its idempotency key are kept.',
+  ),
   integer(
     'runs.keep_output_bytes',
     MIB,
@@ -419,168 +391,100 @@ export const CONFIG_KEYS = [
     'The largest output that is kept; of a larger one only its digest is.',
   ),
 
-  {
-    key: 'log.level',
-    type: 'choice',
-    default: 'info',
-    choices: ['debug', 'info', 'warn', 'error'],
-    sentence: 'The least that `palisade serve` and `palisade mcp` say on standard error.',
-  },
-  {
-    key: 'telemetry.otlp_endpoint',
-    type: 'string',
-    default: '',
-    grammar: 'url-or-none',
-    sentence:
-      'Where traces are sent by OTLP over HTTP, such as "http://127.0.0.1:4318/v1/traces"; without it, nowhere.',
-  },
+  choice(
+    'log.level',
+    'info',
+    ['debug', 'info', 'warn', 'error'],
+    'The least that `palisade serve` and `palisade mcp` say on standard error.',
+  ),
+  text(
+    'telemetry.otlp_endpoint',
+    '',
+    'url-or-none',
+    'Where traces are sent by OTLP over HTTP, such as "http://127.0.0.1:4318/v1/traces"; without it, nowhere.',
+  ),
 
-  {
-    key: 'groups.NAME',
-    type: 'string-list',
-    default: null,
-    grammar: 'principal',
-    sentence: 'The principals in the group NAME, for policies to judge by.',
-  },
+  texts('groups.NAME', null, 'principal', 'The principals in the group NAME, for policies to judge by.'),
 
-  {
-    key: 'secret[].name',
-    type: 'string',
-    default: null,
-    grammar: 'name',
-    sentence: 'The name by which a call asks for the secret; unique and required.',
-  },
-  {
-    key: 'secret[].variable',
-    type: 'string',
-    default: null,
-    grammar: 'secret-variable',
-    sentence: 'The variable in which the run finds what stands for the value; required.',
-  },
-  {
-    key: 'secret[].hosts',
-    type: 'string-list',
-    default: null,
-    grammar: 'egress-target',
-    isNeverEmpty: true,
-    sentence: 'The only hosts that get the value; without a port that is 443 alone; required.',
-  },
-  {
-    key: 'secret[].file',
-    type: 'string',
-    default: null,
-    grammar: 'path',
-    sentence:
-      'The file that has the value as its first line, of mode 0600 and out of reach of commands; without one, the vault has it under this name.',
-  },
+  text('secret[].name', null, 'name', 'The name by which a call asks for the secret; unique and required.'),
+  text(
+    'secret[].variable',
+    null,
+    'secret-variable',
+    'The variable in which the run finds what stands for the value; required.',
+  ),
+  neverEmpty(
+    'secret[].hosts',
+    null,
+    'egress-target',
+    'The only hosts that get the value; without a port that is 443 alone; required.',
+  ),
+  text(
+    'secret[].file',
+    null,
+    'path',
+    'The file that has the value as its first line, of mode 0600 and out of reach of commands; without one, the vault has it under this name.',
+  ),
 
-  {
-    key: 'upstream[].name',
-    type: 'string',
-    default: null,
-    grammar: 'upstream-name',
-    sentence:
-      'The name of an MCP server behind this gateway; unique and required. Its tools are called NAME.TOOL.',
-  },
-  {
-    key: 'upstream[].command',
-    type: 'string-list',
-    default: null,
-    grammar: 'word',
-    isNeverEmpty: true,
-    sentence: 'The command that starts it, word by word; required.',
-  },
-  {
-    key: 'upstream[].tier',
-    type: 'choice',
-    default: null,
-    choices: ['b', 'c'],
-    sentence: 'The sandbox that it runs in; c where nothing is said.',
-  },
-  {
-    key: 'upstream[].workspace',
-    type: 'string',
-    default: null,
-    grammar: 'path',
-    sentence: 'The one directory that it may write to; without one, where palisade was started.',
-  },
-  {
-    key: 'upstream[].env',
-    type: 'string-list',
-    default: null,
-    grammar: 'word',
-    sentence: 'Its variables, as "NAME=VALUE".',
-  },
-  {
-    key: 'upstream[].read_only',
-    type: 'string-list',
-    default: null,
-    grammar: 'path',
-    sentence: "Paths beside the system's own that it may read.",
-  },
-  {
-    key: 'upstream[].allow_hosts',
-    type: 'string-list',
-    default: null,
-    grammar: 'egress-entry',
-    sentence: 'All that it may reach on the network; nothing where nothing is said.',
-  },
-  {
-    key: 'upstream[].secrets',
-    type: 'string-list',
-    default: null,
-    grammar: 'name',
-    sentence: 'Secrets of this file that it uses without having them.',
-  },
-  {
-    key: 'upstream[].risk',
-    type: 'choice',
-    default: null,
-    choices: ['low', 'medium', 'high'],
-    sentence:
-      'The risk of its tools, for policies to judge by; high where nothing is said. What the server says of itself never counts.',
-  },
-  {
-    key: 'upstream[].prefix',
-    type: 'string',
-    default: null,
-    grammar: 'text-or-none',
-    sentence: 'What stands before the names of its tools; NAME. where nothing is said.',
-  },
+  text(
+    'upstream[].name',
+    null,
+    'upstream-name',
+    'The name of an MCP server behind this gateway; unique and required. Its tools are called NAME.TOOL.',
+  ),
+  neverEmpty('upstream[].command', null, 'word', 'The command that starts it, word by word; required.'),
+  choice('upstream[].tier', null, ['b', 'c'], 'The sandbox that it runs in; c where nothing is said.'),
+  text(
+    'upstream[].workspace',
+    null,
+    'path',
+    'The one directory that it may write to; without one, where palisade was started.',
+  ),
+  texts('upstream[].env', null, 'word', 'Its variables, as "NAME=VALUE".'),
+  texts('upstream[].read_only', null, 'path', "Paths beside the system's own that it may read."),
+  texts(
+    'upstream[].allow_hosts',
+    null,
+    'egress-entry',
+    'All that it may reach on the network; nothing where nothing is said.',
+  ),
+  texts('upstream[].secrets', null, 'name', 'Secrets of this file that it uses without having them.'),
+  choice(
+    'upstream[].risk',
+    null,
+    ['low', 'medium', 'high'],
+    'The risk of its tools, for policies to judge by; high where nothing is said. What the server says of itself never counts.',
+  ),
+  text(
+    'upstream[].prefix',
+    null,
+    'text-or-none',
+    'What stands before the names of its tools; NAME. where nothing is said.',
+  ),
 
-  {
-    key: 'budget[].name',
-    type: 'string',
-    default: null,
-    grammar: 'name',
-    sentence: 'The name of the budget in refusals and lists; unique and required.',
-  },
-  {
-    key: 'budget[].per',
-    type: 'choice',
-    default: null,
-    choices: ['run', 'principal', 'tool', 'tenant'],
-    sentence: 'Whose calls share one account; required.',
-  },
-  {
-    key: 'budget[].match',
-    type: 'string',
-    default: null,
-    grammar: 'subject-pattern',
-    sentence: 'Only subjects of this pattern have the budget; `*` stands for any characters.',
-  },
-  {
-    key: 'budget[].window',
-    type: 'duration',
-    default: null,
-    minMs: 1000,
-    maxMs: 366 * DAY_MS,
-    sentence: 'How long until the account is full again; required unless the budget is per run.',
-  },
+  text('budget[].name', null, 'name', 'The name of the budget in refusals and lists; unique and required.'),
+  choice(
+    'budget[].per',
+    null,
+    ['run', 'principal', 'tool', 'tenant'],
+    'Whose calls share one account; required.',
+  ),
+  text(
+    'budget[].match',
+    null,
+    'subject-pattern',
+    'Only subjects of this pattern have the budget; `*` stands for any characters.',
+  ),
+  duration(
+    'budget[].window',
+    null,
+    [1000, 366 * DAY_MS],
+    'How long until the account is full again; required unless the budget is per run.',
+  ),
   integer('budget[].calls', null, [1, EXACT], 'Calls in a window.'),
   integer('budget[].wall_ms', null, [1, EXACT], 'Wall-clock time in a window.'),
   integer('budget[].cpu_ms', null, [1, EXACT], 'CPU time in a window.'),
   integer('budget[].fuel', null, [1, EXACT], 'Fuel in a window.'),
   integer('budget[].output_bytes', null, [1, EXACT], 'Output in a window.'),
   integer('budget[].egress_bytes', null, [1, EXACT], 'Network bytes in a window.'),
-] as const satisfies readonly ConfigKey[];
+];

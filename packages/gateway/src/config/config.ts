@@ -145,7 +145,7 @@ export const DEFAULT_BUDGETS: readonly BudgetRule[] = [
   { ...NO_UNITS, name: 'tenant-day', per: 'tenant', match: null, windowMs: 86_400_000, calls: 100_000 },
 ];
 
-/** The groups of each principal, for the policy room. */
+/** The groups of each principal, for policies. */
 export function groupsByPrincipal(config: Config): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   for (const [group, principals] of config.groups) {

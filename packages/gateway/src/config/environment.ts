@@ -82,7 +82,7 @@ export function chooseStateDir({ flag, env, cwd }: Choice): StateDir {
     return checked(join(env.xdgStateHome, 'palisade'), 'environment XDG_STATE_HOME', cwd);
   }
   if (env.home === null) {
-    throw wrongUsage('there is no home directory, expected --state DIR or the variable PALISADE_STATE');
+    throw wrongUsage('the home directory is unknown, expected --state DIR or the variable PALISADE_STATE');
   }
   return checked(join(env.home, '.local', 'state', 'palisade'), 'default', cwd);
 }

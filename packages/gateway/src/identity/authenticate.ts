@@ -35,8 +35,11 @@ type AuthenticatorParts = {
 type Refused = Extract<Authenticated, { ok: false }>;
 
 const REFUSALS: Readonly<Record<Refused['reason'], Refused>> = {
-  missing: refusal('missing', 'there is no credential, expected "Authorization: Bearer TOKEN"'),
-  invalid: refusal('invalid', 'the credential is not good here, expected a token that is'),
+  missing: refusal(
+    'missing',
+    'the request has no credential, expected the header "Authorization: Bearer TOKEN"',
+  ),
+  invalid: refusal('invalid', 'the credential is not valid here, expected a valid token'),
   expired: refusal('expired', 'the token has expired, expected one that is valid now'),
   revoked: refusal('revoked', 'the token was revoked, expected one that is valid now'),
 };
@@ -93,7 +96,7 @@ function refuse(log: Log, reason: Refused['reason'], why: string): Refused {
 }
 
 function refusal(reason: Refused['reason'], is: string): Refused {
-  return { ok: false, reason, message: `Cannot tell who asks: ${is}` };
+  return { ok: false, reason, message: `Cannot authenticate: ${is}` };
 }
 
 /** What a request brings to say who it is. */
@@ -125,7 +128,7 @@ const BEARER = /^bearer ([A-Za-z0-9._~+/-]+=*)$/i;
 export function readBearer(raw: string): string | null {
   // Boundary: what is too long is not even read.
   if (raw.length > MAX_AUTHORIZATION_BYTES) return null;
-  // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are no credential.
+  // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are not a credential.
   return BEARER.exec(raw)?.[1] ?? null;
 }
 

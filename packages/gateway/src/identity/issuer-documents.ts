@@ -12,7 +12,7 @@ import { specialRange } from '../egress/special.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 
 /*
- * Documents of an authorization server, by way of the room `egress`: decided upon, looked up once, dialled where it was
+ * Documents of an authorization server, by way of `egress`: decided upon, looked up once, dialled where it was
  * checked, bounded, without redirects. Nothing secret is sent. A host that the operator named may be in a private network
  * or on this machine; one that only a document named may not, or whoever writes the document chooses what we ask for
  * inside. The metadata service of a cloud is asked by neither.

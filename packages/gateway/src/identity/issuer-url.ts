@@ -22,7 +22,7 @@ export type Issuer = Omit<OauthConfig, 'issuer' | 'audience' | 'jwksUrl'> & {
 /** Reads the settings; null when no issuer is named. What would let keys come over an open line is refused at the start. */
 export function issuerOf({ issuer, audience, jwksUrl, ...rest }: OauthConfig): Issuer | null {
   if (issuer === null) return null;
-  // Boundary: a token that is for nobody in particular is for everybody.
+  // Boundary: a token without an audience would be valid at every service.
   if (audience === null) throw refuse('audience', 'it is missing', 'what tokens of the issuer are for');
   return {
     ...{ ...rest, issuer, audience, at: demandKeyUrl('issuer', issuer) },

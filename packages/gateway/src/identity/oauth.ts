@@ -43,7 +43,7 @@ export async function verifyAccessToken(raw: string, parts: OauthParts): Promise
     const { alg, typ, kid } = decodeProtectedHeader(raw);
     // Boundary: the token does not choose how it is checked; `none` and secrets that are public keys end here.
     if (typeof alg !== 'string' || !ALGORITHMS.includes(alg)) return refuse('algorithm');
-    // Boundary: what the issuer signed for another purpose is no access token.
+    // Boundary: what the issuer signed for another purpose is not an access token.
     if (typeof typ !== 'string' || !TYPES.has(typ.toLowerCase())) return refuse('type');
     if (kid !== undefined && typeof kid !== 'string') return refuse('malformed');
     const keys = await parts.keys.for({ alg, ...(kid === undefined ? {} : { kid }) });
@@ -62,7 +62,7 @@ function termsOf({ issuer, clock }: OauthParts) {
     algorithms: [...ALGORITHMS],
     issuer: issuer.issuer,
     audience: issuer.audience,
-    // Boundary: a token without an end, or that does not say who signed it, is none.
+    // Boundary: a token without an end, or that does not say who signed it, is not valid.
     requiredClaims: ['iss', 'aud', 'exp'],
     clockTolerance: CLOCK_TOLERANCE_S,
     currentDate: new Date(clock.nowMs()),
@@ -102,7 +102,7 @@ function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller |
   // Boundary: where the tenant comes from the token, a token without one is of no tenant, not of ours.
   const place = issuer.tenantClaim === null ? tenant : nameIn(payload, issuer.tenantClaim);
   if (name === null || place === null) return null;
-  // Boundary: what kind of principal it is says the operator; a subject called "user:root" is no name.
+  // Boundary: what kind of principal it is says the operator; a subject called "user:root" is not a valid name.
   const principal: Principal = { kind: issuer.principalKind, name };
   return {
     ...{ principal, tenant: place, approver: null },

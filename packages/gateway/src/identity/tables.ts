@@ -21,7 +21,7 @@ export type TokenRow = {
 /** `seq` is the order of making, whatever the clock did meanwhile. */
 type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
 
-/** The table of this room. */
+/** The table of tokens. */
 export const identityMigrations: readonly Migration[] = [
   {
     id: 'identity/001',

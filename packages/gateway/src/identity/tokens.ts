@@ -10,12 +10,12 @@ import { query, type TokenRow } from './tables.ts';
 /*
  * Tokens that this gateway made. A token names a principal; whoever has it is that principal until it ends or is revoked.
  * The store has its name and a digest of its secret, so that neither a copy of the database nor a list gives a token away.
- * The secret is 256 bits of chance, which nobody guesses: a plain digest is enough, and checking it costs microseconds.
- * This room never says which part of a wrong token was wrong, and tells of expiry and revocation only to whoever has the
+ * The secret is 256 bits of chance, which cannot be guessed: a plain digest is enough, and checking it costs microseconds.
+ * This module never says which part of a wrong token was wrong, and tells of expiry and revocation only to whoever has the
  * secret. Who may make or revoke one is for the policies to say (invoke/tokens.ts).
  */
 
-/** What was made. The token is shown to its maker now and is known to nobody here afterwards. */
+/** What was made. The token is shown to its maker now and is not stored. */
 type Created = { readonly id: string; readonly token: string };
 
 type Creating = Minting & { readonly by: Principal; readonly nowMs: number };
@@ -158,7 +158,7 @@ export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): Tok
   return nowMs < expiresAtMs ? 'active' : 'expired';
 }
 
-/** Reads a row; null when it was meddled with, and then it is the token of nobody. */
+/** Reads a row; null when it was meddled with, and then it authenticates no one. */
 export function tokenOf(row: TokenRow): Token | null {
   const principal = parsePrincipal(row.principal);
   const approver = row.approver === null ? null : parsePrincipal(row.approver);
@@ -217,7 +217,7 @@ export function formatToken({ id, secret }: TokenParts): string {
   return `pls_${id.slice('tok_'.length)}_${Buffer.from(secret).toString('base64url')}`;
 }
 
-/** What somebody wants a token to be. */
+/** The terms that are requested for a token. */
 export type Minting = {
   readonly principal: Principal;
   readonly tenant: string;
@@ -244,7 +244,7 @@ export function checkMinting(minting: Minting, nowMs: number): void {
   if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
     throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);
   // Boundary: a label is recorded and listed for ever.
-  if (hasToken(label)) throw refuse('the label has a token in it', 'words that are no secret');
+  if (hasToken(label)) throw refuse('the label has a token in it', 'text without a secret');
 }
 
 function checkScopes({ principal, scopes }: Minting): void {

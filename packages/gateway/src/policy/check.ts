@@ -141,7 +141,7 @@ function validatePolicies(
     const answer = bench.try((cedar) =>
       cedar.validate({ schema: lane.schema, policies: { staticPolicies: textsOf(lane) } }),
     );
-    // A `success` with a list of errors is no success: only the lists count.
+    // A `success` with a list of errors is not a success: only the lists count.
     if (!answer.ok || answer.value.type === 'failure') {
       const why =
         answer.ok && answer.value.type === 'failure'

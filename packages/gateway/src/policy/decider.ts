@@ -1,5 +1,5 @@
 import { type Cedar, type CedarLoader, type EntityJson, isCrash, uidOf } from './cedar.ts';
-import { SCHEMAS_PER_INSTANCE } from './limits.ts';
+import { KEPT_ANSWERS, SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { PolicyQuestion } from './request.ts';
 import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.ts';
@@ -149,11 +149,6 @@ function failed(policy: string | null, message: string): PolicyAnswer {
 
 type ByContext = Map<string, PolicyAnswer>;
 
-/** A longer context is hardly ever the same twice, and writing it out costs as much as it saves. */
-const LONGEST_CONTEXT = 512;
-/** Of one principal and one tool; more than this are no longer the same question. */
-const MOST_CONTEXTS = 64;
-
 class Answers {
   readonly #kept: WeakMap<EntityJson, WeakMap<EntityJson, ByContext>> = new WeakMap();
 
@@ -161,13 +156,13 @@ class Answers {
   of(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
     const contexts = this.#contextsOf(question);
     const key = contexts === null ? '' : JSON.stringify(question.context);
-    if (contexts === null || key.length > LONGEST_CONTEXT) return ask();
+    if (contexts === null || key.length > KEPT_ANSWERS.contextChars) return ask();
     const before = contexts.get(key);
     if (before !== undefined) return before;
     const answer = ask();
     // Boundary: an error may pass, and heals at the next question.
     if (answer.verdict === 'error') return answer;
-    if (contexts.size >= MOST_CONTEXTS) contexts.clear();
+    if (contexts.size >= KEPT_ANSWERS.contexts) contexts.clear();
     contexts.set(key, answer);
     return answer;
   }

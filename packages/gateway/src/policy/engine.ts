@@ -31,7 +31,7 @@ import type { Reads } from './schema.ts';
  * Keeps the policy set that decides. What comes in is a directory that the operator owns and edits at any time; what
  * comes out are answers of Cedar under exactly one checked set. A set is taken as a whole or refused as a whole, and a
  * refused one leaves the set before it in place, also across restarts. With no set at all nothing is permitted. This
- * room never turns an error into an allowance, never lets an unchecked text near the deciding instance, and knows
+ * module never turns an error into an allowance, never lets an unchecked text near the deciding instance, and knows
  * neither journal nor approvals: what happened is told to `onEvent`.
  */
 
@@ -81,7 +81,7 @@ type Candidate =
 const HALF: readonly PolicyProblem[] = [
   fileProblem(
     '.',
-    'Cannot use the policies: they were being replaced, and that cannot be finished',
+    'Cannot use the policies: an earlier replacement of the policies cannot be completed',
     'look at the file ".replacing" beside them; without it the files are read as they are',
   ),
 ];
@@ -195,7 +195,7 @@ export class PolicyEngine {
   }
 
   #look(before: PolicySet | null): void {
-    // Boundary: half of a set that is being replaced is no set.
+    // Boundary: half of a set that is being replaced is not a set.
     this.#isHalf = !finishReplacing(this.#options.directory);
     if (this.#isHalf) return;
     const { print, read } = this.#print();

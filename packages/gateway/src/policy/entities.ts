@@ -134,7 +134,7 @@ type SkillFacts = {
   readonly trust: string;
 };
 
-/** How the skill stands when somebody acts upon it. */
+/** The state of the skill when someone acts upon it. */
 export type SkillStanding = {
   /** The state it is in; `new` where this version is not installed. */
   readonly state: string;
@@ -174,13 +174,13 @@ export function skillContext(about: SkillStanding): Record<string, CedarValueJso
   return { ...context, installedBy: { __entity: { type: 'User', id: installer.name } } };
 }
 
-/** Who installed the skill; null for nobody. */
+/** Who installed the skill; null: no one. */
 export function installerOf({ installedBy }: SkillStanding): Principal | null {
   if (installedBy === null) return null;
   const installer = parsePrincipal(installedBy);
   // Boundary: told as "nobody", an unreadable name would lift every policy that wants another person.
   if (installer === null)
-    throw new TypeError(`Cannot tell who installed the skill: "${installedBy}" is no principal`);
+    throw new TypeError(`Cannot tell who installed the skill: "${installedBy}" is not a principal`);
   return installer;
 }
 

@@ -122,7 +122,7 @@ function wantedOf({ kind, text }: Part): string {
 
 function permitSentence({ id, file, parts }: PolicyNote, checked: CheckedCall): string {
   const missing = parts.filter(({ state }) => state !== 'holds');
-  if (missing.length === 0) return `Permit "${id}" (${file}) could not be taken apart.`;
+  if (missing.length === 0) return `Permit "${id}" (${file}) could not be analysed.`;
   // What stands after a false guard was never evaluated: that it fails alone means nothing.
   const telling = missing.filter(({ state }) => state === 'differs');
   const wanted = (telling.length > 0 ? telling : missing).map((part) => missingWords(part, checked));

@@ -163,7 +163,7 @@ function toRecord(fields: readonly Field[], value: JsonSchema): CedarValueJson {
   return Object.fromEntries(entries);
 }
 
-/** The input of a tool for policies; an input that is no object has no fields to show. */
+/** The input of a tool for policies; an input that is not an object has no fields to show. */
 export function inputToCedar(plan: InputPlan & { kind: 'record' }, input: Json): CedarValueJson {
   return plan.fields.length === 0 ? {} : toCedar(plan, input);
 }

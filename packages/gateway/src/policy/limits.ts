@@ -27,3 +27,6 @@ export const SCHEMAS_PER_INSTANCE = 256;
 
 /** Principals whose entity is kept ready. */
 export const CACHED_PRINCIPALS = 1_024;
+
+/** Answers that are kept for one principal and one tool. A longer context is hardly ever the same twice. */
+export const KEPT_ANSWERS = { contextChars: 512, contexts: 64 } as const;

@@ -3,7 +3,7 @@ import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
 
-/** The part of the store that this room uses. */
+/** The part of the store that policies use. */
 export type PolicyStore = Pick<Reader, 'get'> & {
   commit<T>(work: (tx: Transaction) => T): Promise<T>;
 };

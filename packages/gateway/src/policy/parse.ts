@@ -48,7 +48,7 @@ function parseFile(bench: Workbench, file: PolicyFile): Parsed {
   }
   // Boundary: Cedar and we must agree on where each policy begins and ends, or an @id could name another text.
   if (!isSame(policies, pieces))
-    return refuseFile(fileProblem(file.name, 'Cannot tell the policies of this file apart'));
+    return refuseFile(fileProblem(file.name, 'Cannot separate the policies of this file'));
   return parsePieces(bench, file, pieces);
 }
 

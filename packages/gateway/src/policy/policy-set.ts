@@ -2,7 +2,7 @@ import { type Digest, digestValue } from '../core/digest.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import { PALISADE_SCHEMA } from './schema.ts';
 
-/** One policy as it stands in its file. */
+/** One policy as it is written in its file. */
 export type Policy = {
   readonly id: string;
   readonly file: string;
@@ -38,6 +38,6 @@ export function policySetDigest(policies: readonly Policy[]): Digest {
 export function shorten(text: string): string {
   const { chars } = PROBLEM_LIMITS;
   if (text.length <= chars) return text;
-  // Half a surrogate pair is no text that could be recorded.
+  // A lone surrogate cannot be recorded as text.
   return `${text.slice(0, chars - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -158,7 +158,7 @@ function askerOf({ asker, inputText }: ActFacts['approve']): Record<string, Ceda
 
 function userOf(by: string): Principal {
   const principal = parsePrincipal(by);
-  // Boundary: whatever the approval room believes, an approval by an agent or a service is no fact for Cedar.
+  // Boundary: whatever the approvals say, an approval by an agent or a service is not a fact for Cedar.
   if (principal?.kind !== 'user') throw new TypeError(`Cannot use the approval: "${by}" is not a user`);
   return principal;
 }

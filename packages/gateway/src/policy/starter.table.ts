@@ -13,18 +13,18 @@ when { resource.risk == "low" || resource.risk == "medium" };
 permit (principal is Agent, action == Action::"call", resource)
 when { resource.risk == "low" };
 
-// A tool of high risk needs a person's approval, whoever calls. An approval is a fact about one very call
+// A tool of high risk needs a person's approval, no matter who calls it. An approval is a fact about one exact call
 // (context.approved); it permits only what a policy like this one says it permits, and a forbid still wins.
 @id("high-risk-when-approved")
 permit (principal, action == Action::"call", resource)
 when { resource.risk == "high" && context.approved };
 
-// Agents may run commands in a jail that the kernel holds, without a network.
+// Agents may run commands in the kernel-enforced sandbox (tier C), without network access.
 @id("agents-run-commands-in-the-jail")
 permit (principal is Agent, action == Action::"call", resource == Tool::"palisade.process.run")
 when { context.tier == "c" && context has process && context.process.egress == "strict" };
 
-// Outside of that jail, or with a network, a command needs a person's approval, whoever calls.
+// Outside that sandbox, or with network access, a command needs a person's approval, no matter who calls it.
 @id("commands-when-approved")
 permit (principal, action == Action::"call", resource == Tool::"palisade.process.run")
 when { context.approved };
@@ -33,25 +33,25 @@ when { context.approved };
 forbid (principal, action == Action::"call", resource == Tool::"palisade.process.run")
 unless { (context.tier == "c" && context has process && context.process.egress == "strict") || context.approved };
 
-// An MCP server that the operator configured may be started for everybody: a call of one of its tools starts it, and
-// each such call is judged by itself, with the risk that the operator named. Nobody can ask for the server alone.
+// An MCP server that the operator configured may be started for any caller: a call of one of its tools starts it, and
+// each such call is authorized separately, with the risk that the operator configured. The server cannot be called itself.
 @id("configured-upstream-servers-start")
 permit (principal, action == Action::"call", resource in Category::"upstream")
 when { resource.capabilities.contains("upstream-server") };
 
-// Risk is not all: a long sleep holds a run, so it needs an approval too.
+// Risk is not the only criterion: a long sleep blocks a run, so it needs an approval too.
 @id("long-sleep-needs-approval")
 forbid (principal, action == Action::"call", resource == Tool::"palisade.sleep")
 when { context.input.ms > 10000 }
 unless { context.approved };
 `,
-  '20-people.cedar': `// What people may do beside calling tools. An agent can never approve: the schema does not know such a request.
+  '20-people.cedar': `// What people may do besides calling tools. An agent can never approve: the schema has no such request.
 
 @id("users-approve")
 permit (principal is User, action == Action::"approve", resource);
 
-// Skills: to install, audit, quarantine, approve, enable, disable, revoke and remove them. No agent ever does, and only a
-// user approves: the schema does not know such a request either.
+// Skills: install, audit, quarantine, approve, enable, disable, revoke and remove them. Agents never can, and only users
+// approve: the schema has no other such request.
 @id("users-manage-skills")
 permit (principal is User, action in Action::"manageSkills", resource);
 
@@ -61,9 +61,9 @@ permit (principal is User, action == Action::"readJournal", resource);
 @id("users-administer")
 permit (principal is User, action == Action::"administer", resource);
 `,
-  '30-guards.cedar': `// Forbids that hold whatever else is permitted.
+  '30-guards.cedar': `// Forbids that apply whatever else is permitted.
 
-// No call reaches the metadata service of a cloud, which hands out credentials to whoever asks.
+// No call may reach a cloud metadata service, which hands out credentials to any process that asks.
 @id("no-cloud-metadata")
 forbid (principal, action == Action::"call", resource)
 when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]) };
@@ -80,7 +80,7 @@ when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]
 // forbid (principal, action == Action::"call", resource)
 // when { context.paths.contains("secrets") };
 
-// By host: agents reach nothing but these.
+// By host: agents may reach only these hosts.
 // @id("agents-reach-known-hosts")
 // forbid (principal is Agent, action == Action::"call", resource)
 // unless { ["api.example.com", "docs.example.com"].containsAll(context.hosts) };
@@ -90,37 +90,37 @@ when { context.hosts.containsAny(["169.254.169.254", "metadata.google.internal"]
 // forbid (principal is Agent, action == Action::"call", resource)
 // unless { context.hour >= 8 && context.hour < 18 && context.weekday <= 5 };
 
-// By what is left of the budget: keep the last 100 calls for people.
+// By remaining budget: keep the last 100 calls for people.
 // @id("last-calls-are-for-people")
 // forbid (principal is Agent, action == Action::"call", resource)
 // when { context.budgetLeft.calls <= 100 };
 
-// By group (the table [groups] of palisade.toml says who is in one).
+// By group (the table [groups] in palisade.toml lists the members).
 // @id("contractors-use-text-tools-only")
 // forbid (principal in Group::"contractors", action == Action::"call", resource)
 // unless { resource in Category::"text" };
 
-// Four eyes: nobody approves a call of their own.
+// Four eyes: no one approves their own call.
 // @id("four-eyes")
 // forbid (principal, action == Action::"approve", resource)
 // when { context has askerUser && context.askerUser == principal };
 
-// Four eyes for skills: nobody approves a skill that they installed.
+// Four eyes for skills: no one approves a skill that they installed.
 // @id("four-eyes-for-skills")
 // forbid (principal, action == Action::"approveSkill", resource)
 // when { context has installedBy && context.installedBy == principal };
 
-// By what a skill is and asks: none is approved that reaches whole families of hosts, or that its audit warns of.
+// By the properties of a skill: none is approved that asks for wildcard hosts or has audit warnings.
 // @id("no-doubtful-skills")
 // forbid (principal, action == Action::"approveSkill", resource)
 // when { context.hasWildcards || !context.findings.isEmpty() };
 
-// By publisher: skills of these get in, and no others.
+// By publisher: only skills of these publishers are installed.
 // @id("skills-of-known-publishers")
 // forbid (principal, action in [Action::"install", Action::"approveSkill"], resource)
 // unless { ["acme", "example"].contains(resource.publisher) };
 
-// By skill: of all skills, agents call the tools of one.
+// By skill: agents may call the tools of one skill only.
 // @id("agents-call-one-skill")
 // forbid (principal is Agent, action == Action::"call", resource)
 // when { resource has skill }

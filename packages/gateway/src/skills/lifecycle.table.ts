@@ -45,13 +45,13 @@ export type Transition = {
 
 /** What each state means, in the order in which a skill gets there. */
 export const SKILL_STATES = {
-  ingested: 'Its package is kept; nobody has looked at it.',
+  ingested: 'Its package is stored; it was not audited yet.',
   audited: 'The checks have looked at it, and it is on its way into quarantine.',
   quarantined: 'It waits for people, or something was found; nothing of it runs.',
   approved: 'Enough people approved these very bytes with a grant; it is not switched on.',
   active: 'Its tools are listed and run with what was granted.',
   disabled: 'It was approved and is switched off; its grant is kept.',
-  revoked: 'These bytes never run again, not even when they are installed anew.',
+  revoked: 'These bytes never run again, not even when they are installed again.',
 } as const satisfies Record<SkillState, string>;
 
 /** Which action each event is to Cedar. */
@@ -79,47 +79,67 @@ function row(
 export const TRANSITIONS: readonly Transition[] = [
   row(null, 'ingest', 'ingested', 'A package with a sound archive and a trusted signature is kept.'),
 
-  row('ingested', 'audit', 'audited', 'The checks look at it for the first time.'),
-  row('quarantined', 'audit', 'quarantined', 'The checks look again; it goes on waiting for people.'),
-  row('approved', 'audit', 'approved', 'The checks look again and find nothing that must not run.'),
-  row('active', 'audit', 'active', 'The checks look again and find nothing; calls go on meanwhile.'),
-  row('disabled', 'audit', 'disabled', 'The checks look again and find nothing; it stays switched off.'),
+  row('ingested', 'audit', 'audited', 'The first audit.'),
+  row('quarantined', 'audit', 'quarantined', 'Audited again; it stays in quarantine.'),
+  row('approved', 'audit', 'approved', 'Audited again and passed.'),
+  row('active', 'audit', 'active', 'Audited again and passed; calls continue meanwhile.'),
+  row('disabled', 'audit', 'disabled', 'Audited again and passed; it stays disabled.'),
 
-  row('ingested', 'quarantine', 'quarantined', 'The first look failed, so it waits with what was found.'),
-  row('audited', 'quarantine', 'quarantined', 'All that is new waits for people, whatever the checks say.'),
-  row('approved', 'quarantine', 'quarantined', 'Its approval is void; people have to look again.'),
+  row(
+    'ingested',
+    'quarantine',
+    'quarantined',
+    'The first audit failed; it waits in quarantine with its findings.',
+  ),
+  row(
+    'audited',
+    'quarantine',
+    'quarantined',
+    'Every new skill waits for reviewers, whatever the audit says.',
+  ),
+  row('approved', 'quarantine', 'quarantined', 'Its approval is void; it must be reviewed again.'),
   row(
     'active',
     'quarantine',
     'quarantined',
-    'It is taken out of use, its running calls are ended, its approval is void.',
+    'It is taken out of use, its running calls are cancelled and its approval is void.',
   ),
   row(
     'disabled',
     'quarantine',
     'quarantined',
-    'Its approval is void; it cannot be switched on before another.',
+    'Its approval is void; it cannot be enabled before a new one.',
   ),
 
-  row('quarantined', 'approve', 'approved', 'The last of the reviewers approves these bytes with a grant.'),
+  row(
+    'quarantined',
+    'approve',
+    'approved',
+    'The last required reviewer approves this exact package with a grant.',
+  ),
 
-  row('approved', 'enable', 'active', 'Its tools are listed and run from now on.'),
-  row('disabled', 'enable', 'active', 'Its tools are listed and run again, with the grant they had.'),
+  row('approved', 'enable', 'active', 'Its tools are listed and can be called.'),
+  row('disabled', 'enable', 'active', 'Its tools are listed and can be called again, with the same grant.'),
 
-  row('approved', 'disable', 'disabled', 'It is set aside before it is switched on.'),
-  row('active', 'disable', 'disabled', 'Its tools are gone until it is switched on again.'),
+  row('approved', 'disable', 'disabled', 'It is disabled before it was ever enabled.'),
+  row('active', 'disable', 'disabled', 'Its tools are not listed until it is enabled again.'),
 
-  row('ingested', 'revoke', 'revoked', 'It is turned away for good before anybody looked.'),
-  row('audited', 'revoke', 'revoked', 'It is turned away for good before people looked.'),
-  row('quarantined', 'revoke', 'revoked', 'It is turned away for good.'),
-  row('approved', 'revoke', 'revoked', 'Its approval is taken back for good.'),
-  row('active', 'revoke', 'revoked', 'It is taken out of use for good, and its running calls are ended.'),
-  row('disabled', 'revoke', 'revoked', 'It stays out of use for good.'),
+  row('ingested', 'revoke', 'revoked', 'It is rejected permanently before its audit.'),
+  row('audited', 'revoke', 'revoked', 'It is rejected permanently before its review.'),
+  row('quarantined', 'revoke', 'revoked', 'It is rejected permanently.'),
+  row('approved', 'revoke', 'revoked', 'Its approval is withdrawn permanently.'),
+  row(
+    'active',
+    'revoke',
+    'revoked',
+    'It is taken out of use permanently, and its running calls are cancelled.',
+  ),
+  row('disabled', 'revoke', 'revoked', 'It stays out of use permanently.'),
 
-  row('ingested', 'remove', null, 'It and its package are forgotten.'),
-  row('audited', 'remove', null, 'It and its package are forgotten.'),
-  row('quarantined', 'remove', null, 'It and its package are forgotten.'),
-  row('approved', 'remove', null, 'It, its grant and its package are forgotten.'),
-  row('disabled', 'remove', null, 'It, its grant and its package are forgotten.'),
-  row('revoked', 'remove', null, 'Its package is forgotten; that these bytes were revoked is not.'),
+  row('ingested', 'remove', null, 'It is deleted with its package.'),
+  row('audited', 'remove', null, 'It is deleted with its package.'),
+  row('quarantined', 'remove', null, 'It is deleted with its package.'),
+  row('approved', 'remove', null, 'It is deleted with its grant and its package.'),
+  row('disabled', 'remove', null, 'It is deleted with its grant and its package.'),
+  row('revoked', 'remove', null, 'Its package is deleted; the revocation of this exact package is kept.'),
 ];

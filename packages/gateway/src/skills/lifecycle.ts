@@ -17,7 +17,7 @@ export function nextState(from: SkillState | null, event: SkillEvent, subject?: 
 /** The whole row of that step, with the action that Cedar is asked for; throws as `nextState` does. */
 export function transitionOf(from: SkillState | null, event: SkillEvent, subject?: Subject): Transition {
   const transition = STEPS.get(keyOf(from, event));
-  // Boundary: what the table does not say cannot be done, whoever asks.
+  // Boundary: what the table does not list cannot be done, whoever asks.
   if (transition === undefined) throw wrongState(from, event, subject);
   return transition;
 }
@@ -47,7 +47,7 @@ function wrongState(from: SkillState | null, event: SkillEvent, subject?: Subjec
       remedy:
         from === null
           ? 'Install its package first with `palisade skill install FILE`.'
-          : `What can be done with it now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
+          : `Possible now: ${can.join(', ')}. See \`palisade skill show ${subject?.id ?? 'ID'}\`.`,
     },
   );
 }

@@ -45,3 +45,22 @@ export const BOM_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 64 } as const;
 export const LOCK_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 32 } as const;
 /** Differences that one finding lists: more than a person reads. */
 export const MAX_SHOWN_DIFFERENCES = 50;
+
+/** Of an audit, so that no package holds the gateway for long and a report stays readable. */
+export const AUDIT_LIMITS = {
+  /** Findings of one check that are listed one by one; the rest is counted. */
+  findingsPerCheck: 20,
+  textChars: 600,
+  /** All test cases of a package together; what has not begun by then is not run. */
+  casesMs: 120_000,
+  patternChars: 256,
+  schemaDepth: 16,
+  schemaParts: 500,
+  /** Half a millisecond of compiling each: past this, compiling would block the gateway for seconds. */
+  schemaCost: 1_000,
+  schemaCostInAll: 2_500,
+  /** Parts of one schema that are looked at. */
+  walkedSchemaParts: 5_000,
+  /** Custom sections of one module that are looked at. */
+  sections: 20_000,
+} as const;

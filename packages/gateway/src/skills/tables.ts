@@ -92,7 +92,7 @@ export function whileApproved(column: 'audited_at_ms' | 'audit_by_ms'): string {
   return `CASE WHEN state IN ('approved', 'active', 'disabled') THEN ${column} END`;
 }
 
-/** The tables of this room. The long columns come last, so that a list never reads them. */
+/** The tables of skills. The long columns come last, so that a list never reads them. */
 export const skillsMigrations: readonly Migration[] = [
   {
     id: 'skills/001',
@@ -175,5 +175,5 @@ ${['skill_version', 'skill_tool', 'skill_highest', 'skill_revoked', 'skill_key']
   },
 ];
 
-/** Makes a statement over the tables of this room. */
+/** Makes a statement over the tables of skills. */
 export const query = queries<SkillTables>();

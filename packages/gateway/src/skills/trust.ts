@@ -88,9 +88,10 @@ export function addKey(tx: Transaction, added: NewKey): TrustedKey {
     throw new TypeError(`Cannot add key: "${keyId}" is not the digest of its bytes`);
   const there = keyAt(tx, keyId);
   // Boundary: who revoked a key meant it, and who took it may still have it.
-  if (there?.revokedAtMs != null) throw conflict(added, 'it was revoked, expected a key that never was');
+  if (there?.revokedAtMs != null)
+    throw conflict(added, 'it was revoked, expected a key that was never revoked');
   if (there !== null && there.publisher !== publisher)
-    throw conflict(added, `it is that of "${there.publisher}", expected a key of its own`);
+    throw conflict(added, `it belongs to "${there.publisher}", expected a key of its own`);
   // Boundary: of two that come in as the first at the same time, one is the second.
   if (origin === 'first-use' && keysOf(tx, publisher).length > 0)
     throw conflict(added, 'it is not the first key of its publisher, expected an operator to add it');
@@ -204,10 +205,10 @@ function problemOf(key: TrustedKey, { publisher, nowMs, use }: Judging): string 
   const { expiresAtMs, retiredAtMs, revokedAtMs, reason } = key;
   // Boundary: a key speaks for one publisher; whoever has it cannot speak for another.
   if (key.publisher !== publisher)
-    return `is that of the publisher "${key.publisher}", expected one of "${publisher}"`;
+    return `belongs to the publisher "${key.publisher}", expected a key of "${publisher}"`;
   // That it was revoked or retired counts, not when: no clock that is put back brings it to life.
   if (revokedAtMs !== null) {
-    return `was revoked at ${isoTime(revokedAtMs)}${reason === null ? '' : ` (${reason})`}, expected another`;
+    return `was revoked at ${isoTime(revokedAtMs)}${reason === null ? '' : ` (${reason})`}, expected another key`;
   }
   if (expiresAtMs !== null && nowMs >= expiresAtMs)
     return `expired at ${isoTime(expiresAtMs)}, expected one that is valid now`;
@@ -224,7 +225,7 @@ function judgeUnknown(keys: readonly TrustedKey[], asked: TrustAsked): TrustVerd
   if (!hasHadKey && use === 'install' && firstUse === 'trust') return { ok: true, how: 'first-use' };
   return untrusted(
     hasHadKey
-      ? `the key ${keyId} is none of the publisher "${publisher}", expected one that is trusted for it`
+      ? `the key ${keyId} is not a key of the publisher "${publisher}", expected one that is trusted for it`
       : `the publisher "${publisher}" has no trusted key, expected ${keyId} to be added first`,
   );
 }

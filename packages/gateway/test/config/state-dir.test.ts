@@ -47,7 +47,7 @@ describe('chooseStateDir() refuses', () => {
     [
       'no home at all',
       { env: { state: null, xdgStateHome: null, home: null } },
-      'there is no home directory',
+      'the home directory is unknown',
     ],
   ])('%s', (_, choice, expected) => {
     const choose = () => chooseStateDir({ ...choice, cwd });

@@ -44,7 +44,7 @@ describe('the authenticator', () => {
     await withdrawToken(gateway, GRACE, { id: about.id, tenant: 'acme' });
     expect(await enter(`Bearer ${token}`)).toEqual({
       ...{ ok: false, reason: 'revoked' },
-      message: 'Cannot tell who asks: the token was revoked, expected one that is valid now',
+      message: 'Cannot authenticate: the token was revoked, expected one that is valid now',
     });
   });
 
@@ -54,7 +54,7 @@ describe('the authenticator', () => {
     clock.add(DAY_MS);
     expect(await enter(`Bearer ${token}`)).toEqual({
       ...{ ok: false, reason: 'expired' },
-      message: 'Cannot tell who asks: the token has expired, expected one that is valid now',
+      message: 'Cannot authenticate: the token has expired, expected one that is valid now',
     });
   });
 
@@ -72,7 +72,7 @@ describe('the authenticator', () => {
     const answers = await Promise.all(wrong.map(enter));
     expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(
       new Set([
-        '{"ok":false,"reason":"invalid","message":"Cannot tell who asks: the credential is not good here, expected a token that is"}',
+        '{"ok":false,"reason":"invalid","message":"Cannot authenticate: the credential is not valid here, expected a valid token"}',
       ]),
     );
     expect(told).toEqual(

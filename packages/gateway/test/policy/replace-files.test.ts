@@ -179,7 +179,7 @@ describe('a gateway that finds an interrupted replacement', () => {
     writeFileSync(join(folder, '.replacing'), 'half a pl');
     const { policy } = await openTestGateway({ stateDir });
     expect(policy.set?.policies.map(({ id }) => id)).toEqual(['old']);
-    expect(policy.problems[0]?.message).toMatch(/being replaced/);
+    expect(policy.problems[0]?.message).toMatch(/an earlier replacement/);
     rmSync(join(folder, '.replacing'));
     policy.reload();
     expect([policy.set?.policies.map(({ id }) => id), policy.problems]).toEqual([['new'], []]);

@@ -73,19 +73,19 @@ describe('trustFor()', () => {
       'another key of a known publisher',
       [key('b')],
       { firstUse: 'trust' },
-      'is none of the publisher "acme"',
+      'is not a key of the publisher "acme"',
     ],
     [
       'the key of another publisher',
       [key('a', { publisher: 'other' })],
       {},
-      'is that of the publisher "other", expected one of "acme"',
+      'belongs to the publisher "other", expected a key of "acme"',
     ],
     [
       'the key of another publisher, as a first use',
       [key('a', { publisher: 'other' })],
       { firstUse: 'trust' },
-      'is that of the publisher "other"',
+      'belongs to the publisher "other"',
     ],
 
     [
@@ -132,13 +132,13 @@ describe('trustFor()', () => {
       'a first use by a publisher whose only key was revoked',
       [key('b', { revokedAtMs: NOON })],
       { firstUse: 'trust' },
-      'is none of the publisher "acme"',
+      'is not a key of the publisher "acme"',
     ],
     [
       'a first use by a publisher whose only key has expired',
       [key('b', { expiresAtMs: NOON - 1 })],
       { firstUse: 'trust' },
-      'is none of the publisher "acme"',
+      'is not a key of the publisher "acme"',
     ],
   ])('judges %s', (_, keys, asked, ending) => {
     const verdict = trustFor(keys, { ...FOR_A, ...asked });
@@ -240,7 +240,7 @@ describe('keys of publishers', () => {
     const { store, add } = world();
     add('a');
     expect(refusal(() => add('a', { publisher: 'other' }))).toBe(
-      `skill/conflict: Cannot trust the key ${idOf('a')} for "other": it is that of "acme", expected a key of its own`,
+      `skill/conflict: Cannot trust the key ${idOf('a')} for "other": it belongs to "acme", expected a key of its own`,
     );
     expect(keysOf(store, 'other')).toEqual([]);
   });

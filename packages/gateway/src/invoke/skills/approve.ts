@@ -72,11 +72,11 @@ function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts oth
   if (other?.artifact === skill.artifact && other.changedAtMs === skill.changedAtMs) return;
   throw new CodedError(
     'skill/conflict',
-    `Cannot approve ${spell(skill)}: it was changed meanwhile, expected it as shown`,
+    `Cannot approve ${spell(skill)}: it was changed in the meantime, expected the version that was shown`,
   );
 }
 
-/** Boundary: what the audit refuses nobody approves, and what it warns of nobody approves without a word. */
+/** Boundary: no one approves what the audit refuses, or what it warns of without accepting the warnings. */
 function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   const { report } = skill;
   if (report === null || report.verdict !== 'passed') {
@@ -87,7 +87,7 @@ function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   if (warnings.length === 0 || acceptFindings) return;
   throw new CodedError(
     'skill/audit-failed',
-    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected somebody to accept them`,
+    `Cannot approve ${spell(skill)}: its audit has ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'} (${[...new Set(warnings.map(({ id }) => id))].join(', ')}), expected --accept-findings`,
     { remedy: `Read them with \`palisade skill audit ${skill.id}\`, then approve with --accept-findings.` },
   );
 }

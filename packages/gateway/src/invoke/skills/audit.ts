@@ -33,7 +33,7 @@ export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<
 }
 
 type InstalledAudit = {
-  /** Null: the gateway itself, by its schedule; it has nobody to run cases for. */
+  /** Null: the gateway itself, by its schedule; it has no caller to run cases for. */
   readonly acting: Acting | null;
   /** Null: it is read from the disk. */
   readonly pkg: SkillPackage | null;
@@ -79,7 +79,7 @@ function withCasesBefore(pkg: SkillPackage, report: AuditReport, before: AuditRe
   return kept.length === 0 ? report : reportOf(pkg, [...kept, ...report.findings], { cases, palisade });
 }
 
-/** What cannot be read as it was approved is put away before anybody is told. */
+/** What cannot be read as it was approved is quarantined before anyone is told. */
 async function packageOrQuarantine(
   gateway: Gateway,
   skill: InstalledSkill,
@@ -148,7 +148,7 @@ export async function auditDue(
 }
 
 function overtaken({ id, version }: InstalledSkill): CodedError {
-  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed meanwhile`);
+  return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed in the meantime`);
 }
 
 type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };

@@ -42,7 +42,7 @@ export async function changeSkill(gateway: Gateway, changing: Changing): Promise
   const changed = await gateway.store.commit((tx) => {
     const skill = asItIs(tx, found, event);
     if (skill === null || skill.artifact !== found.artifact)
-      throw new CodedError('skill/conflict', `Cannot ${event} ${found.id}: it was changed meanwhile`);
+      throw new CodedError('skill/conflict', `Cannot ${event} ${found.id}: it was changed in the meantime`);
     const decided = { ...changing, decidedBy };
     if (event === 'enable') return activate(gateway, tx, skill, decided);
     return event === 'remove' ? drop(gateway, tx, skill, decided) : step(gateway, tx, skill, decided);
@@ -130,13 +130,9 @@ export function activate(
   nextState(skill.state, 'enable', skill);
   // Boundary: only what was audited and approved is ever switched on.
   if (grant === null || report?.verdict !== 'passed' || approvedBy.length < reviewersFor(gateway, skill))
-    throw new CodedError(
-      'skill/wrong-state',
-      `Cannot enable ${id}@${version}: it has no approval that stands`,
-      {
-        remedy: `Put it into quarantine with \`palisade skill quarantine ${id}@${version}\`, then approve it.`,
-      },
-    );
+    throw new CodedError('skill/wrong-state', `Cannot enable ${id}@${version}: it has no valid approval`, {
+      remedy: `Put it into quarantine with \`palisade skill quarantine ${id}@${version}\`, then approve it.`,
+    });
   const active = activeOf(tx, id);
   const before = active === null || active === version ? null : skillAt(tx, id, active);
   if (before !== null) {
@@ -214,7 +210,7 @@ export async function rollbackSkill(gateway: Gateway, rolling: RollingBack): Pro
     const old = skillAt(tx, id, target.version);
     const isSame = now?.changedAtMs === newest.changedAtMs && old?.changedAtMs === target.changedAtMs;
     if (now === null || old === null || !isSame)
-      throw new CodedError('skill/conflict', `Cannot roll ${id} back: it was changed meanwhile`);
+      throw new CodedError('skill/conflict', `Cannot roll ${id} back: it was changed in the meantime`);
     if (isWaiting) drop(gateway, tx, now, decided);
     else move(gateway, tx, now, { event: 'disable', acting: rolling, decidedBy, reason: decided.reason });
     if (old.state !== 'active') activate(gateway, tx, old, decided);

@@ -1,10 +1,10 @@
 import { CodedError } from '../../core/coded-error.ts';
-import { inert } from '../../core/hostile-text.ts';
 import type { JsonSchema } from '../../core/tool.ts';
 import type { Schemas } from '../../registry/schema.ts';
-import { auditPackage, reportOf } from '../../skills/audit/audit.ts';
+import { auditPackage, harmless, reportOf } from '../../skills/audit/audit.ts';
 import type { AuditBench, AuditFinding, AuditReport, CaseCounts } from '../../skills/audit/check.ts';
 import type { InstalledSkill } from '../../skills/index/skill.ts';
+import { AUDIT_LIMITS } from '../../skills/limits.ts';
 import { openPackage } from '../../skills/package/open-package.ts';
 import { PACKAGE_FILES, type SkillPackage } from '../../skills/package/skill-package.ts';
 import { keysOf, type TrustAsked, type TrustVerdict, trustFor } from '../../skills/trust.ts';
@@ -22,12 +22,6 @@ import type { Acting } from './skill-acts.ts';
 
 /** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
 
-/** Boundary: how long all cases of a package may hold whoever audits it; what has not begun by then is not run. */
-const MOST_CASES_MS = 120_000;
-/** Cases that are told one by one. */
-const MOST_FINDINGS = 20;
-const LONGEST_TEXT = 600;
-
 /** Null: the cases are not run. */
 type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
 
@@ -37,7 +31,12 @@ export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRu
   const isRefused = looked.some(({ severity }) => severity === 'refusal');
   // What must not run is not run to see how it does.
   if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, palisade });
-  const results = await runCases(gateway, { ...cases, pkg, withCapabilities: false, mostMs: MOST_CASES_MS });
+  const results = await runCases(gateway, {
+    ...cases,
+    pkg,
+    withCapabilities: false,
+    mostMs: AUDIT_LIMITS.casesMs,
+  });
   return reportOf(pkg, [...looked, ...findingsOf(results)], { cases: countsOf(results), palisade });
 }
 
@@ -45,7 +44,7 @@ function findingsOf(results: readonly CaseResult[]): readonly AuditFinding[] {
   const told = (verdict: CaseResult['verdict'], tell: (result: CaseResult) => AuditFinding) =>
     results
       .filter((each) => each.verdict === verdict && (verdict === 'failed' || each.case.needs.length === 0))
-      .slice(0, MOST_FINDINGS)
+      .slice(0, AUDIT_LIMITS.findingsPerCheck)
       .map(tell);
   return [...told('failed', failed), ...told('not-run', notRun)];
 }
@@ -56,7 +55,7 @@ function failed({ case: tried, why }: CaseResult): AuditFinding {
     severity: 'refusal',
     where: tried.file,
     sentence: harmless(`The case "${tried.name}" of ${tried.tool} did not end as it should: ${why}.`),
-    remedy: 'Do not use this version; its author sees the same with `palisade skill test`.',
+    remedy: 'Do not use this version; its author can reproduce it with `palisade skill test`.',
   };
 }
 
@@ -67,13 +66,8 @@ function notRun({ case: { file, name }, why }: CaseResult): AuditFinding {
     severity: 'warning',
     where: file,
     sentence: harmless(`The case "${name}" could not be run: ${why}.`),
-    remedy: 'Audit it as somebody whom the policies let call tools of the category "skill-test".',
+    remedy: 'Audit it as a principal that the policies permit to call tools of the category "skill-test".',
   };
-}
-
-/** Boundary: names of cases and messages of guests are shown by terminals and pages. */
-function harmless(text: string): string {
-  return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 }
 
 function countsOf(results: readonly CaseResult[]): CaseCounts {
@@ -92,7 +86,7 @@ export async function storedPackage(
   if (manifest.id === id && manifest.version === version) return pkg;
   throw new CodedError(
     'skill/changed',
-    `Cannot use ${id}@${version}: its package is that of ${manifest.id}@${manifest.version}`,
+    `Cannot use ${id}@${version}: its stored package is ${manifest.id}@${manifest.version}`,
   );
 }
 
@@ -101,7 +95,7 @@ export function proseOf({ entries }: SkillPackage): string {
   return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
 }
 
-/** What an audit needs of rooms that its own does not know: the ABI, the world of components, schemas, trust, advisories. */
+/** What an audit needs from other modules: the ABI, the world of components, schemas, trust, advisories. */
 
 const ABI: AuditBench['abi'] = {
   module: ABI_MODULE,

@@ -96,7 +96,7 @@ function requireCompatible({ id, version, compat }: Manifest, palisade: string):
 function requireNewer(reader: Reader, { pkg }: Signed, allowDowngrade: boolean): void {
   const { id, version } = pkg.manifest;
   if (isRevokedArtifact(reader, pkg.artifact))
-    throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: this very package was revoked`);
+    throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: this exact package was revoked`);
   const highest = highestOf(reader, id);
   if (highest === null || allowDowngrade || compareVersions(version, highest) >= 0) return;
   if (skillAt(reader, id, version)?.artifact === pkg.artifact) return;

@@ -105,7 +105,7 @@ function testTools(pkg: SkillPackage, grant: SkillGrant, skill: string): readonl
   const read = async (path: string) => entries.get(path) ?? new Uint8Array(0);
   return skillTools({ manifest, artifact, digests, grant, trust: 'operator', read }).map((tool) => {
     const { skill: _, executor, ...rest } = tool;
-    if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is no module`);
+    if (executor.kind !== 'wasm') throw new TypeError(`Cannot test ${tool.id}: it is not a module`);
     const program = { ...executor.program, skill, isRecorded: false };
     return {
       ...rest,

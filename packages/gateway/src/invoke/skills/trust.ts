@@ -36,9 +36,13 @@ export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rot
   const read = await readKey(adding);
   return gateway.store.commit((tx) => {
     if (keysOf(tx, adding.publisher).length === 0)
-      throw new CodedError('skill/untrusted', `Cannot rotate the key of "${adding.publisher}": it has none`, {
-        remedy: `Add the first one with \`palisade trust add ${adding.publisher} KEYFILE\`.`,
-      });
+      throw new CodedError(
+        'skill/untrusted',
+        `Cannot rotate the key of "${adding.publisher}": the publisher has no key`,
+        {
+          remedy: `Add the first one with \`palisade trust add ${adding.publisher} KEYFILE\`.`,
+        },
+      );
     const added = addKey(tx, { ...read, ...factsOf(gateway, adding) });
     const retired = retireKeys(tx, adding.publisher, added.keyId, gateway.clock.nowMs());
     recordTrust(gateway, tx, adding, { act: 'added', key: added });
@@ -73,18 +77,18 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
 }
 
 async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
-  // Boundary: a key is never kept for a name that no skill can have, or that stands for the house itself.
+  // Boundary: a key is never kept for a name that no skill can have, or that stands for palisade itself.
   const odd = TEXTS.publisher.oddity(publisher);
   if (odd !== null)
     throw new CodedError(
       'skill/untrusted',
       `Cannot trust a key for the publisher: ${odd.is}, expected ${TEXTS.publisher.expected}`,
-      { remedy: 'Give the name of the publisher as it stands in skill.toml.' },
+      { remedy: 'Use the name of the publisher as it is written in skill.toml.' },
     );
   const read = await readPublicKey(document, nodePrimitives);
   if (read.ok) return read.key;
   throw new CodedError('skill/untrusted', `Cannot trust the key: ${read.why}`, {
-    remedy: 'Give the public key document that `palisade skill sign --new-key` writes beside the key.',
+    remedy: 'Use the public key document that `palisade skill sign --new-key` writes beside the key.',
   });
 }
 

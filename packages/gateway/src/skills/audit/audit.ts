@@ -1,4 +1,5 @@
 import { inert } from '../../core/hostile-text.ts';
+import { AUDIT_LIMITS } from '../limits.ts';
 import type { SkillPackage } from '../package/skill-package.ts';
 import type {
   AuditBench,
@@ -25,9 +26,6 @@ import { materialOf } from './prose/material.ts';
  * can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
  */
 
-/** Findings of one check that are told one by one; how many more there are is told with the last. */
-const MOST_FINDINGS = 20;
-const LONGEST_TEXT = 600;
 const WEIGHT: Readonly<Record<AuditSeverity, number>> = { refusal: 0, warning: 1, note: 2 };
 
 /** Looks at everything in a package that can be looked at without running it; refusals come first. */
@@ -42,7 +40,7 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
   const findings: AuditFinding[] = [];
   let more = 0;
   for (const { where, what, remedy } of look(subject)) {
-    if (findings.length === MOST_FINDINGS) more += 1;
+    if (findings.length === AUDIT_LIMITS.findingsPerCheck) more += 1;
     else
       findings.push({
         id,
@@ -60,9 +58,11 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
   ];
 }
 
-function harmless(text: string): string {
+/** A text of a finding, cut and without anything active. */
+export function harmless(text: string): string {
   // Boundary: findings repeat words of the package, and a terminal or a page shows them.
-  return inert(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+  const { textChars } = AUDIT_LIMITS;
+  return inert(text.length > textChars ? `${text.slice(0, textChars)}…` : text);
 }
 
 /** The report of an audit: it failed if anything is refused. */

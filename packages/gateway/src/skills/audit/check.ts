@@ -28,7 +28,7 @@ export type AuditCheck = {
   readonly look: (subject: AuditSubject) => Iterable<Sighting>;
 };
 
-/** What an audit needs and this room does not know: the ABI, the world of components, schemas, trust and advisories. */
+/** What an audit needs and the audit does not know: the ABI, the world of components, schemas, trust and advisories. */
 export type AuditBench = {
   readonly abi: {
     /** The module that host functions are imported from. */

@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.ts';
 import type { JsonSchema } from '../../core/tool.ts';
+import { AUDIT_LIMITS } from '../limits.ts';
 
 /** A schema, or one inside of it, with the way to it. */
 export type SchemaPart = {
@@ -35,7 +36,6 @@ const JOINING = [
   'contains',
   'propertyNames',
 ];
-const MOST_PARTS = 5_000;
 
 type Parts = { readonly parts: readonly SchemaPart[]; readonly depth: number };
 
@@ -55,13 +55,13 @@ function walkParts(schema: JsonSchema): Parts {
   ];
   let deepest = 0;
   // Boundary: a schema of the publisher is walked no further than this, however large it is.
-  for (let at = 0; at < Math.min(parts.length, MOST_PARTS); at += 1) {
+  for (let at = 0; at < Math.min(parts.length, AUDIT_LIMITS.walkedSchemaParts); at += 1) {
     const part = parts[at];
     if (part === undefined) break;
     deepest = Math.max(deepest, part.depth);
     for (const child of partsIn(part)) parts.push({ ...child, depth: part.depth + 1 });
   }
-  return { parts: parts.slice(0, MOST_PARTS), depth: deepest };
+  return { parts: parts.slice(0, AUDIT_LIMITS.walkedSchemaParts), depth: deepest };
 }
 
 /** The types that a schema allows its value. */

@@ -31,7 +31,7 @@ const MOST_ROWS = 1000;
 /** The id and the order of installing of the last row; ids have no colon. */
 const CURSOR = /^([a-z0-9.-]{1,64}):([0-9]{1,15})$/;
 
-/** A number that is another one after every change of the tables of this room, whichever process made it. */
+/** A number that is another one after every change of the tables of skills, whichever process made it. */
 export function epochOf(reader: Reader): number {
   const row = reader.get(selectEpoch, {});
   if (row === undefined) throw new CodedError('store/corrupt', 'Cannot read the skills: their epoch is gone');

@@ -33,7 +33,7 @@ type InstalledFacts = {
 /** One version of a skill with all that is known of it, read back whole or not at all. */
 export type InstalledSkill = InstalledFacts & {
   readonly manifest: Manifest;
-  /** Null: nobody has granted anything. */
+  /** Null: nothing was granted yet. */
   readonly grant: SkillGrant | null;
   /** Null: it was not audited. */
   readonly report: AuditReport | null;

@@ -20,7 +20,7 @@ import { readToml } from './read-toml.ts';
 import type { ReadEntry } from './schema-shape.ts';
 
 /*
- * skill.toml → Manifest. The file was written by whoever made the package, and nothing in it is believed: an unknown key, a
+ * skill.toml → Manifest. The file was written by the author of the package, and nothing in it is trusted: an unknown key, a
  * wrong type, a number out of range or a name that hides something is a problem with its line, never a default. A
  * Manifest has no gaps and says what is asked for; nothing here grants it. This reads no file and remembers nothing; the
  * files that a manifest names are handed in.

@@ -79,11 +79,11 @@ function readValues(text: string): Result<unknown, LocatedProblem> {
 function hintFor(line: string, summary: string): string | null {
   if (/^\s*[\w.-]+\s*=\s*$/.test(line)) return 'a value has to follow on the same line';
   if (summary.includes('redefine')) return hintForTwice(line);
-  if (/^\s*[\w.-]+\s*=\s*"[^"]*$/.test(line)) return 'a text ends with a quote on the same line';
+  if (/^\s*[\w.-]+\s*=\s*"[^"]*$/.test(line)) return 'close the text with a quote on the same line';
   if (/^\s*[\w.-]+\s*=\s*(?:yes|no|on|off)\b/i.test(line)) return 'write true or false';
   if (/^\s*[\w.-]+\s*=\s*[\d_]+[a-z]+\s*$/i.test(line)) return 'a number has no unit';
   if (/^\s*[\w.-]+\s*=\s*(?!true\b|false\b|inf\b|nan\b)[^\s"'[{\d+-]/.test(line))
-    return 'texts stand in double quotes';
+    return 'put text in double quotes';
   if (/^\s*"?[\w.-]+"?\s*:/.test(line)) return 'a key and its value are joined by "="';
   return null;
 }
@@ -91,7 +91,7 @@ function hintFor(line: string, summary: string): string | null {
 /** Most often it is the table of a tool, whose beginning has one bracket or another name. */
 function hintForTwice(line: string): string {
   if (/^\s*\[\s*entrypoints\b|^\s*\[\[/.test(line)) return 'every tool begins with [[entrypoints.tools]]';
-  return /^\s*\[/.test(line) ? 'a table stands once' : 'a key stands once in its table';
+  return /^\s*\[/.test(line) ? 'a table may be defined once' : 'a key may be used once in its table';
 }
 
 /** Boundary: a parser of a dependency that fails on a hostile text must not take the gateway along. */

@@ -22,7 +22,7 @@ type TextRule = {
   readonly pattern?: string;
 };
 
-/** Publishers that nobody can be: they would pass for what comes with palisade or was never published. */
+/** Reserved publishers: their skills would pass for those that come with palisade or were never published. */
 const RESERVED_PUBLISHERS: readonly string[] = ['palisade', 'local', 'test'];
 
 const SEGMENT = '[a-z0-9]+(?:-[a-z0-9]+)*';
@@ -38,7 +38,7 @@ export const TEXTS = {
     chars: [1, SEGMENT_CHARS],
     pattern: `^${SEGMENT}$`,
     oddity(text) {
-      // Boundary: nobody publishes under a name that stands for the house itself.
+      // Boundary: no one publishes under a name that stands for palisade itself.
       if (RESERVED_PUBLISHERS.includes(text))
         return { is: `${quote(text)} is reserved`, expected: 'your own name' };
       return isSegment(text) ? null : plain(text, isSegment);

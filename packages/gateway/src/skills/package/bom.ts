@@ -128,7 +128,7 @@ function lockedPackages(entries: Entries): readonly LockedPackage[] {
     'skill/invalid-package',
     `Cannot make ${PACKAGE_FILES.bom}: ${LOCK_FILE}: ${lock.what}`,
     {
-      remedy: 'Have npm write it anew with `npm install`, or leave it out of the folder.',
+      remedy: 'Regenerate it with `npm install`, or remove it from the folder.',
     },
   );
 }
@@ -180,7 +180,7 @@ export function checkBom(pkg: SkillPackage): readonly string[] {
   const parsed = parseStrict(bytes, BOM_LIMITS);
   if (!parsed.ok) return [parsed.message];
   const bom = parsed.value;
-  if (textOf(bom, 'bomFormat') !== 'CycloneDX') return ['It is not in the format CycloneDX.'];
+  if (textOf(bom, 'bomFormat') !== 'CycloneDX') return ['It is not in the CycloneDX format.'];
   const components = listOf(bom, 'components');
   return [
     ...skillProblems(bom, pkg),

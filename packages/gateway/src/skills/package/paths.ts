@@ -99,7 +99,7 @@ function contentsProblem(path: string, contents: Uint8Array): string | null {
     return 'it is WebAssembly in its text form, expected the binary form in a .wasm file';
   }
   if (name.endsWith('.wasm') && !WASM_MAGIC.equals(contents.subarray(0, WASM_MAGIC.length))) {
-    return 'it does not begin like a binary WebAssembly module, expected the bytes 00 61 73 6d';
+    return 'it is not a binary WebAssembly module, expected it to begin with the bytes 00 61 73 6d';
   }
   return null;
 }

@@ -85,7 +85,7 @@ export function checkProvenance(pkg: SkillPackage): readonly string[] {
   if (!parsed.ok) return [parsed.message];
   const statement = parsed.value;
   if (textOf(statement, 'predicateType') !== PROVENANCE_PREDICATE_TYPE) {
-    return ['It is no SLSA provenance of version 1.'];
+    return ['It is not a SLSA provenance of version 1.'];
   }
   const definition = memberOf(memberOf(statement, 'predicate'), 'buildDefinition');
   return [

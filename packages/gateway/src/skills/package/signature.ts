@@ -139,12 +139,12 @@ export function encodeStatement({ entries, digests }: Contents, identity: Identi
 /** Whose statement it is, when it is the one about exactly these files; else where it differs from that. */
 function readStatement(payload: Uint8Array, contents: Contents): StatementResult {
   const parsed = parseStrict(payload, STATEMENT_LIMITS);
-  if (!parsed.ok) return { ok: false, what: `the signed list is no JSON: ${parsed.message}` };
+  if (!parsed.ok) return { ok: false, what: `the signed list is not valid JSON: ${parsed.message}` };
   const identity = identityOf(parsed.value);
   if (identity === null) {
     return {
       ok: false,
-      what: 'the signed list names no skill, expected its id, name, publisher and version',
+      what: 'the signed list does not name a skill, expected its id, name, publisher and version',
     };
   }
   // Boundary: the signed bytes are the bytes that follow from the files, so no file is unsigned and no line is spare.
@@ -172,7 +172,7 @@ function describeDifference(statement: Json, { entries, digests }: Contents): st
     const digest = listed.get(path);
     if (digest === undefined) return `entry "${path}" is not in the signed list, expected every entry there`;
     if (digest !== digests.get(path))
-      return `entry "${path}" has other bytes than were signed, expected the same`;
+      return `entry "${path}" differs from what was signed, expected the same bytes`;
     listed.delete(path);
   }
   const [spare] = listed.keys();

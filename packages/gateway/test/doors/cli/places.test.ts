@@ -71,7 +71,11 @@ describe('palisade.toml', () => {
     ],
     ['a wrong value', '[limits]\n\nwall_ms = 0\n', 'palisade.toml:3:11: Cannot use limits.wall_ms: it is 0'],
     ['no TOML', '[limits\n', 'palisade.toml:1:'],
-    ['no UTF-8', Buffer.from('23ff0a', 'hex'), 'palisade.toml:1:2: Cannot read the file: it has other bytes'],
+    [
+      'no UTF-8',
+      Buffer.from('23ff0a', 'hex'),
+      'palisade.toml:1:2: Cannot read the file: it has bytes that are not UTF-8',
+    ],
   ])('with %s stops every command at its line and column', async (_, content, why) => {
     writeFileSync(join(own, 'palisade.toml'), content);
     for (const words of [

@@ -247,10 +247,10 @@ describe('parseManifest() on secrets', () => {
 
 describe('parseManifest() says', () => {
   it.each([
-    ['name = "Text tools"', 'name = Text tools', 'skill.toml:2:8', '(texts stand in double quotes)'],
+    ['name = "Text tools"', 'name = Text tools', 'skill.toml:2:8', '(put text in double quotes)'],
     ['name = "Text tools"', 'name: "Text tools"', 'skill.toml:2:5', 'joined by "="'],
-    ['name = "Text tools"', 'name = "Text tools', 'skill.toml:2:19', 'ends with a quote'],
-    ['name = "Text tools"', 'name = "A"\nname = "B"', 'skill.toml:3:1', 'a key stands once'],
+    ['name = "Text tools"', 'name = "Text tools', 'skill.toml:2:19', 'close the text with a quote'],
+    ['name = "Text tools"', 'name = "A"\nname = "B"', 'skill.toml:3:1', 'a key may be used once'],
     ['version = "1.2.0"', 'version = "v1.2"', 'skill.toml:3:11', '(did you mean "1.2.0"?)'],
     ['version = "1.2.0"', 'version = 1.2', 'skill.toml:3:11', '(put text in double quotes)'],
     ['"acme.text"', '"Acme.Text"', 'skill.toml:1:12', '(did you mean "acme.text"?)'],

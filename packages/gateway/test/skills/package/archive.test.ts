@@ -120,7 +120,11 @@ describe('writeArchive()', () => {
       ]),
       'expected at most 67108864',
     ],
-    ['text as a module', new Map([['a.wasm', Buffer.from('(module)')]]), 'does not begin like a binary'],
+    [
+      'text as a module',
+      new Map([['a.wasm', Buffer.from('(module)')]]),
+      'is not a binary WebAssembly module',
+    ],
     ['a module as text', new Map([['a.WAT', Buffer.from('(module)')]]), 'WebAssembly in its text form'],
     ['a script as text', new Map([['a.wast', Buffer.from('(module)')]]), 'WebAssembly in its text form'],
   ])('refuses %s', (_, entries, why) => {

@@ -78,7 +78,7 @@ describe('checkBom()', () => {
       'package-lock.json cannot be compared',
     ],
     ['no JSON', () => ({ [BOM]: '{' }), 'Cannot read JSON at line 1'],
-    ['another format', () => ({ [BOM]: '{"spdxVersion":"SPDX-2.3"}' }), 'not in the format CycloneDX'],
+    ['another format', () => ({ [BOM]: '{"spdxVersion":"SPDX-2.3"}' }), 'not in the CycloneDX format'],
     [
       'an empty bill',
       () => ({ [BOM]: '{"bomFormat":"CycloneDX"}' }),
@@ -140,7 +140,7 @@ describe('checkProvenance()', () => {
     [
       'another kind',
       () => replaced(PROVENANCE, 'provenance/v1', 'provenance/v0.2'),
-      'no SLSA provenance of version 1',
+      'not a SLSA provenance of version 1',
     ],
     ['no JSON', () => ({ [PROVENANCE]: '' }), 'Cannot read JSON'],
     [

@@ -176,12 +176,12 @@ const HURTFUL: readonly (readonly [string, RawZip, RegExp])[] = [
   [
     'text as a module',
     plus({ path: 'zz.wasm', contents: Buffer.from('(module)') }),
-    /does not begin like a binary/,
+    /is not a binary WebAssembly module/,
   ],
   [
     'text as a module in capitals',
     plus({ path: 'zz.WASM', contents: Buffer.from('(module)') }),
-    /does not begin like a binary/,
+    /is not a binary WebAssembly module/,
   ],
   [
     'a module in its text form',

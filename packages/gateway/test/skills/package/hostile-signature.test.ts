@@ -74,27 +74,27 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   [
     'another module',
     () => swap({ 'text.wasm': moduleBy('other', '1') }),
-    /entry "text\.wasm" has other bytes/,
+    /entry "text\.wasm" differs from what was signed/,
   ],
   [
     'another manifest',
     () => swap({ 'skill.toml': manifest().replace('"low"', '"high"') }),
-    /entry "skill\.toml" has other bytes/,
+    /entry "skill\.toml" differs from what was signed/,
   ],
   [
     'other prose',
     () => swap({ 'SKILL.md': `${textIn(SIGNED, 'SKILL.md')}Obey.\n` }),
-    /entry "SKILL\.md" has other bytes/,
+    /entry "SKILL\.md" differs from what was signed/,
   ],
   [
     'another schema',
     () => swap({ 'schemas/words.input.json': '{}' }),
-    /entry "schemas\/words\.input\.json" has other bytes/,
+    /entry "schemas\/words\.input\.json" differs from what was signed/,
   ],
   [
     'another bill of materials',
     () => swap({ 'sbom.cdx.json': '{}' }),
-    /entry "sbom\.cdx\.json" has other bytes/,
+    /entry "sbom\.cdx\.json" differs from what was signed/,
   ],
   ['one more file', () => swap({ 'extra.txt': 'x' }), /entry "extra\.txt" is not in the signed list/],
   ['one file less', () => swap({ 'tests/words.json': null }), /the signed list has "tests\/words\.json"/],
@@ -112,7 +112,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   [
     'its key with another time',
     () => swap({ 'publisher.key.json': documentOf({ ...KEY, createdAt: '2020-01-01T00:00:00.000Z' }, null) }),
-    /"publisher\.key\.json" has other bytes/,
+    /"publisher\.key\.json" differs from what was signed/,
   ],
   [
     'its key with spare whitespace',
@@ -138,7 +138,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   [
     'the signature of another package',
     () => swap({ [SIGNATURE]: textIn(otherPackage(), SIGNATURE) }),
-    /has other bytes/,
+    /differs from what was signed/,
   ],
   [
     'a signature by another key',
@@ -323,7 +323,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
       signChanged(({ predicate }) => {
         Object.assign(predicate, { skill: {} });
       }),
-    /names no skill/,
+    /does not name a skill/,
   ],
   [
     'a list with one more member',
@@ -345,7 +345,7 @@ const REFUSED: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
     /occurs twice/,
   ],
   ['a list and bytes behind it', () => signOver(`${payloadOf(SIGNED)}\n`), /not in the form/],
-  ['no list at all', () => signOver('[]'), /names no skill/],
+  ['no list at all', () => signOver('[]'), /does not name a skill/],
 ];
 
 function without<Item extends { name: string }>(list: Item[], name: string): void {

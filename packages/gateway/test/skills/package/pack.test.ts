@@ -41,7 +41,11 @@ describe('packSkill()', () => {
   });
 
   it.each<[string, Record<string, string | Uint8Array>, string]>([
-    ['a module that is text', { 'text.wasm': '(module)' }, 'entry "text.wasm": it does not begin'],
+    [
+      'a module that is text',
+      { 'text.wasm': '(module)' },
+      'entry "text.wasm": it is not a binary WebAssembly module',
+    ],
     ['a lock file that is no JSON', { 'package-lock.json': '{' }, 'package-lock.json: Cannot read JSON'],
     [
       'a lock file of an old form',

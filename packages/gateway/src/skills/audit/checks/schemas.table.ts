@@ -1,16 +1,11 @@
 import type { Json } from '../../../core/json.ts';
 import type { JsonSchema } from '../../../core/tool.ts';
+import { AUDIT_LIMITS } from '../../limits.ts';
 import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { shorten } from '../module/words.ts';
 import { costOf, endOfClass } from '../schema-cost.ts';
 import { type SchemaPart, schemaParts, typesOf } from '../schema-parts.ts';
 
-const MOST_PATTERN_CHARS = 256;
-const MOST_DEPTH = 16;
-const MOST_PARTS = 500;
-/** Half a millisecond of compiling each: what is past this would keep the gateway for seconds. */
-const MOST_COST = 1_000;
-const MOST_COST_IN_ALL = 2_500;
 /** What makes a schema known to others, or read and checked otherwise than it is written. */
 const REFUSED_KEYWORDS: readonly string[] = [
   ...['$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef', '$async'],
@@ -146,10 +141,10 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/long-pattern',
     severity: 'warning',
-    sentence: `A pattern of more than ${MOST_PATTERN_CHARS} characters.`,
+    sentence: `A pattern of more than ${AUDIT_LIMITS.patternChars} characters.`,
     look: (subject) =>
       eachPattern(subject, (pattern) =>
-        pattern.length <= MOST_PATTERN_CHARS
+        pattern.length <= AUDIT_LIMITS.patternChars
           ? null
           : {
               what: `Its pattern has ${pattern.length} characters.`,
@@ -160,11 +155,11 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
   {
     id: 'schema/too-large',
     severity: 'warning',
-    sentence: `A schema that is nested more than ${MOST_DEPTH} levels deep, or has more than ${MOST_PARTS} parts.`,
+    sentence: `A schema that is nested more than ${AUDIT_LIMITS.schemaDepth} levels deep, or has more than ${AUDIT_LIMITS.schemaParts} parts.`,
     look: (subject) =>
       eachSchema(subject, (schema) => {
         const { parts, depth } = schemaParts(schema);
-        if (depth <= MOST_DEPTH && parts.length <= MOST_PARTS) return [];
+        if (depth <= AUDIT_LIMITS.schemaDepth && parts.length <= AUDIT_LIMITS.schemaParts) return [];
         const what = `It has ${parts.length} parts, ${depth} levels deep.`;
         return [{ path: '', what, remedy: 'Have the author simplify it; it is too large to review.' }];
       }),
@@ -220,13 +215,13 @@ class Costs {
     const known = this.#known.get(schema);
     if (known !== undefined) return known;
     const { cost, fault } = costOf(schema);
-    const isTooMuch = cost > MOST_COST || this.#sum + cost > MOST_COST_IN_ALL;
+    const isTooMuch = cost > AUDIT_LIMITS.schemaCost || this.#sum + cost > AUDIT_LIMITS.schemaCostInAll;
     if (!isTooMuch) this.#sum += cost;
     const which =
-      cost > MOST_COST
+      cost > AUDIT_LIMITS.schemaCost
         ? `it counts as ${cost} parts`
-        : `all schemas have more than ${MOST_COST_IN_ALL} parts`;
-    const most = cost > MOST_COST ? MOST_COST : MOST_COST_IN_ALL;
+        : `all schemas have more than ${AUDIT_LIMITS.schemaCostInAll} parts`;
+    const most = cost > AUDIT_LIMITS.schemaCost ? AUDIT_LIMITS.schemaCost : AUDIT_LIMITS.schemaCostInAll;
     const problem = fault ?? (isTooMuch ? `${which} with what it refers to, expected at most ${most}` : null);
     this.#known.set(schema, problem);
     return problem;

@@ -1,4 +1,5 @@
 import { isComponent, WasmError } from '@palisade/wasm';
+import { AUDIT_LIMITS } from '../../limits.ts';
 import type { ManifestTool } from '../../manifest/manifest.ts';
 import type { SkillPackage } from '../../package/skill-package.ts';
 import type { AuditBench } from '../check.ts';
@@ -89,13 +90,12 @@ const HEADER_BYTES = 8;
 const CUSTOM = 0;
 /** What a component has inside itself: modules, and components. */
 const NESTED: readonly number[] = [1, 4];
-const MOST_SECTIONS = 20_000;
 
 /** The custom sections of a module, or of a component and of all that it is made of; as far as they can be read. */
 function customSections(bytes: Uint8Array): readonly CustomSection[] {
   const found: CustomSection[] = [];
   const open = [bytes];
-  let left = MOST_SECTIONS;
+  let left = AUDIT_LIMITS.sections;
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const isComponent = part[6] === 1;
     // Boundary: a section that is longer than what it stands in ends the walk; the engine refuses such a module.
