@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../core/json.ts';
-import { doorCall } from '../../invoke/gateway.ts';
-import { invoke } from '../../invoke/invoke.ts';
+import { doorCall, invoke } from '../../invoke/invoke.ts';
 import { callDocument } from '../documents/call.ts';
 import { type Asked, type Route, route, type ServerEvent } from './route.ts';
 

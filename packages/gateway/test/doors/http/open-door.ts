@@ -9,8 +9,7 @@ import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
 import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
 import { type Route, route, type ServerEvent } from '../../../src/doors/http/route.ts';
 import type { Authenticator } from '../../../src/identity/authenticator.ts';
-import { doorCall } from '../../../src/invoke/gateway.ts';
-import { invoke } from '../../../src/invoke/invoke.ts';
+import { doorCall, invoke } from '../../../src/invoke/invoke.ts';
 import { ADA, openTestGateway, PERMIT_ALL, type TestGateway } from '../../fixture/gateway.ts';
 
 /* A door with a small table of its own: what is tested is the door, not what stands behind it. */

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { ToolCall } from '../../../core/call.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { doorCall } from '../../../invoke/gateway.ts';
-import { invoke } from '../../../invoke/invoke.ts';
+import { doorCall, invoke } from '../../../invoke/invoke.ts';
 import type { Asked, Reply } from '../route.ts';
 import type { callBody } from '../schemas/call.ts';
 import { streamCall } from './stream-call.ts';

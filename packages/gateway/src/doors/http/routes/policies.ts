@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parsePrincipal } from '../../../core/principal.ts';
-import { doorCall } from '../../../invoke/gateway.ts';
+import { doorCall } from '../../../invoke/invoke.ts';
 import { checkTexts, replacePolicies } from '../../../invoke/replace-policies.ts';
 import { checkDirectory } from '../../../policy/check.ts';
 import type { PolicyFile } from '../../../policy/policy-set.ts';
