@@ -137,7 +137,7 @@ describe('parseStrict() refuses', () => {
     const limits = { maxBytes: 1000, maxDepth: 3 };
     expect(parseStrict('[[[1]]]', limits).ok).toBe(true);
     expect(parseStrict('[[[1]],[[2]]]', limits).ok).toBe(true);
-    expect(parseStrict('[[[[1]]]]', limits)).toEqual({
+    expect(parseStrict('[[[[1]]]]', limits)).toMatchObject({
       ok: false,
       message: 'Cannot read JSON at line 1, column 4: it is nested too deeply, expected at most 3 levels',
     });
