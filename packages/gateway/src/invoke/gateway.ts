@@ -1,11 +1,9 @@
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
 import type { Config } from '../config/config.ts';
-import type { Observer, ToolCall } from '../core/call.ts';
-import type { Caller } from '../core/caller.ts';
-import { type Clock, makeId, type Random } from '../core/clock.ts';
+import type { Observer, } from '../core/call.ts';
+import { type Clock, type Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
-import { formatPrincipal } from '../core/principal.ts';
 import type { UpstreamServers } from '../executors/upstream/servers.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Segments } from '../journal/segments.ts';
@@ -22,6 +20,7 @@ import type { ReadyModules } from '../tiers/a-wasm/modules.ts';
 import type { TierRow } from '../tiers/process/inspect.ts';
 import type { Executors } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { RunningCalls } from './invoke.ts';
 
 /** What keeps the record; enough to read it, prove it and close what a crash left open. */
 export type Records = {
@@ -78,74 +77,6 @@ export type Gateway = Line & {
   /** Tries the tiers that run commands and says what holds on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };
-
-/** A call that is on the line, as operators see it. */
-export type RunningCall = {
-  readonly callId: string;
-  readonly principal: string;
-  readonly tenant: string;
-  readonly tool: string;
-  readonly run: string | null;
-  readonly door: string;
-  readonly startedAtMs: number;
-};
-
-type Entered = { readonly call: RunningCall; readonly cancel: AbortController };
-
-/** The calls of this process that have not ended, so that one can be cancelled by its id. */
-export class RunningCalls {
-  readonly #calls = new Map<string, Entered>();
-
-  get size(): number {
-    return this.#calls.size;
-  }
-
-  list(): readonly RunningCall[] {
-    return [...this.#calls.values()].map(({ call }) => call);
-  }
-
-  get(callId: string): RunningCall | null {
-    return this.#calls.get(callId)?.call ?? null;
-  }
-
-  /** False where no such call is running here. */
-  cancel(callId: string): boolean {
-    const entered = this.#calls.get(callId);
-    entered?.cancel.abort(new Error('cancelled by request'));
-    return entered !== undefined;
-  }
-
-  /** Adds a call; the signal fires when its caller gives up or it is cancelled by request. */
-  enter(call: ToolCall, signal: AbortSignal): { readonly signal: AbortSignal; readonly leave: () => void } {
-    const { id: callId, tenant, tool, run, door, receivedAtMs: startedAtMs } = call;
-    const principal = formatPrincipal(call.principal);
-    const cancel = new AbortController();
-    const passOn = () => cancel.abort(signal.reason);
-    if (signal.aborted) passOn();
-    else signal.addEventListener('abort', passOn, { once: true });
-    this.#calls.set(callId, { call: { callId, principal, tenant, tool, run, door, startedAtMs }, cancel });
-    const leave = () => {
-      signal.removeEventListener('abort', passOn);
-      this.#calls.delete(callId);
-    };
-    return { signal: cancel.signal, leave };
-  }
-}
-
-/** What a door knows of a call, beside who makes it. */
-export type AskedCall = Pick<ToolCall, 'tool' | 'rawInput' | 'door'> &
-  Partial<Pick<ToolCall, 'run' | 'timeoutMs' | 'idempotencyKey' | 'trace'>>;
-
-/** A call as a door hands it in: who it is of comes from the credential, the rest from the request. */
-export function doorCall(
-  { clock, random }: Pick<Records, 'clock' | 'random'>,
-  { principal, tenant }: Caller,
-  asked: AskedCall,
-): ToolCall {
-  const receivedAtMs = clock.nowMs();
-  const id = makeId('call', receivedAtMs, random);
-  return { run: null, timeoutMs: null, ...asked, id, principal, tenant, receivedAtMs };
-}
 
 /** Something that was opened on a state directory, with the configuration that it was opened with. */
 export type Opened<T> = T & {

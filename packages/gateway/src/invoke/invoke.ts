@@ -1,7 +1,10 @@
 import { left } from '../budget/budget.ts';
 import type { CallWatch, ToolCall } from '../core/call.ts';
+import type { Caller } from '../core/caller.ts';
+import { makeId } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { NO_USAGE } from '../core/limits.ts';
+import { formatPrincipal } from '../core/principal.ts';
 import { authorize } from '../policy/authorize.ts';
 import {
   type CallContext,
@@ -13,7 +16,7 @@ import {
 import { admit, executorOf, lackOf, unrecordableName } from './admit.ts';
 import { type Begun, begin, repeated } from './begin.ts';
 import { type Ended, finish, recordFault, refuseOrFault, UNKNOWN_EXECUTION } from './finish.ts';
-import type { Line } from './gateway.ts';
+import type { Line, Records } from './gateway.ts';
 
 const MAX_DECISIONS = 8;
 
@@ -148,4 +151,72 @@ async function brokenResult(
   } as const;
   if (isTierFault) return { ...error.soFar, ending };
   return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
+}
+
+/** A call that is on the line, as operators see it. */
+export type RunningCall = {
+  readonly callId: string;
+  readonly principal: string;
+  readonly tenant: string;
+  readonly tool: string;
+  readonly run: string | null;
+  readonly door: string;
+  readonly startedAtMs: number;
+};
+
+type Entered = { readonly call: RunningCall; readonly cancel: AbortController };
+
+/** The calls of this process that have not ended, so that one can be cancelled by its id. */
+export class RunningCalls {
+  readonly #calls = new Map<string, Entered>();
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  list(): readonly RunningCall[] {
+    return [...this.#calls.values()].map(({ call }) => call);
+  }
+
+  get(callId: string): RunningCall | null {
+    return this.#calls.get(callId)?.call ?? null;
+  }
+
+  /** False where no such call is running here. */
+  cancel(callId: string): boolean {
+    const entered = this.#calls.get(callId);
+    entered?.cancel.abort(new Error('cancelled by request'));
+    return entered !== undefined;
+  }
+
+  /** Adds a call; the signal fires when its caller gives up or it is cancelled by request. */
+  enter(call: ToolCall, signal: AbortSignal): { readonly signal: AbortSignal; readonly leave: () => void } {
+    const { id: callId, tenant, tool, run, door, receivedAtMs: startedAtMs } = call;
+    const principal = formatPrincipal(call.principal);
+    const cancel = new AbortController();
+    const passOn = () => cancel.abort(signal.reason);
+    if (signal.aborted) passOn();
+    else signal.addEventListener('abort', passOn, { once: true });
+    this.#calls.set(callId, { call: { callId, principal, tenant, tool, run, door, startedAtMs }, cancel });
+    const leave = () => {
+      signal.removeEventListener('abort', passOn);
+      this.#calls.delete(callId);
+    };
+    return { signal: cancel.signal, leave };
+  }
+}
+
+/** What a door knows of a call, beside who makes it. */
+export type AskedCall = Pick<ToolCall, 'tool' | 'rawInput' | 'door'> &
+  Partial<Pick<ToolCall, 'run' | 'timeoutMs' | 'idempotencyKey' | 'trace'>>;
+
+/** A call as a door hands it in: who it is of comes from the credential, the rest from the request. */
+export function doorCall(
+  { clock, random }: Pick<Records, 'clock' | 'random'>,
+  { principal, tenant }: Caller,
+  asked: AskedCall,
+): ToolCall {
+  const receivedAtMs = clock.nowMs();
+  const id = makeId('call', receivedAtMs, random);
+  return { run: null, timeoutMs: null, ...asked, id, principal, tenant, receivedAtMs };
 }

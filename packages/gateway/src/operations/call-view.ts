@@ -5,7 +5,7 @@ import type { Json } from '../core/json.ts';
 import { formatPrincipal, parsePrincipal } from '../core/principal.ts';
 import { requireAdministrator } from '../invoke/administer.ts';
 import { receiptOf } from '../invoke/finish.ts';
-import type { RunningCall } from '../invoke/gateway.ts';
+import type { RunningCall } from '../invoke/invoke.ts';
 import { type KeptResult, listResults, readResult } from '../results/results.ts';
 import { isHiddenCall, isOwn, isSeen, type OperationCaller, type View, viewOf } from './access.ts';
 import { noSuchTool } from './caller-document.ts';

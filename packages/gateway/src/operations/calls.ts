@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
-import { doorCall } from '../invoke/gateway.ts';
-import { invoke } from '../invoke/invoke.ts';
+import { doorCall, invoke } from '../invoke/invoke.ts';
 import {
   callReader,
   cancelCall,

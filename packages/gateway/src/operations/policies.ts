@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
-import { doorCall, type Gateway } from '../invoke/gateway.ts';
+import type { Gateway } from '../invoke/gateway.ts';
+import { doorCall } from '../invoke/invoke.ts';
 import type { CheckResult } from '../policy/check.ts';
 import { POLICY_LIMITS } from '../policy/limits.ts';
 import { POLICY_FILE_NAME, readPolicyFiles } from '../policy/policy-files.ts';

@@ -111,7 +111,7 @@ describe('reserve()', () => {
   it('only narrows a call without a run, however often it is called', () => {
     const { store, tryCall } = world(rule({ name: 'run', per: 'run', windowMs: null, calls: 1, fuel: 40 }));
     for (let i = 0; i < 3; i++) {
-      expect(tryCall(checkedCall({ run: null })).reserved).toMatchObject({ ok: true, limits: { fuel: 40 } });
+      expect(tryCall(checkedCall({ run: null })).reserved).toMatchObject({ ok: true, value: { fuel: 40 } });
     }
     expect(reservations(store)).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('reserve()', () => {
   it('holds a part of a unit as a whole one', () => {
     const { store, tryCall } = world(rule({ name: 'time', wallMs: 10 }));
     expect(tryCall(checkedCall({ limits: { wallMs: 2.5 } })).reserved).toMatchObject({
-      limits: { wallMs: 2.5 },
+      value: { wallMs: 2.5 },
     });
     expect(reservations(store)[0]?.amounts.wallMs).toBe(3);
   });

@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Authenticator } from '../../identity/authenticate.ts';
 import { hasToken } from '../../identity/tokens.ts';
-import type { RunningCall } from '../../invoke/gateway.ts';
+import type { RunningCall } from '../../invoke/invoke.ts';
 import { requireScope } from '../../operations/access.ts';
 import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
 import { type Exchange, endBroken, sendProblem, sendResponse, sendResult, sendText } from './answer.ts';

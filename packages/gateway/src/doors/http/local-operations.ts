@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../core/json.ts';
-import { doorCall } from '../../invoke/gateway.ts';
+import { doorCall } from '../../invoke/invoke.ts';
 import { callDocument } from '../../operations/call-document.ts';
 import { EventStream, type Operation, operation } from '../../operations/operation.ts';
 import { followCall } from '../../operations/stream-call.ts';

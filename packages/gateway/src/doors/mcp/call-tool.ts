@@ -12,8 +12,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import { isName } from '../../core/principal.ts';
 import type { Ended } from '../../invoke/finish.ts';
-import { type AskedCall, doorCall } from '../../invoke/gateway.ts';
-import { invoke } from '../../invoke/invoke.ts';
+import { type AskedCall, doorCall, invoke } from '../../invoke/invoke.ts';
 import {
   type Asking,
   approverHere,

@@ -8,8 +8,7 @@ import { NO_LOG } from '../../../src/core/log.ts';
 import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
 import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
 import type { Authenticator } from '../../../src/identity/authenticate.ts';
-import { doorCall } from '../../../src/invoke/gateway.ts';
-import { invoke } from '../../../src/invoke/invoke.ts';
+import { doorCall, invoke } from '../../../src/invoke/invoke.ts';
 import {
   EventStream,
   type Operation,
