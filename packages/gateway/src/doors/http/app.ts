@@ -10,7 +10,15 @@ import { hasToken } from '../../identity/tokens.ts';
 import type { RunningCall } from '../../invoke/invoke.ts';
 import { requireScope } from '../../operations/access.ts';
 import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
-import { type Exchange, endBroken, sendProblem, sendResponse, sendResult, sendText } from './answer.ts';
+import {
+  type Exchange,
+  endBroken,
+  sendAllowed,
+  sendProblem,
+  sendResponse,
+  sendResult,
+  sendText,
+} from './answer.ts';
 import {
   ConcurrentCalls,
   type IdentifyCaller,
@@ -21,7 +29,14 @@ import {
 import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
-import { type HeaderLines, headersOf, type ProblemFacts, problemOf, RequestRefused } from './problem.ts';
+import {
+  type HeaderLines,
+  headersOf,
+  type ProblemFacts,
+  problemOf,
+  problemOrThrow,
+  RequestRefused,
+} from './problem.ts';
 import { MCP_METHODS, type McpFetch, makeMcpRequest, readInput, requirePlain, targetOf } from './request.ts';
 import { type Found, makeRouter, type Router } from './router.ts';
 import {
@@ -71,13 +86,7 @@ type Handling = Exchange & {
 const MORE_DEPTH = 4;
 /** Operations that call tools: those that stop when the gateway drains. */
 const CALLING: ReadonlySet<string> = new Set(['createCall', 'localCall']);
-const PREFLIGHT: HeaderLines = [
-  'access-control-allow-headers',
-  'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
-  'access-control-max-age',
-  '600',
-];
-
+/** The door of a gateway; `handle` is given every request of the network and of the local socket. */
 export class HttpApp {
   readonly requests = new OpenRequests();
   readonly #parts: HttpParts;
@@ -155,7 +164,7 @@ export class HttpApp {
     if (path === MCP_PATH) return this.#answerMcp(handling);
     const found = this.#routers[listener].find(request.method ?? '', path);
     if (found === null) throw new RequestRefused('door/not-found', NOT_FOUND);
-    if ('allowed' in found) return otherMethod(handling, found.allowed);
+    if ('allowed' in found) return sendAllowed(handling, found.allowed);
     return this.#answerOperation(handling, found, query);
   }
 
@@ -187,7 +196,7 @@ export class HttpApp {
 
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
-    if (method !== 'GET' && method !== 'HEAD') return otherMethod(handling, ['GET']);
+    if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
     if (page.scope !== 'everyone') await this.#admit(handling, page.scope, METADATA_PATH);
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
@@ -196,7 +205,7 @@ export class HttpApp {
   async #answerMcp(handling: Handling): Promise<number> {
     const { mcp, url } = this.#parts;
     const { method = '', url: target = '' } = handling.request;
-    if (!MCP_METHODS.some((each) => each === method)) return otherMethod(handling, MCP_METHODS);
+    if (!MCP_METHODS.some((each) => each === method)) return sendAllowed(handling, MCP_METHODS);
     const caller = await this.#admit(handling, 'call', `${METADATA_PATH}${MCP_PATH}`);
     const terms = { url: `${url}${target}`, maxBytes: this.#limits.maxBytes, signal: handling.signal };
     // How many of its calls run at once is counted where they are distinguished from streams that only listen.
@@ -275,32 +284,4 @@ export class HttpApp {
   }
 }
 
-/** An ending of the operation that programs read as a whole; anything else broke it off. */
-function problemOrThrow(error: unknown): OperationProblem {
-  if (error instanceof OperationProblem) return error;
-  throw error;
-}
-
 const NOT_FOUND = 'Cannot find that address: it does not exist';
-
-/** The address takes other methods: OPTIONS is answered with which ones, anything else refused. */
-function otherMethod(handling: Handling, allowed: readonly string[]): Promise<number> {
-  const { lines, request } = handling;
-  const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
-  if (request.method !== 'OPTIONS') {
-    const detail = `Cannot ${request.method}: the address does not take it, expected ${methods}`;
-    return sendProblem(handling, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
-  }
-  const cors = lines.length === 0 ? [] : [...PREFLIGHT, 'access-control-allow-methods', methods];
-  return sendText(handling, {
-    status: 200,
-    type: 'text/plain; charset=utf-8',
-    text: '',
-    headers: ['allow', methods, ...cors],
-  });
-}
-
-/** Makes the door of a gateway; `handle` is given every request of the network and of the local socket. */
-export function makeHttpApp(parts: HttpParts): HttpApp {
-  return new HttpApp(parts);
-}

@@ -10,7 +10,7 @@ import { Metrics, together } from '../../telemetry/metrics.ts';
 import { openTraces, type Traces } from '../../telemetry/traces.ts';
 import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
-import { makeHttpApp } from './app.ts';
+import { HttpApp } from './app.ts';
 import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
 import { socketIn } from './local-client.ts';
@@ -111,7 +111,7 @@ type Serving = DaemonOptions & {
 function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving): void {
   const { config, store: reader, clock } = gateway;
   const mcp = makeMcp({ gateway, log, version });
-  const app = makeHttpApp({
+  const app = new HttpApp({
     gateway,
     log,
     url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url,

@@ -37,6 +37,12 @@ export function problemOf(error: CodedError): ProblemFacts {
   return { code, detail, remedy, ...(error instanceof OperationProblem ? { more: error.more } : {}) };
 }
 
+/** An ending of the operation that programs read as a whole; anything else broke it off. */
+export function problemOrThrow(error: unknown): OperationProblem {
+  if (error instanceof OperationProblem) return error;
+  throw error;
+}
+
 /** The headers that belong to an error. */
 export function headersOf(error: unknown): HeaderLines {
   if (error instanceof RequestRefused) return error.headers;
