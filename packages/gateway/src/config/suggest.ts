@@ -1,3 +1,4 @@
+import { editSteps } from '../core/suggest.ts';
 import { CONFIG_KEYS } from './config.table.ts';
 import { ConfigProblem, formatPath, type Path } from './problem.ts';
 
@@ -33,18 +34,4 @@ function nearest(unknown: string): string | null {
     if (steps < best.steps) best = { key, steps };
   }
   return best.key === '' ? null : best.key;
-}
-
-/** How many characters must be put in, taken out or replaced to make one text of the other. */
-export function editSteps(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

@@ -36,7 +36,7 @@ export const CONNECT_VERBS: readonly Verb[] = [
     sentence:
       'Begin here: make what is needed, check it, connect your agents, and make a first call with a receipt.',
     examples: ['palisade init', 'palisade init --yes --client claude-code', 'palisade init --yes --demo'],
-    load: () => import('./verbs/init.ts'),
+    load: async () => (await import('./verbs/init.ts')).run,
   },
   {
     words: 'connect',
@@ -70,7 +70,7 @@ export const CONNECT_VERBS: readonly Verb[] = [
       'palisade connect codex --http',
       'palisade connect claude-desktop --wrap filesystem --workspace ~/work',
     ],
-    load: () => import('./verbs/connect.ts'),
+    load: async () => (await import('./verbs/connect.ts')).run,
   },
   {
     words: 'disconnect',
@@ -78,6 +78,6 @@ export const CONNECT_VERBS: readonly Verb[] = [
     flags: [PROJECT, NAME, DRY_RUN, FILE],
     sentence: 'Take the entry out again, start wrapped servers as before, and revoke the token of the entry.',
     examples: ['palisade disconnect claude-code', 'palisade disconnect cursor --project --dry-run'],
-    load: () => import('./verbs/disconnect.ts'),
+    load: async () => (await import('./verbs/disconnect.ts')).run,
   },
 ];

@@ -8,33 +8,34 @@ import type { Tool } from '../../core/tool.ts';
 import type { Gateway, Records } from '../../invoke/gateway.ts';
 import type { Printer } from './printer.ts';
 
-/** A flag; without a value it is a switch. One that repeats may be given more than once. */
+/** A flag; without a value it is a switch. */
 export type Flag = {
   readonly name: string;
   readonly value: string | null;
   readonly sentence: string;
+  /** It may be given more than once. */
   readonly repeats?: true;
 };
 
-/** What the flags of a command line say; one that repeats has a list. */
+/** The values of the flags of a command line; one that repeats has a list. */
 export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** One row of the table of verbs. An argument in brackets may be left out. */
+/** One row of the table of verbs. An argument in brackets is optional. */
 export type Verb = {
   readonly words: string;
   readonly args: readonly string[];
-  /** What stands after `--`, for a verb that hands it on as it is; any other has no such part. */
+  /** What follows `--`, for a verb that passes it on as it is; others have no such part. */
   readonly rest?: string;
   readonly flags: readonly Flag[];
   readonly sentence: string;
   readonly examples: readonly string[];
-  readonly load: () => Promise<{ readonly run: VerbRun }>;
+  readonly load: () => Promise<VerbRun>;
 };
 
-/** What a verb is handed: its words, the places to print, and the ways to open what it needs, and only that. */
+/** What a verb gets: its arguments and flags, the printer, and the ways to open what it needs. */
 export type Invocation = {
   readonly args: readonly string[];
-  /** The words after `--`, unread. */
+  /** The arguments after `--`, unread. */
   readonly rest: readonly string[];
   readonly flags: FlagValues;
   readonly print: Printer;
@@ -60,20 +61,20 @@ export type OpenOptions = {
   readonly version: string;
   /** Tools beside those that every gateway has. */
   readonly tools?: readonly Tool[];
-  /** The MCP servers behind it, in place of those of the configuration. */
+  /** The upstream MCP servers, in place of those of the configuration. */
   readonly upstreams?: readonly UpstreamRule[];
-  /** It serves many calls, so that it is worth while to have sandboxes stand ready. */
+  /** It serves many calls, so that sandboxes are worth keeping ready. */
   readonly isLasting?: boolean;
   readonly observer?: Observer;
   readonly log?: Log;
-  /** Where this process listens itself: runs are kept away from it. */
+  /** The ports that this process listens on, which no run may reach. */
   readonly ports?: readonly number[];
 };
 
-/** What a verb can ask for beside what the command line says. */
+/** What a verb can add to the options of the command line. */
 export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
 
-/** The outside as the program's entry hands it to the command line. */
+/** The outside world, as the entry of the program hands it to the command line. */
 export type Edge = {
   readonly argv: readonly string[];
   readonly env: Environment;
@@ -85,9 +86,9 @@ export type Edge = {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream;
   readonly signal: AbortSignal;
-  /** Says what to do when nobody reads standard output any more; without a word the program ends. */
+  /** Sets what happens when no one reads standard output any more; by default the program ends. */
   readonly whenUnread: (act: () => void) => void;
-  /** Folders of packages beside this program, where compilers of skills are looked for last. */
+  /** Folders of packages next to this program, where compilers of skills are searched last. */
   readonly packageFolders: readonly string[];
   readonly openRecords: (options: OpenOptions) => Promise<Opened<Records>>;
   readonly openGateway: (options: OpenOptions) => Promise<Opened<Gateway>>;

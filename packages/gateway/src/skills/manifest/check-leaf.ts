@@ -1,10 +1,10 @@
 import type { Path } from '../../config/problem.ts';
 import { quote } from '../../core/hostile-text.ts';
+import { nearest } from '../../core/suggest.ts';
 import type { CheckedValue } from './checked.ts';
 import type { ChoiceKey, IntegerKey, LeafKey, TextsKey } from './manifest-keys.table.ts';
 import { type Bench, type Misfit, misfitAt, say } from './problem.ts';
 import { readSchema } from './read-schema.ts';
-import { nearest } from './suggest.ts';
 import { didYouMean, misfitIn, TEXTS, type TextName } from './texts.table.ts';
 
 /** Gives the value of a row, or notes what is wrong with it. Integers come as bigint, so that no float passes for one. */

@@ -89,7 +89,7 @@ file = "/nowhere/other"
     expect(shut.out).toContain(`The secret "api" is for it and cannot be put in: ${closed}\n`);
     expect(shut.status).toBe(0);
     const host = await explain('api.example.com');
-    expect(host.out).toContain('the path inside are decided upon, which a URL would say.');
+    expect(host.out).toContain('method and path are checked; give a URL to check them.');
     const { out } = await explain('http://plain.example/', '--json');
     expect(JSON.parse(out)).toMatchObject({ verdict: 'allow', intercepted: false, secrets: [], notes: [] });
     const document = JSON.parse((await explain('https://api.example.com/v2/', '--json')).out);

@@ -90,6 +90,6 @@ describe('palisade approvals show', () => {
     await run('approvals', 'approve', id, '--as', 'user:grace');
     await run('call', ...LONG, '--timeout', '1');
     const { inputDigest } = await json('approvals', 'show', id);
-    expect((await run('approvals', 'show', id)).out).toContain(`no longer kept (sha256 ${inputDigest})`);
+    expect((await run('approvals', 'show', id)).out).toContain(`no longer stored (sha256 ${inputDigest})`);
   });
 });

@@ -1,8 +1,7 @@
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bundleOf, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
-import { findUnsound } from '../../../src/doors/cli/run-bundle-form.ts';
+import { bundleOf, findUnsound, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
 import { recordingDigest } from '../../../src/recordings/recordings.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, wasmTool } from '../../tiers/a-wasm/guests.ts';
@@ -51,9 +50,9 @@ describe('palisade export-run --out FILE', () => {
     symlinkSync(path, link);
     for (const taken of [path, link]) {
       const { status, err } = await exports('--out', taken);
-      expect([status, err]).toEqual([WRONG_USAGE, expect.stringContaining('it is there already')]);
+      expect([status, err]).toEqual([WRONG_USAGE, expect.stringContaining('it already exists')]);
     }
-    expect((await exports('--out', link, '--force')).err).toContain('it is no regular file');
+    expect((await exports('--out', link, '--force')).err).toContain('it is not a regular file');
     expect(readFileSync(path, 'utf8')).toBe('something else');
     expect((await exports('--out', path, '--force')).status).toBe(0);
     expect(statSync(path).mode & 0o777).toBe(0o600);

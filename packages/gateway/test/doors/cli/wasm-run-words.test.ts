@@ -6,7 +6,7 @@ import { isToolName } from '../../../src/core/principal.ts';
 import { NO_GRANTS } from '../../../src/core/wasm.ts';
 import { GRANT_FORMS } from '../../../src/doors/cli/module/grants.table.ts';
 import { readGrants } from '../../../src/doors/cli/module/grants.ts';
-import { localTool } from '../../../src/doors/cli/module/local-tool.ts';
+import { localTool } from '../../../src/doors/cli/nouns/wasm-run.ts';
 import { VERBS } from '../../../src/doors/cli/verbs.table.ts';
 import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../src/registry/granted.ts';
 import { Registry } from '../../../src/registry/registry.ts';
@@ -93,19 +93,19 @@ describe('readGrants()', () => {
     ['http:api.example.com', 'it has no value, expected http=ENTRY'],
     ['http=*', 'it would mean every host'],
     ['http=*.com', 'every name of a top-level domain'],
-    ['http=!api.example.com', 'its entry denies, expected one without "!"'],
+    ['http=!api.example.com', 'its entry denies, expected an entry without "!"'],
     ['http=ftp://x.example', 'the scheme is "ftp", expected "http" or "https"'],
     ['http=010.0.0.1', 'it is not plain'],
     ['storage=', 'it has no value, expected storage=PREFIX[:ro]'],
     ['storage=../x', 'the segment "." or ".."'],
     ['storage=/etc', 'it begins or ends with "/"'],
-    ['storage=notes:rw', '"rw" stands behind its prefix, expected "ro" or nothing'],
+    ['storage=notes:rw', '"rw" follows its prefix, expected "ro" or nothing'],
     ['storage=notes:ro:ro', 'expected "ro" or nothing'],
     ['storage=:ro', 'it is empty'],
     ['channel=News', 'its name is "News", expected up to 64 lower-case letters'],
-    ['channel=news:both', '"both" stands behind its name, expected "publish" or "receive" or nothing'],
+    ['channel=news:both', '"both" follows its name, expected "publish" or "receive" or nothing'],
     ['secret=../github', 'its name is "../github"'],
-    ['secret=github:show', '"show" stands behind its name, expected "reveal" or nothing'],
+    ['secret=github:show', '"show" follows its name, expected "reveal" or nothing'],
     ['secret=github:reveal:reveal', 'expected "reveal" or nothing'],
     ['secret=github', 'it names no host, expected secret=github@HOST, or secret=github:reveal'],
     ['secret=github@', 'entry ""'],
@@ -137,7 +137,7 @@ describe('readGrants()', () => {
   test('refuses more than a person can have meant', () => {
     const words = (count: number) => Array.from({ length: count }, (_, i) => `config:k${i}=x`);
     expect(Object.keys(readGrants(words(64)).config ?? {})).toHaveLength(64);
-    expect(orWrongUsage(() => readGrants(words(65)))).toContain('--grant is given 65 times');
+    expect(orWrongUsage(() => readGrants(words(65)))).toContain('Cannot use --grant 65 times');
   });
 
   test('reads exactly what it spells, or refuses, whatever it is given', () => {
@@ -299,7 +299,7 @@ describe('palisade wasm run', () => {
     ],
     ['a memory as tool', [path.echo, '--tool', 'memory'], 'it is memory 2..16 pages'],
     ['a module without tools', [path.bare, '--tool', 'tool'], 'expected an export of type (i32, i32) -> i64'],
-    ['standard input as module', ['-', '--tool', 'tool'], 'the tool has the name of its file'],
+    ['standard input as module', ['-', '--tool', 'tool'], 'the tool is named after its file'],
     ['a file that is not there', ['/no/such.wasm', '--tool', 'tool'], 'ENOENT'],
     ['a directory', [scratch, '--tool', 'tool'], 'EISDIR'],
     [
@@ -311,7 +311,7 @@ describe('palisade wasm run', () => {
     [
       'an unknown grant',
       [path.echo, '--tool', 'tool', '--grant', 'files=/'],
-      'it is no grant, expected one of',
+      'it is not a grant, expected one of',
     ],
     [
       'no fuel',

@@ -1,5 +1,5 @@
-import { editSteps } from '../../../config/suggest.ts';
 import { CodedError } from '../../../core/coded-error.ts';
+import { editSteps } from '../../../core/suggest.ts';
 import type { Client } from './client.ts';
 import { CLIENTS } from './clients.table.ts';
 

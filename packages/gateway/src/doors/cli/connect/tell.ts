@@ -1,5 +1,5 @@
 import { ACTIVE } from '../../../core/hostile-text.ts';
-import { shellWord } from '../shell-word.ts';
+import { shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { Client } from './client.ts';
 import type { Done } from './connect-client.ts';

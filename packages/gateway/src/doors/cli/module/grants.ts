@@ -8,35 +8,36 @@ import { boundTo } from '../../../runner/host-lists.ts';
 import { wrongUsage } from '../input.ts';
 import { GRANT_FORMS } from './grants.table.ts';
 
-/** Each is a capability of its own, which the guest asks for by its place. */
+/** Each is a capability of its own, which the guest refers to by its index. */
 const MOST_GRANTS = 64;
 const CONFIG_KEY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CONFIG_KEY_SHAPE = 'up to 64 letters, digits and . _ - that begin with a letter or digit';
 const CHANNEL_ACTS = ['publish', 'receive'];
 
-/** A word that was read: what must not be granted twice, and the grants with it. */
+/** A parsed grant: what must not be granted twice, and the grants with it added. */
 type Read = { readonly what: string; readonly join: (grants: WasmGrants) => WasmGrants };
 type Problem = { readonly is: string; readonly expected: string };
 
-/** The grants of all `--grant`; refuses what is not exactly one of the forms. */
+/** The grants of all `--grant`; each must have exactly one of the forms. */
 export function readGrants(words: readonly string[]): WasmGrants {
   if (words.length > MOST_GRANTS)
-    throw wrongUsage(`Cannot grant so much: --grant is given ${words.length} times, expected ${MOST_GRANTS}`);
+    throw wrongUsage(`Cannot use --grant ${words.length} times: expected at most ${MOST_GRANTS} times`);
   const granted = new Set<string>();
   let grants = NO_GRANTS;
   for (const word of words) {
     const { what, join } = readGrant(word);
-    if (granted.has(what)) throw badGrant(word, { is: `${what} is granted twice`, expected: 'it once' });
+    if (granted.has(what))
+      throw badGrant(word, { is: `${what} is granted twice`, expected: 'one grant of it' });
     granted.add(what);
     grants = join(grants);
   }
   return grants;
 }
 
-/** Boundary: a word grants what it says and nothing else; one that is nearly a form is refused, never mended. */
+/** Boundary: a value grants exactly what it names; one that nearly has a form is refused, never corrected. */
 function readGrant(word: string): Read {
   const [, kind = '', rest] = /^([a-z]+)([=:].*)?$/s.exec(word) ?? [];
-  if (!isGrantKind(kind)) throw badGrant(word, { is: 'it is no grant', expected: formsInWords() });
+  if (!isGrantKind(kind)) throw badGrant(word, { is: 'it is not a grant', expected: formsInWords() });
   const { form } = GRANT_FORMS[kind];
   const sign = kind === 'config' ? ':' : '=';
   const isPlain = form === kind;
@@ -60,7 +61,7 @@ const READERS = {
 function readHttp(entry: string): Read | Problem {
   const rule = parseRule(entry);
   if (!rule.ok) return problemOf(rule.why);
-  if (rule.value.denies) return { is: 'its entry denies', expected: 'one without "!"' };
+  if (rule.value.denies) return { is: 'its entry denies', expected: 'an entry without "!"' };
   return { what: `http=${entry}`, join: (grants) => ({ ...grants, http: [...grants.http, entry] }) };
 }
 
@@ -72,7 +73,7 @@ function readSecret(value: string): Read | Problem {
   const hosts = list?.split(',') ?? [];
   const odd = hosts.length === 0 ? null : problemWithHosts(hosts);
   if (odd !== null) return odd;
-  // A grant that nothing can come of is a mistake of whoever wrote it.
+  // A secret that can neither be sent nor read is a mistake.
   if (hosts.length === 0 && mode === null)
     return { is: 'it names no host', expected: `secret=${name}@HOST, or secret=${name}:reveal` };
   const secret = { name, mayReveal: mode === 'reveal', hosts };
@@ -95,7 +96,7 @@ function problemWithHosts(hosts: readonly string[]): Problem | null {
 function readStorage(value: string): Read | Problem {
   const [raw = '', mode, ...more] = value.split(':');
   if (more.length > 0 || (mode !== undefined && mode !== 'ro'))
-    return { is: `"${mode}" stands behind its prefix`, expected: '"ro" or nothing' };
+    return { is: `"${mode}" follows its prefix`, expected: '"ro" or nothing' };
   const parsed = parsePrefix(raw);
   if (!parsed.ok) return problemOf(parsed.message);
   const storage = { read: [raw], write: mode === 'ro' ? [] : [raw] };
@@ -134,10 +135,10 @@ function nameAndMode(value: string, modes: readonly string[]): Named | Problem {
   if (!isCapabilityName(name)) return { is: `its name is "${name}"`, expected: CAPABILITY_NAME_SHAPE };
   if (more.length === 0 && (mode === undefined || modes.includes(mode))) return { name, mode: mode ?? null };
   const expected = [...modes.map((each) => `"${each}"`), 'nothing'].join(' or ');
-  return { is: `"${[mode, ...more].join(':')}" stands behind its name`, expected };
+  return { is: `"${[mode, ...more].join(':')}" follows its name`, expected };
 }
 
-/** The sentence of another room, `Cannot use X: it is Y, expected Z`, as part of ours. */
+/** The message of another module, `Cannot use X: it is Y, expected Z`, as part of this one. */
 function problemOf(sentence: string): Problem {
   const [, is = sentence, expected = 'another'] = /^Cannot use (.*), expected (.*?)$/s.exec(sentence) ?? [];
   return { is, expected };

@@ -3,6 +3,7 @@ import { CODES } from '@palisade/sdk';
 import { parsePrincipal } from '../../../core/principal.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../documents/findings.ts';
+import { canAsk } from '../ask.ts';
 import { type FirstCall, makeFirstCall } from '../connect/init/first-call.ts';
 import { type Offered, offerClients, wantedClients } from '../connect/init/offer-clients.ts';
 import { prepare } from '../connect/init/prepare.ts';
@@ -16,7 +17,6 @@ import {
   tellStep,
 } from '../connect/init/tell-init.ts';
 import { Printer } from '../printer.ts';
-import { canAsk } from '../skill/operate/confirm.ts';
 import type { Invocation, Opened } from '../verb.ts';
 
 /* From nothing to an agent that is connected, in one command. Whatever is there already is left as it is, so it can be run again. */
@@ -75,7 +75,7 @@ function agentOf(offered: readonly Offered[]) {
 
 /** The demo as it is; with --json it only says how it ended. */
 async function showDemo(invocation: Invocation): Promise<number> {
-  const { run: demo } = await import('./demo.ts');
+  const { demo } = await import('../nouns/demo.ts');
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const silent = new Printer({ out: nowhere, err: nowhere, json: false, colour: false });
   return demo({ ...invocation, flags: {}, print: invocation.print.json ? silent : invocation.print });

@@ -3,7 +3,7 @@ import { nodePrimitives } from '../../../../attest/primitives.ts';
 import { formatPrincipal, type Principal } from '../../../../core/principal.ts';
 import type { Gateway } from '../../../../invoke/gateway.ts';
 import { invoke } from '../../../../invoke/invoke.ts';
-import { callOf } from '../../asked-call.ts';
+import { callOf } from '../../make-call.ts';
 import type { Invocation, Opened } from '../../verb.ts';
 
 /** How the first call went. */

@@ -1,5 +1,5 @@
 import { CodedError } from '../../../../core/coded-error.ts';
-import { canAsk } from '../../skill/operate/confirm.ts';
+import { canAsk } from '../../ask.ts';
 import type { Invocation } from '../../verb.ts';
 import { chooseClient } from '../choose-client.ts';
 import type { Client } from '../client.ts';
