@@ -172,7 +172,7 @@ function tellAudit({ print }: Invocation, { state, report, id, version }: Instal
   if (report?.verdict !== 'passed') throw unexpected(`the audit of ${id} failed`);
   const { passed = 0 } = report.cases ?? {};
   print.styled('green', '  audited', `  ${report.checks} checks, ${passed} test cases passed`);
-  print.styled('yellow', `  ${state}`, `  ${id}@${version} waits for approval`);
+  print.styled('yellow', `  ${state}`, `  ${id}@${version} waits for an approval`);
 }
 
 function firstCase(parsed: ReturnType<typeof parseCases>): SkillCase {
