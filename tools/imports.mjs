@@ -33,6 +33,7 @@ export const LEVELS = [
   ['registry', 'plugins', 'builder'],
   ['tiers'],
   ['invoke'],
+  ['operations'],
   ['doors', 'cluster'],
   ['daemon.ts'],
   // The program's entry: it starts the daemon, so it stands above it, and nothing imports it.

@@ -1,5 +1,6 @@
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
+import type { Config } from '../config/config.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import type { Observer } from '../core/observer.ts';
@@ -72,4 +73,13 @@ export type Gateway = Records & {
   readonly ready: ReadyModules;
   /** Tries the tiers that run commands and says what holds on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
+};
+
+/** Something that was opened on a state directory, with the configuration that it was opened with. */
+export type Opened<T> = T & {
+  readonly config: Config;
+  /** Signs what is not signed yet, seals what is full, and lets go of everything. */
+  readonly close: () => Promise<void>;
+  /** Only lets go: nothing is signed on the way out. */
+  readonly release: () => void;
 };

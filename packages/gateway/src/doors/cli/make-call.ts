@@ -9,10 +9,10 @@ import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '.
 import type { Principal } from '../../core/principal.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { Ended } from '../../invoke/ending.ts';
+import type { CallDocument } from '../../operations/call-document.ts';
+import type { ServerEvent } from '../../operations/operation.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-file.ts';
 import type { Ties } from '../../tiers/tier.ts';
-import type { CallDocument } from '../documents/call.ts';
-import type { ServerEvent } from '../http/route.ts';
 import { textOf } from './input.ts';
 import type { OutFile } from './out-file.ts';
 import type { Printer } from './printer.ts';
@@ -112,10 +112,7 @@ async function callThroughDaemon(invocation: Invocation, wanted: Wanted, ties: T
   const facts = readDaemon(stateDir.path);
   const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
   if (facts === null || rawInput === null) return null;
-  const [{ LocalClient }, { socketIn }] = await Promise.all([
-    import('../http/local-client.ts'),
-    import('../http/local-socket.ts'),
-  ]);
+  const { LocalClient, socketIn } = await import('../http/local-client.ts');
   const path = socketIn(stateDir.path);
   if (path === null || !existsSync(path)) return null;
   if (hasOldSettings(facts, stateDir.path)) {

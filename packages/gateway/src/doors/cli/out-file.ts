@@ -30,16 +30,19 @@ export function openOut(path: string): OutFile {
 }
 
 /** Writes exact text to --out, or to standard output. Gives the name of the file, or null. */
-export async function writeOut(invocation: Invocation, texts: Iterable<string>): Promise<string | null> {
+export async function writeOut(
+  invocation: Invocation,
+  texts: Iterable<string> | AsyncIterable<string>,
+): Promise<string | null> {
   const { print } = invocation;
   const path = textOf(invocation, 'out');
   if (path === undefined) {
-    for (const text of texts) await print.exact(text);
+    for await (const text of texts) await print.exact(text);
     return null;
   }
   let file: OutFile | null = null;
   try {
-    for (const text of texts) {
+    for await (const text of texts) {
       // Opened late: where the text cannot be made, the old file stays as it is.
       file ??= openOut(path);
       file.write(text);

@@ -1,4 +1,4 @@
-import type { Explained } from '../explained-call.ts';
+import type { Explained } from '../../operations/explain-call.ts';
 import type { Printer } from './printer.ts';
 
 const VERDICTS = {

@@ -1,8 +1,8 @@
 import { CodedError } from '../../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../core/limits.ts';
 import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
+import { recordOf } from '../../operations/record-document.ts';
 import { findRecording, type Recorded } from '../../recordings/recordings.ts';
-import { recordOf } from '../documents/records.ts';
 import { type Bound, readNamed } from './input.ts';
 import { endingOf } from './nouns/journal.ts';
 import type { Invocation, Opened } from './verb.ts';
@@ -11,7 +11,7 @@ import type { Invocation, Opened } from './verb.ts';
 
 type Records = Awaited<ReturnType<Invocation['openRecords']>>;
 
-export const BUNDLE_FORMAT = 'palisade-run-1';
+const BUNDLE_FORMAT = 'palisade-run-1';
 
 export type RunBundle = {
   readonly format: typeof BUNDLE_FORMAT;

@@ -1,11 +1,11 @@
-import type { Config, UpstreamRule } from '../../config/config.ts';
+import type { UpstreamRule } from '../../config/config.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { StateDir } from '../../config/state-dir.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Observer } from '../../core/observer.ts';
 import type { Tool } from '../../core/tool.ts';
-import type { Gateway, Records } from '../../invoke/gateway.ts';
+import type { Gateway, Opened, Records } from '../../invoke/gateway.ts';
 import type { Printer } from './printer.ts';
 
 /** A flag; without a value it is a switch. */
@@ -49,11 +49,7 @@ export type Invocation = {
 /** Gives the exit status. */
 export type VerbRun = (invocation: Invocation) => Promise<number>;
 
-export type Opened<T> = T & {
-  readonly config: Config;
-  readonly close: () => Promise<void>;
-  readonly release: () => void;
-};
+export type { Opened } from '../../invoke/gateway.ts';
 
 export type OpenOptions = {
   readonly stateDir: string;

@@ -9,7 +9,7 @@ import type { Flag, Verb } from './verb.ts';
 
 /** Every command, in the groups of the help. Parsing, help, completion and docs/cli.md are made from these tables. */
 
-export type VerbGroup = { readonly title: string; readonly verbs: readonly Verb[] };
+type VerbGroup = { readonly title: string; readonly verbs: readonly Verb[] };
 
 export const VERB_GROUPS: readonly VerbGroup[] = [
   { title: 'Set up', verbs: [...CONNECT_VERBS, ...SETUP_VERBS] },

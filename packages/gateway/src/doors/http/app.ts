@@ -7,58 +7,64 @@ import type { Log } from '../../core/log.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import { hasToken } from '../../identity/token-text.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
 import type { RunningCall } from '../../invoke/running-calls.ts';
-import type { Opened } from '../cli/verb.ts';
-import { readAsked } from './asked.ts';
-import { makeWhoAsks, type Place, requireScope, type WhoAsks } from './caller.ts';
-import { requirePlain, targetOf } from './incoming.ts';
-import { AtOnce, RateLimit } from './limits.ts';
-import { LOCAL_ROUTES } from './local-routes.ts';
-import { MCP_METHODS, type McpFetch, makeMcpRequest } from './mcp-request.ts';
+import { requireScope } from '../../operations/access.ts';
+import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
+import { type Exchange, endBroken, sendProblem, sendResponse, sendResult, sendText } from './answer.ts';
+import { type CallerReader, ConcurrentCalls, type Listener, makeCallerReader, RateLimit } from './caller.ts';
+import { LOCAL_OPERATIONS } from './local-operations.ts';
+import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
-import { type HeaderLines, type Told, TurnedAway } from './problem.ts';
-import { endBroken, send, sendProblem, sendResponse, type Way } from './reply.ts';
-import type { Reply, Route } from './route.ts';
+import { type HeaderLines, headersOf, type ProblemFacts, problemOf, RequestRefused } from './problem.ts';
+import { MCP_METHODS, type McpFetch, makeMcpRequest, readInput, requirePlain, targetOf } from './request.ts';
 import { type Found, makeRouter, type Router } from './router.ts';
-import { MCP_PATH, METADATA_PATH, makeStanding, type Standing, type StandingParts } from './standing.ts';
-import { Works } from './works.ts';
+import {
+  MCP_PATH,
+  METADATA_PATH,
+  STATIC_PAGES,
+  type StaticPage,
+  type StaticPageParts,
+} from './static-pages.ts';
 
 /*
- * The HTTP door. A request comes in as Node has read it and is judged in this order: is it well-formed, is it for us, does
- * its page have a say, is there such an address, who asks, is it too often, is the credential good for it, is it what the
- * row takes. Only then the handler of the row sees it. Nothing of what a request says is believed about who sends it but
- * its credential. The door decides nothing about calls: that is for the line.
+ * The HTTP door. A request comes in as Node has read it and is judged in this order: is it well-formed, is it for us, may
+ * its page send it, does its address exist, who sends it, is it too often, is the credential valid for it, is it what the
+ * operation takes. Only then the handler of the operation sees it. Nothing in a request counts for who sends it but its
+ * credential. The door decides nothing about calls: that is for the line.
  *
  * It works on Node's own requests and answers: a layer of web-platform objects between them costs more than all that is
  * done here, and hides how a path or a header was spelt.
  */
 
-export type HttpParts = Pick<StandingParts, 'url' | 'metrics' | 'pages'> & {
-  readonly gateway: Opened<Gateway>;
-  readonly routes: readonly Route[];
+export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
+  readonly gateway: OpenedGateway;
+  readonly operations: readonly Operation[];
   readonly authenticate: Authenticator;
   readonly log: Log;
   readonly mcp: McpFetch;
   /** Is told of every request, for metrics. */
-  readonly counts?: Counts;
+  readonly counts?: RequestCounts;
   /** The address that the door listens on, as it was given. */
   readonly host: string;
 };
 
-export type Counts = {
-  /** The route is one of ours, never what was asked for. */
+export type RequestCounts = {
+  /** The route is a path of ours, never what was asked for. */
   readonly request: (route: string, method: string, status: number) => void;
   readonly turnedAway: (code: string) => void;
 };
 
-/** One request on its way. */
-type Exchange = Way & { readonly place: Place; readonly signal: AbortSignal; readonly path: string };
+/** One request that is being answered. */
+type Handling = Exchange & {
+  readonly listener: Listener;
+  readonly signal: AbortSignal;
+  readonly path: string;
+};
 
-/** Room for what stands around the input of a call. */
+/** The nesting of a request around the input of a call. */
 const MORE_DEPTH = 4;
-/** Rows by which tools are called: those that stop when the gateway drains. */
-const CALLING: ReadonlySet<string> = new Set(['POST /v1/calls', 'POST /local/calls']);
+/** Operations that call tools: those that stop when the gateway drains. */
+const CALLING: ReadonlySet<string> = new Set(['createCall', 'localCall']);
 const PREFLIGHT: HeaderLines = [
   'access-control-allow-headers',
   'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
@@ -67,31 +73,29 @@ const PREFLIGHT: HeaderLines = [
 ];
 
 export class HttpApp {
-  readonly works = new Works();
+  readonly requests = new OpenRequests();
   readonly #parts: HttpParts;
-  readonly #routers: Readonly<Record<Place, Router>>;
-  readonly #standing: ReadonlyMap<string, Standing>;
+  readonly #routers: Readonly<Record<Listener, Router>>;
+  readonly #pages: ReadonlyMap<string, StaticPage> = new Map(STATIC_PAGES.map((page) => [page.path, page]));
   readonly #origins: OriginCheck;
-  readonly #whoAsks: WhoAsks;
+  readonly #callerOf: CallerReader;
   readonly #rate: RateLimit;
-  readonly #calls: AtOnce;
+  readonly #calls: ConcurrentCalls;
   readonly #limits: StrictLimits;
-  readonly #calling: ReadonlySet<Route>;
   #isDraining = false;
 
   constructor(parts: HttpParts) {
-    const { routes, gateway, authenticate } = parts;
+    const { operations, gateway, authenticate } = parts;
     const { http, input, gateway: own }: Config = gateway.config;
     this.#parts = parts;
-    this.#routers = { network: makeRouter(routes), local: makeRouter([...routes, ...LOCAL_ROUTES]) };
-    this.#standing = makeStanding({ ...parts, isDraining: () => this.#isDraining });
+    this.#routers = {
+      network: makeRouter(operations),
+      local: makeRouter([...operations, ...LOCAL_OPERATIONS]),
+    };
     this.#origins = makeOriginCheck(http, parts);
-    this.#whoAsks = makeWhoAsks(authenticate, own.tenant);
+    this.#callerOf = makeCallerReader(authenticate, own.tenant);
     this.#rate = new RateLimit(http.ratePerMinute);
-    this.#calls = new AtOnce(http.callsAtOnce);
-    this.#calling = new Set(
-      [...routes, ...LOCAL_ROUTES].filter(({ method, path }) => CALLING.has(`${method} ${path}`)),
-    );
+    this.#calls = new ConcurrentCalls(http.callsAtOnce);
     this.#limits = { maxBytes: http.maxBodyBytes, maxDepth: input.maxDepth + MORE_DEPTH };
   }
 
@@ -108,137 +112,152 @@ export class HttpApp {
   /** Tells everything that still goes on to end, calls included. */
   stop(): void {
     const { running } = this.#parts.gateway;
-    this.works.stop();
+    this.requests.stop();
     for (const { callId } of this.#running()) running.cancel(callId);
   }
 
-  /** A session with an upstream server only waits for calls; it ends with the gateway, and nobody waits for it. */
+  /** A session with an upstream server only waits for calls; it ends with the gateway, which does not wait for it. */
   #running(): readonly RunningCall[] {
     return this.#parts.gateway.running.list().filter(({ door }) => door !== 'upstream');
   }
 
   /** Answers one request to its end; never throws. */
-  async handle(request: IncomingMessage, response: ServerResponse, place: Place): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse, listener: Listener): Promise<void> {
     const { clock, config } = this.#parts.gateway;
     const startedMs = clock.monotonicMs();
-    const { signal, end } = this.works.begin(request);
-    const way = { request, response, lines: [] as HeaderLines };
+    const { signal, end } = this.requests.begin(request);
+    const exchange = { request, response, lines: [] as HeaderLines };
     let status = 0;
     try {
       requirePlain(request);
       const { path, query } = targetOf(request);
       const { host, origin } = request.headers;
-      way.lines = this.#origins.check({ host, origin }, request.socket.localAddress);
-      status = await this.#answer({ ...way, place, signal, path }, query);
+      exchange.lines = this.#origins.check({ host, origin }, request.socket.localAddress);
+      status = await this.#answer({ ...exchange, listener, signal, path }, query);
     } catch (error) {
-      status = await this.#tell(way, error);
+      status = await this.#refuse(exchange, error);
     } finally {
       end();
       if (config.log.level === 'debug') this.#note(request, status, clock.monotonicMs() - startedMs);
     }
   }
 
-  async #answer(exchange: Exchange, query: string): Promise<number> {
-    const { path, place, request } = exchange;
-    const { method = '' } = request;
-    const standing = this.#standing.get(path);
-    if (standing !== undefined) return this.#answerStanding(exchange, standing);
-    if (path === MCP_PATH) return this.#answerMcp(exchange);
-    const found = this.#routers[place].find(method, path);
-    if (found === null) throw new TurnedAway('door/not-found', 'Cannot find that address: there is none');
-    if ('allowed' in found) return otherMethod(exchange, found.allowed);
-    return this.#answerRoute(exchange, found, query);
+  async #answer(handling: Handling, query: string): Promise<number> {
+    const { path, listener, request } = handling;
+    const page = this.#pages.get(path);
+    if (page !== undefined) return this.#answerPage(handling, page);
+    if (path === MCP_PATH) return this.#answerMcp(handling);
+    const found = this.#routers[listener].find(request.method ?? '', path);
+    if (found === null) throw new RequestRefused('door/not-found', NOT_FOUND);
+    if ('allowed' in found) return otherMethod(handling, found.allowed);
+    return this.#answerOperation(handling, found, query);
   }
 
-  async #answerRoute(exchange: Exchange, found: Found, query: string): Promise<number> {
-    const { route } = found;
-    const caller = await this.#admit(exchange, route.scope, METADATA_PATH);
-    const act = () => this.#run(exchange, found, query, caller);
-    return this.#calling.has(route) ? this.#asCall(caller, act) : act();
+  async #answerOperation(handling: Handling, found: Found, query: string): Promise<number> {
+    const { name, scope } = found.binding.operation;
+    const caller = await this.#admit(handling, scope, METADATA_PATH);
+    const run = () => this.#run(handling, found, query, caller);
+    return CALLING.has(name) ? this.#asCall(caller, run) : run();
   }
 
-  async #run(exchange: Exchange, found: Found, query: string, caller: Caller): Promise<number> {
-    const { gateway, log } = this.#parts;
-    const read = await readAsked(exchange, { ...found, query }, this.#limits);
-    const reply: Reply = await found.route.handle({
-      ...read,
-      gateway,
-      caller,
-      signal: exchange.signal,
-      recheck: () => this.#recheck(exchange, found.route.scope),
-      log,
-    });
-    return this.#count(found.route.path, exchange, await send(exchange, reply));
+  async #run(handling: Handling, found: Found, query: string, caller: Caller): Promise<number> {
+    const { gateway } = this.#parts;
+    const { operation } = found.binding;
+    const input = await readInput(handling, { ...found, query }, this.#limits);
+    const recheck = () => this.#recheck(handling, operation.scope);
+    const context = { gateway, caller, door: 'http', signal: handling.signal, recheck } as const;
+    const status = await this.#sendOutcome(handling, operation, () => perform(operation, context, input));
+    return this.#count(operation.http.path, handling, status);
   }
 
-  #count(route: string, { request }: Way, status: number): number {
+  /** Sends the result of an operation, or what it found that programs read as a whole. */
+  async #sendOutcome(
+    handling: Handling,
+    operation: Operation,
+    run: () => ReturnType<typeof perform>,
+  ): Promise<number> {
+    let problem: OperationProblem;
+    try {
+      return await sendResult(handling, operation, await run());
+    } catch (error) {
+      if (!(error instanceof OperationProblem)) throw error;
+      problem = error;
+    }
+    return sendProblem(handling, problemOf(problem));
+  }
+
+  #count(route: string, { request }: Exchange, status: number): number {
     this.#parts.counts?.request(route, request.method ?? '', status);
     return status;
   }
 
-  async #answerStanding(exchange: Exchange, { scope, reply }: Standing): Promise<number> {
-    const { method } = exchange.request;
-    if (method !== 'GET' && method !== 'HEAD') return otherMethod(exchange, ['GET']);
-    if (scope !== 'anybody') await this.#admit(exchange, scope, METADATA_PATH);
-    return this.#count(exchange.path, exchange, await send(exchange, await reply()));
+  async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
+    const { method } = handling.request;
+    if (method !== 'GET' && method !== 'HEAD') return otherMethod(handling, ['GET']);
+    if (page.scope !== 'anybody') await this.#admit(handling, page.scope, METADATA_PATH);
+    const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
+    return this.#count(handling.path, handling, await sendText(handling, answer));
   }
 
-  async #answerMcp(exchange: Exchange): Promise<number> {
+  async #answerMcp(handling: Handling): Promise<number> {
     const { mcp, url } = this.#parts;
-    const { method = '', url: target = '' } = exchange.request;
-    if (!MCP_METHODS.some((each) => each === method)) return otherMethod(exchange, MCP_METHODS);
-    const caller = await this.#admit(exchange, 'call', `${METADATA_PATH}${MCP_PATH}`);
-    const terms = { url: `${url}${target}`, maxBytes: this.#limits.maxBytes, signal: exchange.signal };
+    const { method = '', url: target = '' } = handling.request;
+    if (!MCP_METHODS.some((each) => each === method)) return otherMethod(handling, MCP_METHODS);
+    const caller = await this.#admit(handling, 'call', `${METADATA_PATH}${MCP_PATH}`);
+    const terms = { url: `${url}${target}`, maxBytes: this.#limits.maxBytes, signal: handling.signal };
     // How many of its calls run at once is counted where they are told from streams that only listen.
     if (method === 'POST') this.#requireServing();
-    const answer = await mcp(await makeMcpRequest(exchange, terms), caller);
-    return this.#count(MCP_PATH, exchange, await sendResponse(exchange, answer));
+    const answer = await mcp(await makeMcpRequest(handling, terms), caller);
+    return this.#count(MCP_PATH, handling, await sendResponse(handling, answer));
   }
 
-  /** Who asks, if they may: known, not too often, and with a credential that is good for it. */
-  async #admit({ request, place }: Exchange, scope: Scope | null, metadata: string): Promise<Caller> {
+  /** The caller, if it may: known, not too often, and with a credential that is valid for it. */
+  async #admit({ request, listener }: Handling, scope: Scope | null, metadata: string): Promise<Caller> {
     const { url, gateway } = this.#parts;
-    const caller = await this.#whoAsks(request, place, `${url}${metadata}`);
+    const caller = await this.#callerOf(request, listener, `${url}${metadata}`);
     this.#rate.enter(caller.credential, gateway.clock.monotonicMs());
+    // Boundary: no body is read for a credential that lacks the scope.
     requireScope(caller, scope);
     return caller;
   }
 
-  /** Looks again at what the request brought: it may have been revoked or have ended since. */
-  async #recheck({ request, place }: Exchange, scope: Scope | null): Promise<void> {
-    requireScope(await this.#whoAsks(request, place, `${this.#parts.url}${METADATA_PATH}`), scope);
+  /** Looks again at the credential of the request: it may have been revoked or have ended since. */
+  async #recheck({ request, listener }: Handling, scope: Scope | null): Promise<void> {
+    requireScope(await this.#callerOf(request, listener, `${this.#parts.url}${METADATA_PATH}`), scope);
   }
 
   #requireServing(): void {
     if (!this.#isDraining) return;
-    throw new TurnedAway('door/draining', 'Cannot take the call: the gateway is about to stop', {
-      headers: ['retry-after', '1', 'connection', 'close'],
-    });
+    throw new RequestRefused('door/draining', 'Cannot take the call: the gateway is about to stop', [
+      'retry-after',
+      '1',
+      'connection',
+      'close',
+    ]);
   }
 
-  async #asCall(caller: Caller, act: () => Promise<number>): Promise<number> {
+  async #asCall(caller: Caller, run: () => Promise<number>): Promise<number> {
     this.#requireServing();
     this.#calls.enter(caller.credential);
     try {
-      return await act();
+      return await run();
     } finally {
       this.#calls.leave(caller.credential);
     }
   }
 
-  /** What went wrong, as a problem; what is our own fault leaves an incident in the log and no word of it in the answer. */
-  async #tell(way: Way, error: unknown): Promise<number> {
-    const told = error instanceof CodedError ? toldOf(error) : this.#fault(error);
-    this.#parts.counts?.turnedAway(told.code);
-    const headers = error instanceof TurnedAway ? error.headers : [];
-    if (way.response.headersSent) {
-      endBroken(way.response, told);
-      return way.response.statusCode;
+  /** What went wrong, as a problem; a fault of ours leaves an incident in the log and nothing of it in the answer. */
+  async #refuse(exchange: Exchange, error: unknown): Promise<number> {
+    const facts = error instanceof CodedError ? problemOf(error) : this.#fault(error);
+    this.#parts.counts?.turnedAway(facts.code);
+    if (exchange.response.headersSent) {
+      endBroken(exchange.response, facts);
+      return exchange.response.statusCode;
     }
-    return sendProblem(way, told, headers);
+    return sendProblem(exchange, facts, headersOf(error));
   }
 
-  #fault(error: unknown): Told {
+  #fault(error: unknown): ProblemFacts {
     const { gateway, log } = this.#parts;
     const incident = makeId('inc', gateway.clock.nowMs(), gateway.random);
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -251,7 +270,7 @@ export class HttpApp {
   }
 
   #note({ method = '', url = '' }: IncomingMessage, status: number, ms: number): void {
-    // Boundary: what somebody puts into an address by mistake may be their token.
+    // Boundary: a caller may put its token into an address by mistake.
     const shown = hasToken(url) ? '(has a token in it)' : url;
     this.#parts.log('debug', 'http-request', {
       method,
@@ -262,21 +281,21 @@ export class HttpApp {
   }
 }
 
-function toldOf({ code, message, remedy }: CodedError): Told {
-  return { code, detail: message, remedy };
-}
+const NOT_FOUND = 'Cannot find that address: it does not exist';
 
-/** The address takes other methods: which ones is what OPTIONS asks, and what anything else should have known. */
-function otherMethod(exchange: Exchange, allowed: readonly string[]): Promise<number> {
-  const { lines, request } = exchange;
+/** The address takes other methods: OPTIONS is answered with which ones, anything else refused. */
+function otherMethod(handling: Handling, allowed: readonly string[]): Promise<number> {
+  const { lines, request } = handling;
   const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
   if (request.method !== 'OPTIONS') {
     const detail = `Cannot ${request.method}: the address does not take it, expected ${methods}`;
-    return sendProblem(exchange, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
+    return sendProblem(handling, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
   }
   const cors = lines.length === 0 ? [] : [...PREFLIGHT, 'access-control-allow-methods', methods];
-  return send(exchange, {
-    ...{ kind: 'text', status: 200, type: 'text/plain; charset=utf-8', text: '' },
+  return sendText(handling, {
+    status: 200,
+    type: 'text/plain; charset=utf-8',
+    text: '',
     headers: ['allow', methods, ...cors],
   });
 }

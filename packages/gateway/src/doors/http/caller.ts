@@ -1,53 +1,116 @@
 import type { IncomingMessage } from 'node:http';
 import { ALL_SCOPES, type Caller, type Scope } from '../../core/caller.ts';
+import { quote } from '../../core/hostile-text.ts';
 import { parsePrincipal } from '../../core/principal.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
-import { TurnedAway } from './problem.ts';
+import { AS_HEADER } from './local-client.ts';
+import { RequestRefused } from './problem.ts';
 
-/** Where a request came in: over the network, or by the socket that only the owner of the state directory can open. */
-export type Place = 'network' | 'local';
+/* Who sends a request, and how much of it the gateway takes. */
 
-/** The header by which a process of the owner says for whom it asks. */
-export const AS_HEADER = 'palisade-as';
+/** What a request came in by: the network, or the socket that only the owner of the state directory can open. */
+export type Listener = 'network' | 'local';
 
-export type WhoAsks = (request: IncomingMessage, place: Place, metadataUrl: string) => Promise<Caller>;
+export type CallerReader = (
+  request: IncomingMessage,
+  listener: Listener,
+  metadataUrl: string,
+) => Promise<Caller>;
 
-/** Tells who asks, from the credential alone, or refuses. */
-export function makeWhoAsks(authenticate: Authenticator, tenant: string): WhoAsks {
+/** Reads the caller from the credential alone, or refuses. */
+export function makeCallerReader(authenticate: Authenticator, tenant: string): CallerReader {
   const scopes: ReadonlySet<Scope> = new Set(ALL_SCOPES);
-  return async ({ headers }, place, metadataUrl) => {
+  return async ({ headers }, listener, metadataUrl) => {
     const as = headers[AS_HEADER];
-    // Boundary: only the kernel's word that the owner of this process is asking makes this header worth anything.
-    if (place === 'local' && typeof as === 'string') return ofProcess(as, tenant, scopes);
+    // Boundary: this header counts only where the kernel says that the owner of this process sent it.
+    if (listener === 'local' && typeof as === 'string') return ofProcess(as, tenant, scopes);
     const authorization = headers.authorization ?? null;
     const authenticated = await authenticate({ authorization });
     if (authenticated.ok) return authenticated.caller;
     const error = authorization === null ? '' : 'error="invalid_token", ';
-    throw new TurnedAway('door/unauthenticated', authenticated.message, {
-      headers: ['www-authenticate', `Bearer ${error}resource_metadata="${metadataUrl}"`],
-    });
+    throw new RequestRefused('door/unauthenticated', authenticated.message, [
+      'www-authenticate',
+      `Bearer ${error}resource_metadata="${metadataUrl}"`,
+    ]);
   };
 }
 
 function ofProcess(as: string, tenant: string, scopes: ReadonlySet<Scope>): Caller {
   const principal = parsePrincipal(as);
   if (principal === null)
-    throw new TurnedAway(
+    throw new RequestRefused(
       'door/wrong-usage',
-      `Cannot act as ${JSON.stringify(as.slice(0, 128))}: expected agent:NAME, user:NAME or service:NAME`,
+      `Cannot act as ${quote(as)}: expected agent:NAME, user:NAME or service:NAME`,
     );
   return { principal, tenant, scopes, credential: 'process', approver: null };
 }
 
-/** Boundary: a credential is good for its scopes alone, whatever its principal may do. */
-export function requireScope({ scopes }: Caller, scope: Scope | null): void {
-  if (scope === null || scopes.has(scope)) return;
-  throw new TurnedAway(
-    'door/insufficient-scope',
-    `Cannot do this: the credential has not the scope "${scope}", expected one that has`,
-    {
-      headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="palisade:${scope}"`],
-      remedy: `Use a token with that scope: \`palisade token create --scopes ${scope} …\`.`,
-    },
-  );
+const MINUTE_MS = 60_000;
+/** Past it, credentials that have been quiet for a while are forgotten. */
+const MAX_REMEMBERED = 4096;
+
+/**
+ * Holds each credential to a number of requests in a minute. Of each it remembers one number: until when its requests so
+ * far fill its share; a credential that fills the coming minute has to wait.
+ */
+export class RateLimit {
+  readonly #stepMs: number;
+  readonly #filledUntil = new Map<string, number>();
+
+  constructor(perMinute: number) {
+    this.#stepMs = MINUTE_MS / perMinute;
+  }
+
+  /** Throws when it is too much, with how long to wait. */
+  enter(credential: string, nowMs: number): void {
+    const until = Math.max(this.#filledUntil.get(credential) ?? 0, nowMs) + this.#stepMs;
+    const overMs = until - nowMs - MINUTE_MS;
+    // Boundary: one credential cannot take the time of all others.
+    if (overMs > this.#stepMs / 2) throw limited('they come too often', Math.ceil(overMs / 1000));
+    this.#filledUntil.set(credential, until);
+    if (this.#filledUntil.size > MAX_REMEMBERED) this.#forget(nowMs);
+  }
+
+  #forget(nowMs: number): void {
+    for (const [credential, until] of this.#filledUntil)
+      if (until <= nowMs) this.#filledUntil.delete(credential);
+  }
+}
+
+/** Holds each credential to a number of calls that run at the same time. */
+export class ConcurrentCalls {
+  readonly #most: number;
+  readonly #running = new Map<string, number>();
+  #total = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Throws when it would be one too many. */
+  enter(credential: string): void {
+    const running = this.#running.get(credential) ?? 0;
+    // Boundary: one credential cannot take all sandboxes.
+    if (running >= this.#most) throw limited(`${running} calls of it are running`, 1);
+    this.#running.set(credential, running + 1);
+    this.#total += 1;
+  }
+
+  leave(credential: string): void {
+    const running = (this.#running.get(credential) ?? 0) - 1;
+    if (running > 0) this.#running.set(credential, running);
+    else this.#running.delete(credential);
+    this.#total -= 1;
+  }
+}
+
+function limited(why: string, afterS: number): RequestRefused {
+  return new RequestRefused('door/rate-limited', `Cannot take more requests of this credential: ${why}`, [
+    'retry-after',
+    String(Math.max(afterS, 1)),
+  ]);
 }

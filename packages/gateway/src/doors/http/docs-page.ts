@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.ts';
-import type { JsonObject } from './openapi.ts';
+import type { Operation as OperationRow } from '../../operations/operation.ts';
+import { type JsonObject, openApiDocument } from './openapi.ts';
 
 /* The OpenAPI document as one page for people: no scripts, nothing from elsewhere, readable without a style sheet. */
 
@@ -42,8 +43,20 @@ type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Json>> };
 };
 
+/** What the door says of itself, for programs and for people, by path. */
+export function makePages(
+  operations: readonly OperationRow[],
+  version: string,
+): Readonly<Record<string, { readonly type: string; readonly text: string }>> {
+  const document = openApiDocument(operations, version);
+  return {
+    '/openapi.json': { type: 'application/json; charset=utf-8', text: JSON.stringify(document) },
+    '/docs': { type: 'text/html; charset=utf-8', text: docsPage(document) },
+  };
+}
+
 /** The whole page. */
-export function docsPage(document: JsonObject): string {
+function docsPage(document: JsonObject): string {
   const { info, tags, paths, components } = document as unknown as Document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -72,9 +85,9 @@ ${Object.entries(components.schemas).map(schemaOf).join('\n')}
 `;
 }
 
-type Placed = { readonly path: string; readonly method: string; readonly operation: Operation };
+type ShownOperation = { readonly path: string; readonly method: string; readonly operation: Operation };
 
-function operationOf({ path, method, operation }: Placed): string {
+function operationOf({ path, method, operation }: ShownOperation): string {
   const { operationId, summary, description = summary, security, parameters = [], requestBody } = operation;
   const replies = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
   return `<details id="${text(operationId)}"><summary><b>${text(method.toUpperCase())}</b> <code>${text(path)}</code> ${prose(summary)}</summary>
@@ -87,14 +100,14 @@ ${replies.map(([status, reply]) => `<p>${text(status)}: ${prose(reply.descriptio
 
 function needsOf(security: Operation['security']): string {
   const [needed] = security;
-  if (needed === undefined) return 'Anybody may ask.';
+  if (needed === undefined) return 'Needs no credential.';
   const [scope] = needed.token ?? [];
   return scope === undefined ? 'Needs a token.' : `Needs a token with the scope <code>${text(scope)}</code>.`;
 }
 
-function parameterOf({ name, in: place, required, description = '', schema }: Parameter): string {
-  const word = required ? '' : ' (may be left out)';
-  return `<tr><td><code>${text(name)}</code>${word}</td><td>${text(place)}</td><td>${prose(description)} <code>${text(JSON.stringify(schema))}</code></td></tr>`;
+function parameterOf({ name, in: location, required, description = '', schema }: Parameter): string {
+  const note = required ? '' : ' (optional)';
+  return `<tr><td><code>${text(name)}</code>${note}</td><td>${text(location)}</td><td>${prose(description)} <code>${text(JSON.stringify(schema))}</code></td></tr>`;
 }
 
 function contentOf(content: Content): string {

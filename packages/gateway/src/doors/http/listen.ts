@@ -5,7 +5,7 @@ import { CODES, type Code } from '@palisade/sdk';
 import type { HttpConfig } from '../../config/config.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { HttpApp } from './app.ts';
-import type { Place } from './caller.ts';
+import type { Listener } from './caller.ts';
 import { problemDocument } from './problem.ts';
 
 /*
@@ -76,7 +76,7 @@ export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
 
 type State = { readonly app: HttpApp | null };
 
-function makeServer(state: State, place: Place, http: ListenOptions['http']): Server {
+function makeServer(state: State, listener: Listener, http: ListenOptions['http']): Server {
   const timeoutMs = http.requestTimeoutMs;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -101,12 +101,12 @@ function makeServer(state: State, place: Place, http: ListenOptions['http']): Se
     // One that came behind another on the same connection has its turn now, and may take as long as it takes.
     response.once('socket', (socket: Socket) => void socket.setTimeout(0));
     if (state.app === null) tellNotReady(response);
-    else void state.app.handle(request, response, place);
+    else void state.app.handle(request, response, listener);
   };
   server.on('request', answer);
   server.on('checkContinue', answer);
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) =>
-    refuseBytes(socket, error.code ?? '', state.app?.works.isAnswering(socket) ?? false),
+    refuseBytes(socket, error.code ?? '', state.app?.requests.isAnswering(socket) ?? false),
   );
   return server;
 }
@@ -186,9 +186,9 @@ async function drain(app: HttpApp | null, drainMs: number): Promise<void> {
   app.drain();
   await until(() => !app.isBusy, drainMs);
   // Streams of answers that have just got their last words are not cut off.
-  if (app.works.size > 0) await pause(LAST_WORDS_MS);
+  if (app.requests.size > 0) await pause(LAST_WORDS_MS);
   app.stop();
-  await until(() => !app.isBusy && app.works.size === 0, CANCELLED_MS);
+  await until(() => !app.isBusy && app.requests.size === 0, CANCELLED_MS);
 }
 
 async function until(isReached: () => boolean, mostMs: number): Promise<void> {

@@ -1,14 +1,27 @@
 import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
-import { AS_HEADER } from './caller.ts';
-import { readEvents } from './read-events.ts';
-import type { ServerEvent } from './route.ts';
+import type { ServerEvent } from '../../operations/operation.ts';
 
 /*
  * The client of the local socket: how a command has the daemon of its state directory make a call. A daemon begins to
  * answer before it begins the call; so where no answer begins, no call came of it, and the command can still make it
  * itself.
  */
+
+/** The header by which a process of the owner names the principal that it acts as. */
+export const AS_HEADER = 'palisade-as';
+
+const SOCKET_NAME = 'palisade.sock';
+/** What the address of a local socket can hold, on every system. */
+const MAX_SOCKET_PATH_BYTES = 103;
+
+/** Where the local socket of a state directory is; null where its path is too long for one. */
+export function socketIn(stateDir: string): string | null {
+  const path = join(stateDir, SOCKET_NAME);
+  return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES ? null : path;
+}
 
 export type LocalCall = {
   readonly tool: string;
@@ -27,8 +40,8 @@ export class LocalClient {
   }
 
   /**
-   * Begins a call; what it prints and how it ends comes as events. Null: no call came of it, because nobody serves there,
-   * it was turned away, or the signal fired before.
+   * Begins a call; what it prints and how it ends comes as events. Null: no call came of it, because no daemon serves there,
+   * it was refused, or the signal fired before.
    */
   async call(
     { tool, rawInput, run, timeoutMs }: LocalCall,
@@ -76,4 +89,32 @@ export class LocalClient {
       sent.end(body);
     });
   }
+}
+
+/** The events of a stream as this door writes them, one after the other; comments keep it alive and say nothing. */
+export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true });
+    const whole = text.split('\n\n');
+    // The last part has no end yet.
+    text = whole.pop() ?? '';
+    for (const block of whole) {
+      const event = parseEvent(block);
+      if (event !== null) yield event;
+    }
+  }
+}
+
+/** One event; null for a block that has none. */
+export function parseEvent(block: string): ServerEvent | null {
+  const fields: Record<string, string> = {};
+  for (const line of block.split('\n')) {
+    const [, name, value] = /^(event|id|data): (.*)$/s.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) fields[name] = value;
+  }
+  const { event, id, data } = fields;
+  if (event === undefined || data === undefined) return null;
+  return { event, ...(id === undefined ? {} : { id }), data: JSON.parse(data) as Json };
 }

@@ -3,18 +3,18 @@ import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Observer } from '../../core/observer.ts';
 import { makeAuthenticator } from '../../identity/authenticate.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
+import { OPERATIONS } from '../../operations/all.ts';
 import { takeSeat } from '../../store/daemon-seat.ts';
 import { Metrics } from '../../telemetry/metrics.ts';
 import { together } from '../../telemetry/observers.ts';
 import { openTraces, type Traces } from '../../telemetry/traces.ts';
-import type { Opened, OpenMore } from '../cli/verb.ts';
+import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
 import { makeHttpApp } from './app.ts';
+import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
-import { socketIn } from './local-socket.ts';
-import { makePages } from './pages.ts';
-import { ROUTES } from './routes/index.ts';
+import { socketIn } from './local-client.ts';
 
 /*
  * A gateway that stays: it takes the one seat of its state directory, listens, and serves every door that is reached over
@@ -114,7 +114,7 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
   const mcp = makeMcp({ gateway, log, version });
   const app = makeHttpApp({
     ...{ gateway, log, url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url, host: door.host },
-    ...{ routes: ROUTES, pages: makePages(ROUTES, version), mcp: mcp.fetch },
+    ...{ operations: OPERATIONS, pages: makePages(OPERATIONS, version), mcp: mcp.fetch },
     authenticate: makeAuthenticator({ reader, config, clock, log }),
     metrics: () => metrics.text(),
     counts: {

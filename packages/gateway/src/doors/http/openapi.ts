@@ -2,12 +2,13 @@ import { CODES } from '@palisade/sdk';
 import { type ZodType, z } from 'zod';
 import { SCOPES, type Scope } from '../../core/caller.ts';
 import type { Json } from '../../core/json.ts';
-import type { Route } from './route.ts';
-import { STANDING_OPERATIONS, type StandingOperation, TAGS } from './standing-operations.table.ts';
+import type { Operation } from '../../operations/operation.ts';
+import { type Binding, bind, schemaOf } from './binding.ts';
+import { STATIC_PAGES, type StaticPage } from './static-pages.ts';
 
 /*
  * The OpenAPI document (3.1) of the HTTP door, made from the very rows that route and check requests, so that it cannot
- * say anything else. Schemas that have a name of their own stand among the components, all others where they are used.
+ * say anything else. Schemas with a name of their own are among the components, all others where they are used.
  */
 
 export type JsonObject = { readonly [key: string]: Json };
@@ -15,9 +16,27 @@ type Schemas = Map<string, JsonObject>;
 
 const DESCRIPTION = `The HTTP door of Palisade, which runs the tool calls of agents under policy, in sandboxes, with signed receipts.
 
-Send \`Authorization: Bearer TOKEN\` with a token of \`palisade token create\`. What a token is good for is its scopes; they only narrow: the policies decide about every single act all the same. The role behind each operation is the scope that it needs.
+Send \`Authorization: Bearer TOKEN\` with a token of \`palisade token create\`. What a token is valid for is its scopes; they only narrow: the policies decide about every single operation all the same. The role behind each operation is the scope that it needs.
 
 Everything that does not go well is a problem document (\`application/problem+json\`, RFC 9457) whose \`code\` is one of a closed table. Addresses are read to the letter; parameters and members that are not named here are refused.`;
+
+/** What the tags of the operations are about. */
+const TAGS: Readonly<Record<string, string>> = {
+  calls: 'Calls of tools: made, followed, looked at, cancelled.',
+  tools: 'What can be called.',
+  approvals: 'Questions that policies put to people.',
+  budgets: 'What may be used up, and what is left.',
+  skills: 'Packages of tools: installed, audited, approved, withdrawn.',
+  trust: 'Whose signatures count.',
+  policies: 'What decides about everything else.',
+  secrets: 'Values that go in and never come out.',
+  journal: 'What was asked, decided and done, in one signed chain.',
+  upstreams: 'MCP servers behind this gateway.',
+  keys: 'The keys that sign receipts and the journal.',
+  identity: 'Who calls, and the tokens by which that is known.',
+  gateway: 'What the gateway and its machine are like.',
+  operations: 'For those who monitor or discover the gateway.',
+};
 
 const problem = z
   .looseObject({
@@ -31,15 +50,16 @@ const problem = z
   .meta({ id: 'Problem' });
 
 /** The whole document; the same rows always give the same text. */
-export function openApiDocument(routes: readonly Route[], version: string): JsonObject {
+export function openApiDocument(operations: readonly Operation[], version: string): JsonObject {
   const schemas: Schemas = new Map();
   const paths: Record<string, Record<string, Json>> = {};
-  for (const row of routes) {
-    paths[row.path] ??= {};
-    Object.assign(paths[row.path] ?? {}, { [row.method.toLowerCase()]: operationOf(row, schemas) });
+  for (const row of operations) {
+    const { method, path } = row.http;
+    paths[path] ??= {};
+    Object.assign(paths[path] ?? {}, { [method.toLowerCase()]: operationOf(bind(row), schemas) });
   }
-  for (const row of STANDING_OPERATIONS) paths[row.path] = { get: standingOf(row, schemas) };
-  const used = new Set([...routes.map(({ tag }) => tag), 'operations']);
+  for (const page of STATIC_PAGES) paths[page.path] = { get: pageOf(page, schemas) };
+  const used = new Set([...operations.map(({ noun }) => noun), 'operations']);
   const tags = [...used].map((name) => ({ name, description: TAGS[name] ?? name }));
   return {
     openapi: '3.1.0',
@@ -60,21 +80,18 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 
 function componentsOf(schemas: Schemas): JsonObject {
   const refused = (description: string) => ({ description, content: contentOf('Problem') });
-  schemaOf(problem, 'output', schemas);
+  jsonSchemaOf(problem, 'output', schemas);
+  const scopes = Object.entries(SCOPES).map(([name, sentence]) => `\`${name}\`: ${sentence}`);
   return {
     securitySchemes: {
       token: {
         type: 'http',
         scheme: 'bearer',
-        description: `A token of this gateway, or of the issuer that it trusts. Scopes: ${Object.entries(
-          SCOPES,
-        )
-          .map(([name, sentence]) => `\`${name}\`: ${sentence}`)
-          .join(' ')}`,
+        description: `A token of this gateway, or of the issuer that it trusts. Scopes: ${scopes.join(' ')}`,
       },
     },
     responses: {
-      Unauthenticated: refused('There is no credential that is good here.'),
+      Unauthenticated: refused('There is no credential that is valid here.'),
       Forbidden: refused('The credential or the policies do not allow it.'),
       Refused: refused('The request was refused; `code` says why.'),
       Failed: refused('The gateway cannot do it now; `code` says why.'),
@@ -94,28 +111,25 @@ const REFUSALS: JsonObject = {
   '5XX': { $ref: '#/components/responses/Failed' },
 };
 
-function operationOf(row: Route, schemas: Schemas): JsonObject {
-  const { params, query, headers = {}, body, sentence, scope } = row;
+function operationOf(binding: Binding, schemas: Schemas): JsonObject {
+  const { name, noun, sentence, scope, http } = binding.operation;
   const parameters = [
-    ...parametersOf('path', params, schemas),
-    ...parametersOf('query', query, schemas),
-    ...Object.entries(headers).flatMap(([name, description]) => headerOf(name, description)),
+    ...parametersOf('path', schemaOf(binding, binding.path), schemas),
+    ...parametersOf('query', schemaOf(binding, binding.query), schemas),
+    ...Object.entries(http.headers ?? {}).flatMap(([header, rule]) => headerOf(header, rule.sentence)),
   ];
+  const content = bodyOf(binding, schemas);
   return {
-    ...summaryOf(row.name, row.tag, sentence),
+    ...summaryOf(name, noun, sentence),
     ...securityOf(scope),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: bodyOf(body, schemas) } }),
-    responses: { ...repliesOf(row, schemas), ...REFUSALS },
+    ...(content === null ? {} : { requestBody: { required: true, content } }),
+    responses: { ...repliesOf(binding.operation, schemas), ...REFUSALS },
   };
 }
 
-function standingOf(
-  { name, sentence, scope, type, schema }: StandingOperation,
-  schemas: Schemas,
-): JsonObject {
-  const media = schema === undefined ? {} : { schema: schemaOf(schema, 'output', schemas) };
-  const ok = { description: sentence, content: { [type]: media } };
+function pageOf({ name, sentence, scope, type, schema }: StaticPage, schemas: Schemas): JsonObject {
+  const ok = { description: sentence, content: { [type]: mediaOf(schema, schemas) } };
   return {
     ...summaryOf(name, 'operations', sentence),
     ...securityOf(scope),
@@ -125,55 +139,63 @@ function standingOf(
 
 function summaryOf(operationId: string, tag: string, sentence: string): JsonObject {
   const [summary = sentence] = /^.*?[.](?=\s|$)/s.exec(sentence) ?? [];
-  return {
-    ...{ operationId, tags: [tag], summary },
-    ...(summary === sentence ? {} : { description: sentence }),
-  };
+  const description = summary === sentence ? {} : { description: sentence };
+  return { operationId, tags: [tag], summary, ...description };
 }
 
-/** The roles of a bearer token are the scopes that it needs; an empty list asks for nobody in particular. */
+/** The roles of a bearer token are the scopes that it needs; an empty list needs no credential. */
 function securityOf(scope: Scope | 'anybody' | null): JsonObject {
   if (scope === 'anybody') return { security: [] };
   return { security: [{ token: scope === null ? [] : [scope] }] };
 }
 
-function parametersOf(place: 'path' | 'query', shape: ZodType | undefined, schemas: Schemas): JsonObject[] {
-  if (shape === undefined) return [];
-  const { properties = {}, required = [] } = schemaOf(shape, 'input', schemas) as {
+function parametersOf(location: 'path' | 'query', shape: ZodType, schemas: Schemas): JsonObject[] {
+  const { properties = {}, required = [] } = jsonSchemaOf(shape, 'input', schemas) as {
     properties?: Record<string, JsonObject>;
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: place, required: place === 'path' || required.includes(name) },
+    name,
+    in: location,
+    required: location === 'path' || required.includes(name),
     ...(description === undefined ? {} : { description }),
     schema,
   }));
 }
 
-/** What is negotiated by `accept` is told by the types of the reply. */
+/** What is negotiated by `accept` is in the types of the reply. */
 function headerOf(name: string, description: string): JsonObject[] {
   if (name === 'accept') return [];
   return [{ name, in: 'header', required: false, description, schema: { type: 'string' } }];
 }
 
-function bodyOf(body: NonNullable<Route['body']>, schemas: Schemas): JsonObject {
-  if (body.type === 'application/json')
-    return { [body.type]: { schema: schemaOf(body.schema, 'input', schemas) } };
-  const description = `The bytes as they are, at most ${body.maxBytes}.`;
-  return { [body.type]: { schema: { type: 'string', format: 'binary', description } } };
+function bodyOf(binding: Binding, schemas: Schemas): JsonObject | null {
+  const { bytes } = binding.operation.http;
+  if (bytes !== undefined) {
+    const description = `The bytes as they are, at most ${bytes.maxBytes}.`;
+    return { 'application/octet-stream': { schema: { type: 'string', format: 'binary', description } } };
+  }
+  if (binding.body === null) return null;
+  return { 'application/json': { schema: jsonSchemaOf(schemaOf(binding, binding.body), 'input', schemas) } };
 }
 
-function repliesOf({ replies, headers }: Route, schemas: Schemas): JsonObject {
-  const entries = Object.entries(replies).map(([status, { type, schema, sentence }]) => {
-    const media = schema === undefined ? {} : { schema: schemaOf(schema, 'output', schemas) };
-    const events = headers?.accept === undefined ? {} : { 'text/event-stream': {} };
-    return [status, { description: sentence, content: { [type]: media, ...events } }];
-  });
-  return Object.fromEntries(entries);
+function repliesOf({ output, http }: Operation, schemas: Schemas): JsonObject {
+  const { type = 'application/json', schema, sentence, created } = output;
+  const events = http.headers?.accept === undefined ? {} : { 'text/event-stream': {} };
+  const content = { [type]: mediaOf(schema, schemas), ...events };
+  const ok = { description: sentence, content };
+  if (created === true) return { '201': ok };
+  return created === undefined
+    ? { '200': ok }
+    : { '200': ok, '201': { description: created.sentence, content } };
 }
 
-/** The schema of one place; those with a name go to the components. */
-function schemaOf(schema: ZodType, io: 'input' | 'output', schemas: Schemas): JsonObject {
+function mediaOf(schema: ZodType | undefined, schemas: Schemas): JsonObject {
+  return schema === undefined ? {} : { schema: jsonSchemaOf(schema, 'output', schemas) };
+}
+
+/** The JSON Schema of one use; those with a name go to the components. */
+function jsonSchemaOf(schema: ZodType, io: 'input' | 'output', schemas: Schemas): JsonObject {
   const {
     $schema: _,
     $defs = {},
@@ -181,7 +203,10 @@ function schemaOf(schema: ZodType, io: 'input' | 'output', schemas: Schemas): Js
   } = JSON.parse(
     JSON.stringify(
       z.toJSONSchema(schema, {
-        ...{ io, target: 'draft-2020-12', unrepresentable: 'any', reused: 'inline' },
+        io,
+        target: 'draft-2020-12',
+        unrepresentable: 'any',
+        reused: 'inline',
         override: ({ jsonSchema }) => {
           // A reply may get more members one day; a request may not.
           if (io === 'output' && jsonSchema.additionalProperties === false)

@@ -1,6 +1,6 @@
 import type { HttpConfig } from '../../config/config.ts';
 import { quote } from '../../core/hostile-text.ts';
-import { type HeaderLines, TurnedAway } from './problem.ts';
+import { type HeaderLines, RequestRefused } from './problem.ts';
 
 /*
  * Who a request is for, and which page sent it. A page of a stranger can make a browser talk to this machine, under any
@@ -8,12 +8,12 @@ import { type HeaderLines, TurnedAway } from './problem.ts';
  * page it is of must be of our own page or of one that the operator named.
  */
 
-/** What a request says of its target and its source, of the kinds of header that may stand once only. */
-export type Named = { readonly host: string | undefined; readonly origin: string | undefined };
+/** The headers that say for which host a request is, and which page sent it. */
+export type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
 
 export type OriginCheck = {
   /** Throws where the request is not for us; gives the headers by which a browser lets the page have the answer. */
-  readonly check: (named: Named, localAddress: string | undefined) => HeaderLines;
+  readonly check: (headers: OriginHeaders, localAddress: string | undefined) => HeaderLines;
 };
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
@@ -27,15 +27,15 @@ export function makeOriginCheck(http: HttpConfig, listening: { readonly host: st
   const origins = new Set(http.allowedOrigins.map((origin) => origin.toLowerCase()));
   return {
     check: ({ host, origin }, localAddress) => {
-      if (host === undefined) throw new TurnedAway('door/wrong-usage', NO_HOST);
+      if (host === undefined) throw new RequestRefused('door/wrong-usage', NO_HOST);
       const name = hostNameOf(host);
-      // Boundary: a name of somebody else that leads to this machine is not ours.
+      // Boundary: a name of someone else that leads to this machine is not ours.
       if (!names.has(name) && !isOwnAddress(name, localAddress)) throw notForUs(host);
       if (origin === undefined) return NO_LINES;
-      // Boundary: a page speaks for whoever wrote it, not for whoever looks at it.
+      // Boundary: a page speaks for its author, not for the user who looks at it.
       if (origins.has(origin)) return ['access-control-allow-origin', origin, 'vary', 'origin'];
       if (isOwnPage(origin, host) || origin === publicUrl?.origin) return NO_LINES;
-      throw new TurnedAway(
+      throw new RequestRefused(
         'door/forbidden-origin',
         `Cannot answer the page of ${quote(origin)}: it is not in http.allowed_origins, expected one that is`,
       );
@@ -45,7 +45,7 @@ export function makeOriginCheck(http: HttpConfig, listening: { readonly host: st
 
 const NO_HOST = 'Cannot read the request: it has no header Host, expected one';
 
-/** The name without its port, in lower case; what is no host is empty, and no name of ours. */
+/** The name without its port, in lower case; empty where it is not a host, and so not a name of ours. */
 function hostNameOf(host: string): string {
   return HOST.exec(host.toLowerCase())?.[1] ?? '';
 }
@@ -54,7 +54,7 @@ function bracketed(host: string): string {
   return host.includes(':') ? `[${host}]` : host.toLowerCase();
 }
 
-/** The address that the connection came to. Nobody can have a page under it but this machine. */
+/** The address that the connection came to. Only this machine can have a page under it. */
 function isOwnAddress(name: string, localAddress: string | undefined): boolean {
   if (localAddress === undefined || name === '') return false;
   return name === bracketed(localAddress.replace(/^::ffff:(?=[0-9.]+$)/, ''));
@@ -64,9 +64,9 @@ function isOwnPage(origin: string, host: string): boolean {
   return origin === `http://${host.toLowerCase()}`;
 }
 
-function notForUs(host: string): TurnedAway {
-  return new TurnedAway(
+function notForUs(host: string): RequestRefused {
+  return new RequestRefused(
     'door/forbidden-origin',
-    `Cannot answer for the host ${quote(host)}: it is none of this gateway, expected one of http.allowed_hosts`,
+    `Cannot answer for the host ${quote(host)}: it is not a name of this gateway, expected one of http.allowed_hosts`,
   );
 }

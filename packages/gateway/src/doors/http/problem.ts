@@ -1,35 +1,56 @@
 import { CODES, type Code } from '@palisade/sdk';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
+import { InsufficientScope } from '../../operations/access.ts';
+import { OperationProblem } from '../../operations/operation.ts';
 
-/* How this door says no: problem documents (RFC 9457) whose `code` is of the code table. */
+/* How this door refuses: problem documents (RFC 9457) whose `code` is of the code table. */
 
-/** What the header lines of an answer say beside those that every answer has: name, value, name, value. */
+/** Header lines beside those that every answer has: name, value, name, value. */
 export type HeaderLines = readonly string[];
 
-/** Whoever asks over HTTP has no command with a --help. */
+/** A caller over HTTP has no command with a --help. */
 const READ_THE_DOCS = 'See /docs or /openapi.json for what is expected.';
 
 /** A refusal of the door itself, with the headers that belong to it. */
-export class TurnedAway extends CodedError {
+export class RequestRefused extends CodedError {
   readonly headers: HeaderLines;
 
-  constructor(code: Code, message: string, options: { remedy?: string; headers?: HeaderLines } = {}) {
-    const remedy = options.remedy ?? (code === 'door/wrong-usage' ? READ_THE_DOCS : undefined);
-    super(code, message, remedy === undefined ? {} : { remedy });
-    this.headers = options.headers ?? [];
+  constructor(code: Code, message: string, headers: HeaderLines = []) {
+    super(code, message);
+    this.headers = headers;
   }
 }
 
-export type Told = {
+export type ProblemFacts = {
   readonly code: Code;
   readonly detail: string;
   readonly remedy?: string;
   readonly more?: Readonly<Record<string, Json>>;
 };
 
-/** The document of a problem; what is said beside never replaces a member that every problem has. */
-export function problemDocument({ code, detail, remedy, more }: Told): Readonly<Record<string, Json>> {
+/** What is said of an error that a caller can act on. */
+export function problemOf(error: CodedError): ProblemFacts {
+  const { code, message: detail } = error;
+  const isDefault = error.remedy === CODES[code].remedy;
+  const remedy = code === 'door/wrong-usage' && isDefault ? READ_THE_DOCS : error.remedy;
+  return { code, detail, remedy, ...(error instanceof OperationProblem ? { more: error.more } : {}) };
+}
+
+/** The headers that belong to an error. */
+export function headersOf(error: unknown): HeaderLines {
+  if (error instanceof RequestRefused) return error.headers;
+  if (!(error instanceof InsufficientScope)) return [];
+  return ['www-authenticate', `Bearer error="insufficient_scope", scope="palisade:${error.scope}"`];
+}
+
+/** The document of a problem; further members never replace one that every problem has. */
+export function problemDocument({
+  code,
+  detail,
+  remedy,
+  more,
+}: ProblemFacts): Readonly<Record<string, Json>> {
   const row = CODES[code];
   return {
     ...more,

@@ -1,32 +1,33 @@
-import type { Method, Route } from './route.ts';
+import type { HttpMethod, Operation } from '../../operations/operation.ts';
+import { type Binding, bind } from './binding.ts';
 
 /*
- * Finds the row for a request in one walk over the parts of its path. Fixed parts are compared as they were sent: a path
- * that is spelt otherwise (`%63alls`, `a/../b`, `//`) is another path and is not there. Only what stands in a place in
- * braces is decoded, and then it is one value, whatever is in it: it never becomes a second part.
+ * Finds the operation for a request in one walk over the parts of its path. Fixed parts are compared as they were sent: a path
+ * that is spelt otherwise (`%63alls`, `a/../b`, `//`) is another path and does not exist. Only the value of a
+ * parameter in braces is decoded, and then it is one value, whatever is in it: it never becomes a second part.
  */
 
 export type Params = Readonly<Record<string, string>>;
-export type Found = { readonly route: Route; readonly params: Params };
-/** The address is there, and takes these methods only. */
-export type OtherMethod = { readonly allowed: readonly Method[] };
+export type Found = { readonly binding: Binding; readonly params: Params };
+/** The address exists, and takes these methods only. */
+export type OtherMethod = { readonly allowed: readonly HttpMethod[] };
 
 type Node = {
   readonly fixed: Map<string, Node>;
   any: Node | null;
-  readonly rows: Map<Method, { readonly route: Route; readonly names: readonly string[] }>;
+  readonly rows: Map<HttpMethod, Binding>;
 };
 
 export type Router = { readonly find: (method: string, path: string) => Found | OtherMethod | null };
 
-const PLACE = /^\{([A-Za-z]+)\}$/;
+const PARAMETER = /^\{[A-Za-z]+\}$/;
 /** More parts than any address has; a longer path is not looked at. */
 const MAX_PARTS = 16;
 
 /** Makes the tree once; two rows for one method and address are a mistake of ours. */
-export function makeRouter(routes: readonly Route[]): Router {
+export function makeRouter(operations: readonly Operation[]): Router {
   const root = makeNode();
-  for (const route of routes) add(root, route);
+  for (const operation of operations) add(root, bind(operation));
   return { find: (method, path) => find(root, method, path) };
 }
 
@@ -34,17 +35,12 @@ function makeNode(): Node {
   return { fixed: new Map(), any: null, rows: new Map() };
 }
 
-function add(root: Node, route: Route): void {
-  const names: string[] = [];
+function add(root: Node, binding: Binding): void {
+  const { method, path } = binding.operation.http;
   let node = root;
-  for (const part of partsOf(route.path)) {
-    const [, name] = PLACE.exec(part) ?? [];
-    if (name !== undefined) names.push(name);
-    node = name === undefined ? fixedChild(node, part) : anyChild(node);
-  }
-  if (node.rows.has(route.method))
-    throw new TypeError(`Cannot route ${route.method} ${route.path}: there are two`);
-  node.rows.set(route.method, { route, names });
+  for (const part of partsOf(path)) node = PARAMETER.test(part) ? anyChild(node) : fixedChild(node, part);
+  if (node.rows.has(method)) throw new TypeError(`Cannot route ${method} ${path}: two operations have it`);
+  node.rows.set(method, binding);
 }
 
 function fixedChild(node: Node, part: string): Node {
@@ -75,9 +71,9 @@ function find(root: Node, method: string, path: string): Found | OtherMethod | n
   if (node.rows.size === 0) return null;
   const params = decodeAll(raw);
   if (params === null) return null;
-  const row = node.rows.get(method === 'HEAD' ? 'GET' : (method as Method));
+  const row = node.rows.get(method === 'HEAD' ? 'GET' : (method as HttpMethod));
   if (row === undefined) return { allowed: [...node.rows.keys()].sort() };
-  return { route: row.route, params: named(row.names, params) };
+  return { binding: row, params: named(row.path, params) };
 }
 
 function named(names: readonly string[], values: readonly string[]): Params {

@@ -1,7 +1,6 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Log } from '../../core/log.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
-import type { Opened } from '../cli/verb.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import type { Calls } from './calls.ts';
 import type { Changes } from './changes.ts';
 import type { RequestStates } from './request-states.ts';

@@ -1,8 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../core/caller.ts';
 import type { Log } from '../../core/log.ts';
-import type { Gateway } from '../../invoke/gateway.ts';
-import type { Opened } from '../cli/verb.ts';
+import type { Gateway, Opened } from '../../invoke/gateway.ts';
 import { Calls } from './calls.ts';
 import { Changes } from './changes.ts';
 import type { Door } from './door.ts';

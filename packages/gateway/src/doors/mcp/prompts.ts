@@ -9,9 +9,9 @@ import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
 import { formatPrincipal } from '../../core/principal.ts';
+import { keptCall, ownCallReader } from '../../operations/call-view.ts';
 import type { Asking } from './ask-approval.ts';
 import type { Door } from './door.ts';
-import { keptCall } from './resources.ts';
 import { getUpstream } from './upstream-methods.ts';
 import type { OfferedPrompt } from './upstream-offers.ts';
 
@@ -95,7 +95,7 @@ function getOwn(door: Door, caller: Caller, prompt: PromptRow, given: Arguments)
 }
 
 function explainRefusal(door: Door, caller: Caller, callId: string): string | null {
-  const kept = keptCall(door, caller, callId);
+  const kept = keptCall(ownCallReader({ gateway: door.gateway, caller }), callId);
   if (kept === null) return null;
   const { tool, status, code, message, remedy } = kept;
   const facts = { tool, status, code, message, remedy };

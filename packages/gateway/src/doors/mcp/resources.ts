@@ -10,10 +10,15 @@ import type { Caller } from '../../core/caller.ts';
 import { isoTime } from '../../core/clock.ts';
 import { safeJson, safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
-import { formatPrincipal } from '../../core/principal.ts';
-import { receiptOf } from '../../invoke/receipt-of.ts';
-import { type KeptResult, listResults, readResult } from '../../results/results.ts';
-import { asOfNoTool, isHidden } from '../hidden-call.ts';
+import {
+  type CallReader,
+  isHiddenFrom,
+  keptCall,
+  listEndedCalls,
+  ownCallReader,
+  receiptFor,
+} from '../../operations/call-view.ts';
+import type { KeptResult } from '../../results/results.ts';
 import type { Asking } from './ask-approval.ts';
 import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-uri.ts';
 import type { Door } from './door.ts';
@@ -40,16 +45,14 @@ const SENTENCES: Readonly<Record<CallPart, string>> = {
 export function listResources(door: Door, caller: Caller, cursor: string | undefined): ListResourcesResult {
   if (cursor !== undefined && !CURSOR.test(cursor))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor');
-  const { tenant } = caller;
-  const principal = formatPrincipal(caller.principal);
-  const wanted = { tenant, principal, after: cursor ?? null, limit: PAGE_CALLS + 1 };
-  const found = listResults(door.gateway.store, wanted);
+  const reader = ownCallReader({ gateway: door.gateway, caller });
+  const found = listEndedCalls(reader, { cursor, limit: PAGE_CALLS + 1 });
   const shown = found.slice(0, PAGE_CALLS);
   const last = found.length > PAGE_CALLS ? shown.at(-1) : undefined;
   return {
     resources: [
       ...(cursor === undefined ? [...door.offers.of(caller).resources.values()].map(upstreamResource) : []),
-      ...shown.flatMap((kept) => partsOf(door, caller, kept).map((part) => resourceOf(kept, part))),
+      ...shown.flatMap((kept) => partsOf(reader, kept).map((part) => resourceOf(kept, part))),
     ],
     ...(last === undefined ? {} : { nextCursor: last.callId }),
   };
@@ -76,35 +79,20 @@ export async function readResource(asking: Asking, uri: string): Promise<ReadRes
   return offered === null ? readCall(door, client.caller, uri) : readUpstream(asking, offered, uri);
 }
 
-function readCall(door: Door, caller: Caller, uri: string): ReadResourceResult {
+function readCall({ gateway }: Door, caller: Caller, uri: string): ReadResourceResult {
   const parsed = parseCallUri(uri);
-  const kept = parsed === null ? null : keptCall(door, caller, parsed.callId);
-  if (parsed === null || kept === null || !partsOf(door, caller, kept).includes(parsed.part))
-    throw notFound(uri);
-  const text = parsed.part === 'receipt' ? receiptOf(door.gateway, kept.callId) : safeJson(documentOf(kept));
+  const reader = ownCallReader({ gateway, caller });
+  // Boundary: a call of another principal is answered like one that never was.
+  const kept = parsed === null ? null : keptCall(reader, parsed.callId);
+  if (parsed === null || kept === null) throw notFound(uri);
+  const text = parsed.part === 'receipt' ? receiptFor(reader, kept) : safeJson(documentOf(kept));
   if (text === null) throw notFound(uri);
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
 }
 
-/** The ending of a call of this caller, as it may know it; null where there is none. */
-export function keptCall(door: Door, caller: Caller, callId: string): KeptResult | null {
-  const kept = readResult(door.gateway.store, callId);
-  // Boundary: a call of somebody else is answered like one that never was.
-  if (kept === null || !isOf(kept, caller)) return null;
-  return isHiddenFrom(door, caller, kept) ? asOfNoTool(kept) : kept;
-}
-
-/** Boundary: a receipt has what was decided, word for word, and so there is none of a tool that is not there. */
-function partsOf(door: Door, caller: Caller, kept: KeptResult): readonly CallPart[] {
-  return isHiddenFrom(door, caller, kept) ? ['output'] : CALL_PARTS;
-}
-
-function isHiddenFrom({ gateway }: Door, { principal, tenant }: Caller, kept: KeptResult): boolean {
-  return isHidden(gateway, { tool: kept.tool, principal, tenant }, kept);
-}
-
-function isOf(kept: KeptResult, { principal, tenant }: Caller): boolean {
-  return kept.tenant === tenant && kept.principal === formatPrincipal(principal);
+/** Boundary: a receipt has what was decided, word for word, so a call of a tool that does not exist has none. */
+function partsOf(reader: CallReader, kept: KeptResult): readonly CallPart[] {
+  return isHiddenFrom(reader, kept) ? ['output'] : CALL_PARTS;
 }
 
 function upstreamResource({ resource }: OfferedResource) {

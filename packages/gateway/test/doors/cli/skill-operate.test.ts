@@ -19,7 +19,7 @@ describe('palisade skill, from a file to a call and back', () => {
 
     const installed = await palisade(['skill', 'install', first]);
     expect(installed.out).toContain('acme.text@1.0.0  quarantined');
-    expect(installed.out).toContain(`publisher  acme, key ${KEY.keyId}, which you trust`);
+    expect(installed.out).toContain(`publisher  acme, key ${KEY.keyId}, trusted by an operator`);
     expect(installed.err).toContain('palisade skill approve acme.text@1.0.0');
     const early = await call('echo');
     expect([early.status, JSON.parse(early.out).code]).toEqual([2, 'skill/quarantined']);

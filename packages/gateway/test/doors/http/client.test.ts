@@ -15,10 +15,10 @@ import type { Caller } from '../../../src/core/caller.ts';
 import { NO_LOG } from '../../../src/core/log.ts';
 import { makeHttpApp } from '../../../src/doors/http/app.ts';
 import { openHttpDoor } from '../../../src/doors/http/listen.ts';
-import { ROUTES } from '../../../src/doors/http/routes/index.ts';
 import { makeAuthenticator } from '../../../src/identity/authenticate.ts';
 import { createToken } from '../../../src/identity/tokens.ts';
-import { ada, grace, type House, openHouse } from './routes/house.ts';
+import { OPERATIONS } from '../../../src/operations/all.ts';
+import { ada, grace, type House, openHouse } from '../../operations/house.ts';
 
 /* The client of the sdk and the door of the gateway, over a real connection. */
 
@@ -39,7 +39,7 @@ async function openGuests(): Promise<Guests> {
   onTestFinished(() => door.close(0));
   door.serve(
     makeHttpApp({
-      ...{ gateway, routes: ROUTES, log: NO_LOG, url: door.url, host: door.host, pages: {} },
+      ...{ gateway, operations: OPERATIONS, log: NO_LOG, url: door.url, host: door.host, pages: {} },
       authenticate: makeAuthenticator({ reader, config, clock, log: NO_LOG }),
       metrics: async () => '',
       mcp: async () => new Response(null, { status: 404 }),

@@ -7,76 +7,86 @@ import type { Caller, Scope } from '../../../src/core/caller.ts';
 import { NO_LOG } from '../../../src/core/log.ts';
 import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
 import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
-import { type Route, route, type ServerEvent } from '../../../src/doors/http/route.ts';
 import type { Authenticator } from '../../../src/identity/authenticator.ts';
 import { doorCall } from '../../../src/invoke/door-call.ts';
 import { invoke } from '../../../src/invoke/invoke.ts';
+import {
+  EventStream,
+  type Operation,
+  operation,
+  type ServerEvent,
+} from '../../../src/operations/operation.ts';
 import { ADA, openTestGateway, PERMIT_ALL, type TestGateway } from '../../fixture/gateway.ts';
 
 /* A door with a small table of its own: what is tested is the door, not what stands behind it. */
 
-const reply200 = { 200: { type: 'application/json', sentence: 'It.' } };
-const row = { tag: 'test', sentence: 'For a test.', scope: null, replies: reply200 };
+const row = {
+  noun: 'test',
+  sentence: 'For a test.',
+  scope: null,
+  opens: 'gateway',
+  output: { sentence: 'It.' },
+} as const;
 
 /** What the rows have seen, so that a test can tell a request that was let in from one that was not. */
 export type Seen = { readonly names: string[]; readonly signals: AbortSignal[] };
 
-function testRoutes(seen: Seen): readonly Route[] {
+function testOperations(seen: Seen): readonly Operation[] {
   return [
-    route({
+    operation({
       ...row,
-      ...{ method: 'POST', path: '/t/echo', name: 'echo' },
-      body: { type: 'application/json', schema: z.strictObject({ message: z.string() }) },
-      handle: async ({ body, caller }) => {
+      ...{ name: 'echo', http: { method: 'POST', path: '/t/echo' } },
+      input: z.strictObject({ message: z.string() }),
+      handle: ({ caller }, input) => {
         seen.names.push('echo');
-        return { kind: 'json', status: 200, body: { ...body, by: caller.principal.name } };
+        return { ...input, by: caller.principal.name };
       },
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'POST', path: '/t/bytes', name: 'upload' },
-      body: { type: 'application/octet-stream', maxBytes: 2048 },
-      handle: async ({ body }) => ({
-        kind: 'json',
-        status: 200,
-        body: { bytes: (body as Uint8Array).length },
-      }),
+      name: 'upload',
+      http: { method: 'POST', path: '/t/bytes', bytes: { member: 'bytes', maxBytes: 2048 } },
+      input: z.strictObject({ bytes: z.instanceof(Uint8Array) }),
+      handle: (_, { bytes }) => ({ bytes: bytes.length }),
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'GET', path: '/t/items/{id}', name: 'item', params: z.object({ id: z.string() }) },
-      query: z.object({ limit: z.coerce.number().int().max(10).default(3) }),
-      handle: async ({ params, query }) => ({ kind: 'json', status: 200, body: { ...params, ...query } }),
+      ...{ name: 'item', http: { method: 'GET', path: '/t/items/{id}' } },
+      input: z.strictObject({ id: z.string(), limit: z.coerce.number().int().max(10).default(3) }),
+      handle: (_, input) => input,
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'DELETE', path: '/t/items/{id}', name: 'remove', scope: 'admin' as const },
-      handle: async () => ({ kind: 'json', status: 200, body: {} }),
+      ...{ name: 'remove', scope: 'admin', http: { method: 'DELETE', path: '/t/items/{id}' } },
+      input: z.strictObject({ id: z.string() }),
+      handle: () => ({}),
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'GET', path: '/t/events', name: 'events' },
-      handle: async ({ signal }) => {
+      ...{ name: 'events', http: { method: 'GET', path: '/t/events' } },
+      input: z.strictObject({}),
+      handle: ({ signal }) => {
         seen.signals.push(signal);
-        return { kind: 'events', events: eventsUntil(signal) };
+        return new EventStream(eventsUntil(signal));
       },
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'GET', path: '/t/fault', name: 'fault' },
-      handle: async () => {
+      ...{ name: 'fault', http: { method: 'GET', path: '/t/fault' } },
+      input: z.strictObject({}),
+      handle: () => {
         throw new Error('the secret reason');
       },
     }),
-    route({
+    operation({
       ...row,
-      ...{ method: 'POST', path: '/v1/calls', name: 'createCall', scope: 'call' as const },
-      body: { type: 'application/json', schema: z.object({ tool: z.string(), input: z.any().optional() }) },
-      handle: async ({ gateway, caller, body: { tool, input }, signal }) => {
+      ...{ name: 'createCall', scope: 'call', http: { method: 'POST', path: '/v1/calls' } },
+      input: z.strictObject({ tool: z.string(), input: z.any().optional() }),
+      handle: async ({ gateway, caller, signal }, { tool, input }) => {
         seen.signals.push(signal);
         const call = doorCall(gateway, caller, { tool, rawInput: JSON.stringify(input ?? {}), door: 'http' });
         const { outcome, callId } = await invoke(gateway, call, signal);
-        return { kind: 'json', status: 200, body: { callId, code: outcome.code } };
+        return { callId, code: outcome.code };
       },
     }),
   ];
@@ -134,7 +144,7 @@ export async function openTestDoor({ toml = '', parts = {} }: Wishes = {}): Prom
   onTestFinished(() => door.close(0));
   door.serve(
     makeHttpApp({
-      ...{ gateway, routes: testRoutes(seen), authenticate, url: door.url, host: door.host },
+      ...{ gateway, operations: testOperations(seen), authenticate, url: door.url, host: door.host },
       log: (level, event, facts) =>
         level === 'error' ? logged.push(JSON.stringify({ event, ...facts })) : NO_LOG(level, event),
       metrics: async () => 'palisade_up 1\n',

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ALL_SCOPES } from '../../../src/core/caller.ts';
+import { makePages } from '../../../src/doors/http/docs-page.ts';
 import { openApiDocument } from '../../../src/doors/http/openapi.ts';
-import { makePages } from '../../../src/doors/http/pages.ts';
-import { ROUTES } from '../../../src/doors/http/routes/index.ts';
+import { OPERATIONS } from '../../../src/operations/all.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 const REDOCLY = join(import.meta.dirname, '../../../../../node_modules/.bin/redocly');
@@ -20,7 +20,7 @@ type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 };
 
-const document = openApiDocument(ROUTES, '0.1.0') as unknown as Document;
+const document = openApiDocument(OPERATIONS, '0.1.0') as unknown as Document;
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 type Linted = { readonly status: number; readonly problems: readonly { readonly ruleId: string }[] };
@@ -62,7 +62,10 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every row of the table as one operation', () => {
-    for (const { method, path, name } of ROUTES)
+    for (const {
+      name,
+      http: { method, path },
+    } of OPERATIONS)
       expect(document.paths[path]?.[method.toLowerCase()]?.operationId, `${method} ${path}`).toBe(name);
   });
 
@@ -89,17 +92,10 @@ describe('the OpenAPI document', () => {
     const bare = document.tags.filter(({ name, description }) => description === name);
     expect(bare).toEqual([]);
   });
-
-  it('names the paths and parameters as the router reads them', () => {
-    for (const { path, params } of ROUTES) {
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(Object.keys(params?.shape ?? {}), path).toEqual(named);
-    }
-  });
 });
 
 describe('the page', () => {
-  const pages = makePages(ROUTES, '0.1.0<script>');
+  const pages = makePages(OPERATIONS, '0.1.0<script>');
 
   it('shows every operation, and takes nothing from elsewhere', () => {
     const { text } = pages['/docs'] ?? { text: '' };

@@ -45,7 +45,7 @@ describe('a request for another host', () => {
     const { check } = makeOriginCheck(http, { host: '0.0.0.0' });
     const ask = (host: string) => () => check({ host, origin: undefined }, '::ffff:192.168.1.7');
     expect(ask('192.168.1.7:7433')).not.toThrow();
-    expect(ask('192.168.1.8:7433')).toThrow('is none of this gateway');
+    expect(ask('192.168.1.8:7433')).toThrow('is not a name of this gateway');
   });
 });
 

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Route, route } from '../../../src/doors/http/route.ts';
+import { z } from 'zod';
 import { makeRouter } from '../../../src/doors/http/router.ts';
+import { type HttpMethod, operation } from '../../../src/operations/operation.ts';
 
-const row = (method: Route['method'], path: string) =>
-  route({
-    ...{ method, path, name: path, tag: 't', sentence: 's', scope: null, replies: {} },
-    handle: async () => ({ kind: 'json', status: 200, body: null }),
+const row = (method: HttpMethod, path: string) =>
+  operation({
+    ...{ name: path, noun: 't', sentence: 's', scope: null, opens: 'records', http: { method, path } },
+    input: z.strictObject({ id: z.string().optional(), part: z.string().optional() }),
+    output: { sentence: 's' },
+    handle: () => null,
   });
 const router = makeRouter([
   row('GET', '/v1/items'),
@@ -38,15 +41,17 @@ test('a router never throws, and finds nothing below an address that has nothing
 
 test('a router prefers a fixed part, and tells another method from another address', () => {
   expect(router.find('GET', '/v1/items/live')).toMatchObject({
-    route: { path: '/v1/items/live' },
+    binding: { operation: { name: '/v1/items/live' } },
     params: {},
   });
-  expect(router.find('HEAD', '/v1/items')).toMatchObject({ route: { path: '/v1/items' } });
+  expect(router.find('HEAD', '/v1/items')).toMatchObject({ binding: { operation: { name: '/v1/items' } } });
   expect(router.find('POST', '/v1/items')).toEqual({ allowed: ['GET'] });
   expect(router.find('GET', '/v1')).toBeNull();
   expect(router.find('GET', `/v1${'/x'.repeat(10_000)}`)).toBeNull();
 });
 
 test('a table with two rows for one address is a mistake that is found at the start', () => {
-  expect(() => makeRouter([row('GET', '/a/{id}'), row('GET', '/a/{name}')])).toThrow('there are two');
+  expect(() => makeRouter([row('GET', '/a/{id}'), row('GET', '/a/{name}')])).toThrow(
+    'two operations have it',
+  );
 });

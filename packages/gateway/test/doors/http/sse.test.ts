@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readEvents } from '../../../src/doors/http/read-events.ts';
-import type { ServerEvent } from '../../../src/doors/http/route.ts';
-import { encodeEvent } from '../../../src/doors/http/sse.ts';
+import { encodeEvent } from '../../../src/doors/http/answer.ts';
+import { readEvents } from '../../../src/doors/http/local-client.ts';
+import type { ServerEvent } from '../../../src/operations/operation.ts';
 import { bearer, openTestDoor, sendBytes } from './open-door.ts';
 
 test('events come back as they were written, wherever the bytes are cut', async () => {

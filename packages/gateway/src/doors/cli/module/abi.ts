@@ -60,7 +60,7 @@ function requireImport({ module, name, kind, type }: ImportFact, granted: Readon
 }
 
 /** The type of a function as the facts of a module have it. */
-export function writeType({ params, result }: AbiFunction): string {
+function writeType({ params, result }: AbiFunction): string {
   return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }
 

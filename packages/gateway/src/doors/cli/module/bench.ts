@@ -15,7 +15,7 @@ import type { Clock } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { codedOf } from './file.ts';
 
-export type Job = {
+type Job = {
   readonly engine: Engine;
   readonly compiled: CompiledModule;
   readonly name: string;

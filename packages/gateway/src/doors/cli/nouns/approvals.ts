@@ -1,36 +1,26 @@
-import { type ListAsked, list as listApprovals, show as showApproval } from '../../../approval/list.ts';
 import { isoTime } from '../../../core/clock.ts';
-import { CodedError } from '../../../core/coded-error.ts';
 import { inert } from '../../../core/hostile-text.ts';
-import { answerApproval } from '../../../invoke/administer.ts';
-import { type ApprovalDocument, approvalDocument } from '../../documents/approval.ts';
-import { choiceOf, numberOf, principalOf, textOf } from '../input.ts';
-import { withGateway, withRecords } from '../opened.ts';
+import type { approvalDocument } from '../../../operations/approvals.ts';
+import { choiceOf, numberOf, textOf } from '../input.ts';
+import { operate } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
+
+type ApprovalDocument = ReturnType<typeof approvalDocument>;
+type ApprovalPage = { readonly approvals: readonly ApprovalDocument[]; readonly cursor: string | null };
 
 const SHOWN_INPUT_CHARS = 40;
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
 
 export async function list(invocation: Invocation): Promise<number> {
-  const { print, edge } = invocation;
-  const nowMs = edge.clock.nowMs();
+  const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
-  const [state, after] = [choiceOf(invocation, 'only', STATES), textOf(invocation, 'cursor')];
-  const asked: ListAsked = {
-    limit,
-    nowMs,
-    ...(state === undefined ? {} : { state }),
-    ...(after === undefined ? {} : { after }),
-  };
-  return withRecords(invocation, ({ store }) => {
-    const approvals = listApprovals(store, asked).map((each) => approvalDocument(each, nowMs));
-    const cursor = approvals.length === limit ? (approvals.at(-1)?.id ?? null) : null;
-    return print.result({ approvals, cursor }, () => printList(print, approvals, cursor));
-  });
+  const [state, cursor] = [choiceOf(invocation, 'only', STATES), textOf(invocation, 'cursor')];
+  const page = await operate<ApprovalPage>(invocation, 'listApprovals', { limit, state, cursor });
+  return print.result(page, () => printList(print, page));
 }
 
-function printList(print: Printer, approvals: readonly ApprovalDocument[], cursor: string | null): void {
+function printList(print: Printer, { approvals, cursor }: ApprovalPage): void {
   if (approvals.length === 0) print.line('There are no approval requests.');
   else {
     print.table(
@@ -54,15 +44,9 @@ function shortInput(text: string): string {
 }
 
 export async function show(invocation: Invocation): Promise<number> {
-  const { args, print, edge } = invocation;
-  const [wanted = ''] = args;
-  return withRecords(invocation, ({ store }) => {
-    const found = showApproval(store, wanted);
-    if (found === null)
-      throw new CodedError('approval/unknown', `Cannot show "${wanted}": no such approval request`);
-    const approval = approvalDocument(found, edge.clock.nowMs());
-    return print.result(approval, () => printApproval(print, approval));
-  });
+  const { args, print } = invocation;
+  const approval = await operate<ApprovalDocument>(invocation, 'getApproval', { id: args[0] });
+  return print.result(approval, () => printApproval(print, approval));
 }
 
 function printApproval(print: Printer, approval: ApprovalDocument): void {
@@ -87,17 +71,11 @@ export const deny: VerbRun = (invocation) => decide(invocation, 'denied');
 /** Decides one approval request in the name of --as. */
 async function decide(invocation: Invocation, verdict: 'approved' | 'denied'): Promise<number> {
   const { args, print } = invocation;
-  const [id = ''] = args;
-  const by = principalOf(invocation);
-  return withGateway(invocation, async (gateway) => {
-    const note = textOf(invocation, 'note') ?? null;
-    const decided = await answerApproval(gateway, { id, verdict, by, note });
-    if (!decided.ok) throw new CodedError(decided.code, decided.message);
-    const { approval } = decided;
-    return print.result(approvalDocument(approval, gateway.clock.nowMs()), () => {
-      const style = verdict === 'approved' ? 'green' : 'yellow';
-      print.note(verdict, style, `  ${approval.id}  ${approval.tool} for ${approval.principal}`);
-      if (verdict === 'approved') print.next('repeat the identical call; it now runs once');
-    });
+  const input = { id: args[0], verdict, note: textOf(invocation, 'note') };
+  const approval = await operate<ApprovalDocument>(invocation, 'decideApproval', input);
+  return print.result(approval, () => {
+    const style = verdict === 'approved' ? 'green' : 'yellow';
+    print.note(verdict, style, `  ${approval.id}  ${approval.tool} for ${approval.principal}`);
+    if (verdict === 'approved') print.next('repeat the identical call; it now runs once');
   });
 }

@@ -1,7 +1,7 @@
 import { CODES } from '@palisade/sdk';
 import type { Ended } from '../../../invoke/ending.ts';
+import { callDocument } from '../../../operations/call-document.ts';
 import type { Ties } from '../../../tiers/tier.ts';
-import { callDocument } from '../../documents/call.ts';
 import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
 import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../make-call.ts';
 import { openOut } from '../out-file.ts';

@@ -2,8 +2,8 @@ import { loadConfig } from '../../../config/load.ts';
 import { showConfig } from '../../../config/show.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { acceptClock } from '../../../invoke/administer.ts';
+import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
 import type { TierRow } from '../../../tiers/process/inspect.ts';
-import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../documents/findings.ts';
 import { principalOf } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 

@@ -1,33 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalize, type JournalRecord } from '@palisade/sdk';
+import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { exportLines, proveRecord } from '../../../journal/export.ts';
-import { recordAt, search as searchRecords, type Wanted } from '../../../journal/search.ts';
+import { recordAt, search as searchRecords } from '../../../journal/search.ts';
 import type { Segments } from '../../../journal/segments.ts';
 import type { RecordRow } from '../../../journal/tables.ts';
-import { hashedRecordOf, recordOf } from '../../documents/records.ts';
+import { hashedRecordOf, recordOf } from '../../../operations/record-document.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
 import { withRecords } from '../opened.ts';
+import { operate, operateToFile } from '../operate.ts';
 import { writeOut } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
+/** The largest page of the operation. */
+const MOST_AT_ONCE = 1_000;
 const POLL_MS = 250;
 const FOLLOWED_AT_ONCE = 1000;
 const SUMMARY_CHARS = 60;
 
+type RecordPage = { readonly records: readonly JournalRecord[]; readonly cursor: string | null };
+
 export async function tail(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 10_000, absent: 20 });
-  return withRecords(invocation, async ({ segments }) => {
-    const page = searchRecords(segments, {}, { newestFirst: true, limit, cursor: null });
-    const newest = page.records.map(recordOf).reverse();
-    if (flags.follow !== true) return print.result({ records: newest }, () => printRecords(print, newest));
-    if (print.json) for (const record of newest) print.document(record);
-    else printRecords(print, newest);
-    await follow(invocation, segments, newest.at(-1)?.seq ?? 0);
-    return 0;
-  });
+  const page = await searchPages(invocation, {}, limit);
+  const newest = page.records.toReversed();
+  if (flags.follow !== true) return print.result({ records: newest }, () => printRecords(print, newest));
+  if (print.json) for (const record of newest) print.document(record);
+  else printRecords(print, newest);
+  await withRecords(invocation, ({ segments }) => follow(invocation, segments, newest.at(-1)?.seq ?? 0));
+  return 0;
 }
 
 /** Prints new records, one a line, until Ctrl-C. */
@@ -57,74 +60,69 @@ export async function show(invocation: Invocation): Promise<number> {
 export async function search(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 10_000, absent: 20 });
-  const after = numberOf(invocation, 'cursor', { min: 0, max: Number.MAX_SAFE_INTEGER, absent: -1 });
-  const newestFirst = flags['oldest-first'] !== true;
-  const wanted = wantedOf(invocation);
-  return withRecords(invocation, ({ segments }) => {
-    const page = searchRecords(segments, wanted, { newestFirst, limit, cursor: after === -1 ? null : after });
-    const [records, { cursor }] = [page.records.map(recordOf), page];
-    return print.result({ records, cursor }, () => {
-      if (records.length === 0) print.line('No record matches.');
-      else printRecords(print, records);
-      if (cursor !== null) print.note(`More: the same search with --cursor ${cursor}`);
-    });
+  const order = flags['oldest-first'] === true ? 'oldest' : 'newest';
+  const terms = { ...termsOf(invocation), order, cursor: textOf(invocation, 'cursor') };
+  const page = await searchPages(invocation, terms, limit);
+  return print.result(page, () => {
+    if (page.records.length === 0) print.line('No record matches.');
+    else printRecords(print, page.records);
+    if (page.cursor !== null) print.note(`More: the same search with --cursor ${page.cursor}`);
   });
 }
 
-function wantedOf(invocation: Invocation): Wanted {
-  const wanted: Record<string, string | number> = {};
-  for (const name of ['kind', 'principal', 'tool', 'call']) {
-    const value = textOf(invocation, name);
-    if (value !== undefined) wanted[name] = value;
+/** As many records as are wanted, in pages of the size that the operation gives at most. */
+async function searchPages(invocation: Invocation, terms: object, limit: number): Promise<RecordPage> {
+  const records: JournalRecord[] = [];
+  let more: { readonly cursor?: string } = {};
+  for (;;) {
+    const input = { ...terms, ...more, limit: Math.min(limit - records.length, MOST_AT_ONCE) };
+    const page = await operate<RecordPage>(invocation, 'searchJournal', input);
+    records.push(...page.records);
+    if (page.cursor === null || records.length >= limit) return { records, cursor: page.cursor };
+    more = { cursor: page.cursor };
   }
-  const [fromMs, toMs] = [timeOf(invocation, 'from'), timeOf(invocation, 'to')];
-  if (fromMs !== undefined) wanted.fromMs = fromMs;
-  if (toMs !== undefined) wanted.toMs = toMs;
-  return wanted;
 }
 
-function timeOf(invocation: Invocation, name: string): number | undefined {
+function termsOf(invocation: Invocation) {
+  const [kind, principal, tool, call] = ['kind', 'principal', 'tool', 'call'].map((name) =>
+    textOf(invocation, name),
+  );
+  const [from, to] = [timeOf(invocation, 'from'), timeOf(invocation, 'to')];
+  return { kind, principal, tool, call, from, to };
+}
+
+function timeOf(invocation: Invocation, name: string): string | undefined {
   const raw = textOf(invocation, name);
   if (raw === undefined) return undefined;
   const ms = /^\d{4}-\d{2}-\d{2}/.test(raw) ? Date.parse(raw) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
+  if (!Number.isNaN(ms)) return isoTime(ms);
   throw wrongUsage(`Cannot use --${name} "${raw}": expected a time like 2026-01-31T12:00:00Z`);
 }
 
 export async function exportJournal(invocation: Invocation): Promise<number> {
-  const first = numberOf(invocation, 'from', { min: 1, max: Number.MAX_SAFE_INTEGER, absent: 1 });
-  return withRecords(invocation, async (records) => {
-    const file = await writeOut(invocation, withLineFeeds(exportLines(records, first)));
-    if (file !== null)
-      invocation.print.next(`palisade verify ${file} --key KEYS   (KEYS is from palisade keys export)`);
-    return 0;
-  });
-}
-
-function* withLineFeeds(lines: Iterable<string>): Generator<string> {
-  for (const line of lines) yield `${line}\n`;
+  const from = numberOf(invocation, 'from', { min: 1, max: Number.MAX_SAFE_INTEGER, absent: 1 });
+  const file = await operateToFile(invocation, 'exportJournal', { from: String(from) });
+  if (file !== null)
+    invocation.print.next(`palisade verify ${file} --key KEYS   (KEYS is from palisade keys export)`);
+  return 0;
 }
 
 export async function checkpoint(invocation: Invocation): Promise<number> {
-  return withRecords(invocation, async ({ store, journal }) => {
-    const { envelope } = store.transact((tx) => journal.checkpoint(tx));
-    const file = await writeOut(invocation, [`${envelope}\n`]);
-    if (file !== null)
-      invocation.print.next(
-        `keep it where the gateway cannot write, and compare later: palisade journal verify --checkpoint ${file}`,
-      );
-    return 0;
-  });
+  const file = await operateToFile(invocation, 'getCheckpoint', {}, '\n');
+  if (file !== null)
+    invocation.print.next(
+      `keep it where the gateway cannot write, and compare later: palisade journal verify --checkpoint ${file}`,
+    );
+  return 0;
 }
 
 export async function prove(invocation: Invocation): Promise<number> {
   const [wanted = ''] = invocation.args;
-  return withRecords(invocation, async (records) => {
-    const { segments } = records;
-    const row = /^[0-9]+$/.test(wanted) ? findRecords(segments, wanted)[0] : endingOf(segments, wanted);
-    await writeOut(invocation, [`${proveRecord(records, row?.seq ?? 0)}\n`]);
-    return 0;
-  });
+  const seq = /^[0-9]+$/.test(wanted)
+    ? wanted
+    : await withRecords(invocation, ({ segments }) => String(endingOf(segments, wanted).seq));
+  await operateToFile(invocation, 'proveRecord', { seq }, '\n');
+  return 0;
 }
 
 export async function receipt(invocation: Invocation): Promise<number> {

@@ -1,49 +1,46 @@
-import { requireAdministrator, rotateKey } from '../../../invoke/administer.ts';
-import { keyRows } from '../../documents/keys.ts';
+import type { keyRows } from '../../../operations/keys.ts';
 import { principalOf } from '../input.ts';
-import { withGateway, withRecords } from '../opened.ts';
-import { writeOut } from '../out-file.ts';
+import { withRecords } from '../opened.ts';
+import { operate, operateToFile } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  return withRecords(invocation, (records) => {
-    const keys = keyRows(records.keys);
-    return print.result({ keys }, () =>
-      print.table(
-        ['KEY', 'SIGNS NOW', 'CREATED', 'RETIRED'],
-        keys.map(({ keyId, isCurrent, createdAt, retiredAt }) => [
-          keyId,
-          isCurrent ? 'yes' : 'no',
-          createdAt,
-          retiredAt ?? '-',
-        ]),
-      ),
-    );
-  });
+  const listed = await operate<{ keys: ReturnType<typeof keyRows> }>(invocation, 'listKeys', {});
+  return print.result(listed, () =>
+    print.table(
+      ['KEY', 'SIGNS NOW', 'CREATED', 'RETIRED'],
+      listed.keys.map(({ keyId, isCurrent, createdAt, retiredAt }) => [
+        keyId,
+        isCurrent ? 'yes' : 'no',
+        createdAt,
+        retiredAt ?? '-',
+      ]),
+    ),
+  );
 }
 
 export async function exportKeys(invocation: Invocation): Promise<number> {
-  return withRecords(invocation, async ({ keys }) => {
-    await writeOut(invocation, [keys.export()]);
-    return 0;
-  });
+  await operateToFile(invocation, 'exportKeys', {});
+  return 0;
 }
+
+type Rotation = { readonly from: string | null; readonly to: string };
 
 export async function rotate(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
-  const by = principalOf(invocation);
   const { from, to } =
-    flags.lost === true
-      ? // Without its signing key the gateway cannot be opened, so no policy can be asked either.
-        await withRecords(invocation, (records) => rotateKey(records, by, true))
-      : await withGateway(invocation, (gateway) => {
-          requireAdministrator(gateway, by, gateway.config.gateway.tenant);
-          return rotateKey(gateway, by, false);
-        });
+    flags.lost === true ? await rotateLost(invocation) : await operate<Rotation>(invocation, 'rotateKey', {});
   return print.result({ from, to }, () => {
     print.note('rotated', 'green', `  ${to} signs from now on`);
     if (from !== null) print.note(`${from} is retired; receipts that it signed still verify.`);
     print.next('give verifiers the new keys: palisade keys export');
   });
+}
+
+/** Without its signing key the gateway cannot be opened, so that no policy can be asked; no operation does this. */
+async function rotateLost(invocation: Invocation): Promise<Rotation> {
+  const by = principalOf(invocation);
+  const { rotateKey } = await import('../../../invoke/administer.ts');
+  return withRecords(invocation, (records) => rotateKey(records, by, true));
 }

@@ -4,35 +4,34 @@ import { CODES } from '@palisade/sdk';
 import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { openSkills } from '../../../invoke/skills/open.ts';
+import { checkCall, explainNow } from '../../../operations/explain-call.ts';
+import { checkDocument, explanationDocument, type policiesDocument } from '../../../operations/policies.ts';
 import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
 import type { ToolsOf } from '../../../policy/names.ts';
 import { type CaseResult, parseCases, runPolicyTests } from '../../../policy/policy-test.ts';
 import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
 import { processTool } from '../../../registry/process-tool.ts';
 import { Registry } from '../../../registry/registry.ts';
-import { checkDocument, explanationDocument, policiesDocument } from '../../documents/policies.ts';
-import { checkCall, explainNow } from '../../explained-call.ts';
 import { principalOf, readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
 import { callOf } from '../make-call.ts';
 import { withGateway } from '../opened.ts';
+import { operate } from '../operate.ts';
 import { printExplanation } from '../print-explanation.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  return withGateway(invocation, (gateway) => {
-    const document = policiesDocument(gateway);
-    const { digest, policies, problems } = document;
-    return print.result(document, () => {
-      print.line(digest === null ? 'No policy set is live: every call is denied.' : `live set ${digest}`);
-      print.table(
-        ['ID', 'EFFECT', 'FILE'],
-        policies.map(({ id, effect, file }) => [id, effect, file]),
-      );
-      if (problems.length > 0)
-        print.note('The policy files have problems and are not live; run `palisade policy check`.', 'yellow');
-    });
+  const live = await operate<ReturnType<typeof policiesDocument>>(invocation, 'getPolicies', {});
+  const { digest, policies, problems } = live;
+  return print.result(live, () => {
+    print.line(digest === null ? 'No policy set is live: every call is denied.' : `live set ${digest}`);
+    print.table(
+      ['ID', 'EFFECT', 'FILE'],
+      policies.map(({ id, effect, file }) => [id, effect, file]),
+    );
+    if (problems.length > 0)
+      print.note('The policy files have problems and are not live; run `palisade policy check`.', 'yellow');
   });
 }
 

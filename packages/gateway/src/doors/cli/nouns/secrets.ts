@@ -1,17 +1,18 @@
 import type { VaultConfig } from '../../../config/config.ts';
-import { CodedError } from '../../../core/coded-error.ts';
 import type { Principal } from '../../../core/principal.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
+import type { Gateway } from '../../../invoke/gateway.ts';
+import type { secretDocument } from '../../../operations/secrets.ts';
 import type { LockSource } from '../../../vault/lock.ts';
 import { formatScope, GLOBAL, parseScope, SCOPE_SHAPE, type Scope } from '../../../vault/scope.ts';
 import { MIN_SCRUBBED_BYTES } from '../../../vault/scrub.ts';
 import { checkName, MAX_VALUE_BYTES } from '../../../vault/secret.ts';
 import type { Vault } from '../../../vault/vault.ts';
-import { secretDocument } from '../../documents/secrets.ts';
 import { askHidden, isAtTerminal } from '../ask.ts';
 import { type Bound, choiceOf, principalOf, readNamed, textOf, wrongUsage } from '../input.ts';
 import { withGateway } from '../opened.ts';
-import type { Invocation } from '../verb.ts';
+import { operateOn } from '../operate.ts';
+import type { Invocation, Opened } from '../verb.ts';
 
 /** The longest value and a line end, so that it is the vault that refuses a value that is too long. */
 const BOUND: Bound = {
@@ -21,6 +22,9 @@ const BOUND: Bound = {
       `Cannot use the value of the secret: it has more than ${MAX_VALUE_BYTES} bytes, expected 1 to ${MAX_VALUE_BYTES}`,
     ),
 };
+type KeptSecret = { readonly version: number; readonly bytes: number };
+type SecretList = { readonly secrets: readonly ReturnType<typeof secretDocument>[] };
+
 const LOCKS: readonly LockSource[] = ['passphrase', 'file'];
 
 export async function set(invocation: Invocation): Promise<number> {
@@ -28,14 +32,14 @@ export async function set(invocation: Invocation): Promise<number> {
   const [name = ''] = args;
   // Before anyone types a value for a name that cannot be used.
   checkName(name);
-  const scope = scopeOf(invocation);
-  const where = formatScope(scope);
+  const where = formatScope(scopeOf(invocation));
   return administerVault(invocation, async (administered) => {
-    const { vault, by } = administered;
-    await unlock(invocation, vault);
+    const { gateway } = administered;
+    await unlock(invocation, gateway.vault);
     const value = await readValue(invocation, name);
-    const { version, bytes } = await vault.set(name, scope, value, by);
-    return print.result({ name, scope: where, version, bytes }, () => {
+    const kept = await operateOn<KeptSecret>(invocation, gateway, 'setSecret', { name, scope: where, value });
+    const { version, bytes } = kept;
+    return print.result(kept, () => {
       print.note('set', 'green', `  ${name} (${where}), version ${version}, ${bytes} bytes`);
       if (bytes < MIN_SCRUBBED_BYTES)
         print.note('!', 'yellow', ' it is too short to be removed from the output of tools');
@@ -57,9 +61,9 @@ async function readValue(invocation: Invocation, name: string): Promise<Uint8Arr
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   return administerVault(invocation, async (administered) => {
-    const { vault } = administered;
-    const secrets = vault.list().map(secretDocument);
-    return print.result({ lockedWith: vault.lockedWith, secrets }, () => {
+    const listed = await operateOn<SecretList>(invocation, administered.gateway, 'listSecrets', {});
+    const { secrets } = listed;
+    return print.result(listed, () => {
       if (secrets.length === 0) print.line('The vault has no secrets.');
       else {
         print.table(
@@ -78,19 +82,12 @@ export async function remove(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [name = ''] = args;
   checkName(name);
-  const scope = scopeOf(invocation);
-  const where = formatScope(scope);
-  return administerVault(invocation, async ({ vault, by }) => {
+  const where = formatScope(scopeOf(invocation));
+  return administerVault(invocation, async ({ gateway }) => {
+    const { vault } = gateway;
     if (vault.lockedWith !== null) await unlock(invocation, vault);
-    if (!(await vault.remove(name, scope, by))) {
-      const message = `Cannot remove the secret "${name}": the scope "${where}" has no such secret`;
-      throw new CodedError('vault/missing', message, {
-        remedy: 'List the secrets with `palisade secrets list`; name the scope with --scope.',
-      });
-    }
-    return print.result({ name, scope: where, removed: true }, () =>
-      print.note('removed', 'green', `  ${name} (${where})`),
-    );
+    const removed = await operateOn(invocation, gateway, 'removeSecret', { name, scope: where });
+    return print.result(removed, () => print.note('removed', 'green', `  ${name} (${where})`));
   });
 }
 
@@ -99,7 +96,8 @@ export async function rotate(invocation: Invocation): Promise<number> {
   const target = choiceOf(invocation, 'to', LOCKS);
   const lost = flags.lost === true;
   return administerVault(invocation, async (administered) => {
-    const { vault, by } = administered;
+    const { by } = administered;
+    const { vault } = administered.gateway;
     if (!lost && vault.lockedWith !== null) await unlock(invocation, vault);
     const passphrase = await newPassphrase(invocation, administered, target);
     const to = target === undefined ? {} : { to: target };
@@ -118,7 +116,7 @@ export async function rotate(invocation: Invocation): Promise<number> {
 /** Asked for where a person can choose one: the file of the operator comes first, and a script has no terminal. */
 async function newPassphrase(
   invocation: Invocation,
-  { vault, settings }: Administered,
+  { gateway: { vault }, settings }: Administered,
   to: LockSource | undefined,
 ): Promise<{ readonly passphrase?: string }> {
   const target = to ?? vault.lockedWith ?? settings.key;
@@ -126,10 +124,14 @@ async function newPassphrase(
   return { passphrase: await askNewPassphrase(invocation) };
 }
 
-/** The vault and the administrator who uses it. */
-type Administered = { readonly vault: Vault; readonly by: Principal; readonly settings: VaultConfig };
+/** The gateway and the administrator who uses its vault. */
+type Administered = {
+  readonly gateway: Opened<Gateway>;
+  readonly by: Principal;
+  readonly settings: VaultConfig;
+};
 
-/** Opens the gateway, asks the policies whether the caller may administer it, and hands the vault over. */
+/** Opens the gateway and asks the policies whether the caller may administer it, before anything is typed. */
 function administerVault(
   invocation: Invocation,
   act: (administered: Administered) => Promise<number>,
@@ -137,7 +139,7 @@ function administerVault(
   const by = principalOf(invocation);
   return withGateway(invocation, (gateway) => {
     requireAdministrator(gateway, by, gateway.config.gateway.tenant);
-    return act({ vault: gateway.vault, by, settings: gateway.config.vault });
+    return act({ gateway, by, settings: gateway.config.vault });
   });
 }
 
@@ -168,8 +170,8 @@ async function askNewPassphrase(invocation: Invocation): Promise<string> {
 }
 
 /** Notes that the vault is locked with something else than palisade.toml names. */
-function noteLock({ print }: Invocation, { vault, settings }: Administered): void {
-  const { lockedWith } = vault;
+function noteLock({ print }: Invocation, { gateway, settings }: Administered): void {
+  const { lockedWith } = gateway.vault;
   // A keychain is not supported yet; the vault reports that where it is needed.
   if (lockedWith === null || lockedWith === settings.key || settings.key === 'keychain') return;
   print.note(

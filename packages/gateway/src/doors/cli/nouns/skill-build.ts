@@ -146,7 +146,7 @@ class BuildFailure extends CodedError {
   }
 }
 
-export type BuildJob = {
+type BuildJob = {
   readonly folder: string;
   readonly pair: ManifestBuild['modules'][number];
   /** Where the compiler writes, in the folder of the skill. */

@@ -1,13 +1,12 @@
-import { type ChangeEvent, changeSkill } from '../../../invoke/skills/change.ts';
-import { rollbackSkill } from '../../../invoke/skills/rollback.ts';
+import type { ChangeEvent } from '../../../invoke/skills/change.ts';
+import { chooseVersion } from '../../../operations/choose-version.ts';
 import { versionsOf } from '../../../skills/index/read.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { Reader } from '../../../store/transaction.ts';
-import { skillDocument } from '../../documents/skills.ts';
-import { meantSkill } from '../../meant-skill.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
 import { parseReference } from '../skill/package-file.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
 
@@ -67,8 +66,8 @@ async function change(invocation: Invocation, wanted: Change): Promise<number> {
   const named = parseReference(args[0] ?? '');
   const { event, warning } = wanted;
   if (warning !== null) requireAnswerable(invocation, questionOf(event, named.id));
-  return actAs(invocation, async (gateway, acting) => {
-    const { id, version, state, artifact } = meantSkill(gateway.store, named, event);
+  return actAs(invocation, async (gateway) => {
+    const { id, version, state, artifact } = chooseVersion(gateway.store, named, event);
     // No one is asked about a step that cannot be taken.
     nextState(state, event, { id, version });
     const all = event === 'revoke' && named.version === null ? revocable(gateway.store, id) : [version];
@@ -78,13 +77,13 @@ async function change(invocation: Invocation, wanted: Change): Promise<number> {
       if (all.length > 1) print.styled('yellow', '! ', `It applies to all versions: ${all.join(', ')}.`);
       await confirm(invocation, questionOf(event, id));
     }
-    const reason = textOf(invocation, 'reason') ?? null;
+    const reason = textOf(invocation, 'reason');
     // The version that was shown, whatever the newest one is by now.
-    const one = all.length > 1 ? null : version;
-    const skill = await changeSkill(gateway, { id, version: one, event, reason, ...acting });
-    return print.result({ event, ...skillDocument(skill) }, () => {
+    const input = { id, version: all.length > 1 ? undefined : version, reason };
+    const skill = await operateOn(invocation, gateway, `${event}Skill`, input);
+    return print.result(skill, () => {
       const changed = all.map((each) => `${id}@${each}`).join(', ');
-      print.note(wanted.done, wanted.style, `  ${changed}${reason === null ? '' : `: ${reason}`}`);
+      print.note(wanted.done, wanted.style, `  ${changed}${reason === undefined ? '' : `: ${reason}`}`);
       if (wanted.next !== null) print.next(wanted.next(`${id}@${version}`));
     });
   });
@@ -104,6 +103,8 @@ function questionOf(event: string, id: string): Question {
   };
 }
 
+type RolledBack = { readonly from: string | null; readonly to: string };
+
 /** Goes back to the version that was active before. */
 export async function rollback(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
@@ -112,11 +113,9 @@ export async function rollback(invocation: Invocation): Promise<number> {
     throw wrongUsage(
       `Cannot roll back to "${args[0]}": it names a version, expected the id alone; use \`skill enable\` for a version`,
     );
-  return actAs(invocation, async (gateway, acting) => {
-    const reason = textOf(invocation, 'reason') ?? null;
-    const { from, to } = await rollbackSkill(gateway, { id, reason, ...acting });
-    return print.result({ id, from, to }, () =>
-      print.note('rolled back', 'green', `  ${id} from ${from ?? 'nothing'} to ${to}`),
-    );
-  });
+  const input = { id, reason: textOf(invocation, 'reason') };
+  const step = await operate<RolledBack>(invocation, 'rollbackSkill', input);
+  return print.result(step, () =>
+    print.note('rolled back', 'green', `  ${id} from ${step.from ?? 'nothing'} to ${step.to}`),
+  );
 }

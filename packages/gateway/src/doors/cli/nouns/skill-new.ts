@@ -109,7 +109,7 @@ function write(folder: string, files: ReadonlyMap<string, string>): void {
 }
 
 /** The names and the language of a new skill. */
-export type NewSkill = {
+type NewSkill = {
   readonly id: string;
   readonly publisher: string;
   readonly name: string;
@@ -117,7 +117,7 @@ export type NewSkill = {
 };
 
 /** The files of a new skill by their paths; refuses names that its own manifest would refuse. */
-export function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
+function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
   const { source, text, more } = LANGUAGES[skill.language];
   const values = valuesFor(skill);
   const files = new Map(Object.entries(COMMON_FILES).map(([path, form]) => [path, fill(form, values)]));
@@ -128,7 +128,7 @@ export function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
 }
 
 /** The part of an id after its publisher, as a name of lower-case letters, digits and dashes. */
-export function shortNameOf({ id, publisher }: Pick<NewSkill, 'id' | 'publisher'>): string {
+function shortNameOf({ id, publisher }: Pick<NewSkill, 'id' | 'publisher'>): string {
   return id.slice(publisher.length + 1).replaceAll('.', '-');
 }
 

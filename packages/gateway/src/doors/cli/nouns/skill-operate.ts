@@ -1,17 +1,18 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
-import { type InstallResult, installSkill } from '../../../invoke/skills/install.ts';
+import type { InstallResult } from '../../../invoke/skills/install.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import { skillDocument } from '../../../operations/skill-document.ts';
 import type { SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import { nextState } from '../../../skills/lifecycle.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
 import { type Narrowing, narrowGrant } from '../../../skills/narrow-grant.ts';
-import { skillDocument } from '../../documents/skills.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { listOf, numberOf, textOf, wrongUsage } from '../input.ts';
 import { actAs } from '../opened.ts';
+import { operate } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import { readBytes, readTime } from '../quantities.ts';
 import { parseReference, readPackageFile } from '../skill/package-file.ts';
@@ -29,24 +30,22 @@ import type { Invocation } from '../verb.ts';
 const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 const MOST_WITHHELD = 256;
 
+type Installed = Pick<InstallResult, 'difference' | 'isNew'> & {
+  readonly skill: ReturnType<typeof skillDocument>;
+};
+
 /** Installs a package. Whatever it contains, it ends in quarantine. */
 export async function install(invocation: Invocation): Promise<number> {
-  const { args, print, flags, signal } = invocation;
-  const [path = ''] = args;
-  const bytes = await readPackageFile(invocation, path);
-  return actAs(invocation, async (gateway, acting) => {
-    const allowDowngrade = flags['allow-downgrade'] === true;
-    if (!print.json)
-      print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
-    const result = await installSkill(gateway, { ...acting, bytes, allowDowngrade, signal });
-    const { skill, difference, isNew } = result;
-    return print.result({ skill: skillDocument(skill), difference, isNew }, () =>
-      printInstalled(print, result),
-    );
-  });
+  const { args, print, flags } = invocation;
+  const bytes = await readPackageFile(invocation, args[0] ?? '');
+  if (!print.json)
+    print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
+  const input = { package: bytes, allowDowngrade: flags['allow-downgrade'] === true };
+  const installed = await operate<Installed>(invocation, 'installSkill', input);
+  return print.result(installed, () => printInstalled(print, installed));
 }
 
-function printInstalled(print: Printer, { skill, difference, isNew }: InstallResult): void {
+function printInstalled(print: Printer, { skill, difference, isNew }: Installed): void {
   const { id, version, name, publisher, keyId, trust, state, reason, report, artifact } = skill;
   print.styled('bold', `${id}@${version}`, `  ${state}`);
   print.line(`name       ${name}`);

@@ -2,14 +2,15 @@ import { once } from 'node:events';
 import { isoTime } from '../../../core/clock.ts';
 import { digestValue } from '../../../core/digest.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
-import { pageOf, versionsOf } from '../../../skills/index/read.ts';
+import { compareSkill } from '../../../operations/compare-skill.ts';
+import { shownSkillDocument, type summaryDocument } from '../../../operations/skill-document.ts';
+import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
 import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
-import { compareSkill } from '../../compared-skill.ts';
-import { shownSkillDocument, summaryDocument } from '../../documents/skills.ts';
 import { choiceOf, numberOf, textOf, wrongUsage } from '../input.ts';
 import { actAs, withGateway, withRecords } from '../opened.ts';
+import { operate } from '../operate.ts';
 import { replaceFile } from '../out-file.ts';
 import type { Printer } from '../printer.ts';
 import { openPackageFile, parseReference, readVersion } from '../skill/package-file.ts';
@@ -26,34 +27,37 @@ const NEXT: Readonly<Partial<Record<SkillState, string>>> = {
   disabled: 'enable',
 };
 
+type SkillPage = {
+  readonly skills: readonly ReturnType<typeof summaryDocument>[];
+  readonly cursor: string | null;
+};
+
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: PAGE });
-  const state = choiceOf(invocation, 'only', STATES) ?? null;
-  const after = cursorOf(invocation);
-  return withRecords(invocation, ({ store }) => {
-    const page = pageOf(store, { after, limit, state });
-    const [skills, cursor] = [page.skills.map(summaryDocument), page.next];
-    return print.result({ skills, cursor }, () => {
-      if (skills.length === 0)
-        print.line(state === null ? 'No skill is installed.' : `No skill is ${state}.`);
-      else {
-        print.table(
-          ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
-          skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
-            ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
-          ]),
-        );
-      }
-      const flags = `${state === null ? '' : ` --only ${state}`}${limit === PAGE ? '' : ` --limit ${limit}`}`;
-      if (cursor !== null) print.note(`More: palisade skill list${flags} --cursor ${cursor}`);
-    });
+  const state = choiceOf(invocation, 'only', STATES);
+  const input = { limit, state, cursor: cursorOf(invocation) };
+  const page = await operate<SkillPage>(invocation, 'listSkills', input);
+  const { skills, cursor } = page;
+  return print.result(page, () => {
+    if (skills.length === 0)
+      print.line(state === undefined ? 'No skill is installed.' : `No skill is ${state}.`);
+    else {
+      print.table(
+        ['ID', 'VERSION', 'STATE', 'PUBLISHER', 'AUDIT', 'TOOLS', 'CHANGED'],
+        skills.map(({ id, version, state: is, publisher, verdict, tools, changedAt }) => [
+          ...[id, version, is, publisher, verdict ?? '-', String(tools), changedAt],
+        ]),
+      );
+    }
+    const flags = `${state === undefined ? '' : ` --only ${state}`}${limit === PAGE ? '' : ` --limit ${limit}`}`;
+    if (cursor !== null) print.note(`More: palisade skill list${flags} --cursor ${cursor}`);
   });
 }
 
-function cursorOf(invocation: Invocation): string | null {
-  const raw = textOf(invocation, 'cursor') ?? null;
-  if (raw === null || CURSOR.test(raw)) return raw;
+function cursorOf(invocation: Invocation): string | undefined {
+  const raw = textOf(invocation, 'cursor');
+  if (raw === undefined || CURSOR.test(raw)) return raw;
   throw wrongUsage(`Cannot use --cursor "${raw}": expected the cursor that the page before printed`);
 }
 

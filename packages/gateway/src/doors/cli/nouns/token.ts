@@ -1,43 +1,43 @@
 import { ALL_SCOPES, type Scope } from '../../../core/caller.ts';
 import { isoTime } from '../../../core/clock.ts';
-import { formatPrincipal, type Principal, parsePrincipal } from '../../../core/principal.ts';
+import { parsePrincipal } from '../../../core/principal.ts';
 import { isScope } from '../../../identity/scope-words.ts';
 import { listTokens } from '../../../identity/tokens.ts';
-import { HOLDS_ALL, mintToken, withdrawToken } from '../../../invoke/tokens.ts';
-import { tokenDocument } from '../../documents/token.ts';
+import { tokenDocument } from '../../../operations/identity.ts';
 import { numberOf, textOf, wrongUsage } from '../input.ts';
-import { actAs, withRecords } from '../opened.ts';
+import { withRecords } from '../opened.ts';
+import { operate } from '../operate.ts';
 import { expiryOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
 
-const DEFAULT_LIFE_MS = 30 * 86_400_000;
+type TokenDocument = ReturnType<typeof tokenDocument>;
 
 /** Creates a token and prints it once, on standard output alone, so that it can be piped to where it is kept. */
 export async function create(invocation: Invocation): Promise<number> {
-  const { print, edge } = invocation;
-  const nowMs = edge.clock.nowMs();
+  const { print } = invocation;
   const principal = principalFlag(invocation, 'principal');
-  if (principal === null)
+  if (principal === undefined)
     throw wrongUsage('Cannot create the token: --principal is missing, expected --principal agent:NAME');
-  const wishes = {
+  const expiresAtMs = expiryOf(invocation);
+  const input = {
     principal,
     scopes: scopesOf(invocation),
     approver: principalFlag(invocation, 'approver'),
-    expiresAtMs: expiryOf(invocation) ?? nowMs + DEFAULT_LIFE_MS,
-    label: textOf(invocation, 'label') ?? '',
+    expiresAt: expiresAtMs === null ? undefined : isoTime(expiresAtMs),
+    label: textOf(invocation, 'label'),
   };
-  return actAs(invocation, async (gateway, { by, tenant: own }) => {
-    const tenant = textOf(invocation, 'tenant') ?? own;
-    const { token, about } = await mintToken(gateway, by, { ...wishes, tenant, ...HOLDS_ALL });
-    return print.result({ token, ...tokenDocument(about, nowMs) }, () => {
-      const { id, scopes, expiresAtMs } = about;
-      print.line(token);
-      print.note('created', 'green', `  ${id} for ${formatPrincipal(principal)} (${scopes.join(', ')})`);
-      print.next(`store it now: it is not shown again, and is valid until ${isoTime(expiresAtMs)}`);
-    });
+  const tenant = textOf(invocation, 'tenant');
+  type Created = TokenDocument & { readonly token: string };
+  const created = await operate<Created>(invocation, 'createToken', input, { tenant });
+  return print.result(created, () => {
+    const { id, scopes, expiresAt } = created;
+    print.line(created.token);
+    print.note('created', 'green', `  ${id} for ${principal} (${scopes.join(', ')})`);
+    print.next(`store it now: it is not shown again, and is valid until ${expiresAt}`);
   });
 }
 
+/** Of all tenants, or of the one of --tenant: only the owner of the state directory sees those of others. */
 export async function list(invocation: Invocation): Promise<number> {
   const { print, edge } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
@@ -71,20 +71,14 @@ export async function list(invocation: Invocation): Promise<number> {
 
 /** Revokes a token; every gateway process refuses it from its next request on. */
 export async function revoke(invocation: Invocation): Promise<number> {
-  const { args, print, edge } = invocation;
-  return actAs(invocation, async (gateway, { by }) => {
-    const token = await withdrawToken(gateway, by, { id: args[0] ?? '', tenant: null });
-    return print.result(tokenDocument(token, edge.clock.nowMs()), () =>
-      print.note('revoked', 'red', `  ${token.id} of ${formatPrincipal(token.principal)}`),
-    );
-  });
+  const { args, print } = invocation;
+  const token = await operate<TokenDocument>(invocation, 'revokeToken', { id: args[0] });
+  return print.result(token, () => print.note('revoked', 'red', `  ${token.id} of ${token.principal}`));
 }
 
-function principalFlag(invocation: Invocation, flag: string): Principal | null {
+function principalFlag(invocation: Invocation, flag: string): string | undefined {
   const raw = textOf(invocation, flag);
-  if (raw === undefined) return null;
-  const principal = parsePrincipal(raw);
-  if (principal !== null) return principal;
+  if (raw === undefined || parsePrincipal(raw) !== null) return raw;
   throw wrongUsage(`Cannot use --${flag} "${raw}": expected agent:NAME, user:NAME or service:NAME`);
 }
 

@@ -1,45 +1,45 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import type { Tool } from '../../../core/tool.ts';
-import { toolDocument, toolRow } from '../../documents/tool.ts';
+import type { toolDocument, toolRow } from '../../../operations/tools.ts';
 import { numberOf, textOf } from '../input.ts';
 import { withGateway } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
-const MOST = 1_000;
-const PAGE = 100;
+type ToolDocument = ReturnType<typeof toolDocument>;
+type ToolPage = { readonly tools: readonly ReturnType<typeof toolRow>[]; readonly cursor: string | null };
 
 /** The tools that may be called, those of installed skills included, a page at a time. */
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  const limit = numberOf(invocation, 'limit', { min: 1, max: MOST, absent: PAGE });
-  return withGateway(invocation, ({ registry }) => {
-    const tools = registry.page(textOf(invocation, 'after') ?? null, limit).map(toolRow);
-    const cursor = tools.length < limit ? null : (tools.at(-1)?.id ?? null);
-    return print.result({ tools, cursor }, () => {
-      print.table(
-        ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
-        tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
-      );
-      if (cursor !== null) print.note(`More: palisade tools list --after ${cursor}`);
-    });
+  const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 100 });
+  const input = { limit, cursor: textOf(invocation, 'after') };
+  const page = await operate<ToolPage>(invocation, 'listTools', input);
+  return print.result(page, () => {
+    print.table(
+      ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
+      page.tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
+    );
+    if (page.cursor !== null) print.note(`More: palisade tools list --after ${page.cursor}`);
   });
 }
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  const [wanted = ''] = args;
-  return withGateway(invocation, ({ registry }) => {
-    const found = registry.look(wanted);
-    if (found === undefined)
-      throw new CodedError('registry/unknown-tool', `Cannot show "${wanted}": no such tool`);
-    if ('tool' in found) return print.result(toolDocument(found.tool), () => printTool(print, found.tool));
-    const { code, message, remedy } = found.refused;
-    throw new CodedError(code, message.replace('Cannot call', 'Cannot show'), { remedy });
+  const [id = ''] = args;
+  return withGateway(invocation, async (gateway) => {
+    const found = gateway.registry.look(id);
+    // The operator learns why a tool cannot be called; for others it would not exist.
+    if (found !== undefined && 'refused' in found) {
+      const { code, message, remedy } = found.refused;
+      throw new CodedError(code, message.replace('Cannot call', 'Cannot show'), { remedy });
+    }
+    const tool = await operateOn<ToolDocument>(invocation, gateway, 'getTool', { id });
+    return print.result(tool, () => printTool(print, tool));
   });
 }
 
-function printTool(print: Printer, tool: Tool): void {
+function printTool(print: Printer, tool: ToolDocument): void {
   const { id, description, category, risk, tier, capabilities, limits, skill } = tool;
   print.styled('bold', id, `  ${description}`);
   print.line(

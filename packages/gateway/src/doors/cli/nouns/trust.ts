@@ -1,17 +1,18 @@
 import { nodePrimitives } from '../../../attest/primitives.ts';
+import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import { type Adding, addTrust, revokeTrust, rotateTrust } from '../../../invoke/skills/trust.ts';
+import type { trustedKeyDocument } from '../../../operations/trust.ts';
 import { keysOf, type TrustedKey } from '../../../skills/trust/keys.ts';
 import { readPublicKey } from '../../../skills/trust/read-key.ts';
 import type { Reader } from '../../../store/transaction.ts';
-import { keyDocument } from '../../documents/trust.ts';
 import { confirm, requireAnswerable } from '../ask.ts';
 import { type Bound, readNamed, textOf, wrongUsage } from '../input.ts';
-import { actAs, withRecords } from '../opened.ts';
+import { actAs } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import { expiryOf } from '../quantities.ts';
-import type { Invocation } from '../verb.ts';
+import type { Invocation, Opened } from '../verb.ts';
 
 const MOST_KEY_FILE_BYTES = 64 * 1024;
 const BOUND: Bound = {
@@ -25,78 +26,86 @@ const MOST_PUBLISHER_CHARS = 32;
 const LEAST_KEY_DIGITS = 8;
 const KEY = /^(?:sha256:)?([0-9a-f]{1,64})$/;
 
+type KeyDocument = ReturnType<typeof trustedKeyDocument>;
+
 export async function list(invocation: Invocation): Promise<number> {
-  const { args, print, edge } = invocation;
+  const { args, print } = invocation;
   const publisher = args[0] === undefined ? undefined : readPublisher(args[0]);
-  return withRecords(invocation, ({ store }) => {
-    const nowMs = edge.clock.nowMs();
-    const keys = keysOf(store, publisher).map((key) => keyDocument(key, nowMs));
-    return print.result({ keys }, () => {
-      if (keys.length === 0)
-        print.line(publisher === undefined ? 'No publisher is trusted.' : `"${publisher}" has no keys.`);
-      else {
-        print.table(
-          ['PUBLISHER', 'KEY', 'STATE', 'BY', 'ADDED', 'EXPIRES', 'WHY'],
-          keys.map((key) => [
-            key.publisher,
-            shortKey(key.keyId),
-            key.state,
-            key.origin === 'operator' ? key.addedBy : 'first use',
-            key.addedAt,
-            key.expiresAt ?? 'never',
-            key.reason ?? '-',
-          ]),
-        );
-      }
-    });
+  const listed = await operate<{ keys: readonly KeyDocument[] }>(invocation, 'listTrustedKeys', {
+    publisher,
+  });
+  return print.result(listed, () => {
+    if (listed.keys.length === 0)
+      print.line(publisher === undefined ? 'No publisher is trusted.' : `"${publisher}" has no keys.`);
+    else {
+      print.table(
+        ['PUBLISHER', 'KEY', 'STATE', 'BY', 'ADDED', 'EXPIRES', 'WHY'],
+        listed.keys.map((key) => [
+          key.publisher,
+          shortKey(key.keyId),
+          key.state,
+          key.origin === 'operator' ? key.addedBy : 'first use',
+          key.addedAt,
+          key.expiresAt ?? 'never',
+          key.reason ?? '-',
+        ]),
+      );
+    }
   });
 }
 
 /** Trusts a key to sign for a publisher. */
 export function add(invocation: Invocation): Promise<number> {
-  const { print, edge } = invocation;
+  const { print } = invocation;
   const question = { act: 'trust the key', question: 'Type the name of the publisher to trust this key' };
-  return takeKey(invocation, question, async (gateway, adding) => {
-    const key = await addTrust(gateway, adding);
-    return print.result(keyDocument(key, edge.clock.nowMs()), () =>
-      print.note('trusted', 'green', `  ${shortKey(key.keyId)} signs for ${adding.publisher}`),
+  return takeKey(invocation, question, async (gateway, offer) => {
+    const key = await operateOn<KeyDocument>(invocation, gateway, 'trustKey', offer);
+    return print.result(key, () =>
+      print.note('trusted', 'green', `  ${shortKey(key.keyId)} signs for ${offer.publisher}`),
     );
   });
 }
 
+type Rotation = { readonly added: KeyDocument; readonly retired: readonly string[] };
+
 /** Trusts a new key of a publisher; the keys before it install nothing new, and what they signed goes on. */
 export function rotate(invocation: Invocation): Promise<number> {
-  const { print, edge } = invocation;
+  const { print } = invocation;
   const question = {
     act: 'rotate the key',
     question: 'Type the name of the publisher to trust this key in place of its earlier keys',
   };
-  return takeKey(invocation, question, async (gateway, adding) => {
-    const { added, retired } = await rotateTrust(gateway, adding);
-    return print.result({ added: keyDocument(added, edge.clock.nowMs()), retired }, () => {
-      print.note('rotated', 'green', `  ${shortKey(added.keyId)} signs for ${adding.publisher} from now on`);
+  return takeKey(invocation, question, async (gateway, offer) => {
+    const rotation = await operateOn<Rotation>(invocation, gateway, 'rotateTrustedKey', offer);
+    const { added, retired } = rotation;
+    return print.result(rotation, () => {
+      print.note('rotated', 'green', `  ${shortKey(added.keyId)} signs for ${offer.publisher} from now on`);
       for (const old of retired) print.note('retired', 'yellow', `  ${shortKey(old)} installs nothing new`);
     });
   });
 }
 
+type Revocation = { readonly key: KeyDocument; readonly quarantined: readonly string[] };
+
 /** Ends all trust in a key, for good; what it signed goes into quarantine. */
 export async function revoke(invocation: Invocation): Promise<number> {
-  const { args, print, edge } = invocation;
+  const { args, print } = invocation;
   const reason = textOf(invocation, 'reason')?.trim();
   if (!reason) throw wrongUsage('Cannot revoke the key: the reason is missing, expected --reason TEXT');
-  return actAs(invocation, async (gateway, acting) => {
+  return actAs(invocation, async (gateway) => {
     const { keyId, publisher } = findKey(gateway.store, args[0] ?? '');
-    const { key, quarantined } = await revokeTrust(gateway, { ...acting, keyId, reason });
-    return print.result({ key: keyDocument(key, edge.clock.nowMs()), quarantined }, () => {
-      print.note('revoked', 'red', `  ${shortKey(keyId)} of ${publisher}: ${key.reason ?? reason}`);
-      for (const skill of quarantined) print.note('quarantined', 'yellow', `  ${skill}`);
+    const input = { publisher, keyId, reason };
+    const revoked = await operateOn<Revocation>(invocation, gateway, 'revokeTrustedKey', input);
+    return print.result(revoked, () => {
+      print.note('revoked', 'red', `  ${shortKey(keyId)} of ${publisher}: ${revoked.key.reason ?? reason}`);
+      for (const skill of revoked.quarantined) print.note('quarantined', 'yellow', `  ${skill}`);
     });
   });
 }
 
 type KeyQuestion = { readonly act: string; readonly question: string };
-type Take = (gateway: Gateway, adding: Adding) => Promise<number>;
+type Offer = { readonly publisher: string; readonly key: string; readonly expiresAt: string | undefined };
+type Take = (gateway: Opened<Gateway>, offer: Offer) => Promise<number>;
 
 /** Shows the fingerprint of the key file, asks for the name of its publisher, and takes the key. */
 async function takeKey(invocation: Invocation, about: KeyQuestion, take: Take): Promise<number> {
@@ -106,10 +115,11 @@ async function takeKey(invocation: Invocation, about: KeyQuestion, take: Take): 
   const question = { ...about, answer: publisher, needs: ['yes'] } as const;
   requireAnswerable(invocation, question);
   const { document, keyId } = await readKeyFile(invocation, path);
-  return actAs(invocation, async (gateway, acting) => {
+  const expiresAt = expiresAtMs === null ? undefined : isoTime(expiresAtMs);
+  return actAs(invocation, async (gateway) => {
     printFingerprint(invocation.print, publisher, keyId);
     await confirm(invocation, question);
-    return take(gateway, { ...acting, publisher, document, expiresAtMs });
+    return take(gateway, { publisher, key: document, expiresAt });
   });
 }
 

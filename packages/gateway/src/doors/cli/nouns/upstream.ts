@@ -1,54 +1,48 @@
 import { CODES } from '@palisade/sdk';
-import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import {
-  approveUpstream,
-  listUpstreams,
-  offerOf,
-  refreshUpstream,
-  showUpstream,
-  type UpstreamView,
-} from '../../../invoke/upstreams/acts.ts';
+import { offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams/acts.ts';
 import type { Asker } from '../../../invoke/upstreams/pinning.ts';
+import { upstreamDocument, type upstreamSummary } from '../../../operations/upstreams.ts';
 import type { Definition } from '../../../upstreams/definition.ts';
 import { inWords } from '../../../upstreams/difference.ts';
-import { upstreamDocument, upstreamSummary } from '../../documents/upstreams.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { textOf } from '../input.ts';
-import { actAs, withGateway } from '../opened.ts';
+import { actAs } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
 const DESCRIPTION_CHARS = 100;
 
+type UpstreamList = { readonly upstreams: readonly ReturnType<typeof upstreamSummary>[] };
+type UpstreamDocument = ReturnType<typeof upstreamDocument>;
+
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  return withGateway(invocation, (gateway) => {
-    const upstreams = listUpstreams(gateway).map(upstreamSummary);
-    return print.result({ upstreams }, () => {
-      if (upstreams.length === 0) return printNone(print);
-      print.table(
-        ['NAME', 'STATE', 'TIER', 'RISK', 'TOOLS', 'FINDINGS', 'WHY'],
-        upstreams.map(({ name, state, tier, risk, tools, findings, reason }) => [
-          ...[name, state, tier ?? '-', risk ?? '-', String(tools), String(findings), reason ?? '-'],
-        ]),
-      );
-      if (upstreams.some(({ state }) => state === 'unmet'))
-        print.next('connect to those that are unmet: palisade upstream refresh');
-    });
+  const listed = await operate<UpstreamList>(invocation, 'listUpstreams', {});
+  const { upstreams } = listed;
+  return print.result(listed, () => {
+    if (upstreams.length === 0) return printNone(print);
+    print.table(
+      ['NAME', 'STATE', 'TIER', 'RISK', 'TOOLS', 'FINDINGS', 'WHY'],
+      upstreams.map(({ name, state, tier, risk, tools, findings, reason }) => [
+        ...[name, state, tier ?? '-', risk ?? '-', String(tools), String(findings), reason ?? '-'],
+      ]),
+    );
+    if (upstreams.some(({ state }) => state === 'unmet'))
+      print.next('connect to those that are unmet: palisade upstream refresh');
   });
 }
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  return withGateway(invocation, (gateway) => {
-    const view = showUpstream(gateway, args[0] ?? '');
-    return print.result(upstreamDocument(view), () => {
-      printUpstream(print, view);
-      if (view.state === 'unmet') print.next(`palisade upstream refresh ${view.name}`);
-      if (view.state === 'quarantined') print.next(`palisade upstream approve ${view.name}`);
-    });
+  const upstream = await operate<UpstreamDocument>(invocation, 'getUpstream', { name: args[0] });
+  return print.result(upstream, () => {
+    const { name, state } = upstream;
+    printUpstream(print, upstream);
+    if (state === 'unmet') print.next(`palisade upstream refresh ${name}`);
+    if (state === 'quarantined') print.next(`palisade upstream approve ${name}`);
   });
 }
 
@@ -100,10 +94,11 @@ export async function approve(invocation: Invocation): Promise<number> {
     if (digest === undefined && rule !== null) await refreshUpstream(gateway, name, asker);
     const view = showUpstream(gateway, name);
     const { set } = offerOf(name, view.pin, rule);
-    if (!print.json) printUpstream(print, view);
+    if (!print.json) printUpstream(print, upstreamDocument(view));
     await confirm(invocation, questionOf(name));
-    const accepted = await approveUpstream(gateway, { ...asker, name, shown: digest ?? set.digest });
-    return print.result(upstreamDocument(accepted), () =>
+    const input = { name, digest: digest ?? set.digest };
+    const accepted = await operateOn(invocation, gateway, 'approveUpstream', input);
+    return print.result(accepted, () =>
       print.note('accepted', 'green', `  ${name}: ${set.definitions.length} tools`),
     );
   });
@@ -124,30 +119,30 @@ function printNone(print: Printer): void {
 }
 
 /** Prints a server: what it is, what was accepted, what it offers instead, and the findings about its texts. */
-function printUpstream(print: Printer, view: UpstreamView): void {
-  const { name: called, rule, state, pin, reason, difference, findings } = view;
-  print.styled('bold', called, `  ${state}`);
+function printUpstream(print: Printer, upstream: UpstreamDocument): void {
+  const { command, reason, digest, definitions, offered, difference, findings } = upstream;
+  print.styled('bold', upstream.name, `  ${upstream.state}`);
   const rows: [string, string][] =
-    rule === null
+    command === null
       ? [['command', 'known to the client that wraps it']]
       : [
-          ['command', rule.command.join(' ')],
-          ['sandbox', `tier ${rule.tier}; reaches ${rule.allowHosts.join(', ') || 'no host'}`],
-          ['risk', rule.risk],
+          ['command', command.join(' ')],
+          ['sandbox', `tier ${upstream.tier}; reaches ${upstream.allowHosts.join(', ') || 'no host'}`],
+          ['risk', String(upstream.risk)],
         ];
   if (reason !== null) rows.push(['why', reason]);
-  if (pin !== null) {
-    rows.push(['sha256', pin.accepted.digest]);
-    rows.push(['accepted', `${isoTime(pin.acceptedAtMs)} by ${pin.acceptedBy}`]);
+  if (digest !== null) {
+    rows.push(['sha256', digest]);
+    rows.push(['accepted', `${upstream.acceptedAt} by ${upstream.acceptedBy}`]);
   }
   for (const [name, text] of rows) print.line(`${name.padEnd(11)}${text}`);
-  printTools(print, 'accepted tools', pin?.accepted.definitions ?? []);
-  if (pin?.offered != null && difference !== null) {
+  printTools(print, 'accepted tools', definitions);
+  if (offered !== null && difference !== null) {
     print.line();
     print.line(`offers     ${inWords(difference)}`);
-    const accepted = new Map(pin.accepted.definitions.map((each) => [each.name, JSON.stringify(each)]));
+    const accepted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
     const isNew = (each: Definition) => accepted.get(each.name) !== JSON.stringify(each);
-    printTools(print, 'new or changed tools', pin.offered.definitions.filter(isNew));
+    printTools(print, 'new or changed tools', offered.filter(isNew));
   }
   if (findings.length === 0) return;
   print.line();

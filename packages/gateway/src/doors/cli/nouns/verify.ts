@@ -81,7 +81,7 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 /** Verifies a journal export of any size, line by line. */
-export async function verifyExport(invocation: Invocation, path: string): Promise<number> {
+async function verifyExport(invocation: Invocation, path: string): Promise<number> {
   const keys = await trustedKeys(invocation);
   const options = await savedCheckpoint(invocation);
   try {
@@ -104,7 +104,7 @@ export async function verifyExport(invocation: Invocation, path: string): Promis
 }
 
 /** The checkpoint of --checkpoint, as the verifier takes it. */
-export async function savedCheckpoint(invocation: Invocation): Promise<JournalOptions> {
+async function savedCheckpoint(invocation: Invocation): Promise<JournalOptions> {
   const path = textOf(invocation, 'checkpoint');
   return path === undefined ? {} : { knownCheckpoint: await readFileFlag(path) };
 }
@@ -122,7 +122,7 @@ export async function trustedKeys(invocation: Invocation): Promise<KeyRing> {
 }
 
 /** Refuses a state directory without keys: opening it would make a new key, which has signed nothing. */
-export function requireKeys(invocation: Invocation): void {
+function requireKeys(invocation: Invocation): void {
   if (textOf(invocation, 'key') !== undefined || existsSync(keyDirectory(invocation))) return;
   const { path } = invocation.stateDir;
   throw wrongUsage(`Cannot find keys to trust: "${path}" has none, expected --key FILE`);
@@ -144,7 +144,7 @@ function keyDirectory({ stateDir }: Invocation): string {
 }
 
 /** Prints each check by its name and gives the exit status. */
-export function printReport(
+function printReport(
   print: Printer,
   ok: boolean,
   checks: readonly Check[],

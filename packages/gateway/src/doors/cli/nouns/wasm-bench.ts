@@ -95,12 +95,12 @@ function range({ median, p10, p90, count }: Spread): string {
 }
 
 /** A function that a module exports. */
-export type Callee = ModuleExport & { readonly kind: 'function' };
+type Callee = ModuleExport & { readonly kind: 'function' };
 
 const MOST_SHOWN = 10;
 
 /** Refuses a module that needs host functions: a benchmark has none. */
-export function requireNoImports({ imports }: Facts): void {
+function requireNoImports({ imports }: Facts): void {
   // Memories are made by the engine, within the limits.
   const missing = imports.filter(({ kind }) => kind !== 'memory');
   if (missing.length === 0) return;
@@ -112,7 +112,7 @@ export function requireNoImports({ imports }: Facts): void {
 }
 
 /** The function to run: that of --export, else the only one without parameters. */
-export function chooseExport({ exports }: CompiledModule, name: string | undefined): Callee {
+function chooseExport({ exports }: CompiledModule, name: string | undefined): Callee {
   const functions = exports.filter((each): each is Callee => each.kind === 'function');
   const shown = listSome(functions.map(writeCallee)) || 'none';
   if (name === undefined) {
@@ -127,13 +127,13 @@ export function chooseExport({ exports }: CompiledModule, name: string | undefin
   throw wrongUsage(`Cannot find the function "${name}": expected one of: ${shown}`);
 }
 
-export function writeCallee({ name, params, results }: Callee): string {
+function writeCallee({ name, params, results }: Callee): string {
   const given = results.length === 1 ? results[0] : `(${results.join(', ')})`;
   return shorten(`${shorten(name)}(${params.join(', ')}) -> ${given}`);
 }
 
 /** The arguments of --args, each read as the parameter it is for. */
-export function readArguments(text: string | undefined, callee: Callee): readonly GuestValue[] {
+function readArguments(text: string | undefined, callee: Callee): readonly GuestValue[] {
   const { params, results } = callee;
   const foreign = [...params, ...results].find((type) => !NUMBERS.test(type));
   if (foreign !== undefined)
@@ -182,13 +182,13 @@ const TIMES = [
 ] as const;
 
 /** `1.23 ms`, in the unit that fits. */
-export function writeTime(ms: number): string {
+function writeTime(ms: number): string {
   for (const [from, unit, divisor] of TIMES) if (ms >= from) return `${rounded(ms / divisor)} ${unit}`;
   return `${rounded(ms * 1_000_000)} ns`;
 }
 
 /** `12,345`; below ten with two digits behind the point. */
-export function rounded(value: number): string {
+function rounded(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }

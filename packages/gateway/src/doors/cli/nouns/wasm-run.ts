@@ -10,8 +10,8 @@ import { parseStrict } from '../../../core/strict-json.ts';
 import type { JsonSchema, Tool } from '../../../core/tool.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import type { Ended } from '../../../invoke/ending.ts';
+import { checkCall, explainNow } from '../../../operations/explain-call.ts';
 import { capabilitiesOf, hostsOf, riskOf, spellGrants } from '../../../registry/granted.ts';
-import { checkCall, explainNow } from '../../explained-call.ts';
 import { numberOf, principalOf, readFileFlag, readInput, textOf, wrongUsage } from '../input.ts';
 import { callOf, type Wanted } from '../make-call.ts';
 import { requireAbi, requireTool, requireToolName, requireWorld } from '../module/abi.ts';
@@ -143,7 +143,7 @@ function reword(ended: Ended, id: string): Ended {
 }
 
 /** What `palisade wasm run` runs. */
-export type LocalRun = {
+type LocalRun = {
   readonly file: ModuleFile;
   readonly exportName: string;
   readonly grants: WasmGrants;

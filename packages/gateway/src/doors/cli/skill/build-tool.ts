@@ -27,7 +27,7 @@ import { WORLD } from './templates/languages.table.ts';
 
 export const BUILD_TOOL = 'palisade.skill.build';
 
-export type BuildBench = {
+type BuildBench = {
   readonly found: FoundCompiler;
   /** The folder of the skill, the only one that is written to. */
   readonly folder: string;

@@ -19,7 +19,7 @@ export type FolderProblem = {
   readonly hint: string | null;
 };
 
-export type FolderCheck = {
+type FolderCheck = {
   /** Null: it cannot be read. */
   readonly manifest: Manifest | null;
   readonly problems: readonly FolderProblem[];

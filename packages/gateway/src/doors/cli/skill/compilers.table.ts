@@ -5,7 +5,7 @@ import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 export type Language = ManifestBuild['language'];
 
 /** The paths in the arguments of a compiler: absolute, or relative to the folder of the skill. */
-export type BuildPlaces = {
+type BuildPlaces = {
   readonly source: string;
   /** Where the module is to be written. */
   readonly out: string;

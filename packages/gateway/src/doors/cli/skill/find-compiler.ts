@@ -112,7 +112,7 @@ function notFound({ name, from, install }: Compiler, missing: string): CodedErro
  * elsewhere, as in a clone below /root or /tmp, is copied for the time of the build to a place that can be shown.
  */
 
-export type ShownCompiler = { readonly found: FoundCompiler; readonly remove: () => void };
+type ShownCompiler = { readonly found: FoundCompiler; readonly remove: () => void };
 
 const STAGED_IN = '/var/tmp/palisade-build-';
 const OF_THE_JAIL = ['/tmp', '/home/palisade'];

@@ -106,7 +106,7 @@ function readUpTo(fd: number, size: number): Uint8Array {
 }
 
 /** A file that cannot be part of a package. */
-export function unfit(path: string, what: string): CodedError {
+function unfit(path: string, what: string): CodedError {
   return new CodedError('skill/invalid-package', `Cannot use "${path}": ${what}`, {
     remedy: 'Change the file or remove it from the folder.',
   });

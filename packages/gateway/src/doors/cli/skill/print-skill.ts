@@ -1,4 +1,6 @@
 import type { Risk } from '../../../core/tool.ts';
+import { askedAndGranted } from '../../../operations/skill-document.ts';
+import { keyState } from '../../../operations/trust.ts';
 import { riskOf } from '../../../registry/granted.ts';
 import { openGrants } from '../../../registry/skill-tool.ts';
 import type { AuditFinding, AuditReport, AuditSeverity } from '../../../skills/audit/report.ts';
@@ -9,8 +11,6 @@ import type { InstalledSkill } from '../../../skills/index/skill.ts';
 import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { keyAt } from '../../../skills/trust/keys.ts';
 import type { Reader } from '../../../store/transaction.ts';
-import { askedAndGranted } from '../../documents/skills.ts';
-import { keyState } from '../../documents/trust.ts';
 import type { Printer } from '../printer.ts';
 
 /** In the order in which they are printed. */

@@ -5,7 +5,7 @@ import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import type { Printer } from '../printer.ts';
 import type { PackageFile } from './package-file.ts';
 
-export type EntryRow = { readonly path: string; readonly bytes: number; readonly sha256: Digest | null };
+type EntryRow = { readonly path: string; readonly bytes: number; readonly sha256: Digest | null };
 
 /** The files of a package with their sizes and digests. */
 export function entryRows({ entries, digests }: SkillPackage): readonly EntryRow[] {

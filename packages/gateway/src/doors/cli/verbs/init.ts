@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { CODES } from '@palisade/sdk';
 import { parsePrincipal } from '../../../core/principal.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../documents/findings.ts';
+import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
 import { canAsk } from '../ask.ts';
 import { type FirstCall, makeFirstCall } from '../connect/init/first-call.ts';
 import { type Offered, offerClients, wantedClients } from '../connect/init/offer-clients.ts';

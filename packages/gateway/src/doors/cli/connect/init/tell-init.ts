@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Finding } from '../../../documents/findings.ts';
+import type { Finding } from '../../../../operations/findings.ts';
 import type { Printer } from '../../printer.ts';
 import type { FirstCall } from './first-call.ts';
 import type { Offered } from './offer-clients.ts';

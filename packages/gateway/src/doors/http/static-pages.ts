@@ -1,0 +1,131 @@
+import { CODES } from '@palisade/sdk';
+import { type ZodType, z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import type { Scope } from '../../core/caller.ts';
+import { resourceMetadata } from '../../identity/resource-metadata.ts';
+import type { Gateway } from '../../invoke/gateway.ts';
+import { readHead } from '../../journal/head.ts';
+import type { TextAnswer } from './answer.ts';
+import { problemDocument } from './problem.ts';
+
+/* Addresses for those who monitor or discover the gateway, beside the operations. They are read, and change nothing. */
+
+/** Where the metadata of a resource is: that of the gateway, and that of its MCP endpoint. */
+export const METADATA_PATH = '/.well-known/oauth-protected-resource';
+export const MCP_PATH = '/mcp';
+
+export type StaticPageParts = {
+  readonly gateway: Pick<Gateway, 'store' | 'policy'> & { readonly config: Config };
+  readonly url: string;
+  readonly metrics: () => Promise<string>;
+  readonly isDraining: () => boolean;
+  /** What the door says of itself, by path: for programs and for people. */
+  readonly pages: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
+};
+
+export type StaticPage = {
+  readonly path: string;
+  /** As in the OpenAPI document. */
+  readonly name: string;
+  readonly sentence: string;
+  /** What it takes to see it: a scope, or no credential at all. */
+  readonly scope: Scope | 'anybody';
+  readonly type: string;
+  readonly schema?: ZodType;
+  readonly answer: (parts: StaticPageParts) => Promise<TextAnswer> | TextAnswer;
+};
+
+const JSON_TYPE = 'application/json';
+const metadata = z.looseObject({ resource: z.url() }).meta({ id: 'ProtectedResourceMetadata' });
+
+export const STATIC_PAGES: readonly StaticPage[] = [
+  {
+    path: '/healthz',
+    name: 'getHealth',
+    sentence: 'Says that the process answers.',
+    scope: 'anybody',
+    type: JSON_TYPE,
+    schema: z.object({ status: z.literal('ok') }),
+    answer: () => json({ status: 'ok' }),
+  },
+  {
+    path: '/readyz',
+    name: 'getReadiness',
+    sentence: 'Says whether a call would be taken now.',
+    scope: 'anybody',
+    type: JSON_TYPE,
+    schema: z.object({ status: z.literal('ready') }),
+    answer: readiness,
+  },
+  {
+    path: '/metrics',
+    name: 'getMetrics',
+    sentence: 'Gives the counters of the gateway in the text format of Prometheus.',
+    scope: 'read',
+    type: 'text/plain',
+    answer: async ({ metrics }) => text('text/plain; version=0.0.4; charset=utf-8', await metrics()),
+  },
+  {
+    path: METADATA_PATH,
+    name: 'getResourceMetadata',
+    sentence: 'Says whose tokens are taken here (RFC 9728).',
+    scope: 'anybody',
+    type: JSON_TYPE,
+    schema: metadata,
+    answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}/`)),
+  },
+  {
+    path: `${METADATA_PATH}${MCP_PATH}`,
+    name: 'getMcpResourceMetadata',
+    sentence: 'Says whose tokens the MCP endpoint takes (RFC 9728).',
+    scope: 'anybody',
+    type: JSON_TYPE,
+    schema: metadata,
+    answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}${MCP_PATH}`)),
+  },
+  {
+    path: '/openapi.json',
+    name: 'getOpenApi',
+    sentence: 'Gives this document.',
+    scope: 'anybody',
+    type: JSON_TYPE,
+    schema: z.looseObject({ openapi: z.string() }),
+    answer: ({ pages }) => page(pages['/openapi.json']),
+  },
+  {
+    path: '/docs',
+    name: 'getDocs',
+    sentence: 'Gives this document as a page for people.',
+    scope: 'anybody',
+    type: 'text/html',
+    answer: ({ pages }) => page(pages['/docs']),
+  },
+];
+
+/** Ready means that a call would not be refused by the gateway itself. */
+function readiness({ gateway, isDraining }: StaticPageParts): TextAnswer {
+  if (isDraining()) return notReady('door/draining', 'Cannot take calls: the gateway is about to stop');
+  if (gateway.policy.set === null)
+    return notReady('policy/unavailable', 'Cannot take calls: no policy set is loaded');
+  readHead(gateway.store);
+  return json({ status: 'ready' });
+}
+
+function notReady(code: 'door/draining' | 'policy/unavailable', detail: string): TextAnswer {
+  const type = 'application/problem+json; charset=utf-8';
+  const body = JSON.stringify(problemDocument({ code, detail }));
+  return { status: CODES[code].httpStatus, type, text: body };
+}
+
+function json(body: object): TextAnswer {
+  return text('application/json; charset=utf-8', JSON.stringify(body));
+}
+
+function page(found: StaticPageParts['pages'][string] | undefined): TextAnswer {
+  if (found === undefined) throw new TypeError('Cannot answer: the page was not made');
+  return text(found.type, found.text);
+}
+
+function text(type: string, body: string): TextAnswer {
+  return { status: 200, type, text: body };
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { ALL_SCOPES } from '../core/caller.ts';
+import { isoTime } from '../core/clock.ts';
+import { CodedError } from '../core/coded-error.ts';
+import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import { LABEL_CHARS } from '../identity/minting.ts';
+import { stateOf, type Token } from '../identity/token.ts';
+import { listTokens } from '../identity/tokens.ts';
+import { mintToken, withdrawToken } from '../invoke/tokens.ts';
+import { requireAdministrativeReader, tenantOf } from './access.ts';
+import { type Operation, operation } from './operation.ts';
+import {
+  isoTimeText,
+  nextCursor,
+  pageInput,
+  principalText,
+  proseText,
+  scope,
+  someId,
+} from './schema-parts.ts';
+
+/* Who the caller is, and the tokens of its tenant: made, listed and revoked by who may administer it. */
+
+const PAGE = 20;
+const DEFAULT_LIFE_MS = 30 * 86_400_000;
+
+const token = z
+  .object({
+    id: z.string(),
+    state: z.enum(['active', 'expired', 'revoked']),
+    principal: principalText,
+    tenant: z.string(),
+    scopes: z.array(scope),
+    approver: principalText.nullable(),
+    label: z.string(),
+    createdAt: isoTimeText,
+    createdBy: z.string(),
+    expiresAt: isoTimeText,
+    revokedAt: isoTimeText.nullable(),
+    revokedBy: z.string().nullable(),
+  })
+  .meta({ id: 'Token' });
+
+const identity = z.object({
+  principal: principalText,
+  tenant: z.string(),
+  scopes: z.array(scope),
+  credential: z.string().describe('Names the credential in records; it is not a secret.'),
+  approver: principalText.nullable().describe('The person behind the client who may be asked there.'),
+});
+
+export const identityOperations: readonly Operation[] = [
+  operation({
+    name: 'listTokens',
+    noun: 'identity',
+    sentence: 'Lists the tokens of the tenant, the newest first; never a token itself.',
+    scope: 'admin',
+    action: 'administer',
+    opens: 'records',
+    http: { method: 'GET', path: '/v1/tokens' },
+    input: pageInput(PAGE),
+    output: {
+      schema: z.object({ tokens: z.array(token), cursor: nextCursor }),
+      sentence: 'A page of tokens.',
+    },
+    handle: (context, { limit, cursor: after = null }) => {
+      requireAdministrativeReader(context);
+      const { store, clock } = context.gateway;
+      const nowMs = clock.nowMs();
+      const tokens = listTokens(store, { tenant: tenantOf(context), after, limit }).map((each) =>
+        tokenDocument(each, nowMs),
+      );
+      const cursor = tokens.length < limit ? null : (tokens.at(-1)?.id ?? null);
+      return { tokens, cursor };
+    },
+  }),
+  operation({
+    name: 'createToken',
+    noun: 'identity',
+    sentence: 'Makes a token for the tenant of the caller. Its text is in this reply and never again.',
+    scope: 'admin',
+    action: 'administer',
+    opens: 'gateway',
+    http: { method: 'POST', path: '/v1/tokens' },
+    input: z.strictObject({
+      principal: principalText.describe('Who the holder of the token is.'),
+      scopes: z
+        .array(scope)
+        .min(1)
+        .max(scope.options.length)
+        .default(['call'])
+        .describe('What it is valid for; no more than the credential that asks.'),
+      expiresAt: isoTimeText.optional().describe('When it ends; left out: in 30 days.'),
+      approver: principalText.optional().describe('The person behind the client, as user:NAME.'),
+      label: proseText(LABEL_CHARS).default('').describe('What it is for.'),
+    }),
+    output: {
+      schema: token.extend({ token: z.string() }),
+      sentence: 'The token, with its text.',
+      created: true,
+    },
+    handle: async ({ gateway, caller }, { principal, scopes, expiresAt, approver, label }) => {
+      const nowMs = gateway.clock.nowMs();
+      const { token: text, about } = await mintToken(gateway, caller.principal, {
+        principal: principalOf(principal),
+        tenant: caller.tenant,
+        scopes,
+        label,
+        held: caller.scopes,
+        approver: approver === undefined ? null : principalOf(approver),
+        expiresAtMs: expiresAt === undefined ? nowMs + DEFAULT_LIFE_MS : Date.parse(expiresAt),
+      });
+      return { token: text, ...tokenDocument(about, nowMs) };
+    },
+  }),
+  operation({
+    name: 'revokeToken',
+    noun: 'identity',
+    sentence: 'Revokes a token of the tenant for good; it counts from the next request on.',
+    scope: 'admin',
+    action: 'administer',
+    opens: 'gateway',
+    http: { method: 'DELETE', path: '/v1/tokens/{id}' },
+    input: z.strictObject({ id: someId.describe('The id of a token: tok_…') }),
+    output: { schema: token, sentence: 'The token, revoked.' },
+    handle: async (context, { id }) => {
+      const { gateway, caller } = context;
+      const revoked = await withdrawToken(gateway, caller.principal, { id, tenant: tenantOf(context) });
+      return tokenDocument(revoked, gateway.clock.nowMs());
+    },
+  }),
+  operation({
+    name: 'whoAmI',
+    noun: 'identity',
+    sentence: 'Says who the caller is by its credential, and what that is valid for.',
+    scope: null,
+    opens: 'records',
+    http: { method: 'GET', path: '/v1/whoami' },
+    input: z.strictObject({}),
+    output: { schema: identity, sentence: 'The caller.' },
+    handle: ({ caller: { principal, tenant, scopes, credential, approver } }) => ({
+      principal: formatPrincipal(principal),
+      tenant,
+      credential,
+      scopes: ALL_SCOPES.filter((each) => scopes.has(each)),
+      approver: approver === null ? null : formatPrincipal(approver),
+    }),
+  }),
+];
+
+/** A token as programs see it; its text is nowhere in it. */
+export function tokenDocument(shown: Token, nowMs: number) {
+  const { id, principal, tenant, scopes, approver, label, createdBy, revokedAtMs, revokedBy } = shown;
+  return {
+    id,
+    state: stateOf(shown, nowMs),
+    principal: formatPrincipal(principal),
+    tenant,
+    scopes: [...scopes],
+    approver: approver === null ? null : formatPrincipal(approver),
+    label,
+    createdAt: isoTime(shown.createdAtMs),
+    createdBy,
+    expiresAt: isoTime(shown.expiresAtMs),
+    revokedAt: revokedAtMs === null ? null : isoTime(revokedAtMs),
+    revokedBy,
+  };
+}
+
+function principalOf(raw: string): Principal {
+  const principal = parsePrincipal(raw);
+  if (principal !== null) return principal;
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot use "${raw}": expected agent:NAME, user:NAME or service:NAME`,
+  );
+}

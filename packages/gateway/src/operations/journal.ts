@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import { CodedError } from '../core/coded-error.ts';
+import { proveRecord } from '../journal/export.ts';
+import { recordAt, search, type Wanted } from '../journal/search.ts';
+import type { RecordRow } from '../journal/tables.ts';
+import { type Reading, recordTenantsOf, requireHomeReader, requireReader } from './access.ts';
+import { exportChunks, followRecords, startAfter } from './journal-streams.ts';
+import { ByteStream, EventStream, type Operation, operation } from './operation.ts';
+import { hashedRecordOf, recordOf } from './record-document.ts';
+import {
+  anyJson,
+  callIdText,
+  isoTimeText,
+  nextCursor,
+  pageInput,
+  principalText,
+  sha256,
+  toolName,
+} from './schema-parts.ts';
+
+/* The journal, of which a caller reads the records of its tenant. The chain as a whole has those of every tenant. */
+
+const PAGE = 20;
+const SEQ = /^[1-9][0-9]{0,15}$/;
+
+const record = z
+  .object({
+    at: isoTimeText,
+    body: z.record(z.string(), anyJson),
+    call: z.string().nullable(),
+    kind: z.string(),
+    prev: sha256.describe('The hash of the record before.'),
+    principal: z.string().nullable(),
+    seq: z.int().min(1),
+    tenant: z.string().nullable(),
+    tool: z.string().nullable(),
+    v: z.literal(1),
+  })
+  .meta({ id: 'JournalRecord' });
+
+const envelope = z.object({
+  payload: z.string().describe('In base64.'),
+  payloadType: z.string(),
+  signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
+});
+const checkpoint = envelope.meta({ id: 'Checkpoint' });
+const proof = z
+  .object({
+    checkpoint: envelope,
+    format: z.string(),
+    path: z.array(sha256),
+    record: z.string().describe('The line of the record.'),
+  })
+  .meta({ id: 'JournalProof' });
+
+const searchInput = pageInput(PAGE).extend({
+  kind: z
+    .string()
+    .max(64)
+    .regex(/^[a-z]+(?:-[a-z]+)*$/)
+    .optional()
+    .describe('Only records of this kind.'),
+  principal: principalText.optional(),
+  tool: toolName.optional(),
+  call: callIdText.optional(),
+  from: isoTimeText.optional().describe('Not before this time, in UTC.'),
+  to: isoTimeText.optional().describe('Not after this time, in UTC.'),
+  order: z.enum(['newest', 'oldest']).default('newest').describe('Which come first.'),
+  cursor: z
+    .string()
+    .regex(SEQ)
+    .optional()
+    .describe('The cursor of the page before; left out: the first page.'),
+});
+const recordInput = z.strictObject({ seq: z.string().regex(SEQ).describe('The number of a record.') });
+
+const facts = { noun: 'journal', scope: 'read', action: 'readJournal', opens: 'records' } as const;
+
+export const journalOperations: readonly Operation[] = [
+  operation({
+    ...facts,
+    name: 'searchJournal',
+    sentence: 'Searches the records of the tenant.',
+    http: { method: 'GET', path: '/v1/journal' },
+    input: searchInput,
+    output: {
+      schema: z.object({ records: z.array(record), cursor: nextCursor }),
+      sentence: 'A page of records.',
+    },
+    handle: (context, { limit, cursor, order, ...terms }) => {
+      requireReader(context);
+      const page = search(context.gateway.segments, wantedOf(context, terms), {
+        newestFirst: order === 'newest',
+        limit,
+        cursor: cursor === undefined ? null : Number(cursor),
+      });
+      const next = page.cursor === null ? null : String(page.cursor);
+      return { records: page.records.map(recordOf), cursor: next };
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'followJournal',
+    sentence:
+      'Follows the records of the tenant as they are written: events `record`, each with its number as id.',
+    http: {
+      method: 'GET',
+      path: '/v1/journal/live',
+      headers: {
+        'last-event-id': {
+          member: 'after',
+          sentence: 'The number of the last record that came; left out: only what is new.',
+        },
+      },
+    },
+    input: z.strictObject({ after: z.string().optional() }),
+    output: { type: 'text/event-stream', sentence: 'One event for each record, until the client goes.' },
+    handle: (context, { after }) => {
+      requireReader(context);
+      return new EventStream(followRecords(context, startAfter(context, after)));
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'exportJournal',
+    sentence:
+      'Exports the journal of the whole gateway, of all tenants, as lines that anyone can verify offline.',
+    http: { method: 'GET', path: '/v1/journal/export' },
+    input: z.strictObject({
+      from: z.string().regex(SEQ).default('1').describe('The number of the first record.'),
+    }),
+    output: { type: 'application/x-ndjson', sentence: 'One JSON document a line.' },
+    handle: (context, { from }) => {
+      // Boundary: the chain has the records of every tenant, so it is for the operators of the gateway.
+      requireHomeReader(context);
+      return new ByteStream(exportChunks(context, Number(from)), 'journal.ndjson');
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'getCheckpoint',
+    sentence: 'Gives a checkpoint of the journal, signed just now; keep it where the gateway cannot write.',
+    http: { method: 'GET', path: '/v1/journal/checkpoint' },
+    input: z.strictObject({}),
+    output: { schema: checkpoint, sentence: 'The checkpoint, to the byte as verifiers take it.' },
+    handle: async (context) => {
+      requireReader(context);
+      const { store, journal } = context.gateway;
+      const signed = await store.commit((tx) => journal.checkpoint(tx));
+      return ByteStream.of(signed.envelope);
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'getRecord',
+    sentence: 'Shows one record with its hash.',
+    http: { method: 'GET', path: '/v1/journal/{seq}' },
+    input: recordInput,
+    output: {
+      schema: z.object({ records: z.array(record.extend({ hash: sha256 })) }),
+      sentence: 'The record.',
+    },
+    handle: (context, { seq }) => {
+      requireReader(context);
+      return { records: [hashedRecordOf(findRecord(context, seq))] };
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'proveRecord',
+    sentence: 'Gives a proof that a record is in the journal, under a checkpoint signed just now.',
+    http: { method: 'GET', path: '/v1/journal/{seq}/proof' },
+    input: recordInput,
+    output: { schema: proof, sentence: 'The proof, to the byte as verifiers take it.' },
+    handle: (context, input) => {
+      requireReader(context);
+      const { seq } = findRecord(context, input.seq);
+      return ByteStream.of(proveRecord(context.gateway, seq));
+    },
+  }),
+];
+
+/** The record of that number, if it belongs to a tenant of the caller. */
+function findRecord(reading: Reading, raw: string): RecordRow {
+  const seq = Number(raw);
+  const row = Number.isSafeInteger(seq) ? recordAt(reading.gateway.segments, seq) : undefined;
+  const tenants = recordTenantsOf(reading);
+  // Boundary: a record of another tenant does not exist for this caller.
+  if (row !== undefined && (tenants === undefined || tenants.includes(row.tenant))) return row;
+  throw new CodedError('journal/unknown-record', `Cannot find record ${raw}: it does not exist`);
+}
+
+type SearchTerms = {
+  readonly [K in 'kind' | 'principal' | 'tool' | 'call' | 'from' | 'to']?: string | undefined;
+};
+
+function wantedOf(reading: Reading, { kind, principal, tool, call, from, to }: SearchTerms): Wanted {
+  const tenants = recordTenantsOf(reading);
+  return {
+    ...(tenants === undefined ? {} : { tenants }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(tool === undefined ? {} : { tool }),
+    ...(call === undefined ? {} : { call }),
+    ...(from === undefined ? {} : { fromMs: Date.parse(from) }),
+    ...(to === undefined ? {} : { toMs: Date.parse(to) }),
+  };
+}

@@ -1,0 +1,101 @@
+import { type Operation, type OperationContext, type OperationResult, perform } from './operation.ts';
+
+type Rows = Promise<readonly Operation[]>;
+
+/*
+ * The one way to run an operation by its name. The rows of a noun are loaded when one of them is wanted, so that a command
+ * that runs none of them loads neither their schemas nor what their handlers need.
+ */
+
+const calls = (): Rows => import('./calls.ts').then((rows) => rows.callOperations);
+const tools = (): Rows => import('./tools.ts').then((rows) => rows.toolOperations);
+const approvals = (): Rows => import('./approvals.ts').then((rows) => rows.approvalOperations);
+const budgets = (): Rows => import('./budgets.ts').then((rows) => rows.budgetOperations);
+const skills = (): Rows => import('./skills.ts').then((rows) => rows.skillOperations);
+const trust = (): Rows => import('./trust.ts').then((rows) => rows.trustOperations);
+const policies = (): Rows => import('./policies.ts').then((rows) => rows.policyOperations);
+const secrets = (): Rows => import('./secrets.ts').then((rows) => rows.secretOperations);
+const journal = (): Rows => import('./journal.ts').then((rows) => rows.journalOperations);
+const upstreams = (): Rows => import('./upstreams.ts').then((rows) => rows.upstreamOperations);
+const keys = (): Rows => import('./keys.ts').then((rows) => rows.keyOperations);
+const identity = (): Rows => import('./identity.ts').then((rows) => rows.identityOperations);
+const doctor = (): Rows => import('./doctor.ts').then((rows) => rows.doctorOperations);
+
+/** Which file has the row of which operation; a test holds it to the rows. */
+export const NOUNS = {
+  createCall: calls,
+  listCalls: calls,
+  getCall: calls,
+  getCallReceipt: calls,
+  getCallOutput: calls,
+  cancelCall: calls,
+  getRun: calls,
+  listTools: tools,
+  getTool: tools,
+  listApprovals: approvals,
+  getApproval: approvals,
+  decideApproval: approvals,
+  listBudgets: budgets,
+  listSkills: skills,
+  installSkill: skills,
+  getSkill: skills,
+  getSkillPackage: skills,
+  compareSkill: skills,
+  auditSkill: skills,
+  approveSkill: skills,
+  rollbackSkill: skills,
+  quarantineSkill: skills,
+  enableSkill: skills,
+  disableSkill: skills,
+  revokeSkill: skills,
+  removeSkill: skills,
+  listTrustedKeys: trust,
+  trustKey: trust,
+  rotateTrustedKey: trust,
+  revokeTrustedKey: trust,
+  getPolicies: policies,
+  replacePolicies: policies,
+  checkPolicies: policies,
+  explainCall: policies,
+  listSecrets: secrets,
+  setSecret: secrets,
+  removeSecret: secrets,
+  searchJournal: journal,
+  followJournal: journal,
+  exportJournal: journal,
+  getCheckpoint: journal,
+  getRecord: journal,
+  proveRecord: journal,
+  listUpstreams: upstreams,
+  getUpstream: upstreams,
+  approveUpstream: upstreams,
+  listKeys: keys,
+  exportKeys: keys,
+  rotateKey: keys,
+  listTokens: identity,
+  createToken: identity,
+  revokeToken: identity,
+  whoAmI: identity,
+  getDoctor: doctor,
+} as const satisfies Readonly<Record<string, () => Rows>>;
+
+export type OperationName = keyof typeof NOUNS;
+
+/**
+ * Runs an operation: checks that the caller's credential has its scope and that the input is what its row lets in, and
+ * gives what its handler gives: a document, an EventStream or a ByteStream.
+ */
+export async function operate(
+  context: OperationContext,
+  name: OperationName,
+  input: unknown,
+): Promise<OperationResult> {
+  return perform(await findOperation(name), context, input);
+}
+
+/** The row of an operation, for a caller that has yet to open what the row needs. */
+export async function findOperation(name: OperationName): Promise<Operation> {
+  const row = (await NOUNS[name]()).find((each) => each.name === name);
+  if (row !== undefined) return row;
+  throw new TypeError(`Cannot run ${name}: the table of operations has no such row`);
+}

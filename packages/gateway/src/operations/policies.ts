@@ -1,0 +1,227 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
+import { doorCall } from '../invoke/door-call.ts';
+import type { Gateway } from '../invoke/gateway.ts';
+import type { CheckResult } from '../policy/check.ts';
+import { POLICY_LIMITS } from '../policy/limits.ts';
+import type { PolicyFile } from '../policy/policy-set.ts';
+import { POLICY_FILE_NAME, readPolicyFiles } from '../policy/read-files.ts';
+import { filesDigestOf } from '../policy/replace-files.ts';
+import { actingOf, requireHome, requireHomeReader } from './access.ts';
+import { checkCall, type Explained, explainNow } from './explain-call.ts';
+import { type Operation, OperationProblem, operation } from './operation.ts';
+import { anyJson, nameText, principalText, sha256, toolName } from './schema-parts.ts';
+
+/* The policies decide about every tenant, so callers of the gateway's own tenant see and replace them. */
+
+const MAX_TIMEOUT_MS = 86_400_000;
+
+const policy = z.object({
+  id: z.string(),
+  file: z.string(),
+  effect: z.enum(['permit', 'forbid']),
+  text: z.string(),
+});
+
+const problem = z
+  .object({
+    file: z.string(),
+    line: z.int(),
+    column: z.int(),
+    policy: z.string().nullable(),
+    message: z.string(),
+    hint: z.string().nullable(),
+  })
+  .meta({ id: 'PolicyProblem' });
+
+const policies = z
+  .object({
+    digest: sha256.nullable().describe('Of the set that decides; null: no set does, and all is denied.'),
+    policies: z.array(policy).describe('The set that decides.'),
+    problems: z.array(problem).describe('Why the files are not the set that decides; empty where they are.'),
+    files: z.record(z.string(), z.string()).describe('The files as they are: name and text.'),
+    filesDigest: sha256.describe('Of those files: what `ifDigest` has to be.'),
+  })
+  .meta({ id: 'Policies' });
+
+const replaced = policies.extend({ warnings: z.array(problem) }).meta({ id: 'ReplacedPolicies' });
+
+const checked = z
+  .object({
+    ok: z.boolean(),
+    digest: sha256.nullable().describe('Of the set that these files are; null: they are not a valid set.'),
+    problems: z.array(problem),
+    warnings: z.array(problem),
+  })
+  .meta({ id: 'PolicyCheck' });
+
+const part = z.object({
+  kind: z.enum(['principal', 'action', 'resource', 'when', 'unless']),
+  text: z.string(),
+  state: z.enum(['holds', 'differs', 'fails']),
+});
+
+const explanation = z
+  .object({
+    principal: principalText,
+    tool: z.string(),
+    verdict: z.enum(['allow', 'ask', 'deny', 'error']),
+    setDigest: sha256.nullable(),
+    decidedBy: z.array(policy),
+    errors: z.array(z.object({ policy: z.string().nullable(), message: z.string() })),
+    policies: z.array(policy.extend({ matched: z.boolean(), parts: z.array(part) })),
+    approvalWouldHelp: z.boolean(),
+    differences: z.array(z.string()).describe('What would have to be different for the other answer.'),
+    approval: z
+      .object({ id: z.string(), state: z.enum(['pending', 'approved', 'denied', 'expired']) })
+      .nullable(),
+  })
+  .meta({ id: 'Explanation' });
+
+const NUL = '\0';
+/** Boundary: Cedar, people and the digest see the same text. */
+const isWellFormed = (text: string) => !/\p{Surrogate}/u.test(text) && !text.includes(NUL);
+const isShort = (text: string) => Buffer.byteLength(text) <= POLICY_LIMITS.fileBytes;
+
+const files = z
+  .record(
+    z.string().max(POLICY_LIMITS.nameChars).regex(POLICY_FILE_NAME),
+    z
+      .string()
+      .max(POLICY_LIMITS.fileBytes)
+      .refine(isShort, `expected at most ${POLICY_LIMITS.fileBytes} bytes`)
+      .refine(isWellFormed, 'expected text without NUL and lone surrogates'),
+  )
+  .refine((all) => Object.keys(all).length <= POLICY_LIMITS.files, `expected ${POLICY_LIMITS.files} at most`)
+  .describe('Name (lower-case words joined by "-", and ".cedar") and text of every policy file.');
+
+const facts = { noun: 'policies', scope: 'read', action: 'readJournal', opens: 'gateway' } as const;
+
+export const policyOperations: readonly Operation[] = [
+  operation({
+    ...facts,
+    name: 'getPolicies',
+    sentence: 'Shows the policies that decide, and the files as they are.',
+    http: { method: 'GET', path: '/v1/policies' },
+    input: z.strictObject({}),
+    output: { schema: policies, sentence: 'The policies.' },
+    handle: (context) => {
+      requireHomeReader(context);
+      return policiesDocument(context.gateway);
+    },
+  }),
+  operation({
+    name: 'replacePolicies',
+    noun: 'policies',
+    sentence: 'Replaces all policy files at once, if they are valid and have not changed meanwhile.',
+    scope: 'policy',
+    action: 'administer',
+    opens: 'gateway',
+    http: { method: 'PUT', path: '/v1/policies' },
+    input: z.strictObject({
+      files: files.describe('All policy files; those that are not here are removed.'),
+      ifDigest: sha256.describe('The `filesDigest` that the caller saw.'),
+      force: z.boolean().default(false).describe('Also where the caller may not administer afterwards.'),
+    }),
+    output: { schema: replaced, sentence: 'The policies that decide from now on.' },
+    handle: async (context, { files: texts, ifDigest, force }) => {
+      requireHome(context);
+      const { gateway } = context;
+      const { replacePolicies } = await import('../invoke/replace-policies.ts');
+      const result = replacePolicies(gateway, {
+        ...actingOf(context),
+        files: filesOf(texts),
+        ifDigest,
+        force,
+      });
+      if (result.ok) return { ...policiesDocument(gateway), warnings: result.warnings };
+      const { problems, warnings } = checkDocument(result);
+      const [first] = problems;
+      const position = first === undefined ? '' : ` (${first.file}:${first.line}:${first.column})`;
+      throw new OperationProblem(
+        'policy/invalid',
+        `Cannot replace the policies: ${first?.message ?? 'the check found problems'}${position}`,
+        { more: { problems, warnings } },
+      );
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'checkPolicies',
+    sentence: 'Checks policy files without using them.',
+    http: { method: 'POST', path: '/v1/policies/check' },
+    input: z.strictObject({
+      files: files.optional().describe('What to check; left out: the files of the gateway.'),
+    }),
+    output: { schema: checked, sentence: 'What the check found; `ok` may be false.' },
+    handle: async (context, { files: texts }) => {
+      requireHomeReader(context);
+      const { gateway } = context;
+      if (texts !== undefined) {
+        const { checkTexts } = await import('../invoke/replace-policies.ts');
+        return checkDocument(checkTexts(gateway, filesOf(texts)));
+      }
+      const { checkDirectory } = await import('../policy/check.ts');
+      const directory = join(gateway.store.directory, 'policies');
+      return checkDocument(checkDirectory(directory, (named) => gateway.registry.named(named)));
+    },
+  }),
+  operation({
+    ...facts,
+    name: 'explainCall',
+    sentence: 'Explains why a call would be allowed or not, without running or recording anything.',
+    http: { method: 'POST', path: '/v1/policies/explain' },
+    input: z.strictObject({
+      tool: toolName,
+      input: anyJson.optional().describe('What the tool would be given; left out: {}.'),
+      principal: principalText.optional().describe('Who would call; left out: the caller.'),
+      run: nameText.optional(),
+      timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional(),
+    }),
+    output: { schema: explanation, sentence: 'The verdict, and what it comes from.' },
+    handle: async (context, { tool, input = {}, principal: named = '', run = null, timeoutMs = null }) => {
+      requireHomeReader(context);
+      const { gateway, caller, door } = context;
+      const principal = parsePrincipal(named) ?? caller.principal;
+      const rawInput = JSON.stringify(input);
+      const call = doorCall(gateway, { ...caller, principal }, { tool, rawInput, run, timeoutMs, door });
+      const explained = explainNow(gateway, await checkCall(gateway, call), call.receivedAtMs);
+      return explanationDocument(principal, tool, explained);
+    },
+  }),
+];
+
+function filesOf(texts: Readonly<Record<string, string>>): readonly PolicyFile[] {
+  return Object.entries(texts)
+    .map(([name, text]) => ({ name, text }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The set that decides, and the files as they are now; the two differ while the files have problems. */
+export function policiesDocument({ policy: engine, store }: Pick<Gateway, 'policy' | 'store'>) {
+  const { set, problems } = engine;
+  const read = readPolicyFiles(join(store.directory, 'policies'));
+  return {
+    digest: set?.digest ?? null,
+    policies: set?.policies ?? [],
+    problems,
+    files: Object.fromEntries(read.files.map(({ name, text }) => [name, text])),
+    filesDigest: filesDigestOf(read),
+  };
+}
+
+/** What a check of policy files found. */
+export function checkDocument(result: CheckResult) {
+  const digest = result.ok ? result.set.digest : null;
+  return { ok: result.ok, digest, problems: result.ok ? [] : result.problems, warnings: result.warnings };
+}
+
+/** Why a call is allowed or not. */
+export function explanationDocument(
+  principal: Principal,
+  tool: string,
+  { explanation: why, approval }: Explained,
+) {
+  return { principal: formatPrincipal(principal), tool, ...why, approval };
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { SCOPES, type Scope } from '../core/caller.ts';
+import type { Json } from '../core/json.ts';
+
+/* What more than one document is made of. */
+
+const NO_CONTROL = /^\P{Cc}*$/u;
+
+/** Any JSON value. What knows its schema checks it; nothing here walks it, however deep it is. */
+export const anyJson = z.unknown() as z.ZodType<Json>;
+
+export const isoTimeText = z.iso.datetime().describe('A time in UTC.');
+export const timeMs = z.int().min(0).describe('Milliseconds since 1970.');
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const risk = z.enum(['low', 'medium', 'high']);
+export const tierName = z.enum(['builtin', 'a', 'b', 'c']);
+export const principalText = z
+  .string()
+  .regex(/^(agent|user|service):[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/)
+  .describe('Who: agent:NAME, user:NAME or service:NAME.');
+export const nameText = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/);
+export const toolName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/);
+export const callIdText = z.string().regex(/^call_[0-9a-z]{25}$/);
+
+/** An id as a caller gives it; a malformed one finds nothing, like one that does not exist. */
+export const someId = z.string().min(1).max(128);
+
+/** Text of a person, without control characters. */
+export function proseText(maxChars: number) {
+  return z.string().max(maxChars).regex(NO_CONTROL);
+}
+
+const count = z.int().min(0);
+
+export const usage = z
+  .object({
+    calls: count,
+    wallMs: count,
+    cpuMs: count,
+    fuel: count,
+    outputBytes: count,
+    egressBytes: count,
+  })
+  .meta({ id: 'Usage' });
+
+export const limits = z
+  .object({
+    wallMs: count,
+    cpuMs: count,
+    fuel: count,
+    memoryBytes: count,
+    outputBytes: count,
+    egressBytes: count,
+  })
+  .meta({ id: 'Limits' });
+
+/** A signed receipt, as verifiers take it. */
+export const envelope = z
+  .object({
+    payload: z.string(),
+    payloadType: z.string(),
+    signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
+  })
+  .meta({ id: 'Envelope' });
+
+export const scope = z.enum(Object.keys(SCOPES) as [Scope, ...Scope[]]);
+
+const MOST = 1_000;
+
+/** How many at once, and where the page before ended. */
+export function pageInput(usual: number) {
+  return z.strictObject({
+    limit: z.coerce.number().int().min(1).max(MOST).default(usual).describe('How many at most.'),
+    cursor: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('The cursor of the page before; left out: the first page.'),
+  });
+}
+
+/** Where the next page begins; null: this was the last one. */
+export const nextCursor = z.string().nullable().describe('For the next page; null: there is none.');
+
+/** A switch: true or false, also as the text of a query. */
+export const switchValue = z
+  .preprocess((raw) => (raw === 'true' ? true : raw === 'false' ? false : raw), z.boolean())
+  .meta({ type: 'boolean' });
+
+export const keyId = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+export const REASON_CHARS = 1_000;
+export const reasonText = proseText(REASON_CHARS).describe('Why; it is recorded.');

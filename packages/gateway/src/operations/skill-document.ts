@@ -1,0 +1,58 @@
+import { isoTime } from '../core/clock.ts';
+import type { SkillGrant } from '../skills/grant.ts';
+import { standOf } from '../skills/grant-terms.ts';
+import type { InstalledSkill, SkillSummary } from '../skills/index/skill.ts';
+import type { Manifest } from '../skills/manifest/manifest.ts';
+import { spellAsks } from '../skills/narrow-grant.ts';
+
+/* What programs read of skills. The names are a promise: what is kept may change, these do not. */
+
+/** What both lists and single looks show. */
+export function factsOf(skill: SkillSummary | InstalledSkill) {
+  const { id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy } = skill;
+  return {
+    ...{ id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy },
+    installedAt: isoTime(skill.installedAtMs),
+    installedBy: skill.installedBy,
+    changedAt: isoTime(skill.changedAtMs),
+    changedBy: skill.changedBy,
+    auditedAt: skill.auditedAtMs === null ? null : isoTime(skill.auditedAtMs),
+  };
+}
+
+export function summaryDocument(skill: SkillSummary) {
+  return { ...factsOf(skill), tools: skill.tools, verdict: skill.verdict };
+}
+
+/** One skill with all that is known of it. */
+export function skillDocument(skill: InstalledSkill) {
+  const { manifest, grant, report } = skill;
+  const { description, license, homepage, quotas, trust: review, compat } = manifest;
+  return {
+    ...factsOf(skill),
+    ...{ description, license, homepage },
+    verdict: report?.verdict ?? null,
+    tools: manifest.tools.map((tool) => ({ ...tool, id: `${skill.id}.${tool.id}` })),
+    capabilities: askedAndGranted(manifest, grant),
+    ...{ quotas, review, compat, grant, report },
+  };
+}
+
+/** The same with the other versions that are installed. */
+export function shownSkillDocument(skill: InstalledSkill, versions: readonly SkillSummary[]) {
+  return { ...skillDocument(skill), versions: versions.map(({ version, state }) => ({ version, state })) };
+}
+
+/** What is asked for and what became of each. */
+export function askedAndGranted(manifest: Manifest, grant: SkillGrant | null) {
+  return spellAsks(manifest).map((ask) => {
+    const { spelling, sentence, isReaching } = ask;
+    return { spelling, sentence, isReaching, ...standOf(ask, grant) };
+  });
+}
+
+/** What an audit of an installed skill found, and where it led. */
+export function auditDocument({ id, report, state, reason }: InstalledSkill) {
+  if (report === null) throw new TypeError(`Cannot show the audit of ${id}: there is no report`);
+  return { ...report, state, reason };
+}

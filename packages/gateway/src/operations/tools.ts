@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { CodedError } from '../core/coded-error.ts';
+import type { Tool } from '../core/tool.ts';
+import { seenTool, seenTools } from './access.ts';
+import { type Operation, operation } from './operation.ts';
+import { anyJson, limits, nextCursor, pageInput, risk, sha256, someId, tierName } from './schema-parts.ts';
+
+/* The tools that this caller could be permitted to call; no others exist for it. */
+
+const PAGE = 100;
+
+const row = z
+  .object({ id: z.string(), description: z.string(), risk, tier: tierName })
+  .meta({ id: 'ToolRow' });
+
+const tool = row
+  .extend({
+    category: z.string(),
+    capabilities: z.array(z.string()),
+    limits,
+    inputSchema: z.record(z.string(), anyJson),
+    outputSchema: z.record(z.string(), anyJson),
+    artifacts: z.array(z.object({ name: z.string(), sha256 })),
+    title: z.string().optional(),
+    annotations: z
+      .object({
+        readOnly: z.boolean(),
+        destructive: z.boolean(),
+        idempotent: z.boolean(),
+        openWorld: z.boolean(),
+      })
+      .optional(),
+    skill: z
+      .object({
+        id: z.string(),
+        version: z.string(),
+        publisher: z.string(),
+        trust: z.enum(['operator', 'first-use']),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Tool' });
+
+export const toolOperations: readonly Operation[] = [
+  operation({
+    name: 'listTools',
+    noun: 'tools',
+    sentence:
+      'Lists the tools that some call of the caller could be permitted to, in the order of their ids.',
+    scope: 'call',
+    action: 'call',
+    opens: 'gateway',
+    http: { method: 'GET', path: '/v1/tools' },
+    input: pageInput(PAGE),
+    output: {
+      schema: z.object({ tools: z.array(row), cursor: nextCursor }),
+      sentence: 'A page of tools.',
+    },
+    handle: (context, { limit, cursor: after = null }) => {
+      const found = seenTools(context, after, limit + 1);
+      const page = found.slice(0, limit);
+      const cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+      return { tools: page.map(toolRow), cursor };
+    },
+  }),
+  operation({
+    name: 'getTool',
+    noun: 'tools',
+    sentence: 'Shows a tool: its schemas, limits and where it runs.',
+    scope: 'call',
+    action: 'call',
+    opens: 'gateway',
+    http: { method: 'GET', path: '/v1/tools/{id}' },
+    input: z.strictObject({ id: someId.describe('The id of a tool.') }),
+    output: { schema: tool, sentence: 'The tool.' },
+    handle: (context, { id }) => {
+      const found = seenTool(context, id);
+      if (found !== undefined) return toolDocument(found);
+      throw new CodedError('registry/unknown-tool', `Cannot show "${id}": no such tool`);
+    },
+  }),
+];
+
+/** A tool in a list of many. */
+export function toolRow({ id, description, risk: level, tier }: Tool) {
+  return { id, description, risk: level, tier };
+}
+
+/** All that a caller of the tool may know of it. */
+export function toolDocument(shown: Tool) {
+  const { category, capabilities, limits: most, inputSchema, outputSchema, artifacts } = shown;
+  const { title, annotations, skill } = shown;
+  return {
+    ...toolRow(shown),
+    category,
+    capabilities,
+    limits: most,
+    inputSchema,
+    outputSchema,
+    artifacts,
+    ...(skill === undefined ? {} : { skill }),
+    ...(title === undefined ? {} : { title }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+}

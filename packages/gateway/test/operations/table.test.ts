@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest';
+import { OPERATIONS } from '../../src/operations/all.ts';
+import { NOUNS } from '../../src/operations/operate.ts';
+
+describe('the table of operations', () => {
+  test('has a sentence for each row, and a name and an address of its own', () => {
+    for (const { sentence, http } of OPERATIONS) {
+      expect(sentence).toMatch(/^[A-Z].*\.$/s);
+      expect(http.path).toMatch(/^\/v1\/[a-z{}/]+$/);
+    }
+    expect(new Set(OPERATIONS.map(({ name }) => name)).size).toBe(OPERATIONS.length);
+    const addresses = OPERATIONS.map(({ http: { method, path } }) => `${method} ${path}`);
+    expect(new Set(addresses).size).toBe(OPERATIONS.length);
+  });
+
+  test('is found by name in the file of its noun', async () => {
+    expect(Object.keys(NOUNS)).toEqual(OPERATIONS.map(({ name }) => name));
+    for (const [name, load] of Object.entries(NOUNS))
+      expect((await load()).map((row) => row.name)).toContain(name);
+  });
+
+  test('has every member of an input that an address or a header names', () => {
+    for (const { name, http, input } of OPERATIONS) {
+      const inPath = [...http.path.matchAll(/\{(\w+)\}/g)].map(([, member = '']) => member);
+      const inHeaders = Object.values(http.headers ?? {}).map(({ member }) => member);
+      const inBody = http.bytes === undefined ? [] : [http.bytes.member];
+      expect(Object.keys(input.shape), name).toEqual(
+        expect.arrayContaining([...inPath, ...inHeaders, ...inBody]),
+      );
+    }
+  });
+});
