@@ -14,6 +14,7 @@ import type { ServerEvent } from '../../operations/operation.ts';
 import { type DaemonFacts, readDaemon } from '../../store/daemon-file.ts';
 import type { Ties } from '../../tiers/tier.ts';
 import { textOf } from './input.ts';
+import { withGateway } from './opened.ts';
 import type { OutFile } from './out-file.ts';
 import type { Printer } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
@@ -54,17 +55,14 @@ async function callEmbedded(
   wanted: Wanted,
   { signal, onOutput }: Ties,
 ): Promise<Ended> {
-  const gateway = await invocation.openGateway();
-  try {
+  return withGateway(invocation, async (gateway) => {
     const { tenant } = gateway.config.gateway;
     if (gateway.policy.problems.length > 0) warnOfPolicyProblems(invocation.print);
     const call = callOf(invocation.edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
     // Loaded here: a call through the daemon does not need it.
     const { invoke } = await import('../../invoke/invoke.ts');
-    return await invoke(gateway, call, signal, onOutput);
-  } finally {
-    await gateway.close();
-  }
+    return invoke(gateway, call, signal, onOutput);
+  });
 }
 
 /** Writes the receipt to its file. False where that failed; the receipt is in the journal all the same. */

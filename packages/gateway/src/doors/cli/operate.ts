@@ -12,7 +12,7 @@ import type { Invocation, Opened } from './verb.ts';
  * name of --as, and its document is printed. What an operation opens, checks and gives is for its row to say.
  */
 
-/** What a verb may choose beside the input. */
+/** What a verb may choose in addition to the input. */
 type OperateOptions = {
   /** The tenant that the caller acts in; by default that of the gateway. */
   readonly tenant?: string | undefined;
@@ -26,7 +26,7 @@ export async function operate<Document>(
   options: OperateOptions = {},
 ): Promise<Document> {
   const row = await findOperation(name);
-  // Who asks is checked before anything is opened.
+  // A wrong --as is reported before anything is opened.
   principalOf(invocation);
   if (row.opens === 'records')
     return withRecords(invocation, (records) =>

@@ -55,7 +55,7 @@ export type OpenOptions = {
   readonly stateDir: string;
   readonly env: Environment;
   readonly version: string;
-  /** Tools beside those that every gateway has. */
+  /** Tools in addition to those of every gateway. */
   readonly tools?: readonly Tool[];
   /** The upstream MCP servers, in place of those of the configuration. */
   readonly upstreams?: readonly UpstreamRule[];

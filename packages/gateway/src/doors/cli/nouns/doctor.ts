@@ -1,46 +1,40 @@
-import { loadConfig } from '../../../config/load.ts';
-import { showConfig } from '../../../config/show.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import { acceptClock } from '../../../invoke/administer.ts';
 import { type Finding, gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
 import type { TierRow } from '../../../tiers/process/inspect.ts';
 import { principalOf } from '../input.ts';
+import { withGateway, withRecords } from '../opened.ts';
 import type { Invocation } from '../verb.ts';
 
+/** The exit status where something is wrong. */
+const PROBLEM_STATUS = 2;
 const MARKS = { ok: ['green', '✓ '], warning: ['yellow', '! '], problem: ['red', '✗ '] } as const;
 
 export async function doctor(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const findings: Finding[] = [];
   const tiers: TierRow[] = [];
-  await add(findings, 'state directory', async () => {
-    const records = await invocation.openRecords();
-    try {
+  await add(findings, 'state directory', () =>
+    withRecords(invocation, (records) => {
       if (flags['accept-clock'] === true) acceptClock(records, principalOf(invocation));
       return recordFindings(records, invocation.stateDir);
-    } finally {
-      await records.close();
-    }
-  });
-  await add(findings, 'gateway', async () => {
-    const gateway = await invocation.openGateway();
-    try {
+    }),
+  );
+  await add(findings, 'gateway', () =>
+    withGateway(invocation, async (gateway) => {
       tiers.push(...(await gateway.inspectTiers()));
       return [...gatewayFindings(gateway), ...tierFindings(gateway, tiers)];
-    } finally {
-      await gateway.close();
-    }
-  });
-  const isSound = findings.every(({ state }) => state !== 'problem');
-  if (print.json) print.document({ ok: isSound, findings, tiers });
-  else {
+    }),
+  );
+  const ok = findings.every(({ state }) => state !== 'problem');
+  print.result({ ok, findings, tiers }, () => {
     for (const { name, state, detail, remedy } of findings) {
       const [style, mark] = MARKS[state];
       print.styled(style, mark, `${name}: ${detail}`);
       if (remedy !== null) print.styled('cyan', '  → ', remedy);
     }
-  }
-  return isSound ? 0 : 2;
+  });
+  return ok ? 0 : PROBLEM_STATUS;
 }
 
 /** A part that cannot be opened is itself a finding. */
@@ -56,15 +50,4 @@ async function add(
     if (findings.some(({ detail }) => detail === error.message)) return;
     findings.push({ name, state: 'problem', detail: error.message, remedy: error.remedy });
   }
-}
-
-export async function showSettings({ print, stateDir }: Invocation): Promise<number> {
-  const rows = await showConfig(await loadConfig({ stateDir: stateDir.path }), stateDir);
-  if (print.json) print.document({ settings: rows });
-  else
-    print.table(
-      ['KEY', 'VALUE', 'FROM', 'MEANING'],
-      rows.map(({ key, value, origin, sentence }) => [key, JSON.stringify(value), origin, sentence]),
-    );
-  return 0;
 }

@@ -6,6 +6,7 @@ import { DEFAULT_PORTS, parseHttpUrl } from '../../../egress/http-url.ts';
 import type { RunnerSettings } from '../../../runner/settings.ts';
 import { settingsOf } from '../../../runner/settings-of.ts';
 import { textOf } from '../input.ts';
+import { withRecords } from '../opened.ts';
 import type { Invocation } from '../verb.ts';
 
 const OPENED = 'TLS to this host is intercepted for commands: method and path are checked';
@@ -16,27 +17,23 @@ export async function explain(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const [target = ''] = args;
   const method = textOf(invocation, 'method') ?? 'GET';
-  const records = await invocation.openRecords();
-  try {
-    const settings = settingsOf(records.config, null);
+  return withRecords(invocation, ({ config }) => {
+    const settings = settingsOf(config, null);
     const { entries } = settings.egressHosts;
     const request = requestOf(target, method);
     const decision = decide(settings.egressHosts, request);
+    const isAllowed = decision.verdict === 'allow';
     const asked = formatAuthority(request.host, request.port);
     const seen = seenBy(settings, request, decision);
-    if (print.json) print.document({ target, asked, ...decision, entries, ...seen });
-    else {
-      const isAllowed = decision.verdict === 'allow';
+    print.result({ target, asked, ...decision, entries, ...seen }, () => {
       print.styled(isAllowed ? 'green' : 'red', isAllowed ? 'allowed' : 'denied ', ` ${asked}`);
       print.line(decision.why);
       if (entries.length === 0)
         print.line('The allow-list is empty: add process.egress_hosts to palisade.toml.');
       for (const note of seen.notes) print.line(note);
-    }
-    return decision.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-  } finally {
-    await records.close();
-  }
+    });
+    return isAllowed ? 0 : CODES['policy/denied'].exitStatus;
+  });
 }
 
 /** A URL has all that an entry can name; of a host with a port, method and path are unknown, as in a tunnel. */

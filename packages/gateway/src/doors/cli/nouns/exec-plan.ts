@@ -9,6 +9,7 @@ import { LIMIT_NAMES } from '../../../runner/input.ts';
 import type { PlannedCommand } from '../../../tiers/tier.ts';
 import { textOf } from '../input.ts';
 import { callOf, type Wanted } from '../make-call.ts';
+import { withGateway } from '../opened.ts';
 import { printExplanation } from '../print-explanation.ts';
 import { type Printer, shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
@@ -16,8 +17,7 @@ import type { Invocation } from '../verb.ts';
 /** Shows how a command would be started and what the policies decide; it is neither run nor recorded. */
 export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<number> {
   const { edge, print } = invocation;
-  const gateway = await invocation.openGateway();
-  try {
+  return withGateway(invocation, async (gateway) => {
     const { tenant } = gateway.config.gateway;
     const run = textOf(invocation, 'run') ?? null;
     const checked = await checkCall(gateway, callOf(edge, { ...wanted, tenant, run }));
@@ -26,12 +26,11 @@ export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<
     const plan = documentOf(checked, planned);
     const principal = formatPrincipal(wanted.principal);
     const { explanation, approval } = explained;
-    if (print.json) print.document({ principal, ...plan, policy: { ...explanation, approval } });
-    else printPlan(print, plan, { title: `${principal} runs ${plan.executable}`, explained });
+    print.result({ principal, ...plan, policy: { ...explanation, approval } }, () =>
+      printPlan(print, plan, { title: `${principal} runs ${plan.executable}`, explained }),
+    );
     return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-  } finally {
-    await gateway.close();
-  }
+  });
 }
 
 /** Refuses like a call does where the tier cannot enforce its terms. */

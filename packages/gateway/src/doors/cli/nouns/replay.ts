@@ -5,6 +5,7 @@ import type { EngineFacts } from '../../../core/recording.ts';
 import { recordingDigest } from '../../../recordings/recordings.ts';
 import { countsAlike, type Replayed, replay } from '../../../tiers/a-wasm/replay.ts';
 import { textOf, wrongUsage } from '../input.ts';
+import { withGateway, withRecords } from '../opened.ts';
 import { writePrivateFile } from '../out-file.ts';
 import { bundleOf, type Claim, claimOf, type RunBundle, readBundle } from '../run-bundle.ts';
 import type { Invocation } from '../verb.ts';
@@ -19,8 +20,7 @@ const UNSIGNED = 'The signature of the receipt was not checked; run `palisade ve
 export async function replayCall(invocation: Invocation): Promise<number> {
   const { args, print, signal } = invocation;
   const [what = ''] = args;
-  const gateway = await invocation.openGateway();
-  try {
+  return withGateway(invocation, async (gateway) => {
     const given = existsSync(what) ? await readBundle(invocation, what) : { format: null, call: what };
     const bundle: RunBundle = given.format === null ? bundleOf(gateway, given.call) : (given as RunBundle);
     const claim = claimOf(bundle.envelope);
@@ -32,14 +32,13 @@ export async function replayCall(invocation: Invocation): Promise<number> {
     const isCounted = countsAlike(engine, replayed.engine);
     const problems = differences({ ...claim, isCounted }, replayed, recordingDigest(bundle.recording));
     const same = problems.length === 0;
-    if (print.json) print.document({ ...claim, replayed, fuelCompared: isCounted, problems, same });
-    else show(invocation, { ...claim, isCounted }, problems);
-    if (!print.json && !isCounted) print.line(otherEngine(engine, replayed.engine));
-    if (!print.json && given.format !== null) print.line(UNSIGNED);
-    return problems.length === 0 ? 0 : DIFFERS;
-  } finally {
-    await gateway.close();
-  }
+    print.result({ ...claim, replayed, fuelCompared: isCounted, problems, same }, () => {
+      show(invocation, { ...claim, isCounted }, problems);
+      if (!isCounted) print.line(otherEngine(engine, replayed.engine));
+      if (given.format !== null) print.line(UNSIGNED);
+    });
+    return same ? 0 : DIFFERS;
+  });
 }
 
 type Compared = Claim & { readonly isCounted: boolean };
@@ -99,8 +98,7 @@ export async function exportRun(invocation: Invocation): Promise<number> {
   const path = textOf(invocation, 'out');
   if (flags.force === true && path === undefined)
     throw wrongUsage('Cannot use --force: --out is missing, expected a file to replace');
-  const records = await invocation.openRecords();
-  try {
+  return withRecords(invocation, async (records) => {
     const bundle = bundleOf(records, invocation.args[0] ?? '');
     const text = `${canonicalize(bundle as unknown as Json)}\n`;
     if (path === undefined) await print.exact(text);
@@ -109,7 +107,5 @@ export async function exportRun(invocation: Invocation): Promise<number> {
       if (print.json) print.document({ file: path });
     }
     return 0;
-  } finally {
-    await records.close();
-  }
+  });
 }

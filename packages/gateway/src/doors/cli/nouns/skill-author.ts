@@ -8,7 +8,7 @@ import { type CaseResult, runCases } from '../../../invoke/skills/run-cases.ts';
 import { signPackage } from '../../../skills/package/sign-package.ts';
 import { readPrivateFile, UnfitFile } from '../../../store/private-file.ts';
 import { principalOf, textOf, wrongUsage } from '../input.ts';
-import { finishUnread } from '../opened.ts';
+import { finishUnread, withGateway } from '../opened.ts';
 import { replaceFile, writePrivateFile } from '../out-file.ts';
 import { type Printer, printError, shellWord } from '../printer.ts';
 import { checkFolder, type FolderProblem } from '../skill/check-folder.ts';
@@ -21,28 +21,24 @@ export async function check(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const { manifest, problems, warnings } = await checkFolder(folderOf(invocation));
   const ok = problems.length === 0;
-  const status = ok ? 0 : CODES['skill/invalid-manifest'].exitStatus;
-  if (print.json) {
-    const skill = manifest === null ? null : { id: manifest.id, version: manifest.version };
-    print.document({ ok, skill, problems, warnings });
-    return status;
-  }
-  for (const problem of problems) {
-    print.line(`${positionOf(problem)}: ${problem.message}`);
-    if (problem.hint !== null) print.block('  ', problem.hint);
-  }
-  for (const warning of warnings) {
-    print.line(`${positionOf(warning)}: warning: ${warning.message}`);
-    if (warning.hint !== null) print.block('  ', warning.hint);
-  }
-  if (ok && manifest !== null)
-    print.note(
-      'ok',
-      'green',
-      `  ${manifest.id} ${manifest.version}, ${manifest.tools.length} ${manifest.tools.length === 1 ? 'tool' : 'tools'}`,
-    );
-  else print.note('refused', 'red', `  ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`);
-  return status;
+  const skill = manifest === null ? null : { id: manifest.id, version: manifest.version };
+  print.result({ ok, skill, problems, warnings }, () => {
+    for (const problem of problems) printProblem(print, problem, '');
+    for (const warning of warnings) printProblem(print, warning, 'warning: ');
+    if (ok && manifest !== null)
+      print.note('ok', 'green', `  ${manifest.id} ${manifest.version}, ${counted(manifest.tools, 'tool')}`);
+    else print.note('refused', 'red', `  ${counted(problems, 'problem')}`);
+  });
+  return ok ? 0 : CODES['skill/invalid-manifest'].exitStatus;
+}
+
+function printProblem(print: Printer, problem: FolderProblem, label: string): void {
+  print.line(`${positionOf(problem)}: ${label}${problem.message}`);
+  if (problem.hint !== null) print.block('  ', problem.hint);
+}
+
+function counted(list: readonly unknown[], noun: string): string {
+  return `${list.length} ${noun}${list.length === 1 ? '' : 's'}`;
 }
 
 function positionOf({ file, line, column }: FolderProblem): string {
@@ -55,17 +51,17 @@ export async function test(invocation: Invocation): Promise<number> {
   const by = principalOf(invocation);
   finishUnread(invocation);
   const { pkg } = await packageOf(invocation);
-  const gateway = await invocation.openGateway();
-  try {
+  return withGateway(invocation, async (gateway) => {
     const results = await runCases(gateway, {
-      ...{ pkg, by, tenant: gateway.config.gateway.tenant, signal },
+      pkg,
+      by,
+      tenant: gateway.config.gateway.tenant,
+      signal,
       withCapabilities: flags['with-capabilities'] === true,
-      onCase: (result) => tellCase(print, result),
+      onCase: (result) => printCase(print, result),
     });
-    return tellAll(print, pkg.manifest.id, results);
-  } finally {
-    await gateway.close();
-  }
+    return printCases(print, pkg.manifest.id, results);
+  });
 }
 
 const MARKS = {
@@ -74,7 +70,7 @@ const MARKS = {
   'not-run': ['yellow', '·'],
 } as const;
 
-function tellCase(print: Printer, { case: tried, verdict, why, fuel }: CaseResult): void {
+function printCase(print: Printer, { case: tried, verdict, why, fuel }: CaseResult): void {
   const [style, mark] = MARKS[verdict];
   const isMeasured = verdict === 'passed' && fuel > 0;
   const used = verdict === 'not-run' ? `  not run: ${why}` : isMeasured ? `  ${fuel} fuel` : '';
@@ -82,7 +78,7 @@ function tellCase(print: Printer, { case: tried, verdict, why, fuel }: CaseResul
   if (verdict === 'failed') print.line(`    ${tried.file}: ${why}`);
 }
 
-function tellAll(print: Printer, skill: string, results: readonly CaseResult[]): number {
+function printCases(print: Printer, skill: string, results: readonly CaseResult[]): number {
   const count = (verdict: CaseResult['verdict']) => results.filter((each) => each.verdict === verdict).length;
   const counts = { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
   const cases = results.map(({ case: { name, file, tool }, ...rest }) => ({ name, file, tool, ...rest }));

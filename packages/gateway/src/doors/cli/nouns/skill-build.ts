@@ -139,10 +139,10 @@ class BuildFailure extends CodedError {
   readonly callId: string;
   readonly output: string;
 
-  constructor(message: string, told: { readonly callId: string; readonly output: string }) {
+  constructor(message: string, failure: { readonly callId: string; readonly output: string }) {
     super('skill/build-failed', message);
-    this.callId = told.callId;
-    this.output = told.output;
+    this.callId = failure.callId;
+    this.output = failure.output;
   }
 }
 
@@ -192,12 +192,12 @@ function requireOk(outcome: Outcome, callId: string, what: string): void {
 function readModule(
   folder: string,
   out: string,
-  told: { readonly callId: string; readonly output: string; readonly module: string },
+  failure: { readonly callId: string; readonly output: string; readonly module: string },
 ): Uint8Array {
   const path = join(folder, out);
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
-    throw new BuildFailure(`Cannot build "${told.module}": the compiler wrote no module`, told);
-  return readRegular(path, told.module);
+    throw new BuildFailure(`Cannot build "${failure.module}": the compiler wrote no module`, failure);
+  return readRegular(path, failure.module);
 }
 
 /** Boundary: a compiler that replaced a folder by a link does not choose where the module is written. */

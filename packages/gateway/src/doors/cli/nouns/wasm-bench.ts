@@ -43,10 +43,8 @@ export function bench(invocation: Invocation): Promise<number> {
     const rewriteMs = measureRewrite(file.bytes, clock);
     const instanceMs = measureInstances(job);
     const measured = { rewriteMs, compileMs, instanceMs, ...(await measureCalls(job)) };
-    const told = { file: file.name, bytes: file.bytes.length, function: writeCallee(callee), measured };
-    if (print.json) print.document(documentOf(told));
-    else printMeasured(invocation, told);
-    return 0;
+    const report = { file: file.name, bytes: file.bytes.length, function: writeCallee(callee), measured };
+    return print.result(documentOf(report), () => printMeasured(invocation, report));
   });
 }
 
@@ -56,14 +54,14 @@ type Measured = Calls & {
   readonly instanceMs: Spread;
 };
 
-type Told = {
+type BenchReport = {
   readonly file: string;
   readonly bytes: number;
   readonly function: string;
   readonly measured: Measured;
 };
 
-function documentOf({ measured, ...rest }: Told) {
+function documentOf({ measured, ...rest }: BenchReport) {
   const { results, ...figures } = measured;
   const rewriteBytesPerSecond = (rest.bytes / measured.rewriteMs.median) * 1_000;
   const callsPerSecond = 1_000 / measured.callMs.median;
@@ -71,7 +69,10 @@ function documentOf({ measured, ...rest }: Told) {
   return { ...rest, ...figures, rewriteBytesPerSecond, callsPerSecond, results: results.map(String) };
 }
 
-function printMeasured({ print }: Invocation, { file, bytes, function: callee, measured }: Told): void {
+function printMeasured(
+  { print }: Invocation,
+  { file, bytes, function: callee, measured }: BenchReport,
+): void {
   const { rewriteMs, compileMs, instanceMs, callMs, calls, fuel, startFuel } = measured;
   const row = (name: string, text: string) => print.line(`${name.padEnd(12)}${text}`);
   print.styled('bold', file, `  ${callee}`);

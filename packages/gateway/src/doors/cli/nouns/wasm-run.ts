@@ -17,6 +17,7 @@ import { callOf, type Wanted } from '../make-call.ts';
 import { requireAbi, requireTool, requireToolName, requireWorld } from '../module/abi.ts';
 import { type ModuleFile, readModuleFile, requireFreeNames, withModuleErrors } from '../module/file.ts';
 import { readGrants } from '../module/grants.ts';
+import { withGateway } from '../opened.ts';
 import { printExplanation } from '../print-explanation.ts';
 import type { Printer } from '../printer.ts';
 import { readBytes, readTime } from '../quantities.ts';
@@ -200,8 +201,7 @@ function plainName(text: string, mostChars: number): string {
 /** Shows how a module would be run and what the policies decide; it is neither run nor recorded. */
 async function showRun(invocation: Invocation, wanted: Wanted, run: LocalRun): Promise<number> {
   const { edge, print } = invocation;
-  const gateway = await invocation.openGateway();
-  try {
+  return withGateway(invocation, async (gateway) => {
     const { tenant } = gateway.config.gateway;
     const call = callOf(edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
     const checked = await checkCall(gateway, call);
@@ -209,15 +209,12 @@ async function showRun(invocation: Invocation, wanted: Wanted, run: LocalRun): P
     const principal = formatPrincipal(wanted.principal);
     const plan = documentOf(checked, run);
     const { explanation, approval } = explained;
-    if (print.json) print.document({ principal, ...plan, policy: { ...explanation, approval } });
-    else {
+    print.result({ principal, ...plan, policy: { ...explanation, approval } }, () => {
       printPlan(print, plan);
       printExplanation(print, `${principal} runs ${plan.tool}`, explained);
-    }
+    });
     return explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
-  } finally {
-    await gateway.close();
-  }
+  });
 }
 
 function documentOf({ tool, tier, limits }: CheckedCall, { file, exportName, grants }: LocalRun) {

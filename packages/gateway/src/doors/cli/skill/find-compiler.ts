@@ -158,7 +158,7 @@ function stage(found: FoundCompiler, root: string, folder: string): FoundCompile
 type Versions = Readonly<Record<string, string>>;
 type Needs = { readonly dependencies?: Versions; readonly optionalDependencies?: Versions };
 
-/** A package and all that it needs, as far as that lies beside it. */
+/** A package and its dependencies, as far as they are next to it. */
 function closureOf(place: string, first: string): ReadonlySet<string> {
   const names = new Set([first]);
   for (const name of names) {

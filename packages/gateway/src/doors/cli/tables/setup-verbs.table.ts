@@ -22,7 +22,7 @@ export const SETUP_VERBS: readonly Verb[] = [
     flags: [],
     sentence: 'Show every setting, its value and its source.',
     examples: ['palisade config show'],
-    load: async () => (await import('../nouns/doctor.ts')).showSettings,
+    load: async () => (await import('../nouns/config.ts')).show,
   },
   {
     words: 'demo',
