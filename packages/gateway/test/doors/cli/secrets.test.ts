@@ -261,7 +261,7 @@ describe('palisade secrets in a terminal', () => {
         ['Repeat the passphrase', `${PASSPHRASE}!\r`],
       ],
     );
-    expect([differs.status, differs.shown]).toEqual([64, expect.stringContaining('not the same')]);
+    expect([differs.status, differs.shown]).toEqual([64, expect.stringContaining('the two entries differ')]);
     const cancelled = await inTerminal(
       ['secrets', 'set', 'db', '--state', state],
       [['Value of db', 'half\x03']],
