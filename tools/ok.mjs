@@ -27,6 +27,7 @@ const STATIC_CHECKS = [
   { name: 'outside', words: tool('outside') },
   { name: 'sizes', words: tool('sizes') },
   { name: 'docs', words: tool('docs') },
+  { name: 'wire types', words: tool('sdk-types') },
   { name: 'dependencies', words: tool('dependencies') },
 ];
 

@@ -27,7 +27,9 @@ export function check(root) {
 }
 
 function judgeSource(source, longest) {
-  const problems = /\.table\.[cm]?ts$/.test(source.path) ? [] : judgeFile(source, SOURCE_FILE_LINES);
+  const problems = /\.(?:table|generated)\.[cm]?ts$/.test(source.path)
+    ? []
+    : judgeFile(source, SOURCE_FILE_LINES);
   walk(source.tree, (node) => {
     if (!Array.isArray(node.params) || !/Function/.test(node.type)) return;
     const line = source.lineAt(node.start);

@@ -16,8 +16,15 @@ const lazyStaysAway = {
 /** Gives the named export of a table, or undefined when the file does not exist. */
 export async function readTable(root, path, name) {
   if (!existsSync(join(root, path))) return undefined;
+  const module = await readModule(root, `export * from './${path}';`);
+  if (module[name] === undefined) throw new Error(`Cannot read ${path}: it does not export ${name}`);
+  return module[name];
+}
+
+/** Gives what a module in the root folder with this text would export. */
+export async function readModule(root, contents) {
   const { outputFiles } = await build({
-    entryPoints: [join(root, path)],
+    stdin: { contents, resolveDir: root, loader: 'ts' },
     bundle: true,
     write: false,
     format: 'esm',
@@ -26,9 +33,5 @@ export async function readTable(root, path, name) {
     logLevel: 'silent',
     plugins: [lazyStaysAway],
   });
-  const module = await import(
-    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
-  );
-  if (module[name] === undefined) throw new Error(`Cannot read ${path}: it does not export ${name}`);
-  return module[name];
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }

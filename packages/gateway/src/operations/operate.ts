@@ -1,4 +1,11 @@
-import { type Operation, type OperationContext, type OperationResult, perform } from './operation.ts';
+import type { Wire } from '@palisade/sdk';
+import {
+  type ByteStream,
+  type EventStream,
+  type Operation,
+  type OperationContext,
+  perform,
+} from './operation.ts';
 
 type Rows = Promise<readonly Operation[]>;
 
@@ -81,21 +88,36 @@ export const NOUNS = {
 
 export type OperationName = keyof typeof NOUNS;
 
-/**
- * Runs an operation: checks that the caller's credential has its scope and that the input is what its row lets in, and
- * gives what its handler gives: a document, an EventStream or a ByteStream.
- */
-export async function operate(
-  context: OperationContext,
-  name: OperationName,
-  input: unknown,
-): Promise<OperationResult> {
-  return perform(await findOperation(name), context, input);
-}
+type Streams = {
+  readonly createCall: Wire.Replies['createCall'] | EventStream;
+  readonly followJournal: EventStream;
+  readonly exportJournal: ByteStream;
+  readonly getCheckpoint: ByteStream;
+  readonly proveRecord: ByteStream;
+  readonly getSkillPackage: ByteStream;
+  readonly exportKeys: ByteStream;
+};
 
-/** The row of an operation, for a caller that has yet to open what the row needs. */
+/** What an operation gives: its document as the client of the SDK knows it, or a stream. */
+export type ResultOf<Name extends OperationName> = Name extends keyof Streams
+  ? Streams[Name]
+  : Wire.Replies[Name & keyof Wire.Replies];
+
+/** The row of an operation, which says what has to be open for it. */
 export async function findOperation(name: OperationName): Promise<Operation> {
   const row = (await NOUNS[name]()).find((each) => each.name === name);
-  if (row !== undefined) return row;
-  throw new TypeError(`Cannot run ${name}: the table of operations has no such row`);
+  if (row === undefined) throw new TypeError(`Cannot run ${name}: the table of operations has no such row`);
+  return row;
+}
+
+/**
+ * Runs an operation by its name: checks that the credential of the caller has its scope and that the input is what its row
+ * lets in. An operation that opens only the records runs without the policies for the owner of the state directory.
+ */
+export async function operate<Name extends OperationName>(
+  context: OperationContext,
+  name: Name,
+  input: unknown,
+): Promise<ResultOf<Name>> {
+  return (await perform(await findOperation(name), context, input)) as ResultOf<Name>;
 }

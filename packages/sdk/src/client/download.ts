@@ -1,5 +1,5 @@
-import type { OperationName } from './operations.table.ts';
 import { repeat } from './repeat.ts';
+import type { OperationName } from './routes.ts';
 import type { Asked, Sender } from './send.ts';
 
 /** The bytes of a reply as they come. It is asked for when the first are wanted; once they flow, nothing is repeated. */

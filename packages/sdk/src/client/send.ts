@@ -1,8 +1,8 @@
 import { addressOf, type ParamsOf, type Query } from './address.ts';
 import { type Connection, requireCount } from './connection.ts';
-import { OPERATIONS, type Operation, type OperationName } from './operations.table.ts';
 import { repeat } from './repeat.ts';
 import { openReply, type Reply, type Request, readBytes, readJson, readText } from './reply.ts';
+import { isSlow, type OperationName, ROUTES, repeatOf } from './routes.ts';
 import type { Bodies, Replies } from './wire.ts';
 
 /** What every method takes as its last argument. */
@@ -13,7 +13,7 @@ export type RequestOptions = {
   readonly timeoutMs?: number | undefined;
 };
 
-type PathOf<Name extends OperationName> = (typeof OPERATIONS)[Name]['path'];
+type PathOf<Name extends OperationName> = (typeof ROUTES)[Name]['path'];
 
 /** What an operation is given. A path without parameters takes none, and one with a body cannot go without. */
 export type Asked<Name extends OperationName> = ([keyof ParamsOf<PathOf<Name>>] extends [never]
@@ -64,7 +64,7 @@ export function makeSender(connection: Connection): Sender {
         reply.close();
       }
     };
-    const isRepeatable = OPERATIONS[name].repeat === 'safe';
+    const isRepeatable = repeatOf(name) === 'safe';
     return isRepeatable ? repeat(connection, asked.options?.signal ?? null, attempt) : attempt();
   };
   return {
@@ -81,7 +81,7 @@ function requestOf<Name extends OperationName>(
   { params, query, body, headers = {}, options = {} }: Asked<Name>,
   accept: string,
 ): Request {
-  const { method, path, isSlow }: Operation = OPERATIONS[name];
+  const { method, path } = ROUTES[name];
   if (options.timeoutMs !== undefined) requireCount('timeoutMs', options.timeoutMs);
   const sent = encodeBody(body);
   return {
@@ -90,7 +90,7 @@ function requestOf<Name extends OperationName>(
     headers: { ...sent.headers, ...headers },
     signal: options.signal ?? null,
     timeoutMs:
-      options.timeoutMs ?? (isSlow === true && timeoutMs !== 0 ? Math.max(timeoutMs, SLOW_MS) : timeoutMs),
+      options.timeoutMs ?? (isSlow(name) && timeoutMs !== 0 ? Math.max(timeoutMs, SLOW_MS) : timeoutMs),
   };
 }
 

@@ -1,176 +1,143 @@
-import type { ApprovalDocument, ApprovalPage, DecisionRequest } from './wire/approval.ts';
-import type { CallDocument, CallPage, CallRequest, CancelledCall, RunPage, ShownCall } from './wire/call.ts';
-import type * as gateway from './wire/gateway.ts';
-import type { HashedRecords, JournalPage, JournalProof } from './wire/journal.ts';
-import type { Json, SignedEnvelope } from './wire/parts.ts';
-import type * as policy from './wire/policy.ts';
-import type { SecretList, SecretRemoved, SecretSet } from './wire/secret.ts';
-import type * as skill from './wire/skill.ts';
-import type { SkillComparison } from './wire/skill-parts.ts';
-import type { ToolDocument, ToolPage } from './wire/tool.ts';
-import type * as trust from './wire/trust.ts';
-import type { ApproveUpstreamRequest, UpstreamDocument, UpstreamList } from './wire/upstream.ts';
+import type { Bodies, Replies, Schemas } from '../api.generated.ts';
 
-/* The documents of the HTTP API, by the operation that gives or takes them. The gateway is held to them by a test. */
+/* Names for the documents of the HTTP API. Their shapes are those of the gateway's table of operations. */
 
-/** What comes back as JSON. */
-export type Replies = {
-  readonly createCall: CallDocument;
-  readonly listCalls: CallPage;
-  readonly getCall: ShownCall;
-  readonly getCallReceipt: SignedEnvelope;
-  readonly getCallOutput: Json;
-  readonly cancelCall: CancelledCall;
-  readonly getRun: RunPage;
-  readonly listTools: ToolPage;
-  readonly getTool: ToolDocument;
-  readonly listApprovals: ApprovalPage;
-  readonly getApproval: ApprovalDocument;
-  readonly decideApproval: ApprovalDocument;
-  readonly listBudgets: gateway.Budgets;
-  readonly listSkills: skill.SkillPage;
-  readonly installSkill: skill.InstalledSkill;
-  readonly getSkill: skill.ShownSkill;
-  readonly compareSkill: SkillComparison;
-  readonly auditSkill: skill.SkillAudit;
-  readonly approveSkill: skill.ApprovedSkill;
-  readonly rollbackSkill: skill.RolledBackSkill;
-  readonly quarantineSkill: skill.ChangedSkill;
-  readonly enableSkill: skill.ChangedSkill;
-  readonly disableSkill: skill.ChangedSkill;
-  readonly revokeSkill: skill.ChangedSkill;
-  readonly removeSkill: skill.ChangedSkill;
-  readonly listTrustedKeys: trust.TrustList;
-  readonly trustKey: trust.TrustedKey;
-  readonly rotateTrustedKey: trust.RotatedTrust;
-  readonly revokeTrustedKey: trust.RevokedTrust;
-  readonly getPolicies: policy.PoliciesDocument;
-  readonly replacePolicies: policy.ReplacedPolicies;
-  readonly checkPolicies: policy.CheckedPolicies;
-  readonly explainCall: policy.Explanation;
-  readonly listSecrets: SecretList;
-  readonly setSecret: SecretSet;
-  readonly removeSecret: SecretRemoved;
-  readonly searchJournal: JournalPage;
-  readonly getCheckpoint: SignedEnvelope;
-  readonly getRecord: HashedRecords;
-  readonly proveRecord: JournalProof;
-  readonly listKeys: gateway.KeyList;
-  readonly rotateKey: gateway.RotatedKey;
-  readonly listTokens: gateway.TokenPage;
-  readonly createToken: gateway.CreatedToken;
-  readonly revokeToken: gateway.TokenDocument;
-  readonly listUpstreams: UpstreamList;
-  readonly getUpstream: UpstreamDocument;
-  readonly approveUpstream: UpstreamDocument;
-  readonly whoAmI: gateway.WhoAmI;
-  readonly getDoctor: gateway.DoctorReport;
+export type { Bodies, Json, Replies } from '../api.generated.ts';
+
+export type JsonSchema = Schemas['Tool']['inputSchema'];
+export type Risk = Schemas['ToolRow']['risk'];
+/** Where a tool runs: inside the gateway, or in one of the sandbox tiers. */
+export type TierName = Schemas['ToolRow']['tier'];
+/** What a credential may be used for. */
+export type Scope = Schemas['Token']['scopes'][number];
+/** A signed document, as `verifyReceipt` and `verifyCheckpoint` take it once it is text again. */
+export type SignedEnvelope = Schemas['Envelope'];
+
+/** What a call is made of. Who makes it is in the token, and nowhere else. */
+export type CallRequest = Bodies['createCall'];
+/** How a call ended. */
+export type CallDocument = Schemas['Call'];
+export type CallStatus = CallDocument['status'];
+/** The request that a call waits for, where a person has to approve it. */
+export type AskedApproval = NonNullable<CallDocument['approval']>;
+export type RunningCall = Schemas['RunningCall'];
+/** A call that has ended, without what may be large. */
+export type EndedCall = Schemas['EndedCall'];
+export type CallPage = Replies['listCalls'];
+export type ListedCall = CallPage['calls'][number];
+/** All that is kept of a call. */
+export type ShownCall = Replies['getCall'];
+export type CancelledCall = Replies['cancelCall'];
+export type RunPage = Replies['getRun'];
+
+/** The data of the events of a call; that of `ended` is its document. */
+export type StartedEvent = { readonly callId: string };
+export type OutputEvent = {
+  readonly stream: 'stdout' | 'stderr';
+  /** One of both: text where the bytes are UTF-8, else base64. */
+  readonly text?: string;
+  readonly base64?: string;
 };
 
-/** What is sent: JSON, or bytes as they are. */
-export type Bodies = {
-  readonly createCall: CallRequest;
-  readonly decideApproval: DecisionRequest;
-  readonly installSkill: Uint8Array | Blob;
-  readonly auditSkill: skill.AuditRequest;
-  readonly approveSkill: skill.ApproveRequest;
-  readonly rollbackSkill: skill.RollbackRequest;
-  readonly quarantineSkill: skill.ChangeRequest;
-  readonly enableSkill: skill.ChangeRequest;
-  readonly disableSkill: skill.ChangeRequest;
-  readonly revokeSkill: skill.ChangeRequest;
-  readonly trustKey: trust.AddTrustRequest;
-  readonly rotateTrustedKey: trust.RotateTrustRequest;
-  readonly revokeTrustedKey: trust.RevokeTrustRequest;
-  readonly replacePolicies: policy.ReplacePoliciesRequest;
-  readonly checkPolicies: policy.CheckPoliciesRequest;
-  readonly explainCall: policy.ExplainRequest;
-  readonly setSecret: Uint8Array | Blob;
-  readonly createToken: gateway.TokenRequest;
-  readonly approveUpstream: ApproveUpstreamRequest;
-};
+export type ToolRow = Schemas['ToolRow'];
+export type ToolDocument = Schemas['Tool'];
+export type ToolPage = Replies['listTools'];
 
-export type { ApprovalDocument, ApprovalPage, ApprovalState, DecisionRequest } from './wire/approval.ts';
-export type {
-  AskedApproval,
-  CallDocument,
-  CallPage,
-  CallRequest,
-  CallStatus,
-  CancelledCall,
-  EndedCall,
-  ListedCall,
-  OutputEvent,
-  RunningCall,
-  RunPage,
-  ShownCall,
-  StartedEvent,
-} from './wire/call.ts';
-export type {
-  BudgetAccount,
-  BudgetRule,
-  Budgets,
-  CreatedToken,
-  DoctorReport,
-  Finding,
-  KeyList,
-  KeyRow,
-  RotatedKey,
-  TokenDocument,
-  TokenPage,
-  TokenRequest,
-  WhoAmI,
-} from './wire/gateway.ts';
-export type { HashedRecords, JournalLine, JournalPage, JournalProof } from './wire/journal.ts';
-export type { Json, JsonSchema, Risk, Scope, SignedEnvelope, TierName } from './wire/parts.ts';
-export type {
-  CheckedPolicies,
-  CheckPoliciesRequest,
-  ExplainRequest,
-  Explanation,
-  PoliciesDocument,
-  Policy,
-  PolicyFiles,
-  PolicyProblem,
-  ReplacedPolicies,
-  ReplacePoliciesRequest,
-} from './wire/policy.ts';
-export type { SecretList, SecretRemoved, SecretRow, SecretSet } from './wire/secret.ts';
-export type {
-  ApprovedSkill,
-  ApproveRequest,
-  AuditFinding,
-  AuditReport,
-  AuditRequest,
-  AuditVerdict,
-  ChangedSkill,
-  ChangeRequest,
-  InstalledSkill,
-  RollbackRequest,
-  RolledBackSkill,
-  ShownSkill,
-  SkillAudit,
-  SkillCapability,
-  SkillDocument,
-  SkillPage,
-  SkillState,
-  SkillSummary,
-} from './wire/skill.ts';
-export type { SkillComparison, SkillDifference, SkillGrant, SkillTool } from './wire/skill-parts.ts';
-export type { ToolDocument, ToolPage, ToolRow } from './wire/tool.ts';
-export type {
-  AddTrustRequest,
-  RevokedTrust,
-  RevokeTrustRequest,
-  RotatedTrust,
-  RotateTrustRequest,
-  TrustedKey,
-  TrustList,
-} from './wire/trust.ts';
-export type {
-  ApproveUpstreamRequest,
-  UpstreamDefinition,
-  UpstreamDocument,
-  UpstreamList,
-  UpstreamSummary,
-} from './wire/upstream.ts';
+/** A question to a person, and its answer once there is one. */
+export type ApprovalDocument = Schemas['Approval'];
+export type ApprovalState = ApprovalDocument['state'];
+export type ApprovalPage = Replies['listApprovals'];
+export type DecisionRequest = Bodies['decideApproval'];
+
+/** What lists show of one version of a skill. */
+export type SkillSummary = Schemas['SkillSummary'];
+/** One version with all that is known of it. */
+export type SkillDocument = Schemas['Skill'];
+export type SkillPage = Replies['listSkills'];
+export type SkillState = SkillSummary['state'];
+export type SkillTool = SkillDocument['tools'][number];
+/** What it asks for and what became of it; `spelling` is what withholds it. */
+export type SkillCapability = SkillDocument['capabilities'][number];
+/** What the operator approved; what was withheld keeps its position and is closed. */
+export type SkillGrant = NonNullable<SkillDocument['grant']>;
+export type ShownSkill = Schemas['ShownSkill'];
+export type InstalledSkill = Replies['installSkill'];
+export type ApprovedSkill = Schemas['ApprovedSkill'];
+export type ChangedSkill = Schemas['ChangedSkill'];
+export type RolledBackSkill = Replies['rollbackSkill'];
+export type AuditReport = Schemas['AuditReport'];
+export type AuditFinding = AuditReport['findings'][number];
+export type AuditVerdict = AuditReport['verdict'];
+/** What came of an audit, and what the skill is after it. */
+export type SkillAudit = Schemas['SkillAudit'];
+/** What a version has that another does not; `widens` says whether it could do more than before. */
+export type SkillDifference = Schemas['SkillDifference'];
+export type SkillComparison = Schemas['SkillComparison'];
+export type AuditRequest = Bodies['auditSkill'];
+export type ApproveRequest = Bodies['approveSkill'];
+export type ChangeRequest = Bodies['enableSkill'];
+export type RollbackRequest = Bodies['rollbackSkill'];
+
+/** A key that signs skills for a publisher. */
+export type TrustedKey = Schemas['TrustedKey'];
+export type TrustList = Replies['listTrustedKeys'];
+export type RotatedTrust = Replies['rotateTrustedKey'];
+export type RevokedTrust = Replies['revokeTrustedKey'];
+export type AddTrustRequest = Bodies['trustKey'];
+export type RotateTrustRequest = Bodies['rotateTrustedKey'];
+export type RevokeTrustRequest = Bodies['revokeTrustedKey'];
+
+/** The set that decides, and the files as they are; the two differ while the files have problems. */
+export type PoliciesDocument = Schemas['Policies'];
+export type Policy = PoliciesDocument['policies'][number];
+export type PolicyProblem = Schemas['PolicyProblem'];
+/** Policy files: name and text. */
+export type PolicyFiles = PoliciesDocument['files'];
+export type ReplacedPolicies = Schemas['ReplacedPolicies'];
+export type CheckedPolicies = Schemas['PolicyCheck'];
+export type Explanation = Schemas['Explanation'];
+export type ReplacePoliciesRequest = Bodies['replacePolicies'];
+export type CheckPoliciesRequest = Bodies['checkPolicies'];
+export type ExplainRequest = Bodies['explainCall'];
+
+/** All that is shown of a secret; its value never is. */
+export type SecretRow = Schemas['Secret'];
+export type SecretList = Replies['listSecrets'];
+export type SecretSet = Replies['setSecret'];
+export type SecretRemoved = Replies['removeSecret'];
+
+/** One line of the journal. */
+export type JournalLine = Schemas['JournalRecord'];
+export type JournalPage = Replies['searchJournal'];
+export type HashedRecords = Replies['getRecord'];
+/** That a record is in the journal that a checkpoint is of. */
+export type JournalProof = Schemas['JournalProof'];
+
+export type UpstreamSummary = Schemas['UpstreamSummary'];
+/** A server with what was accepted of it, and what it offers instead. */
+export type UpstreamDocument = Schemas['Upstream'];
+export type UpstreamList = Replies['listUpstreams'];
+/** A tool as its server offers it. Its texts are those of the server, and are not to be trusted. */
+export type UpstreamDefinition = UpstreamDocument['definitions'][number];
+export type ApproveUpstreamRequest = Bodies['approveUpstream'];
+
+export type KeyList = Replies['listKeys'];
+/** A key that receipts and checkpoints are signed with. */
+export type KeyRow = KeyList['keys'][number];
+export type RotatedKey = Replies['rotateKey'];
+
+/** A token as lists show it; its text is nowhere in it. */
+export type TokenDocument = Schemas['Token'];
+export type TokenPage = Replies['listTokens'];
+/** The only document that ever has the text of a token. */
+export type CreatedToken = Replies['createToken'];
+export type TokenRequest = Bodies['createToken'];
+
+/** Who the gateway takes its caller for. */
+export type WhoAmI = Replies['whoAmI'];
+export type Budgets = Replies['listBudgets'];
+export type BudgetRule = Budgets['rules'][number];
+export type BudgetAccount = Budgets['accounts'][number];
+export type DoctorReport = Replies['getDoctor'];
+/** What was looked at, and what to do about it. */
+export type Finding = DoctorReport['findings'][number];

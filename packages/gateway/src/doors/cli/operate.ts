@@ -1,7 +1,12 @@
 import type { Gateway } from '../../invoke/gateway.ts';
 import { localOwner } from '../../operations/access.ts';
-import { findOperation, type OperationName } from '../../operations/operate.ts';
-import { type ByteStream, perform } from '../../operations/operation.ts';
+import {
+  findOperation,
+  type OperationName,
+  type ResultOf,
+  operate as runOperation,
+} from '../../operations/operate.ts';
+import type { ByteStream, OperationContext } from '../../operations/operation.ts';
 import { principalOf } from './input.ts';
 import { finishUnread, withGateway, withRecords } from './opened.ts';
 import { writeOut } from './out-file.ts';
@@ -19,48 +24,43 @@ type OperateOptions = {
 };
 
 /** Runs an operation and gives its document. */
-export async function operate<Document>(
+export async function operate<Name extends OperationName>(
   invocation: Invocation,
-  name: OperationName,
+  name: Name,
   input: object,
   options: OperateOptions = {},
-): Promise<Document> {
-  const row = await findOperation(name);
+): Promise<ResultOf<Name>> {
+  const { opens } = await findOperation(name);
   // A wrong --as is reported before anything is opened.
   principalOf(invocation);
-  if (row.opens === 'records')
-    return withRecords(invocation, (records) =>
-      run<Document>(invocation, records, name, { input, ...options }),
-    );
+  if (opens === 'records')
+    return withRecords(invocation, (records) => run(invocation, records, name, { input, ...options }));
   finishUnread(invocation);
-  return withGateway(invocation, (gateway) =>
-    run<Document>(invocation, gateway, name, { input, ...options }),
-  );
+  return withGateway(invocation, (gateway) => run(invocation, gateway, name, { input, ...options }));
 }
 
 /** The same where the gateway is open already. */
-export function operateOn<Document>(
+export function operateOn<Name extends OperationName>(
   invocation: Invocation,
   gateway: Opened<Gateway>,
-  name: OperationName,
+  name: Name,
   input: object,
-): Promise<Document> {
+): Promise<ResultOf<Name>> {
   return run(invocation, gateway, name, { input });
 }
 
-type Opening = Parameters<typeof perform>[1]['gateway'];
+type Opening = OperationContext['gateway'];
 type Request = OperateOptions & { readonly input: object };
 
-async function run<Document>(
+function run<Name extends OperationName>(
   invocation: Invocation,
   gateway: Opening | Opened<Gateway>,
-  name: OperationName,
+  name: Name,
   { input, tenant = gateway.config.gateway.tenant }: Request,
-): Promise<Document> {
+): Promise<ResultOf<Name>> {
   const caller = localOwner(principalOf(invocation), tenant);
   const context = { gateway: gateway as Opening, caller, door: 'cli', signal: invocation.signal } as const;
-  const result = await perform(await findOperation(name), context, withoutAbsent(input));
-  return result as Document;
+  return runOperation(context, name, withoutAbsent(input));
 }
 
 /** Flags that were not given are no members of an input. */
@@ -71,12 +71,12 @@ function withoutAbsent(input: object): object {
 /** Runs an operation whose result is exact bytes and writes them to --out, or to standard output. Gives the file or null. */
 export async function operateToFile(
   invocation: Invocation,
-  name: OperationName,
+  name: 'exportJournal' | 'exportKeys' | 'getCheckpoint' | 'proveRecord',
   input: object,
   end = '',
 ): Promise<string | null> {
   return withRecords(invocation, async (records) => {
-    const stream = await run<ByteStream>(invocation, records, name, { input });
+    const stream = await run(invocation, records, name, { input });
     return writeOut(invocation, textOf(stream, end));
   });
 }

@@ -166,24 +166,12 @@ export class HttpApp {
     const input = await readInput(handling, { ...found, query }, this.#limits);
     const recheck = () => this.#recheck(handling, operation.scope);
     const context = { gateway, caller, door: 'http', signal: handling.signal, recheck } as const;
-    const status = await this.#sendOutcome(handling, operation, () => perform(operation, context, input));
+    const result = await perform(operation, context, input).catch(problemOrThrow);
+    const status =
+      result instanceof OperationProblem
+        ? await sendProblem(handling, problemOf(result))
+        : await sendResult(handling, operation, result);
     return this.#count(operation.http.path, handling, status);
-  }
-
-  /** Sends the result of an operation, or what it found that programs read as a whole. */
-  async #sendOutcome(
-    handling: Handling,
-    operation: Operation,
-    run: () => ReturnType<typeof perform>,
-  ): Promise<number> {
-    let problem: OperationProblem;
-    try {
-      return await sendResult(handling, operation, await run());
-    } catch (error) {
-      if (!(error instanceof OperationProblem)) throw error;
-      problem = error;
-    }
-    return sendProblem(handling, problemOf(problem));
   }
 
   #count(route: string, { request }: Exchange, status: number): number {
@@ -279,6 +267,12 @@ export class HttpApp {
       ms: Math.round(ms * 1000) / 1000,
     });
   }
+}
+
+/** An ending of the operation that programs read as a whole; anything else broke it off. */
+function problemOrThrow(error: unknown): OperationProblem {
+  if (error instanceof OperationProblem) return error;
+  throw error;
 }
 
 const NOT_FOUND = 'Cannot find that address: it does not exist';

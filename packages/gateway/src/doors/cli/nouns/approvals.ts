@@ -1,13 +1,13 @@
 import { isoTime } from '../../../core/clock.ts';
 import { inert } from '../../../core/hostile-text.ts';
-import type { approvalDocument } from '../../../operations/approvals.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { choiceOf, numberOf, textOf } from '../input.ts';
 import { operate } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation, VerbRun } from '../verb.ts';
 
-type ApprovalDocument = ReturnType<typeof approvalDocument>;
-type ApprovalPage = { readonly approvals: readonly ApprovalDocument[]; readonly cursor: string | null };
+type ApprovalDocument = ResultOf<'getApproval'>;
+type ApprovalPage = ResultOf<'listApprovals'>;
 
 const SHOWN_INPUT_CHARS = 40;
 const STATES = ['pending', 'approved', 'denied', 'used', 'expired'] as const;
@@ -16,7 +16,7 @@ export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
   const [state, cursor] = [choiceOf(invocation, 'only', STATES), textOf(invocation, 'cursor')];
-  const page = await operate<ApprovalPage>(invocation, 'listApprovals', { limit, state, cursor });
+  const page = await operate(invocation, 'listApprovals', { limit, state, cursor });
   return print.result(page, () => printList(print, page));
 }
 
@@ -45,7 +45,7 @@ function shortInput(text: string): string {
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  const approval = await operate<ApprovalDocument>(invocation, 'getApproval', { id: args[0] });
+  const approval = await operate(invocation, 'getApproval', { id: args[0] });
   return print.result(approval, () => printApproval(print, approval));
 }
 
@@ -72,7 +72,7 @@ export const deny: VerbRun = (invocation) => decide(invocation, 'denied');
 async function decide(invocation: Invocation, verdict: 'approved' | 'denied'): Promise<number> {
   const { args, print } = invocation;
   const input = { id: args[0], verdict, note: textOf(invocation, 'note') };
-  const approval = await operate<ApprovalDocument>(invocation, 'decideApproval', input);
+  const approval = await operate(invocation, 'decideApproval', input);
   return print.result(approval, () => {
     const style = verdict === 'approved' ? 'green' : 'yellow';
     print.note(verdict, style, `  ${approval.id}  ${approval.tool} for ${approval.principal}`);

@@ -1,13 +1,10 @@
-import type { balances } from '../../../budget/balances.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { operate } from '../operate.ts';
 import type { Invocation } from '../verb.ts';
 
-type BudgetList = { readonly rules: unknown; readonly accounts: ReturnType<typeof balances> };
-
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  const budgets = await operate<BudgetList>(invocation, 'listBudgets', {});
+  const budgets = await operate(invocation, 'listBudgets', {});
   return print.result(budgets, () => {
     const rows = budgets.accounts.flatMap(({ budget, subject, resetsAtMs, units }) => {
       const resets = resetsAtMs === null ? 'never' : isoTime(resetsAtMs);

@@ -76,7 +76,7 @@ async function searchPages(invocation: Invocation, terms: object, limit: number)
   let more: { readonly cursor?: string } = {};
   for (;;) {
     const input = { ...terms, ...more, limit: Math.min(limit - records.length, MOST_AT_ONCE) };
-    const page = await operate<RecordPage>(invocation, 'searchJournal', input);
+    const page = await operate(invocation, 'searchJournal', input);
     records.push(...page.records);
     if (page.cursor === null || records.length >= limit) return { records, cursor: page.cursor };
     more = { cursor: page.cursor };

@@ -1,4 +1,3 @@
-import type { keyRows } from '../../../operations/keys.ts';
 import { principalOf } from '../input.ts';
 import { withRecords } from '../opened.ts';
 import { operate, operateToFile } from '../operate.ts';
@@ -6,7 +5,7 @@ import type { Invocation } from '../verb.ts';
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  const listed = await operate<{ keys: ReturnType<typeof keyRows> }>(invocation, 'listKeys', {});
+  const listed = await operate(invocation, 'listKeys', {});
   return print.result(listed, () =>
     print.table(
       ['KEY', 'SIGNS NOW', 'CREATED', 'RETIRED'],
@@ -30,7 +29,7 @@ type Rotation = { readonly from: string | null; readonly to: string };
 export async function rotate(invocation: Invocation): Promise<number> {
   const { print, flags } = invocation;
   const { from, to } =
-    flags.lost === true ? await rotateLost(invocation) : await operate<Rotation>(invocation, 'rotateKey', {});
+    flags.lost === true ? await rotateLost(invocation) : await operate(invocation, 'rotateKey', {});
   return print.result({ from, to }, () => {
     print.note('rotated', 'green', `  ${to} signs from now on`);
     if (from !== null) print.note(`${from} is retired; receipts that it signed still verify.`);

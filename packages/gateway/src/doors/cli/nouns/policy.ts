@@ -5,7 +5,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import { formatPrincipal } from '../../../core/principal.ts';
 import { openSkills } from '../../../invoke/skills/open.ts';
 import { checkCall, explainNow } from '../../../operations/explain-call.ts';
-import { checkDocument, explanationDocument, type policiesDocument } from '../../../operations/policies.ts';
+import { checkDocument, explanationDocument } from '../../../operations/policies.ts';
 import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
 import type { ToolsOf } from '../../../policy/names.ts';
 import { type CaseResult, parseCases, runPolicyTests } from '../../../policy/policy-test.ts';
@@ -22,7 +22,7 @@ import type { Invocation } from '../verb.ts';
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  const live = await operate<ReturnType<typeof policiesDocument>>(invocation, 'getPolicies', {});
+  const live = await operate(invocation, 'getPolicies', {});
   const { digest, policies, problems } = live;
   return print.result(live, () => {
     print.line(digest === null ? 'No policy set is live: every call is denied.' : `live set ${digest}`);

@@ -2,7 +2,6 @@ import type { VaultConfig } from '../../../config/config.ts';
 import type { Principal } from '../../../core/principal.ts';
 import { requireAdministrator } from '../../../invoke/administer.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import type { secretDocument } from '../../../operations/secrets.ts';
 import type { LockSource } from '../../../vault/lock.ts';
 import { formatScope, GLOBAL, parseScope, SCOPE_SHAPE, type Scope } from '../../../vault/scope.ts';
 import { MIN_SCRUBBED_BYTES } from '../../../vault/scrub.ts';
@@ -22,9 +21,6 @@ const BOUND: Bound = {
       `Cannot use the value of the secret: it has more than ${MAX_VALUE_BYTES} bytes, expected 1 to ${MAX_VALUE_BYTES}`,
     ),
 };
-type KeptSecret = { readonly version: number; readonly bytes: number };
-type SecretList = { readonly secrets: readonly ReturnType<typeof secretDocument>[] };
-
 const LOCKS: readonly LockSource[] = ['passphrase', 'file'];
 
 export async function set(invocation: Invocation): Promise<number> {
@@ -37,7 +33,7 @@ export async function set(invocation: Invocation): Promise<number> {
     const { gateway } = administered;
     await unlock(invocation, gateway.vault);
     const value = await readValue(invocation, name);
-    const kept = await operateOn<KeptSecret>(invocation, gateway, 'setSecret', { name, scope: where, value });
+    const kept = await operateOn(invocation, gateway, 'setSecret', { name, scope: where, value });
     const { version, bytes } = kept;
     return print.result(kept, () => {
       print.note('set', 'green', `  ${name} (${where}), version ${version}, ${bytes} bytes`);
@@ -61,7 +57,7 @@ async function readValue(invocation: Invocation, name: string): Promise<Uint8Arr
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   return administerVault(invocation, async (administered) => {
-    const listed = await operateOn<SecretList>(invocation, administered.gateway, 'listSecrets', {});
+    const listed = await operateOn(invocation, administered.gateway, 'listSecrets', {});
     const { secrets } = listed;
     return print.result(listed, () => {
       if (secrets.length === 0) print.line('The vault has no secrets.');

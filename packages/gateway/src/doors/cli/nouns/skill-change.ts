@@ -103,8 +103,6 @@ function questionOf(event: string, id: string): Question {
   };
 }
 
-type RolledBack = { readonly from: string | null; readonly to: string };
-
 /** Goes back to the version that was active before. */
 export async function rollback(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
@@ -114,7 +112,7 @@ export async function rollback(invocation: Invocation): Promise<number> {
       `Cannot roll back to "${args[0]}": it names a version, expected the id alone; use \`skill enable\` for a version`,
     );
   const input = { id, reason: textOf(invocation, 'reason') };
-  const step = await operate<RolledBack>(invocation, 'rollbackSkill', input);
+  const step = await operate(invocation, 'rollbackSkill', input);
   return print.result(step, () =>
     print.note('rolled back', 'green', `  ${id} from ${step.from ?? 'nothing'} to ${step.to}`),
   );

@@ -1,8 +1,8 @@
 import { CodedError } from '../../../core/coded-error.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
-import type { InstallResult } from '../../../invoke/skills/install.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { skillDocument } from '../../../operations/skill-document.ts';
 import type { SkillGrant } from '../../../skills/grant.ts';
 import type { InstalledSkill } from '../../../skills/index/skill.ts';
@@ -30,9 +30,7 @@ import type { Invocation } from '../verb.ts';
 const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
 const MOST_WITHHELD = 256;
 
-type Installed = Pick<InstallResult, 'difference' | 'isNew'> & {
-  readonly skill: ReturnType<typeof skillDocument>;
-};
+type Installed = ResultOf<'installSkill'>;
 
 /** Installs a package. Whatever it contains, it ends in quarantine. */
 export async function install(invocation: Invocation): Promise<number> {
@@ -41,7 +39,7 @@ export async function install(invocation: Invocation): Promise<number> {
   if (!print.json)
     print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
   const input = { package: bytes, allowDowngrade: flags['allow-downgrade'] === true };
-  const installed = await operate<Installed>(invocation, 'installSkill', input);
+  const installed = await operate(invocation, 'installSkill', input);
   return print.result(installed, () => printInstalled(print, installed));
 }
 

@@ -3,7 +3,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { digestValue } from '../../../core/digest.ts';
 import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
 import { compareSkill } from '../../../operations/compare-skill.ts';
-import { shownSkillDocument, type summaryDocument } from '../../../operations/skill-document.ts';
+import { shownSkillDocument } from '../../../operations/skill-document.ts';
 import { versionsOf } from '../../../skills/index/read.ts';
 import type { InstalledSkill, SkillSummary } from '../../../skills/index/skill.ts';
 import { SKILL_STATES, type SkillState } from '../../../skills/lifecycle.table.ts';
@@ -27,17 +27,12 @@ const NEXT: Readonly<Partial<Record<SkillState, string>>> = {
   disabled: 'enable',
 };
 
-type SkillPage = {
-  readonly skills: readonly ReturnType<typeof summaryDocument>[];
-  readonly cursor: string | null;
-};
-
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: PAGE });
   const state = choiceOf(invocation, 'only', STATES);
   const input = { limit, state, cursor: cursorOf(invocation) };
-  const page = await operate<SkillPage>(invocation, 'listSkills', input);
+  const page = await operate(invocation, 'listSkills', input);
   const { skills, cursor } = page;
   return print.result(page, () => {
     if (skills.length === 0)

@@ -10,8 +10,6 @@ import { operate } from '../operate.ts';
 import { expiryOf } from '../quantities.ts';
 import type { Invocation } from '../verb.ts';
 
-type TokenDocument = ReturnType<typeof tokenDocument>;
-
 /** Creates a token and prints it once, on standard output alone, so that it can be piped to where it is kept. */
 export async function create(invocation: Invocation): Promise<number> {
   const { print } = invocation;
@@ -27,8 +25,7 @@ export async function create(invocation: Invocation): Promise<number> {
     label: textOf(invocation, 'label'),
   };
   const tenant = textOf(invocation, 'tenant');
-  type Created = TokenDocument & { readonly token: string };
-  const created = await operate<Created>(invocation, 'createToken', input, { tenant });
+  const created = await operate(invocation, 'createToken', input, { tenant });
   return print.result(created, () => {
     const { id, scopes, expiresAt } = created;
     print.line(created.token);
@@ -72,7 +69,7 @@ export async function list(invocation: Invocation): Promise<number> {
 /** Revokes a token; every gateway process refuses it from its next request on. */
 export async function revoke(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  const token = await operate<TokenDocument>(invocation, 'revokeToken', { id: args[0] });
+  const token = await operate(invocation, 'revokeToken', { id: args[0] });
   return print.result(token, () => print.note('revoked', 'red', `  ${token.id} of ${token.principal}`));
 }
 

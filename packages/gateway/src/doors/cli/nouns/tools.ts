@@ -1,20 +1,19 @@
 import { CodedError } from '../../../core/coded-error.ts';
-import type { toolDocument, toolRow } from '../../../operations/tools.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { numberOf, textOf } from '../input.ts';
 import { withGateway } from '../opened.ts';
 import { operate, operateOn } from '../operate.ts';
 import type { Printer } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 
-type ToolDocument = ReturnType<typeof toolDocument>;
-type ToolPage = { readonly tools: readonly ReturnType<typeof toolRow>[]; readonly cursor: string | null };
+type ToolDocument = ResultOf<'getTool'>;
 
 /** The tools that may be called, those of installed skills included, a page at a time. */
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 100 });
   const input = { limit, cursor: textOf(invocation, 'after') };
-  const page = await operate<ToolPage>(invocation, 'listTools', input);
+  const page = await operate(invocation, 'listTools', input);
   return print.result(page, () => {
     print.table(
       ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
@@ -34,7 +33,7 @@ export async function show(invocation: Invocation): Promise<number> {
       const { code, message, remedy } = found.refused;
       throw new CodedError(code, message.replace('Cannot call', 'Cannot show'), { remedy });
     }
-    const tool = await operateOn<ToolDocument>(invocation, gateway, 'getTool', { id });
+    const tool = await operateOn(invocation, gateway, 'getTool', { id });
     return print.result(tool, () => printTool(print, tool));
   });
 }

@@ -2,7 +2,6 @@ import { nodePrimitives } from '../../../attest/primitives.ts';
 import { isoTime } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
-import type { trustedKeyDocument } from '../../../operations/trust.ts';
 import { keysOf, type TrustedKey } from '../../../skills/trust/keys.ts';
 import { readPublicKey } from '../../../skills/trust/read-key.ts';
 import type { Reader } from '../../../store/transaction.ts';
@@ -26,12 +25,10 @@ const MOST_PUBLISHER_CHARS = 32;
 const LEAST_KEY_DIGITS = 8;
 const KEY = /^(?:sha256:)?([0-9a-f]{1,64})$/;
 
-type KeyDocument = ReturnType<typeof trustedKeyDocument>;
-
 export async function list(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
   const publisher = args[0] === undefined ? undefined : readPublisher(args[0]);
-  const listed = await operate<{ keys: readonly KeyDocument[] }>(invocation, 'listTrustedKeys', {
+  const listed = await operate(invocation, 'listTrustedKeys', {
     publisher,
   });
   return print.result(listed, () => {
@@ -59,14 +56,12 @@ export function add(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const question = { act: 'trust the key', question: 'Type the name of the publisher to trust this key' };
   return takeKey(invocation, question, async (gateway, offer) => {
-    const key = await operateOn<KeyDocument>(invocation, gateway, 'trustKey', offer);
+    const key = await operateOn(invocation, gateway, 'trustKey', offer);
     return print.result(key, () =>
       print.note('trusted', 'green', `  ${shortKey(key.keyId)} signs for ${offer.publisher}`),
     );
   });
 }
-
-type Rotation = { readonly added: KeyDocument; readonly retired: readonly string[] };
 
 /** Trusts a new key of a publisher; the keys before it install nothing new, and what they signed goes on. */
 export function rotate(invocation: Invocation): Promise<number> {
@@ -76,7 +71,7 @@ export function rotate(invocation: Invocation): Promise<number> {
     question: 'Type the name of the publisher to trust this key in place of its earlier keys',
   };
   return takeKey(invocation, question, async (gateway, offer) => {
-    const rotation = await operateOn<Rotation>(invocation, gateway, 'rotateTrustedKey', offer);
+    const rotation = await operateOn(invocation, gateway, 'rotateTrustedKey', offer);
     const { added, retired } = rotation;
     return print.result(rotation, () => {
       print.note('rotated', 'green', `  ${shortKey(added.keyId)} signs for ${offer.publisher} from now on`);
@@ -84,8 +79,6 @@ export function rotate(invocation: Invocation): Promise<number> {
     });
   });
 }
-
-type Revocation = { readonly key: KeyDocument; readonly quarantined: readonly string[] };
 
 /** Ends all trust in a key, for good; what it signed goes into quarantine. */
 export async function revoke(invocation: Invocation): Promise<number> {
@@ -95,7 +88,7 @@ export async function revoke(invocation: Invocation): Promise<number> {
   return actAs(invocation, async (gateway) => {
     const { keyId, publisher } = findKey(gateway.store, args[0] ?? '');
     const input = { publisher, keyId, reason };
-    const revoked = await operateOn<Revocation>(invocation, gateway, 'revokeTrustedKey', input);
+    const revoked = await operateOn(invocation, gateway, 'revokeTrustedKey', input);
     return print.result(revoked, () => {
       print.note('revoked', 'red', `  ${shortKey(keyId)} of ${publisher}: ${revoked.key.reason ?? reason}`);
       for (const skill of revoked.quarantined) print.note('quarantined', 'yellow', `  ${skill}`);

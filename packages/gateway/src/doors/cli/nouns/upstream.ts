@@ -3,8 +3,7 @@ import { CodedError } from '../../../core/coded-error.ts';
 import type { Gateway } from '../../../invoke/gateway.ts';
 import { offerOf, refreshUpstream, showUpstream } from '../../../invoke/upstreams/acts.ts';
 import type { Asker } from '../../../invoke/upstreams/pinning.ts';
-import { upstreamDocument, type upstreamSummary } from '../../../operations/upstreams.ts';
-import type { Definition } from '../../../upstreams/definition.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
 import { inWords } from '../../../upstreams/difference.ts';
 import { confirm, type Question, requireAnswerable } from '../ask.ts';
 import { textOf } from '../input.ts';
@@ -15,12 +14,12 @@ import type { Invocation } from '../verb.ts';
 
 const DESCRIPTION_CHARS = 100;
 
-type UpstreamList = { readonly upstreams: readonly ReturnType<typeof upstreamSummary>[] };
-type UpstreamDocument = ReturnType<typeof upstreamDocument>;
+type ToolDefinition = ResultOf<'getUpstream'>['definitions'][number];
+type UpstreamDocument = ResultOf<'getUpstream'>;
 
 export async function list(invocation: Invocation): Promise<number> {
   const { print } = invocation;
-  const listed = await operate<UpstreamList>(invocation, 'listUpstreams', {});
+  const listed = await operate(invocation, 'listUpstreams', {});
   const { upstreams } = listed;
   return print.result(listed, () => {
     if (upstreams.length === 0) return printNone(print);
@@ -37,7 +36,7 @@ export async function list(invocation: Invocation): Promise<number> {
 
 export async function show(invocation: Invocation): Promise<number> {
   const { args, print } = invocation;
-  const upstream = await operate<UpstreamDocument>(invocation, 'getUpstream', { name: args[0] });
+  const upstream = await operate(invocation, 'getUpstream', { name: args[0] });
   return print.result(upstream, () => {
     const { name, state } = upstream;
     printUpstream(print, upstream);
@@ -92,9 +91,8 @@ export async function approve(invocation: Invocation): Promise<number> {
     // What --digest names is accepted as it was shown before; otherwise what is offered at this moment.
     const { rule } = showUpstream(gateway, name);
     if (digest === undefined && rule !== null) await refreshUpstream(gateway, name, asker);
-    const view = showUpstream(gateway, name);
-    const { set } = offerOf(name, view.pin, rule);
-    if (!print.json) printUpstream(print, upstreamDocument(view));
+    const { set } = offerOf(name, showUpstream(gateway, name).pin, rule);
+    if (!print.json) printUpstream(print, await operateOn(invocation, gateway, 'getUpstream', { name }));
     await confirm(invocation, questionOf(name));
     const input = { name, digest: digest ?? set.digest };
     const accepted = await operateOn(invocation, gateway, 'approveUpstream', input);
@@ -141,7 +139,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
     print.line();
     print.line(`offers     ${inWords(difference)}`);
     const accepted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
-    const isNew = (each: Definition) => accepted.get(each.name) !== JSON.stringify(each);
+    const isNew = (each: ToolDefinition) => accepted.get(each.name) !== JSON.stringify(each);
     printTools(print, 'new or changed tools', offered.filter(isNew));
   }
   if (findings.length === 0) return;
@@ -153,7 +151,7 @@ function printUpstream(print: Printer, upstream: UpstreamDocument): void {
   );
 }
 
-function printTools(print: Printer, title: string, definitions: readonly Definition[]): void {
+function printTools(print: Printer, title: string, definitions: readonly ToolDefinition[]): void {
   if (definitions.length === 0) return;
   print.line();
   print.styled('bold', title);

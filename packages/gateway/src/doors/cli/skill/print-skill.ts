@@ -29,7 +29,7 @@ export function findingsOf(
 }
 
 /** The result of an audit in short, as in `passed, 2 warnings`. */
-export function summaryOfReport(report: AuditReport): string {
+export function summaryOfReport(report: Pick<AuditReport, 'verdict' | 'findings'>): string {
   const counts = SEVERITIES.flatMap(({ severity }) => {
     const count = findingsOf(report, severity).length;
     return count === 0 ? [] : [`${count} ${severity}${count === 1 ? '' : 's'}`];

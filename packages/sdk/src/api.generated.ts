@@ -1,0 +1,1012 @@
+/* Written by tools/sdk-types.mjs from the OpenAPI document of the gateway: change the operation, then run `npm run fix`. */
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** The documents that have a name. */
+export type Schemas = {
+  readonly Approval: {
+    readonly id: string;
+    /** Names the very call that is asked for. */
+    readonly digest: string;
+    readonly tenant: string;
+    readonly principal: string;
+    readonly tool: string;
+    /** The input without secrets; empty once it is used or expired. */
+    readonly inputText: string;
+    readonly inputDigest: string;
+    readonly toolDigest: string;
+    readonly policySet: string;
+    /** The policies that permit the call once it is approved. */
+    readonly policies: readonly string[];
+    readonly risk: 'low' | 'medium' | 'high';
+    /** Milliseconds since 1970. */
+    readonly askedAtMs: number;
+    /** Milliseconds since 1970. */
+    readonly expiresAtMs: number;
+    readonly state: 'pending' | 'approved' | 'denied' | 'used' | 'expired';
+    readonly decidedBy: string | null;
+    readonly decidedAtMs: number | null;
+    readonly note: string | null;
+    readonly usedByCall: string | null;
+    readonly askedTool: {
+      readonly description: string;
+      readonly category: string;
+      readonly tier: 'builtin' | 'a' | 'b' | 'c';
+      readonly capabilities: readonly string[];
+      readonly inputSchema: { readonly [key: string]: Json };
+    } | null;
+  };
+  readonly ApprovedSkill: Schemas['Skill'] & {
+    /** How many others have to approve the same. */
+    readonly reviewersMissing: number;
+  };
+  readonly AuditReport: {
+    readonly format: 1;
+    /** The id of a skill, as acme.text. */
+    readonly skill: string;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly version: string;
+    readonly artifact: string;
+    readonly verdict: 'passed' | 'failed';
+    readonly findings: readonly {
+      /** Of the check that found it. */
+      readonly id: string;
+      readonly severity: 'refusal' | 'warning' | 'note';
+      readonly where: string;
+      readonly sentence: string;
+      readonly remedy: string;
+    }[];
+    /** How many checks looked. */
+    readonly checks: number;
+    /** How the test cases of the package ended; null: they were not run. */
+    readonly cases: {
+      readonly passed: number;
+      readonly failed: number;
+      readonly notRun: number;
+    } | null;
+    /** The version that audited. */
+    readonly palisade: string;
+  };
+  readonly Call: {
+    readonly callId: string;
+    readonly status: 'ok' | 'failed' | 'refused';
+    /** One of the table of codes; `ok` where it ended well. */
+    readonly code: string;
+    readonly message: string;
+    readonly remedy: string | null;
+    readonly output: Json;
+    readonly usage: Schemas['Usage'];
+    /** Null where nothing could be recorded. */
+    readonly receipt: Schemas['Envelope'] | null;
+    /** The output was cut off. */
+    readonly truncated?: true | undefined;
+    readonly approval?: {
+      readonly id: string;
+      /** A time in UTC. */
+      readonly expiresAt: string;
+      /** What a user runs to approve it. */
+      readonly approveWith: string;
+    } | undefined;
+    /** It had ended before, and is told again for its idempotency key. */
+    readonly replayed?: true | undefined;
+  };
+  readonly ChangedSkill: Schemas['Skill'] & {
+    readonly event: 'quarantine' | 'enable' | 'disable' | 'revoke' | 'remove';
+  };
+  readonly Checkpoint: {
+    /** In base64. */
+    readonly payload: string;
+    readonly payloadType: string;
+    readonly signatures: readonly {
+      readonly keyid: string;
+      readonly sig: string;
+    }[];
+  };
+  readonly EndedCall: {
+    readonly state: 'ended';
+    readonly callId: string;
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tool: string;
+    readonly run: string | null;
+    readonly door: string;
+    /** A time in UTC. */
+    readonly endedAt: string;
+    readonly status: 'ok' | 'failed' | 'refused';
+    /** One of the table of codes; `ok` where it ended well. */
+    readonly code: string;
+    readonly message: string;
+    readonly remedy: string | null;
+    readonly usage: Schemas['Usage'];
+    readonly truncated: boolean;
+  };
+  readonly Envelope: {
+    readonly payload: string;
+    readonly payloadType: string;
+    readonly signatures: readonly {
+      readonly keyid: string;
+      readonly sig: string;
+    }[];
+  };
+  readonly Explanation: {
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tool: string;
+    readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
+    readonly setDigest: string | null;
+    readonly decidedBy: readonly {
+      readonly id: string;
+      readonly file: string;
+      readonly effect: 'permit' | 'forbid';
+      readonly text: string;
+    }[];
+    readonly errors: readonly {
+      readonly policy: string | null;
+      readonly message: string;
+    }[];
+    readonly policies: readonly {
+      readonly id: string;
+      readonly file: string;
+      readonly effect: 'permit' | 'forbid';
+      readonly text: string;
+      readonly matched: boolean;
+      readonly parts: readonly {
+        readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
+        readonly text: string;
+        readonly state: 'holds' | 'differs' | 'fails';
+      }[];
+    }[];
+    readonly approvalWouldHelp: boolean;
+    /** What would have to be different for the other answer. */
+    readonly differences: readonly string[];
+    readonly approval: {
+      readonly id: string;
+      readonly state: 'pending' | 'approved' | 'denied' | 'expired';
+    } | null;
+  };
+  readonly JournalProof: {
+    readonly checkpoint: {
+      /** In base64. */
+      readonly payload: string;
+      readonly payloadType: string;
+      readonly signatures: readonly {
+        readonly keyid: string;
+        readonly sig: string;
+      }[];
+    };
+    readonly format: string;
+    readonly path: readonly string[];
+    /** The line of the record. */
+    readonly record: string;
+  };
+  readonly JournalRecord: {
+    /** A time in UTC. */
+    readonly at: string;
+    readonly body: { readonly [key: string]: Json };
+    readonly call: string | null;
+    readonly kind: string;
+    /** The hash of the record before. */
+    readonly prev: string;
+    readonly principal: string | null;
+    readonly seq: number;
+    readonly tenant: string | null;
+    readonly tool: string | null;
+    readonly v: 1;
+  };
+  readonly Limits: {
+    readonly wallMs: number;
+    readonly cpuMs: number;
+    readonly fuel: number;
+    readonly memoryBytes: number;
+    readonly outputBytes: number;
+    readonly egressBytes: number;
+  };
+  readonly Policies: {
+    /** Of the set that decides; null: no set does, and all is denied. */
+    readonly digest: string | null;
+    /** The set that decides. */
+    readonly policies: readonly {
+      readonly id: string;
+      readonly file: string;
+      readonly effect: 'permit' | 'forbid';
+      readonly text: string;
+    }[];
+    /** Why the files are not the set that decides; empty where they are. */
+    readonly problems: readonly Schemas['PolicyProblem'][];
+    /** The files as they are: name and text. */
+    readonly files: { readonly [key: string]: string };
+    /** Of those files: what `ifDigest` has to be. */
+    readonly filesDigest: string;
+  };
+  readonly PolicyCheck: {
+    readonly ok: boolean;
+    /** Of the set that these files are; null: they are not a valid set. */
+    readonly digest: string | null;
+    readonly problems: readonly Schemas['PolicyProblem'][];
+    readonly warnings: readonly Schemas['PolicyProblem'][];
+  };
+  readonly PolicyProblem: {
+    readonly file: string;
+    readonly line: number;
+    readonly column: number;
+    readonly policy: string | null;
+    readonly message: string;
+    readonly hint: string | null;
+  };
+  readonly ReplacedPolicies: Schemas['Policies'] & {
+    readonly warnings: readonly Schemas['PolicyProblem'][];
+  };
+  readonly RunningCall: {
+    readonly state: 'running';
+    readonly callId: string;
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tool: string;
+    readonly run: string | null;
+    readonly door: string;
+    /** A time in UTC. */
+    readonly startedAt: string;
+  };
+  readonly Secret: {
+    readonly name: string;
+    /** "global", "tenant:NAME", "principal:KIND:NAME" or "skill:ID". */
+    readonly scope: string;
+    /** One more with each new value. */
+    readonly version: number;
+    readonly bytes: number;
+    /** When this value was set. */
+    readonly createdAt: string;
+    readonly usedAt: string | null;
+  };
+  readonly ShownSkill: Schemas['Skill'] & {
+    readonly versions: readonly {
+      /** A version by Semantic Versioning, as 1.2.0. */
+      readonly version: string;
+      readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    }[];
+  };
+  readonly Skill: {
+    /** The id of a skill, as acme.text. */
+    readonly id: string;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly version: string;
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly name: string;
+    readonly publisher: string;
+    /** The SHA-256 digest of the package. */
+    readonly artifact: string;
+    /** Of the key that signed it. */
+    readonly keyId: string;
+    /** How that key came to be trusted. */
+    readonly trust: 'operator' | 'first-use';
+    /** Of the last change. */
+    readonly reason: string | null;
+    readonly approvedBy: readonly string[];
+    /** A time in UTC. */
+    readonly installedAt: string;
+    readonly installedBy: string;
+    /** A time in UTC. */
+    readonly changedAt: string;
+    /** A principal, or "gateway". */
+    readonly changedBy: string;
+    readonly auditedAt: string | null;
+    readonly description: string;
+    readonly license: string | null;
+    readonly homepage: string | null;
+    readonly verdict: 'passed' | 'failed' | null;
+    readonly tools: readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly description: string;
+      readonly risk: 'low' | 'medium' | 'high';
+      readonly module: string;
+      readonly export: string;
+      readonly inputSchema: { readonly [key: string]: Json };
+      readonly outputSchema: { readonly [key: string]: Json };
+      readonly annotations: {
+        readonly readOnly: boolean;
+        readonly destructive: boolean;
+        readonly idempotent: boolean;
+        readonly openWorld: boolean;
+      };
+    }[];
+    readonly capabilities: readonly {
+      /** The spelling that withholds it. */
+      readonly spelling: string;
+      readonly sentence: string;
+      readonly isReaching: boolean;
+      readonly stand: 'open' | 'granted' | 'narrowed' | 'withheld';
+      readonly granted: readonly string[];
+    }[];
+    readonly quotas: {
+      readonly wallMs: number | null;
+      readonly fuel: number | null;
+      readonly memoryBytes: number | null;
+    };
+    readonly review: {
+      readonly reviewers: number;
+      readonly reauditDays: number | null;
+    };
+    readonly compat: {
+      readonly abi: 1;
+      readonly palisadeMin: string | null;
+    };
+    readonly grant: {
+      readonly wasm: {
+        readonly http: readonly (string | null)[];
+        readonly secrets: readonly {
+          readonly name: string;
+          readonly mayReveal: boolean;
+          readonly scope?: 'global' | 'tenant' | 'principal' | 'skill' | undefined;
+          readonly hosts: readonly string[];
+        }[];
+        readonly storage: readonly {
+          readonly read: readonly string[];
+          readonly write: readonly string[];
+        }[];
+        readonly channels: readonly {
+          readonly name: string;
+          readonly publish: boolean;
+          readonly receive: boolean;
+        }[];
+        readonly log: boolean;
+        readonly clock: boolean;
+        readonly random: boolean;
+        readonly config: { readonly [key: string]: string } | null;
+      };
+      readonly limits: {
+        readonly wallMs?: number | undefined;
+        readonly fuel?: number | undefined;
+        readonly memoryBytes?: number | undefined;
+      };
+    } | null;
+    readonly report: Schemas['AuditReport'] | null;
+  };
+  readonly SkillAudit: Schemas['AuditReport'] & {
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly reason: string | null;
+  };
+  readonly SkillComparison: Schemas['SkillDifference'] & {
+    /** The id of a skill, as acme.text. */
+    readonly id: string;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly from: string;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly to: string;
+    readonly against: 'asked' | 'granted';
+  };
+  readonly SkillDifference: {
+    /** It could do more than before. */
+    readonly widens: boolean;
+    readonly capabilities: {
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+    };
+    readonly quotas: readonly {
+      readonly name: 'wallMs' | 'fuel' | 'memoryBytes';
+      readonly before: number | null;
+      readonly after: number | null;
+    }[];
+    readonly reviewers: {
+      readonly before: number;
+      readonly after: number;
+    } | null;
+    readonly tools: {
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+      readonly changed: readonly {
+        readonly id: string;
+        readonly what: readonly string[];
+      }[];
+    };
+    readonly prose: {
+      readonly changed: boolean;
+      readonly lines: readonly string[];
+    };
+  };
+  readonly SkillSummary: {
+    /** The id of a skill, as acme.text. */
+    readonly id: string;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly version: string;
+    readonly state: 'ingested' | 'audited' | 'quarantined' | 'approved' | 'active' | 'disabled' | 'revoked';
+    readonly name: string;
+    readonly publisher: string;
+    /** The SHA-256 digest of the package. */
+    readonly artifact: string;
+    /** Of the key that signed it. */
+    readonly keyId: string;
+    /** How that key came to be trusted. */
+    readonly trust: 'operator' | 'first-use';
+    /** Of the last change. */
+    readonly reason: string | null;
+    readonly approvedBy: readonly string[];
+    /** A time in UTC. */
+    readonly installedAt: string;
+    readonly installedBy: string;
+    /** A time in UTC. */
+    readonly changedAt: string;
+    /** A principal, or "gateway". */
+    readonly changedBy: string;
+    readonly auditedAt: string | null;
+    /** How many tools it has. */
+    readonly tools: number;
+    readonly verdict: 'passed' | 'failed' | null;
+  };
+  readonly Token: {
+    readonly id: string;
+    readonly state: 'active' | 'expired' | 'revoked';
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
+    readonly approver: string | null;
+    readonly label: string;
+    /** A time in UTC. */
+    readonly createdAt: string;
+    readonly createdBy: string;
+    /** A time in UTC. */
+    readonly expiresAt: string;
+    readonly revokedAt: string | null;
+    readonly revokedBy: string | null;
+  };
+  readonly Tool: Schemas['ToolRow'] & {
+    readonly category: string;
+    readonly capabilities: readonly string[];
+    readonly limits: Schemas['Limits'];
+    readonly inputSchema: { readonly [key: string]: Json };
+    readonly outputSchema: { readonly [key: string]: Json };
+    readonly artifacts: readonly {
+      readonly name: string;
+      readonly sha256: string;
+    }[];
+    readonly title?: string | undefined;
+    readonly annotations?: {
+      readonly readOnly: boolean;
+      readonly destructive: boolean;
+      readonly idempotent: boolean;
+      readonly openWorld: boolean;
+    } | undefined;
+    readonly skill?: {
+      readonly id: string;
+      readonly version: string;
+      readonly publisher: string;
+      readonly trust: 'operator' | 'first-use';
+    } | undefined;
+  };
+  readonly ToolRow: {
+    readonly id: string;
+    readonly description: string;
+    readonly risk: 'low' | 'medium' | 'high';
+    readonly tier: 'builtin' | 'a' | 'b' | 'c';
+  };
+  readonly TrustedKey: {
+    readonly publisher: string;
+    readonly keyId: string;
+    readonly state: 'trusted' | 'retired' | 'expired' | 'revoked';
+    readonly origin: 'operator' | 'first-use';
+    readonly addedBy: string;
+    /** Why it was revoked. */
+    readonly reason: string | null;
+    /** A time in UTC. */
+    readonly addedAt: string;
+    readonly expiresAt: string | null;
+    readonly retiredAt: string | null;
+    readonly revokedAt: string | null;
+  };
+  readonly Upstream: {
+    readonly name: string;
+    readonly state: 'unmet' | 'accepted' | 'quarantined';
+    /** Why it is in quarantine. */
+    readonly reason: string | null;
+    /** Null: its client starts it, and alone knows where. */
+    readonly tier: 'b' | 'c' | null;
+    readonly risk: 'low' | 'medium' | 'high' | null;
+    /** What the ids of its tools begin with. */
+    readonly prefix: string | null;
+    /** How many tools are accepted. */
+    readonly tools: number;
+    readonly acceptedBy: string | null;
+    readonly acceptedAt: string | null;
+    readonly changedAt: string | null;
+    readonly command: readonly string[] | null;
+    readonly workspace: string | null;
+    readonly readOnly: readonly string[];
+    readonly allowHosts: readonly string[];
+    readonly secrets: readonly string[];
+    /** The names of its variables. */
+    readonly env: readonly string[];
+    /** Of what is accepted. */
+    readonly digest: string | null;
+    /** Of what it offers instead; null: nothing else. */
+    readonly offeredDigest: string | null;
+    readonly difference: {
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+      readonly renamed: readonly {
+        readonly from: string;
+        readonly to: string;
+      }[];
+      readonly changed: readonly {
+        readonly name: string;
+        readonly fields: readonly string[];
+      }[];
+    } | null;
+    /** What is accepted. */
+    readonly definitions: readonly {
+      /** What the tool is called here. */
+      readonly id: string;
+      /** What its server calls it. */
+      readonly name: string;
+      readonly title: string | null;
+      readonly description: string;
+      readonly inputSchema: { readonly [key: string]: Json };
+      readonly outputSchema: { readonly [key: string]: Json } | null;
+      readonly annotations: {
+        readonly readOnlyHint?: boolean | undefined;
+        readonly destructiveHint?: boolean | undefined;
+        readonly idempotentHint?: boolean | undefined;
+        readonly openWorldHint?: boolean | undefined;
+      };
+    }[];
+    readonly offered: readonly {
+      /** What the tool is called here. */
+      readonly id: string;
+      /** What its server calls it. */
+      readonly name: string;
+      readonly title: string | null;
+      readonly description: string;
+      readonly inputSchema: { readonly [key: string]: Json };
+      readonly outputSchema: { readonly [key: string]: Json } | null;
+      readonly annotations: {
+        readonly readOnlyHint?: boolean | undefined;
+        readonly destructiveHint?: boolean | undefined;
+        readonly idempotentHint?: boolean | undefined;
+        readonly openWorldHint?: boolean | undefined;
+      };
+    }[] | null;
+    readonly findings: readonly {
+      readonly check: string;
+      readonly severity: string;
+      readonly where: string;
+      readonly what: string;
+    }[];
+  };
+  readonly UpstreamSummary: {
+    readonly name: string;
+    readonly state: 'unmet' | 'accepted' | 'quarantined';
+    /** Why it is in quarantine. */
+    readonly reason: string | null;
+    /** Null: its client starts it, and alone knows where. */
+    readonly tier: 'b' | 'c' | null;
+    readonly risk: 'low' | 'medium' | 'high' | null;
+    /** What the ids of its tools begin with. */
+    readonly prefix: string | null;
+    /** How many tools are accepted. */
+    readonly tools: number;
+    readonly acceptedBy: string | null;
+    readonly acceptedAt: string | null;
+    readonly changedAt: string | null;
+    /** How many doubts its texts give reason to. */
+    readonly findings: number;
+  };
+  readonly Usage: {
+    readonly calls: number;
+    readonly wallMs: number;
+    readonly cpuMs: number;
+    readonly fuel: number;
+    readonly outputBytes: number;
+    readonly egressBytes: number;
+  };
+};
+
+/** What operations give as JSON. */
+export type Replies = {
+  readonly createCall: Schemas['Call'];
+  readonly listCalls: {
+    readonly calls: readonly (Schemas['RunningCall'] | Schemas['EndedCall'])[];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly getCall: Schemas['RunningCall'] | Schemas['EndedCall'] & {
+    readonly output: Json;
+    /** False: there was more output than is kept, and `output` is null. */
+    readonly isOutputKept: boolean;
+    readonly receipt: Schemas['Envelope'] | null;
+  };
+  readonly getCallReceipt: Schemas['Envelope'];
+  readonly getCallOutput: Json;
+  readonly cancelCall: {
+    readonly callId: string;
+    readonly cancelled: boolean;
+  };
+  readonly getRun: {
+    readonly run: string;
+    readonly calls: readonly (Schemas['RunningCall'] | Schemas['EndedCall'])[];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly listTools: {
+    readonly tools: readonly Schemas['ToolRow'][];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly getTool: Schemas['Tool'];
+  readonly listApprovals: {
+    readonly approvals: readonly Schemas['Approval'][];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly getApproval: Schemas['Approval'];
+  readonly decideApproval: Schemas['Approval'];
+  readonly listBudgets: {
+    readonly rules: readonly {
+      readonly name: string;
+      readonly per: 'run' | 'principal' | 'tool' | 'tenant';
+      /** The subjects that it is for, with `*`; null: all of them. */
+      readonly match: string | null;
+      /** Null: for the whole run. */
+      readonly windowMs: number | null;
+      /** Null: it is counted and not limited. */
+      readonly calls: number | null;
+      /** Null: it is counted and not limited. */
+      readonly wallMs: number | null;
+      /** Null: it is counted and not limited. */
+      readonly cpuMs: number | null;
+      /** Null: it is counted and not limited. */
+      readonly fuel: number | null;
+      /** Null: it is counted and not limited. */
+      readonly outputBytes: number | null;
+      /** Null: it is counted and not limited. */
+      readonly egressBytes: number | null;
+    }[];
+    readonly accounts: readonly {
+      readonly budget: string;
+      /** TENANT, TENANT/PRINCIPAL, TENANT/TOOL or TENANT/RUN. */
+      readonly subject: string;
+      /** Milliseconds since 1970. */
+      readonly windowStartMs: number;
+      readonly resetsAtMs: number | null;
+      readonly units: readonly {
+        readonly unit: 'calls' | 'wallMs' | 'cpuMs' | 'fuel' | 'outputBytes' | 'egressBytes';
+        readonly spent: number;
+        /** By calls that run. */
+        readonly reserved: number;
+        readonly limit: number | null;
+        readonly left: number | null;
+      }[];
+    }[];
+  };
+  readonly listSkills: {
+    readonly skills: readonly Schemas['SkillSummary'][];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly installSkill: {
+    readonly skill: Schemas['Skill'];
+    /** Against the version that runs; null: none does. */
+    readonly difference: Schemas['SkillDifference'] | null;
+    /** False: the very same package was installed already. */
+    readonly isNew: boolean;
+  };
+  readonly getSkill: Schemas['ShownSkill'];
+  readonly removeSkill: Schemas['ChangedSkill'];
+  readonly compareSkill: Schemas['SkillComparison'];
+  readonly auditSkill: Schemas['SkillAudit'];
+  readonly approveSkill: Schemas['ApprovedSkill'];
+  readonly rollbackSkill: {
+    /** The id of a skill, as acme.text. */
+    readonly id: string;
+    readonly from: string | null;
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly to: string;
+  };
+  readonly quarantineSkill: Schemas['ChangedSkill'];
+  readonly enableSkill: Schemas['ChangedSkill'];
+  readonly disableSkill: Schemas['ChangedSkill'];
+  readonly revokeSkill: Schemas['ChangedSkill'];
+  readonly listTrustedKeys: {
+    readonly keys: readonly Schemas['TrustedKey'][];
+  };
+  readonly trustKey: Schemas['TrustedKey'];
+  readonly rotateTrustedKey: {
+    readonly added: Schemas['TrustedKey'];
+    readonly retired: readonly string[];
+  };
+  readonly revokeTrustedKey: {
+    readonly key: Schemas['TrustedKey'];
+    /** Skills that it signed, as ID@VERSION. */
+    readonly quarantined: readonly string[];
+  };
+  readonly getPolicies: Schemas['Policies'];
+  readonly replacePolicies: Schemas['ReplacedPolicies'];
+  readonly checkPolicies: Schemas['PolicyCheck'];
+  readonly explainCall: Schemas['Explanation'];
+  readonly listSecrets: {
+    /** Null: no secret was ever set. */
+    readonly lockedWith: 'file' | 'passphrase' | null;
+    readonly secrets: readonly Schemas['Secret'][];
+  };
+  readonly setSecret: {
+    readonly name: string;
+    /** "global", "tenant:NAME", "principal:KIND:NAME" or "skill:ID". */
+    readonly scope: string;
+    readonly version: number;
+    readonly bytes: number;
+  };
+  readonly removeSecret: {
+    readonly name: string;
+    /** "global", "tenant:NAME", "principal:KIND:NAME" or "skill:ID". */
+    readonly scope: string;
+    readonly removed: true;
+  };
+  readonly searchJournal: {
+    readonly records: readonly Schemas['JournalRecord'][];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly getCheckpoint: Schemas['Checkpoint'];
+  readonly getRecord: {
+    readonly records: readonly (Schemas['JournalRecord'] & {
+      readonly hash: string;
+    })[];
+  };
+  readonly proveRecord: Schemas['JournalProof'];
+  readonly listUpstreams: {
+    readonly upstreams: readonly Schemas['UpstreamSummary'][];
+  };
+  readonly getUpstream: Schemas['Upstream'];
+  readonly approveUpstream: Schemas['Upstream'];
+  readonly listKeys: {
+    readonly keys: readonly {
+      readonly keyId: string;
+      /** It signs now. */
+      readonly isCurrent: boolean;
+      /** A time in UTC. */
+      readonly createdAt: string;
+      readonly retiredAt: string | null;
+    }[];
+  };
+  readonly rotateKey: {
+    readonly from: string | null;
+    readonly to: string;
+  };
+  readonly listTokens: {
+    readonly tokens: readonly Schemas['Token'][];
+    /** For the next page; null: there is none. */
+    readonly cursor: string | null;
+  };
+  readonly createToken: Schemas['Token'] & {
+    readonly token: string;
+  };
+  readonly revokeToken: Schemas['Token'];
+  readonly whoAmI: {
+    /** Who: agent:NAME, user:NAME or service:NAME. */
+    readonly principal: string;
+    readonly tenant: string;
+    readonly scopes: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[];
+    /** Names the credential in records; it is not a secret. */
+    readonly credential: string;
+    /** The person behind the client who may be asked there. */
+    readonly approver: string | null;
+  };
+  readonly getDoctor: {
+    readonly ok: boolean;
+    readonly findings: readonly {
+      readonly name: string;
+      readonly state: 'ok' | 'warning' | 'problem';
+      readonly detail: string;
+      readonly remedy: string | null;
+    }[];
+    readonly tiers: readonly {
+      /** Null: of both that run commands. */
+      readonly tier: 'a' | 'b' | 'c' | null;
+      readonly name: string;
+      readonly holds: boolean;
+      readonly detail: string;
+      readonly fix: string | null;
+    }[];
+  };
+};
+
+/** What operations are sent: JSON, or bytes as they are. */
+export type Bodies = {
+  readonly createCall: {
+    readonly tool: string;
+    /** What the tool is given; left out: {}. */
+    readonly input?: Json | undefined;
+    /** The run that the call is part of. */
+    readonly run?: string | undefined;
+    /** The wall-clock limit asked for. */
+    readonly timeoutMs?: number | undefined;
+  };
+  readonly decideApproval: {
+    readonly verdict: 'approved' | 'denied';
+    /** Why; it is recorded and shown. */
+    readonly note?: string | undefined;
+  };
+  readonly installSkill: Uint8Array | Blob;
+  readonly auditSkill: {
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly version?: string | undefined;
+    /** Whether its test cases are run as well. */
+    readonly withCases?: boolean | undefined;
+  };
+  readonly approveSkill: {
+    /** A version by Semantic Versioning, as 1.2.0. */
+    readonly version?: string | undefined;
+    /** Why; it is recorded. */
+    readonly reason: string;
+    /** What is not granted. */
+    readonly withhold?: readonly string[] | undefined;
+    /** Less than it asks for. */
+    readonly limits?: {
+      readonly wallMs?: number | undefined;
+      readonly fuel?: number | undefined;
+      readonly memoryBytes?: number | undefined;
+    } | undefined;
+    /** The values that it asks the operator for. */
+    readonly config?: { readonly [key: string]: string } | undefined;
+    /** The approver has read the warnings of the audit. */
+    readonly acceptFindings?: boolean | undefined;
+    /** Whether it is switched on at once. */
+    readonly enable?: boolean | undefined;
+    /** What the approver was shown; a skill that was changed since is not approved. */
+    readonly asShown?: {
+      readonly artifact: string;
+      /** A time in UTC. */
+      readonly changedAt: string;
+    } | undefined;
+  };
+  readonly rollbackSkill: {
+    /** Why; it is recorded. */
+    readonly reason?: string | undefined;
+  };
+  readonly quarantineSkill: {
+    /** Left out: the one that runs, else the one that fits. */
+    readonly version?: string | undefined;
+    /** Why; it is recorded. */
+    readonly reason?: string | undefined;
+  };
+  readonly enableSkill: {
+    /** Left out: the one that runs, else the one that fits. */
+    readonly version?: string | undefined;
+    /** Why; it is recorded. */
+    readonly reason?: string | undefined;
+  };
+  readonly disableSkill: {
+    /** Left out: the one that runs, else the one that fits. */
+    readonly version?: string | undefined;
+    /** Why; it is recorded. */
+    readonly reason?: string | undefined;
+  };
+  readonly revokeSkill: {
+    /** Left out: the one that runs, else the one that fits. */
+    readonly version?: string | undefined;
+    /** Why; it is recorded. */
+    readonly reason?: string | undefined;
+  };
+  readonly trustKey: {
+    /** The name of a publisher, as in skill.toml. */
+    readonly publisher: string;
+    /** The text of the public key document that `palisade skill sign --new-key` writes. */
+    readonly key: string;
+    /** When it ends; left out: never. */
+    readonly expiresAt?: string | undefined;
+  };
+  readonly rotateTrustedKey: {
+    /** The text of the public key document that `palisade skill sign --new-key` writes. */
+    readonly key: string;
+    /** When it ends; left out: never. */
+    readonly expiresAt?: string | undefined;
+  };
+  readonly revokeTrustedKey: {
+    readonly keyId: string;
+    /** Why; it is recorded. */
+    readonly reason: string;
+  };
+  readonly replacePolicies: {
+    /** All policy files; those that are not here are removed. */
+    readonly files: { readonly [key: string]: string };
+    /** The `filesDigest` that the caller saw. */
+    readonly ifDigest: string;
+    /** Also where the caller may not administer afterwards. */
+    readonly force?: boolean | undefined;
+  };
+  readonly checkPolicies: {
+    /** What to check; left out: the files of the gateway. */
+    readonly files?: { readonly [key: string]: string } | undefined;
+  };
+  readonly explainCall: {
+    readonly tool: string;
+    /** What the tool would be given; left out: {}. */
+    readonly input?: Json | undefined;
+    /** Who would call; left out: the caller. */
+    readonly principal?: string | undefined;
+    readonly run?: string | undefined;
+    readonly timeoutMs?: number | undefined;
+  };
+  readonly setSecret: Uint8Array | Blob;
+  readonly approveUpstream: {
+    /** The `offeredDigest` that was shown; nothing else is accepted. */
+    readonly digest: string;
+  };
+  readonly createToken: {
+    /** Who the holder of the token is. */
+    readonly principal: string;
+    /** What it is valid for; no more than the credential that asks. */
+    readonly scopes?: readonly ('call' | 'read' | 'approve' | 'skills' | 'policy' | 'secrets' | 'admin')[] | undefined;
+    /** When it ends; left out: in 30 days. */
+    readonly expiresAt?: string | undefined;
+    /** The person behind the client, as user:NAME. */
+    readonly approver?: string | undefined;
+    /** What it is for. */
+    readonly label?: string | undefined;
+  };
+};
+
+/** Where operations are. */
+export const ROUTES = {
+  createCall: { method: 'POST', path: '/v1/calls' },
+  listCalls: { method: 'GET', path: '/v1/calls' },
+  getCall: { method: 'GET', path: '/v1/calls/{id}' },
+  getCallReceipt: { method: 'GET', path: '/v1/calls/{id}/receipt' },
+  getCallOutput: { method: 'GET', path: '/v1/calls/{id}/output' },
+  cancelCall: { method: 'POST', path: '/v1/calls/{id}/cancel' },
+  getRun: { method: 'GET', path: '/v1/runs/{id}' },
+  listTools: { method: 'GET', path: '/v1/tools' },
+  getTool: { method: 'GET', path: '/v1/tools/{id}' },
+  listApprovals: { method: 'GET', path: '/v1/approvals' },
+  getApproval: { method: 'GET', path: '/v1/approvals/{id}' },
+  decideApproval: { method: 'POST', path: '/v1/approvals/{id}/decision' },
+  listBudgets: { method: 'GET', path: '/v1/budgets' },
+  listSkills: { method: 'GET', path: '/v1/skills' },
+  installSkill: { method: 'POST', path: '/v1/skills' },
+  getSkill: { method: 'GET', path: '/v1/skills/{id}' },
+  removeSkill: { method: 'DELETE', path: '/v1/skills/{id}' },
+  getSkillPackage: { method: 'GET', path: '/v1/skills/{id}/package' },
+  compareSkill: { method: 'GET', path: '/v1/skills/{id}/diff' },
+  auditSkill: { method: 'POST', path: '/v1/skills/{id}/audit' },
+  approveSkill: { method: 'POST', path: '/v1/skills/{id}/approve' },
+  rollbackSkill: { method: 'POST', path: '/v1/skills/{id}/rollback' },
+  quarantineSkill: { method: 'POST', path: '/v1/skills/{id}/quarantine' },
+  enableSkill: { method: 'POST', path: '/v1/skills/{id}/enable' },
+  disableSkill: { method: 'POST', path: '/v1/skills/{id}/disable' },
+  revokeSkill: { method: 'POST', path: '/v1/skills/{id}/revoke' },
+  listTrustedKeys: { method: 'GET', path: '/v1/trust' },
+  trustKey: { method: 'POST', path: '/v1/trust' },
+  rotateTrustedKey: { method: 'POST', path: '/v1/trust/{publisher}/rotate' },
+  revokeTrustedKey: { method: 'POST', path: '/v1/trust/{publisher}/revoke' },
+  getPolicies: { method: 'GET', path: '/v1/policies' },
+  replacePolicies: { method: 'PUT', path: '/v1/policies' },
+  checkPolicies: { method: 'POST', path: '/v1/policies/check' },
+  explainCall: { method: 'POST', path: '/v1/policies/explain' },
+  listSecrets: { method: 'GET', path: '/v1/secrets' },
+  setSecret: { method: 'PUT', path: '/v1/secrets/{name}' },
+  removeSecret: { method: 'DELETE', path: '/v1/secrets/{name}' },
+  searchJournal: { method: 'GET', path: '/v1/journal' },
+  followJournal: { method: 'GET', path: '/v1/journal/live' },
+  exportJournal: { method: 'GET', path: '/v1/journal/export' },
+  getCheckpoint: { method: 'GET', path: '/v1/journal/checkpoint' },
+  getRecord: { method: 'GET', path: '/v1/journal/{seq}' },
+  proveRecord: { method: 'GET', path: '/v1/journal/{seq}/proof' },
+  listUpstreams: { method: 'GET', path: '/v1/upstreams' },
+  getUpstream: { method: 'GET', path: '/v1/upstreams/{name}' },
+  approveUpstream: { method: 'POST', path: '/v1/upstreams/{name}/approve' },
+  listKeys: { method: 'GET', path: '/v1/keys' },
+  exportKeys: { method: 'GET', path: '/v1/keys/export' },
+  rotateKey: { method: 'POST', path: '/v1/keys/rotate' },
+  listTokens: { method: 'GET', path: '/v1/tokens' },
+  createToken: { method: 'POST', path: '/v1/tokens' },
+  revokeToken: { method: 'DELETE', path: '/v1/tokens/{id}' },
+  whoAmI: { method: 'GET', path: '/v1/whoami' },
+  getDoctor: { method: 'GET', path: '/v1/doctor' },
+  getHealth: { method: 'GET', path: '/healthz' },
+  getReadiness: { method: 'GET', path: '/readyz' },
+  getMetrics: { method: 'GET', path: '/metrics' },
+  getResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
+  getMcpResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource/mcp' },
+  getOpenApi: { method: 'GET', path: '/openapi.json' },
+  getDocs: { method: 'GET', path: '/docs' },
+} as const;
