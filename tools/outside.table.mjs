@@ -74,7 +74,7 @@ export const OUTSIDE = [
     hands: {
       'daemon.ts': 'It builds everything, the clock and the source of randomness included.',
       'main.ts': 'It does for a command what the daemon does for the service.',
-      'packages/sdk/src/client/surroundings.ts':
+      'packages/sdk/src/client/connection.ts':
         'It makes the keys of calls and spreads repeats unless it is handed another source.',
       'packages/wasm/src/instance/engine.ts':
         'It reads the clock of its host for deadlines unless it is handed another.',

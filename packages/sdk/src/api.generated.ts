@@ -88,7 +88,7 @@ export type Schemas = {
       /** What a user runs to approve it. */
       readonly approveWith: string;
     } | undefined;
-    /** It had ended before, and is told again for its idempotency key. */
+    /** It had ended before, and is given again for its idempotency key. */
     readonly replayed?: true | undefined;
   };
   readonly ChangedSkill: Schemas['Skill'] & {
@@ -606,7 +606,7 @@ export type Replies = {
   readonly createCall: Schemas['Call'];
   readonly listCalls: {
     readonly calls: readonly (Schemas['RunningCall'] | Schemas['EndedCall'])[];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly getCall: Schemas['RunningCall'] | Schemas['EndedCall'] & {
@@ -624,18 +624,18 @@ export type Replies = {
   readonly getRun: {
     readonly run: string;
     readonly calls: readonly (Schemas['RunningCall'] | Schemas['EndedCall'])[];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly listTools: {
     readonly tools: readonly Schemas['ToolRow'][];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly getTool: Schemas['Tool'];
   readonly listApprovals: {
     readonly approvals: readonly Schemas['Approval'][];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly getApproval: Schemas['Approval'];
@@ -680,7 +680,7 @@ export type Replies = {
   };
   readonly listSkills: {
     readonly skills: readonly Schemas['SkillSummary'][];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly installSkill: {
@@ -743,7 +743,7 @@ export type Replies = {
   };
   readonly searchJournal: {
     readonly records: readonly Schemas['JournalRecord'][];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly getCheckpoint: Schemas['Checkpoint'];
@@ -774,7 +774,7 @@ export type Replies = {
   };
   readonly listTokens: {
     readonly tokens: readonly Schemas['Token'][];
-    /** For the next page; null: there is none. */
+    /** For the next page; null: this is the last one. */
     readonly cursor: string | null;
   };
   readonly createToken: Schemas['Token'] & {

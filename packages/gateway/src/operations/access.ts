@@ -27,7 +27,7 @@ export type Reading = {
 };
 
 /** What something belongs to. */
-export type Owned = { readonly tenant: string; readonly principal: string };
+type Owned = { readonly tenant: string; readonly principal: string };
 
 const EVERY_SCOPE: ReadonlySet<Scope> = new Set(ALL_SCOPES);
 

@@ -20,7 +20,7 @@ export type CallReader = {
   readonly view: View;
 };
 
-export type FoundCall =
+type FoundCall =
   | { readonly state: 'running'; readonly call: RunningCall }
   | { readonly state: 'ended'; readonly call: KeptResult };
 
@@ -67,7 +67,7 @@ function unknownCall(callId: string): CodedError {
   return new CodedError('run/unknown', `Cannot find call "${callId}": no call that you may see has this id`);
 }
 
-export type CallsWanted = {
+type CallsWanted = {
   /** Left out: both. */
   readonly state?: 'running' | 'ended' | undefined;
   readonly run?: string | undefined;
@@ -76,7 +76,7 @@ export type CallsWanted = {
   readonly limit: number;
 };
 
-export type CallPage = { readonly calls: readonly FoundCall[]; readonly cursor: string | null };
+type CallPage = { readonly calls: readonly FoundCall[]; readonly cursor: string | null };
 
 /** A page of calls, the newest first. One that ends meanwhile is neither lost nor shown twice. */
 export function listCalls(reader: CallReader, wanted: CallsWanted): CallPage {

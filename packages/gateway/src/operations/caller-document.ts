@@ -13,7 +13,7 @@ import { type CallDocument, callDocument } from './call-document.ts';
 /* What the caller of a tool gets to know of how its call ended. */
 
 /** The request that a refused call waits for, and what a user does to approve it. */
-export type PendingApproval = {
+type PendingApproval = {
   readonly id: string;
   readonly expiresAt: string;
   readonly approveWith: string;

@@ -69,7 +69,7 @@ const call = ending
     replayed: z
       .literal(true)
       .optional()
-      .describe('It had ended before, and is told again for its idempotency key.'),
+      .describe('It had ended before, and is given again for its idempotency key.'),
   })
   .meta({ id: 'Call' });
 
@@ -181,7 +181,7 @@ export const callOperations: readonly Operation[] = [
   operation({
     ...facts,
     name: 'getCallReceipt',
-    sentence: 'Gives the signed receipt of a call, which anybody can verify with the public keys.',
+    sentence: 'Gives the signed receipt of a call, which anyone can verify with the public keys.',
     http: { method: 'GET', path: '/v1/calls/{id}/receipt' },
     input: z.strictObject({ id }),
     output: { schema: envelope, sentence: 'A DSSE envelope.' },

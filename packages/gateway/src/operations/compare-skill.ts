@@ -7,7 +7,7 @@ import { activeOf, versionsOf } from '../skills/index/read.ts';
 import type { SkillPackage } from '../skills/package/skill-package.ts';
 
 /** The two sides of a comparison; null: chosen here. */
-export type Sides = {
+type Sides = {
   readonly id: string;
   readonly from: string | null;
   readonly to: string | null;

@@ -22,7 +22,7 @@ export async function checkCall({ registry, redact }: Gateway, call: ToolCall): 
   return checked;
 }
 
-/** Asks like a call does: first as it is, then with the approval that stands for it. */
+/** Asks the policies like a call does: first as it is, then with the approval that it has. */
 export function explainNow(
   { store, budgets, policy }: Gateway,
   checked: CheckedCall,

@@ -17,7 +17,7 @@ export type Finding = {
 const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', detail, remedy: null });
 
 /** A state directory, and who chose it where that is known. */
-export type Chosen = Pick<StateDir, 'path'> & Partial<StateDir>;
+type Chosen = Pick<StateDir, 'path'> & Partial<StateDir>;
 
 /** What the state directory, the clock, the keys and the journal are like. */
 export function recordFindings(records: Opened<Records>, { path, origin }: Chosen): Finding[] {

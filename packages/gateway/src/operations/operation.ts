@@ -88,7 +88,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
  * Where HTTP finds the members of the input: those in braces are in the path, `headers` and `bytes` are named here; the
  * others are the query of a GET, a DELETE or an upload, and the JSON body of any other request.
  */
-export type HttpBinding = {
+type HttpBinding = {
   readonly method: HttpMethod;
   /** Parameters in braces: `/v1/calls/{id}`. */
   readonly path: string;
@@ -99,8 +99,8 @@ export type HttpBinding = {
 };
 
 /** What an operation gives where it went well. */
-export type OutputRule = {
-  /** The media type; JSON unless told. */
+type OutputRule = {
+  /** The media type; JSON by default. */
   readonly type?: string;
   /** The shape of a document; streams have none. */
   readonly schema?: ZodType;
@@ -135,7 +135,7 @@ export type Operation = Omit<OperationRow<ZodObject, Opens>, 'handle'> & {
   readonly handle: (context: OperationContext, input: unknown) => OperationResult | Promise<OperationResult>;
 };
 
-/** Ties the handler of a row to what the row opens and lets in. */
+/** Types the handler of a row by what the row opens and lets in. */
 export function operation<Input extends ZodObject, Open extends Opens>(
   row: OperationRow<Input, Open>,
 ): Operation {

@@ -5,14 +5,14 @@ import type { ServerEvent } from './operation.ts';
 /*
  * What a run prints, as events. Bytes come in chunks that know nothing of characters: the beginning of a character at the
  * end of a chunk waits for the rest of it. What is not UTF-8 goes in base64, so that every byte can be had again. It is one
- * JSON text in the end, in which no line feed, carriage return or NUL stands for itself.
+ * JSON text in the end, in which line feeds, carriage returns and NUL are escaped.
  */
 
 type StreamName = 'stdout' | 'stderr';
 
 const LONGEST_CHARACTER = 4;
 
-export type OutputEvents = {
+type OutputEvents = {
   /** The events of one chunk; none where it only begins a character. */
   readonly next: (stream: StreamName, chunk: Uint8Array) => readonly ServerEvent[];
   /** What still waits when the run has ended. */

@@ -81,7 +81,7 @@ export function pageInput(usual: number) {
 }
 
 /** Where the next page begins; null: this was the last one. */
-export const nextCursor = z.string().nullable().describe('For the next page; null: there is none.');
+export const nextCursor = z.string().nullable().describe('For the next page; null: this is the last one.');
 
 /** A switch: true or false, also as the text of a query. */
 export const switchValue = z
@@ -89,5 +89,5 @@ export const switchValue = z
   .meta({ type: 'boolean' });
 
 export const keyId = z.string().regex(/^sha256:[0-9a-f]{64}$/);
-export const REASON_CHARS = 1_000;
+const REASON_CHARS = 1_000;
 export const reasonText = proseText(REASON_CHARS).describe('Why; it is recorded.');

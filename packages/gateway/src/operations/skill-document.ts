@@ -11,7 +11,16 @@ import { spellAsks } from '../skills/narrow-grant.ts';
 export function factsOf(skill: SkillSummary | InstalledSkill) {
   const { id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy } = skill;
   return {
-    ...{ id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy },
+    id,
+    version,
+    state,
+    name,
+    publisher,
+    artifact,
+    keyId,
+    trust,
+    reason,
+    approvedBy,
     installedAt: isoTime(skill.installedAtMs),
     installedBy: skill.installedBy,
     changedAt: isoTime(skill.changedAtMs),
@@ -30,11 +39,17 @@ export function skillDocument(skill: InstalledSkill) {
   const { description, license, homepage, quotas, trust: review, compat } = manifest;
   return {
     ...factsOf(skill),
-    ...{ description, license, homepage },
+    description,
+    license,
+    homepage,
     verdict: report?.verdict ?? null,
     tools: manifest.tools.map((tool) => ({ ...tool, id: `${skill.id}.${tool.id}` })),
     capabilities: askedAndGranted(manifest, grant),
-    ...{ quotas, review, compat, grant, report },
+    quotas,
+    review,
+    compat,
+    grant,
+    report,
   };
 }
 
@@ -53,6 +68,6 @@ export function askedAndGranted(manifest: Manifest, grant: SkillGrant | null) {
 
 /** What an audit of an installed skill found, and where it led. */
 export function auditDocument({ id, report, state, reason }: InstalledSkill) {
-  if (report === null) throw new TypeError(`Cannot show the audit of ${id}: there is no report`);
+  if (report === null) throw new TypeError(`Cannot show the audit of ${id}: it has no report`);
   return { ...report, state, reason };
 }

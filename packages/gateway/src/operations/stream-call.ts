@@ -27,7 +27,7 @@ export function streamCall(
   });
 }
 
-export type CallEvents = {
+type CallEvents = {
   readonly started: Json;
   readonly output: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => readonly ServerEvent[];
   readonly ended: (ended: Ended) => readonly ServerEvent[];

@@ -138,7 +138,7 @@ function addingOf(context: Reading, { publisher: name, key, expiresAt }: Offer):
   return { ...actingOf(context), publisher: name, document: key, expiresAtMs };
 }
 
-export type KeyState = 'trusted' | 'retired' | 'expired' | 'revoked';
+type KeyState = 'trusted' | 'retired' | 'expired' | 'revoked';
 
 /** What a key is valid for at this moment; the gravest state wins. */
 export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, nowMs: number): KeyState {

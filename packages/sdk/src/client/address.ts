@@ -3,15 +3,15 @@ export type NamesIn<Path extends string> = Path extends `${string}{${infer Name}
   ? Name | NamesIn<Rest>
   : never;
 
-/** What a path wants in the place of its names; nothing for one without. */
+/** The values for the names in a path; nothing for one without names. */
 export type ParamsOf<Path extends string> = { readonly [Name in NamesIn<Path>]: string };
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Reads where the gateway is; throws for what is no such place. */
+/** Reads the url of the gateway; throws for any other. */
 export function parseBase(raw: string | URL): URL {
   const url = readUrl(String(raw));
-  // Boundary: a credential in an address ends up in logs and histories, so there is no place for one.
+  // Boundary: a credential in an address ends up in logs and histories, so it is refused.
   if (url.username !== '' || url.password !== '')
     throw new TypeError('Cannot use the url: it holds a user or password, expected the token as an option');
   if (url.search !== '' || url.hash !== '')

@@ -1,14 +1,13 @@
 import { parseBase } from './address.ts';
-import { HOST, type Surroundings } from './surroundings.ts';
 
 export type ClientOptions = {
   /** Where the gateway is: `http://127.0.0.1:7171`, or with the path under which a proxy has it. */
   readonly url: string | URL;
   /** What proves who asks; a function is asked before each request, for tokens that do not live long. */
   readonly token: string | (() => string | Promise<string>);
-  /** How often a request that may be repeated is repeated; 3 unless told. */
+  /** How often a request that may be repeated is repeated; 3 by default. */
   readonly retries?: number;
-  /** How long nothing may be heard before a request is given up; 60 s unless told, 0 for ever. */
+  /** How long nothing may be heard before a request is given up; 60 s by default, 0 for ever. */
   readonly timeoutMs?: number;
 } & Partial<Surroundings>;
 
@@ -35,21 +34,49 @@ export function connectionOf(options: ClientOptions): Connection {
   return {
     base: parseBase(options.url),
     token: async () => requireToken(typeof token === 'string' ? token : await token()),
-    ...{ retries, timeoutMs },
+    retries,
+    timeoutMs,
     fetch: options.fetch ?? HOST.fetch,
     random: options.random ?? HOST.random,
     wait: options.wait ?? HOST.wait,
   };
 }
 
-/** Refuses what is no whole number from 0 to the most. */
+/** Refuses anything but a whole number from 0 to the most. */
 export function requireCount(name: string, value: number, most: number = MAX_TIMEOUT_MS): void {
   if (Number.isInteger(value) && value >= 0 && value <= most) return;
   throw new TypeError(`Cannot use ${name}: it is ${value}, expected a whole number from 0 to ${most}`);
 }
 
 function requireToken(token: unknown): string {
-  // Boundary: what is no token never becomes a header, and never a word of an error.
+  // Boundary: a malformed token never becomes a header, and is never part of an error.
   if (typeof token === 'string' && /^[\x21-\x7e]{1,8192}$/.test(token)) return token;
-  throw new TypeError('Cannot use the token: it is no token, expected visible ASCII without spaces');
+  throw new TypeError('Cannot use the token: it is malformed, expected visible ASCII without spaces');
 }
+
+/** What a client takes from where it runs; each can be handed in. */
+export type Surroundings = {
+  readonly fetch: typeof fetch;
+  /** Unpredictable bytes, for keys of calls and for spreading repeats. */
+  readonly random: (count: number) => Uint8Array;
+  /** Resolves after this many milliseconds, and at once when the signal fires. */
+  readonly wait: (ms: number, signal: AbortSignal | null) => Promise<void>;
+};
+
+/** Those of a browser or of Node. */
+export const HOST: Surroundings = {
+  // Browsers refuse a fetch that was taken off its global object.
+  fetch: (...args) => globalThis.fetch(...args),
+  random: (count) => crypto.getRandomValues(new Uint8Array(count)),
+  wait: (ms, signal) =>
+    new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener('abort', end);
+      if (signal?.aborted) end();
+    }),
+};

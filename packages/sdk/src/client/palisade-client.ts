@@ -1,16 +1,8 @@
 import { type ClientOptions, connectionOf } from './connection.ts';
-import { makeApprovals } from './groups/approvals.ts';
-import { makeCalls } from './groups/calls.ts';
-import { makeHealth } from './groups/health.ts';
-import { makeKeys, makeTokens } from './groups/identity.ts';
+import { makeApprovals, makeCalls, makeRuns, makeTools } from './groups/calls.ts';
+import { makeHealth, makeKeys, makePolicies, makeSecrets, makeTokens } from './groups/gateway.ts';
 import { makeJournal } from './groups/journal.ts';
-import { makePolicies } from './groups/policies.ts';
-import { makeRuns } from './groups/runs.ts';
-import { makeSecrets } from './groups/secrets.ts';
-import { makeSkills } from './groups/skills.ts';
-import { makeTools } from './groups/tools.ts';
-import { makeTrust } from './groups/trust.ts';
-import { makeUpstreams } from './groups/upstreams.ts';
+import { makeSkills, makeTrust, makeUpstreams } from './groups/skills.ts';
 import { makeSender, type RequestOptions, type Sender } from './send.ts';
 import type { Budgets, DoctorReport, WhoAmI } from './wire.ts';
 
@@ -52,7 +44,7 @@ export class PalisadeClient {
     this.health = makeHealth(send);
   }
 
-  /** Who the gateway takes this client for, and what its token is good for. */
+  /** Who the gateway takes this client for, and what its token is valid for. */
   whoami(options?: RequestOptions): Promise<WhoAmI> {
     return this.#send.json('whoAmI', { options });
   }

@@ -14,7 +14,7 @@ export type ClientCode =
 /** A code of the table, one of the client, or one that a newer gateway knows. */
 export type ErrorCode = Code | ClientCode | (string & {});
 
-/** All that is known of a request or call that did not end well. What nobody told is null. */
+/** All that is known of a request or call that did not end well. What is unknown is null. */
 export type Failure = {
   readonly code: ErrorCode;
   readonly detail: string;
@@ -31,13 +31,21 @@ export type Failure = {
   readonly approval: AskedApproval | null;
   /** How long the gateway asks to wait. */
   readonly retryAfterMs: number | null;
-  /** The problem as it came, with members that have no place here. */
+  /** The problem as it came, with members that are not listed here. */
   readonly problem: Readonly<Record<string, unknown>> | null;
 };
 
 const NOTHING = {
-  ...{ status: null, remedy: null, callId: null, output: null, truncated: false, usage: null },
-  ...{ receipt: null, approval: null, retryAfterMs: null, problem: null },
+  status: null,
+  remedy: null,
+  callId: null,
+  output: null,
+  truncated: false,
+  usage: null,
+  receipt: null,
+  approval: null,
+  retryAfterMs: null,
+  problem: null,
 } as const;
 
 /** Thrown for everything that is not ok, by the gateway or on the way to it. Programs look at `code`. */
@@ -77,7 +85,7 @@ export class PalisadeError extends Error implements Failure {
   }
 }
 
-/** Of a reply that says what is wrong; null when it is no problem document. */
+/** Of a reply that says what is wrong; null when it is not a problem document. */
 export function readProblem(
   raw: unknown,
   { status, retryAfterMs }: Pick<Failure, 'status' | 'retryAfterMs'>,
@@ -88,7 +96,12 @@ export function readProblem(
   const detail =
     textOf(problem.detail) ?? textOf(problem.title) ?? `Cannot go on: the gateway says "${code}"`;
   return new PalisadeError({
-    ...{ code, detail, status, retryAfterMs, problem, ...callFactsOf(problem) },
+    code,
+    detail,
+    status,
+    retryAfterMs,
+    problem,
+    ...callFactsOf(problem),
     remedy: textOf(problem.remedy) ?? (isCode(code) ? CODES[code].remedy : null),
   });
 }
@@ -97,7 +110,9 @@ export function readProblem(
 export function errorOfCall(document: Readonly<Record<string, unknown>>): PalisadeError {
   const code = textOf(document.code) ?? 'client/invalid-reply';
   return new PalisadeError({
-    ...{ code, problem: document, ...callFactsOf(document) },
+    code,
+    problem: document,
+    ...callFactsOf(document),
     detail: textOf(document.message) ?? `Cannot go on: the call ended with "${code}"`,
     status: isCode(code) ? CODES[code].httpStatus : null,
     remedy: textOf(document.remedy),
@@ -123,4 +138,16 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+const MOST_SECONDS = 86_400;
+
+/** How long a reply asks to wait; a time is measured against the clock of its sender. Null: it does not ask. */
+export function retryAfterOf(headers: Headers): number | null {
+  const raw = headers.get('retry-after');
+  if (raw === null) return null;
+  if (/^[0-9]{1,9}$/.test(raw)) return Math.min(Number(raw), MOST_SECONDS) * 1000;
+  const [until, now] = [Date.parse(raw), Date.parse(headers.get('date') ?? '')];
+  if (Number.isNaN(until) || Number.isNaN(now)) return null;
+  return Math.min(Math.max(until - now, 0), MOST_SECONDS * 1000);
 }

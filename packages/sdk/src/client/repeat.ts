@@ -9,7 +9,7 @@ import { PalisadeError } from './palisade-error.ts';
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
-/** Whoever is asked to wait for longer is told so instead. */
+/** A longer wait is reported instead of waited for. */
 const LONGEST_ASKED_WAIT_MS = 60_000;
 /** Longer than any call may run. */
 const LONGEST_OPEN_MS = 16 * 60_000;
@@ -49,7 +49,7 @@ export function makeTurns(connection: Connection, signal: AbortSignal | null): T
     },
     async next(error) {
       if (!isPassing(error)) throw error;
-      // That a call is still open is no failure: it is waited for as long as a call can run.
+      // A call that is still open has not failed: it is waited for as long as a call can run.
       const isOpen = error.code === 'door/call-open';
       const ms = waitMs(isOpen ? opens++ : failures++, error.retryAfterMs, connection.random);
       if (isOpen) waitedMs += ms;

@@ -1,7 +1,6 @@
 import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import { PalisadeError, readProblem } from './palisade-error.ts';
-import { retryAfterOf } from './retry-after.ts';
+import { PalisadeError, readProblem, retryAfterOf } from './palisade-error.ts';
 
 /** One request as it goes out. */
 export type Request = {
@@ -48,7 +47,9 @@ async function fetchOnce(connection: Connection, request: Request, deadline: Dea
   const authorization = `Bearer ${await connection.token()}`;
   try {
     return await connection.fetch(url, {
-      ...{ method, body, signal: deadline.signal },
+      method,
+      body,
+      signal: deadline.signal,
       headers: { accept, authorization, ...headers },
       // Boundary: the token goes to the one gateway that was named, and no cookie goes with it.
       redirect: 'error',
@@ -116,7 +117,8 @@ async function failureOf({ status, headers }: Response, reply: Reply): Promise<P
     code: 'client/invalid-reply',
     detail: `Cannot read the reply: it is status ${status} with ${is}, expected problem+json of a gateway`,
     remedy: 'See whether the url is that of the gateway, and what proxies there are before it.',
-    ...{ status, retryAfterMs },
+    status,
+    retryAfterMs,
   });
 }
 

@@ -7,7 +7,7 @@ export type OperationName = keyof typeof ROUTES;
 /** Whether a request may be sent again: always, with the key that its call has, or never. */
 export type Repeat = 'safe' | 'keyed' | 'never';
 
-/** What is no GET and may be repeated all the same: questions with a body, and changes that are the same once and twice. */
+/** Requests other than GET that may be repeated all the same: questions with a body, and changes that are the same once and twice. */
 const REPEATS: Readonly<Partial<Record<OperationName, Repeat>>> = {
   createCall: 'keyed',
   cancelCall: 'safe',

@@ -68,7 +68,8 @@ export function makeSender(connection: Connection): Sender {
     return isRepeatable ? repeat(connection, asked.options?.signal ?? null, attempt) : attempt();
   };
   return {
-    ...{ connection, open },
+    connection,
+    open,
     json: (name, asked) => whole(name, asked, (reply) => readJson<Replies[typeof name]>(reply)),
     text: (name, asked) => whole(name, asked, readText),
     bytes: (name, asked) => whole(name, asked, readBytes),
@@ -85,7 +86,9 @@ function requestOf<Name extends OperationName>(
   if (options.timeoutMs !== undefined) requireCount('timeoutMs', options.timeoutMs);
   const sent = encodeBody(body);
   return {
-    ...{ method, accept, body: sent.body },
+    method,
+    accept,
+    body: sent.body,
     url: addressOf(base, path, params ?? {}, query),
     headers: { ...sent.headers, ...headers },
     signal: options.signal ?? null,

@@ -1,3 +1,5 @@
+import { invalidReply, type Reply } from './reply.ts';
+
 /** One event of a stream. `id` is the last one that the stream named, empty before the first. */
 export type StreamEvent = { readonly event: string; readonly id: string; readonly data: string };
 
@@ -73,11 +75,31 @@ function makeDraft() {
   };
 }
 
-/** The events of a body, one after the other. Whoever stops early lets go of the body. */
+/** The events of a body, one after the other. A reader that stops early lets go of the body. */
 export async function* eventsOf(
   chunks: AsyncIterable<Uint8Array>,
   maxEventChars: number = MAX_EVENT_CHARS,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const parser = makeEventParser(maxEventChars);
   for await (const chunk of chunks) yield* parser.push(chunk);
+}
+
+/** An event of a gateway, whose data is JSON. */
+export type JsonEvent = { readonly event: string; readonly id: string; readonly data: unknown };
+
+/** The events of a reply; throws a PalisadeError for what are none. */
+export async function* readEvents(reply: Reply): AsyncGenerator<JsonEvent, void, undefined> {
+  try {
+    for await (const { event, id, data } of eventsOf(reply.chunks)) yield { event, id, data: parse(data) };
+  } catch (error) {
+    throw error instanceof MalformedEvents ? invalidReply(error.message) : error;
+  }
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    throw invalidReply('the data of an event is no JSON');
+  }
 }

@@ -1,14 +1,14 @@
 import { fromBase64, toHex, toUtf8 } from '../bytes.ts';
-import { readEvents } from './event-stream.ts';
 import { errorOfCall, PalisadeError } from './palisade-error.ts';
 import { makeTurns } from './repeat.ts';
 import { invalidReply, type Reply, readJson } from './reply.ts';
 import { EVENTS_TYPE, type RequestOptions, type Sender } from './send.ts';
+import { readEvents } from './server-events.ts';
 import type { CallDocument, CallRequest, OutputEvent, StartedEvent } from './wire.ts';
 
 /*
  * One call, followed until it ends. The key that a call is given once lets every repeat find the same call again: it is
- * never run twice, however often the connection breaks. What is told of a call comes from the gateway, in its order.
+ * never run twice, however often the connection breaks. The events of a call come from the gateway, in its order.
  */
 
 export type CallOptions = RequestOptions & {
@@ -18,7 +18,7 @@ export type CallOptions = RequestOptions & {
   readonly traceparent?: string | undefined;
 };
 
-/** What happens to a call while one looks. Text that is no UTF-8 is null, and its bytes are there. */
+/** What happens to a call while one looks. Text that is not UTF-8 is null, and its bytes are there. */
 export type CallEvent =
   | { readonly kind: 'started'; readonly callId: string }
   | {
@@ -58,7 +58,7 @@ export async function* streamCall(send: Sender, call: CallRequest, options: Call
       sight.isResumed = sight.callId !== null;
     }
   } catch (error) {
-    // Whoever lost sight of a call may look for it again with its key; only who wants it to end ends it.
+    // A lost call can be found again with its key; only a caller that wants it to end ends it.
     if (!signal?.aborted) sight.isOver = true;
     throw error;
   } finally {
@@ -101,7 +101,7 @@ async function* followOnce(
         sight.callId = event.callId;
         sight.isResumed = false;
       }
-      // What comes again after a break was told before; the document holds the whole of it.
+      // What comes again after a break was given before; the document holds the whole of it.
       if (!sight.isResumed) yield event;
     }
   } finally {
@@ -112,9 +112,9 @@ async function* followOnce(
 }
 
 async function* eventsOfCall(reply: Reply): AsyncGenerator<CallEvent, void, undefined> {
-  const told =
+  const stream =
     reply.type === EVENTS_TYPE ? readEvents(reply) : [{ event: 'ended', data: await readJson(reply) }];
-  for await (const { event, data } of told) {
+  for await (const { event, data } of stream) {
     if (typeof data !== 'object' || data === null) throw invalidReply(`"${event}" tells nothing`);
     const known = callEventOf(event, data);
     if (known !== null) yield known;

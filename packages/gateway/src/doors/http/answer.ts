@@ -45,6 +45,13 @@ const CLOSED_PAGE: HeaderLines = [
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 ];
 
+const PREFLIGHT: HeaderLines = [
+  'access-control-allow-headers',
+  'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
+  'access-control-max-age',
+  '600',
+];
+
 /** Proxies and clients take a silent connection for a dead one after half a minute. */
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
@@ -180,6 +187,23 @@ function plain(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, '_');
 }
 
+/** The address takes other methods: OPTIONS is answered with which ones, anything else refused. */
+export function sendAllowed(exchange: Exchange, allowed: readonly string[]): Promise<number> {
+  const { lines, request } = exchange;
+  const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
+  if (request.method !== 'OPTIONS') {
+    const detail = `Cannot ${request.method}: the address does not take it, expected ${methods}`;
+    return sendProblem(exchange, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
+  }
+  const cors = lines.length === 0 ? [] : [...PREFLIGHT, 'access-control-allow-methods', methods];
+  return sendText(exchange, {
+    status: 200,
+    type: 'text/plain; charset=utf-8',
+    text: '',
+    headers: ['allow', methods, ...cors],
+  });
+}
+
 /** An answer of the MCP door, passed on as it comes; what makes it safe is added where it says nothing itself. */
 export async function sendResponse(
   { request, response, lines }: Exchange,
@@ -195,7 +219,7 @@ export async function sendResponse(
   }
   response.flushHeaders();
   const reader = answer.body.getReader();
-  // A reader that goes away is told at once, not with the next chunk: that is how such a call is cancelled.
+  // A reader that goes away is noticed at once, not with the next chunk: that is how such a call is cancelled.
   response.once('close', () => void reader.cancel().catch(() => undefined));
   if (await writeChunks(response, chunksOf(reader))) response.end();
   return answer.status;

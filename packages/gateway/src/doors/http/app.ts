@@ -10,12 +10,33 @@ import { hasToken } from '../../identity/token-text.ts';
 import type { RunningCall } from '../../invoke/running-calls.ts';
 import { requireScope } from '../../operations/access.ts';
 import { type OpenedGateway, type Operation, OperationProblem, perform } from '../../operations/operation.ts';
-import { type Exchange, endBroken, sendProblem, sendResponse, sendResult, sendText } from './answer.ts';
-import { type CallerReader, ConcurrentCalls, type Listener, makeCallerReader, RateLimit } from './caller.ts';
+import {
+  type Exchange,
+  endBroken,
+  sendAllowed,
+  sendProblem,
+  sendResponse,
+  sendResult,
+  sendText,
+} from './answer.ts';
+import {
+  ConcurrentCalls,
+  type IdentifyCaller,
+  type Listener,
+  makeIdentifyCaller,
+  RateLimit,
+} from './caller.ts';
 import { LOCAL_OPERATIONS } from './local-operations.ts';
 import { OpenRequests } from './open-requests.ts';
 import { makeOriginCheck, type OriginCheck } from './origin.ts';
-import { type HeaderLines, headersOf, type ProblemFacts, problemOf, RequestRefused } from './problem.ts';
+import {
+  type HeaderLines,
+  headersOf,
+  type ProblemFacts,
+  problemOf,
+  problemOrThrow,
+  RequestRefused,
+} from './problem.ts';
 import { MCP_METHODS, type McpFetch, makeMcpRequest, readInput, requirePlain, targetOf } from './request.ts';
 import { type Found, makeRouter, type Router } from './router.ts';
 import {
@@ -42,13 +63,13 @@ export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
   readonly authenticate: Authenticator;
   readonly log: Log;
   readonly mcp: McpFetch;
-  /** Is told of every request, for metrics. */
+  /** Counts every request, for metrics. */
   readonly counts?: RequestCounts;
   /** The address that the door listens on, as it was given. */
   readonly host: string;
 };
 
-export type RequestCounts = {
+type RequestCounts = {
   /** The route is a path of ours, never what was asked for. */
   readonly request: (route: string, method: string, status: number) => void;
   readonly turnedAway: (code: string) => void;
@@ -65,20 +86,14 @@ type Handling = Exchange & {
 const MORE_DEPTH = 4;
 /** Operations that call tools: those that stop when the gateway drains. */
 const CALLING: ReadonlySet<string> = new Set(['createCall', 'localCall']);
-const PREFLIGHT: HeaderLines = [
-  'access-control-allow-headers',
-  'authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent',
-  'access-control-max-age',
-  '600',
-];
-
+/** The door of a gateway; `handle` is given every request of the network and of the local socket. */
 export class HttpApp {
   readonly requests = new OpenRequests();
   readonly #parts: HttpParts;
   readonly #routers: Readonly<Record<Listener, Router>>;
   readonly #pages: ReadonlyMap<string, StaticPage> = new Map(STATIC_PAGES.map((page) => [page.path, page]));
   readonly #origins: OriginCheck;
-  readonly #callerOf: CallerReader;
+  readonly #callerOf: IdentifyCaller;
   readonly #rate: RateLimit;
   readonly #calls: ConcurrentCalls;
   readonly #limits: StrictLimits;
@@ -93,7 +108,7 @@ export class HttpApp {
       local: makeRouter([...operations, ...LOCAL_OPERATIONS]),
     };
     this.#origins = makeOriginCheck(http, parts);
-    this.#callerOf = makeCallerReader(authenticate, own.tenant);
+    this.#callerOf = makeIdentifyCaller(authenticate, own.tenant);
     this.#rate = new RateLimit(http.ratePerMinute);
     this.#calls = new ConcurrentCalls(http.callsAtOnce);
     this.#limits = { maxBytes: http.maxBodyBytes, maxDepth: input.maxDepth + MORE_DEPTH };
@@ -149,7 +164,7 @@ export class HttpApp {
     if (path === MCP_PATH) return this.#answerMcp(handling);
     const found = this.#routers[listener].find(request.method ?? '', path);
     if (found === null) throw new RequestRefused('door/not-found', NOT_FOUND);
-    if ('allowed' in found) return otherMethod(handling, found.allowed);
+    if ('allowed' in found) return sendAllowed(handling, found.allowed);
     return this.#answerOperation(handling, found, query);
   }
 
@@ -181,8 +196,8 @@ export class HttpApp {
 
   async #answerPage(handling: Handling, page: StaticPage): Promise<number> {
     const { method } = handling.request;
-    if (method !== 'GET' && method !== 'HEAD') return otherMethod(handling, ['GET']);
-    if (page.scope !== 'anybody') await this.#admit(handling, page.scope, METADATA_PATH);
+    if (method !== 'GET' && method !== 'HEAD') return sendAllowed(handling, ['GET']);
+    if (page.scope !== 'everyone') await this.#admit(handling, page.scope, METADATA_PATH);
     const answer = await page.answer({ ...this.#parts, isDraining: () => this.#isDraining });
     return this.#count(handling.path, handling, await sendText(handling, answer));
   }
@@ -190,10 +205,10 @@ export class HttpApp {
   async #answerMcp(handling: Handling): Promise<number> {
     const { mcp, url } = this.#parts;
     const { method = '', url: target = '' } = handling.request;
-    if (!MCP_METHODS.some((each) => each === method)) return otherMethod(handling, MCP_METHODS);
+    if (!MCP_METHODS.some((each) => each === method)) return sendAllowed(handling, MCP_METHODS);
     const caller = await this.#admit(handling, 'call', `${METADATA_PATH}${MCP_PATH}`);
     const terms = { url: `${url}${target}`, maxBytes: this.#limits.maxBytes, signal: handling.signal };
-    // How many of its calls run at once is counted where they are told from streams that only listen.
+    // How many of its calls run at once is counted where they are distinguished from streams that only listen.
     if (method === 'POST') this.#requireServing();
     const answer = await mcp(await makeMcpRequest(handling, terms), caller);
     return this.#count(MCP_PATH, handling, await sendResponse(handling, answer));
@@ -269,32 +284,4 @@ export class HttpApp {
   }
 }
 
-/** An ending of the operation that programs read as a whole; anything else broke it off. */
-function problemOrThrow(error: unknown): OperationProblem {
-  if (error instanceof OperationProblem) return error;
-  throw error;
-}
-
 const NOT_FOUND = 'Cannot find that address: it does not exist';
-
-/** The address takes other methods: OPTIONS is answered with which ones, anything else refused. */
-function otherMethod(handling: Handling, allowed: readonly string[]): Promise<number> {
-  const { lines, request } = handling;
-  const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
-  if (request.method !== 'OPTIONS') {
-    const detail = `Cannot ${request.method}: the address does not take it, expected ${methods}`;
-    return sendProblem(handling, { code: 'door/method-not-allowed', detail }, ['allow', methods]);
-  }
-  const cors = lines.length === 0 ? [] : [...PREFLIGHT, 'access-control-allow-methods', methods];
-  return sendText(handling, {
-    status: 200,
-    type: 'text/plain; charset=utf-8',
-    text: '',
-    headers: ['allow', methods, ...cors],
-  });
-}
-
-/** Makes the door of a gateway; `handle` is given every request of the network and of the local socket. */
-export function makeHttpApp(parts: HttpParts): HttpApp {
-  return new HttpApp(parts);
-}

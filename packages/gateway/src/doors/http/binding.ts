@@ -4,7 +4,7 @@ import type { Operation } from '../../operations/operation.ts';
 /** Where requests to an operation have the members of its input. */
 export type Binding = {
   readonly operation: Operation;
-  /** The members in the path, in the order in which they stand there. */
+  /** The members in the path, in their order there. */
   readonly path: readonly string[];
   readonly query: ReadonlySet<string>;
   /** The members of the JSON body; null: it takes none. */

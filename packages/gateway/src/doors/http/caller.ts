@@ -11,14 +11,14 @@ import { RequestRefused } from './problem.ts';
 /** What a request came in by: the network, or the socket that only the owner of the state directory can open. */
 export type Listener = 'network' | 'local';
 
-export type CallerReader = (
+export type IdentifyCaller = (
   request: IncomingMessage,
   listener: Listener,
   metadataUrl: string,
 ) => Promise<Caller>;
 
 /** Reads the caller from the credential alone, or refuses. */
-export function makeCallerReader(authenticate: Authenticator, tenant: string): CallerReader {
+export function makeIdentifyCaller(authenticate: Authenticator, tenant: string): IdentifyCaller {
   const scopes: ReadonlySet<Scope> = new Set(ALL_SCOPES);
   return async ({ headers }, listener, metadataUrl) => {
     const as = headers[AS_HEADER];

@@ -132,7 +132,7 @@ function shown(schema: Json): string {
   return `<pre>${linked}</pre>`;
 }
 
-/** Boundary: whatever stands in the document is text on the page. */
+/** Boundary: whatever the document contains is text on the page. */
 function text(raw: string): string {
   return raw.replace(/[&<>"']/g, (char) => `&${ESCAPES[char] ?? 'amp'};`);
 }

@@ -10,14 +10,14 @@ import { problemDocument } from './problem.ts';
 
 /*
  * The listeners of the door: one on an address, one on a socket in the state directory. Both are bound before the gateway
- * is opened, because a gateway keeps its runs away from its own port; what comes in until then is told to come again.
+ * is opened, because a gateway keeps its runs away from its own port; what comes in until then is asked to try again.
  * Node bounds the header block, the time that a request takes to come in, and the number of connections.
  */
 
-export type ListenOptions = {
+type ListenOptions = {
   /** As `127.0.0.1:7433`; port 0 takes any that is free. */
   readonly listen: string;
-  /** Where the local socket is; null: there is none. */
+  /** Where the local socket is; null: without one. */
   readonly socketPath: string | null;
   readonly http: Pick<HttpConfig, 'maxConnections' | 'requestTimeoutMs'>;
 };
@@ -33,7 +33,7 @@ export type HttpDoor = {
 };
 
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A client may come back on its connection for so long. */
+/** How long an idle connection may be used again. */
 const KEEP_ALIVE_MS = 60_000;
 const PEER_LOOK_MS = 30_000;
 /** How often requests that take too long are looked for. */
@@ -42,7 +42,7 @@ const LOOK_MS = 1_000;
 const DRAIN_LOOK_MS = 10;
 /** Calls that were cancelled end in far less; one that does not is left to be closed by the next process. */
 const CANCELLED_MS = 10_000;
-const LAST_WORDS_MS = 50;
+const LAST_EVENTS_MS = 50;
 const FLUSH_MS = 500;
 const BACKLOG = 1024;
 
@@ -62,7 +62,9 @@ export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
   const servers = socketPath === null ? [network] : [network, local];
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {
-    ...{ url: `http://${host}:${address.port}`, host: address.address, port: address.port },
+    url: `http://${host}:${address.port}`,
+    host: address.address,
+    port: address.port,
     serve: (app) => {
       state.app = app;
     },
@@ -80,7 +82,7 @@ function makeServer(state: State, listener: Listener, http: ListenOptions['http'
   const timeoutMs = http.requestTimeoutMs;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Boundary: who sends slowly holds a connection for so long and no longer.
+    // Boundary: a slow sender holds a connection for this long and no longer.
     requestTimeout: timeoutMs,
     headersTimeout: timeoutMs,
     connectionsCheckingInterval: Math.min(LOOK_MS, timeoutMs),
@@ -96,11 +98,11 @@ function makeServer(state: State, listener: Listener, http: ListenOptions['http'
   // Their size is bounded; none may be left out of what is judged.
   server.maxHeadersCount = 0;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
-    // Boundary: who does not take an answer holds a connection no longer than who does not send a request.
+    // Boundary: a client that does not read its answer holds a connection no longer than a slow sender.
     response.once('prefinish', () => response.socket?.setTimeout(timeoutMs));
     // One that came behind another on the same connection has its turn now, and may take as long as it takes.
     response.once('socket', (socket: Socket) => void socket.setTimeout(0));
-    if (state.app === null) tellNotReady(response);
+    if (state.app === null) answerNotReady(response);
     else void state.app.handle(request, response, listener);
   };
   server.on('request', answer);
@@ -111,7 +113,7 @@ function makeServer(state: State, listener: Listener, http: ListenOptions['http'
   return server;
 }
 
-function tellNotReady(response: ServerResponse): void {
+function answerNotReady(response: ServerResponse): void {
   const detail = 'Cannot answer: the gateway is about to start';
   const body = JSON.stringify(problemDocument({ code: 'door/draining', detail }));
   response.writeHead(503, {
@@ -122,7 +124,7 @@ function tellNotReady(response: ServerResponse): void {
   response.end(body);
 }
 
-/** What is said to who sends no request: [status line, code, words]. */
+/** The answer to bytes that are not a request: [status line, code, cause]. */
 const UNREADABLE: Readonly<Record<string, readonly [string, Code, string]>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -132,7 +134,7 @@ const UNREADABLE: Readonly<Record<string, readonly [string, Code, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'door/timed-out', 'it did not come in in time'],
 };
 
-/** Boundary: after bytes that are no request nobody can tell where the next one begins, so the connection ends. */
+/** Boundary: after bytes that are not a request it is unknown where the next one begins, so the connection ends. */
 function refuseBytes(socket: Socket, reason: string, isAnswering: boolean): void {
   // An earlier request of this connection waits for its answer; this one would be taken for it.
   if (!socket.writable || isAnswering) return void socket.destroy();
@@ -154,10 +156,10 @@ async function bind(server: Server, listen: string): Promise<AddressInfo> {
 }
 
 async function bindSocket(server: Server, path: string): Promise<void> {
-  // Whoever holds the seat of the daemon is alone: what lies there is of one that is gone.
+  // The daemon lock is exclusive: a socket that exists is of a daemon that is gone.
   rmSync(path, { force: true });
   await listening(server, { path, backlog: BACKLOG }, path);
-  // Boundary: whoever can open it acts for the owner.
+  // Boundary: a process that can open it acts for the owner.
   chmodSync(path, 0o600);
 }
 
@@ -185,8 +187,8 @@ async function drain(app: HttpApp | null, drainMs: number): Promise<void> {
   if (app === null) return;
   app.drain();
   await until(() => !app.isBusy, drainMs);
-  // Streams of answers that have just got their last words are not cut off.
-  if (app.requests.size > 0) await pause(LAST_WORDS_MS);
+  // Streams whose last event was just written are not cut off.
+  if (app.requests.size > 0) await pause(LAST_EVENTS_MS);
   app.stop();
   await until(() => !app.isBusy && app.requests.size === 0, CANCELLED_MS);
 }

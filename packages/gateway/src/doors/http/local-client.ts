@@ -23,7 +23,7 @@ export function socketIn(stateDir: string): string | null {
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES ? null : path;
 }
 
-export type LocalCall = {
+type LocalCall = {
   readonly tool: string;
   readonly rawInput: string | Uint8Array;
   readonly run: string | null;
@@ -68,7 +68,10 @@ export class LocalClient {
   #send(path: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage | null> {
     return new Promise((resolve) => {
       const sent = request({
-        ...{ socketPath: this.#path, method: 'POST', path, agent: false },
+        socketPath: this.#path,
+        method: 'POST',
+        path,
+        agent: false,
         headers: {
           host: 'localhost',
           [AS_HEADER]: this.#as,
@@ -108,7 +111,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 /** One event; null for a block that has none. */
-export function parseEvent(block: string): ServerEvent | null {
+function parseEvent(block: string): ServerEvent | null {
   const fields: Record<string, string> = {};
   for (const line of block.split('\n')) {
     const [, name, value] = /^(event|id|data): (.*)$/s.exec(line) ?? [];

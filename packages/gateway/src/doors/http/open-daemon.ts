@@ -11,17 +11,17 @@ import { together } from '../../telemetry/observers.ts';
 import { openTraces, type Traces } from '../../telemetry/traces.ts';
 import type { OpenMore } from '../cli/verb.ts';
 import { makeMcp } from '../mcp/index.ts';
-import { makeHttpApp } from './app.ts';
+import { HttpApp } from './app.ts';
 import { makePages } from './docs-page.ts';
 import { type HttpDoor, openHttpDoor } from './listen.ts';
 import { socketIn } from './local-client.ts';
 
 /*
  * A gateway that stays: it takes the one seat of its state directory, listens, and serves every door that is reached over
- * HTTP until it is told to stop. Then running calls may end, and what is left of them is cancelled and recorded.
+ * HTTP until it is stopped. Then running calls may end, and what is left of them is cancelled and recorded.
  */
 
-export type DaemonOptions = {
+type DaemonOptions = {
   readonly stateDir: string;
   readonly config: Config;
   /** As `127.0.0.1:7433`. */
@@ -54,7 +54,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const door = await openHttpDoor({ listen, socketPath, http: config.http });
     const { metrics, traces, observer } = await openTelemetry(options);
     undo.push(() => traces?.close());
-    // Nobody is served yet, so that nobody has to be waited for.
+    // No one is served yet, so that there is no one to wait for.
     const gateway = await openGatewayOr(door, () =>
       options.openGateway({ isLasting: true, observer, log, ports: [door.port] }),
     );
@@ -112,9 +112,14 @@ type Serving = DaemonOptions & {
 function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving): void {
   const { config, store: reader, clock } = gateway;
   const mcp = makeMcp({ gateway, log, version });
-  const app = makeHttpApp({
-    ...{ gateway, log, url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url, host: door.host },
-    ...{ operations: OPERATIONS, pages: makePages(OPERATIONS, version), mcp: mcp.fetch },
+  const app = new HttpApp({
+    gateway,
+    log,
+    url: config.http.publicUrl?.replace(/\/+$/, '') ?? door.url,
+    host: door.host,
+    operations: OPERATIONS,
+    pages: makePages(OPERATIONS, version),
+    mcp: mcp.fetch,
     authenticate: makeAuthenticator({ reader, config, clock, log }),
     metrics: () => metrics.text(),
     counts: {
@@ -125,7 +130,9 @@ function serve(door: HttpDoor, { gateway, metrics, undo, log, version }: Serving
   metrics.read(() => gateway.engines.metrics());
   metrics.read(() => [
     {
-      ...{ name: 'palisade_calls_running', help: 'Calls on the line.', kind: 'gauge' },
+      name: 'palisade_calls_running',
+      help: 'Calls on the line.',
+      kind: 'gauge',
       value: gateway.running.size,
     },
   ]);

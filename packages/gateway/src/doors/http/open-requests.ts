@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** One request that is being answered. */
-export type OpenRequest = { readonly signal: AbortSignal; readonly end: () => void };
+type OpenRequest = { readonly signal: AbortSignal; readonly end: () => void };
 
 type Entry = { readonly request: IncomingMessage; readonly abort: AbortController };
 

@@ -144,8 +144,8 @@ function summaryOf(operationId: string, tag: string, sentence: string): JsonObje
 }
 
 /** The roles of a bearer token are the scopes that it needs; an empty list needs no credential. */
-function securityOf(scope: Scope | 'anybody' | null): JsonObject {
-  if (scope === 'anybody') return { security: [] };
+function securityOf(scope: Scope | 'everyone' | null): JsonObject {
+  if (scope === 'everyone') return { security: [] };
   return { security: [{ token: scope === null ? [] : [scope] }] };
 }
 

@@ -9,7 +9,7 @@ import { type HeaderLines, RequestRefused } from './problem.ts';
  */
 
 /** The headers that say for which host a request is, and which page sent it. */
-export type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
+type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
 
 export type OriginCheck = {
   /** Throws where the request is not for us; gives the headers by which a browser lets the page have the answer. */

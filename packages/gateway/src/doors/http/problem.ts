@@ -29,12 +29,18 @@ export type ProblemFacts = {
   readonly more?: Readonly<Record<string, Json>>;
 };
 
-/** What is said of an error that a caller can act on. */
+/** The problem of an error that a caller can act on. */
 export function problemOf(error: CodedError): ProblemFacts {
   const { code, message: detail } = error;
   const isDefault = error.remedy === CODES[code].remedy;
   const remedy = code === 'door/wrong-usage' && isDefault ? READ_THE_DOCS : error.remedy;
   return { code, detail, remedy, ...(error instanceof OperationProblem ? { more: error.more } : {}) };
+}
+
+/** An ending of the operation that programs read as a whole; anything else broke it off. */
+export function problemOrThrow(error: unknown): OperationProblem {
+  if (error instanceof OperationProblem) return error;
+  throw error;
 }
 
 /** The headers that belong to an error. */

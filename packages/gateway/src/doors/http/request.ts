@@ -8,11 +8,11 @@ import { RequestRefused } from './problem.ts';
 
 /*
  * What a request says. Node has bounded the size of the header block and refused ambiguous framing (a length twice, a
- * length beside chunks); here what may be said once must be said once, and nothing malformed is repaired. What the
+ * length beside chunks); here a header or parameter that may occur once must occur once, and nothing malformed is repaired. What the
  * operation does not name is refused; what it names is checked against its row afterwards.
  */
 
-export type Incoming = { readonly request: IncomingMessage; readonly response: ServerResponse };
+type Incoming = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /** Headers by which a request is judged: two of one kind would be two requests for two readers. */
 const ONCE = new Set([
@@ -44,7 +44,7 @@ export function requirePlain({ rawHeaders, headers }: IncomingMessage): void {
   }
 }
 
-export type Target = { readonly path: string; readonly query: string };
+type Target = { readonly path: string; readonly query: string };
 
 /** The path and the query as they were sent; a target of another form is for a proxy, which this is not. */
 export function targetOf({ url = '' }: IncomingMessage): Target {
@@ -61,7 +61,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return length !== undefined && length !== '0';
 }
 
-export type InputParts = {
+type InputParts = {
   readonly binding: Binding;
   readonly params: Readonly<Record<string, string>>;
   readonly query: string;
@@ -148,7 +148,7 @@ function membersOf(value: Json, members: ReadonlySet<string>): Readonly<Record<s
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw wrong('Cannot read the body: it is not a JSON object, expected one');
   for (const name of Object.keys(value)) {
-    // Boundary: a body says nothing about what stands in the path, the query or a header.
+    // Boundary: a body says nothing about what is in the path, the query or a header.
     if (!members.has(name)) throw wrong(`Cannot read the body: the member ${quote(name)} is not known here`);
   }
   return value as Readonly<Record<string, unknown>>;
@@ -213,7 +213,7 @@ export type McpFetch = (request: Request, caller: Caller) => Promise<Response>;
 
 export const MCP_METHODS = ['DELETE', 'GET', 'POST'] as const;
 
-export type McpTerms = { readonly url: string; readonly maxBytes: number; readonly signal: AbortSignal };
+type McpTerms = { readonly url: string; readonly maxBytes: number; readonly signal: AbortSignal };
 
 /** The request as the MCP door takes it; its body was read within the limit and is JSON by its type. */
 export async function makeMcpRequest(

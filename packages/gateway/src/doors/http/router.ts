@@ -7,10 +7,10 @@ import { type Binding, bind } from './binding.ts';
  * parameter in braces is decoded, and then it is one value, whatever is in it: it never becomes a second part.
  */
 
-export type Params = Readonly<Record<string, string>>;
+type Params = Readonly<Record<string, string>>;
 export type Found = { readonly binding: Binding; readonly params: Params };
 /** The address exists, and takes these methods only. */
-export type OtherMethod = { readonly allowed: readonly HttpMethod[] };
+type OtherMethod = { readonly allowed: readonly HttpMethod[] };
 
 type Node = {
   readonly fixed: Map<string, Node>;

@@ -29,7 +29,7 @@ export type StaticPage = {
   readonly name: string;
   readonly sentence: string;
   /** What it takes to see it: a scope, or no credential at all. */
-  readonly scope: Scope | 'anybody';
+  readonly scope: Scope | 'everyone';
   readonly type: string;
   readonly schema?: ZodType;
   readonly answer: (parts: StaticPageParts) => Promise<TextAnswer> | TextAnswer;
@@ -43,7 +43,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/healthz',
     name: 'getHealth',
     sentence: 'Says that the process answers.',
-    scope: 'anybody',
+    scope: 'everyone',
     type: JSON_TYPE,
     schema: z.object({ status: z.literal('ok') }),
     answer: () => json({ status: 'ok' }),
@@ -52,7 +52,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/readyz',
     name: 'getReadiness',
     sentence: 'Says whether a call would be taken now.',
-    scope: 'anybody',
+    scope: 'everyone',
     type: JSON_TYPE,
     schema: z.object({ status: z.literal('ready') }),
     answer: readiness,
@@ -69,7 +69,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: METADATA_PATH,
     name: 'getResourceMetadata',
     sentence: 'Says whose tokens are taken here (RFC 9728).',
-    scope: 'anybody',
+    scope: 'everyone',
     type: JSON_TYPE,
     schema: metadata,
     answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}/`)),
@@ -78,7 +78,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: `${METADATA_PATH}${MCP_PATH}`,
     name: 'getMcpResourceMetadata',
     sentence: 'Says whose tokens the MCP endpoint takes (RFC 9728).',
-    scope: 'anybody',
+    scope: 'everyone',
     type: JSON_TYPE,
     schema: metadata,
     answer: ({ gateway, url }) => json(resourceMetadata(gateway.config, `${url}${MCP_PATH}`)),
@@ -87,7 +87,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/openapi.json',
     name: 'getOpenApi',
     sentence: 'Gives this document.',
-    scope: 'anybody',
+    scope: 'everyone',
     type: JSON_TYPE,
     schema: z.looseObject({ openapi: z.string() }),
     answer: ({ pages }) => page(pages['/openapi.json']),
@@ -96,7 +96,7 @@ export const STATIC_PAGES: readonly StaticPage[] = [
     path: '/docs',
     name: 'getDocs',
     sentence: 'Gives this document as a page for people.',
-    scope: 'anybody',
+    scope: 'everyone',
     type: 'text/html',
     answer: ({ pages }) => page(pages['/docs']),
   },

@@ -1,23 +1,25 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
+  type ElicitRequestFormParams,
   type InputRequiredResult,
   inputRequired,
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { canonicalize } from '@palisade/sdk';
+import { z } from 'zod';
 import type { Approval } from '../../approval/approval.ts';
 import { MAX_OPEN_REQUESTS } from '../../approval/count-open.ts';
 import { list } from '../../approval/list.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { isoTime } from '../../core/clock.ts';
 import { digestBytes } from '../../core/digest.ts';
+import { safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import { formatPrincipal, type Principal } from '../../core/principal.ts';
 import { answerApproval } from '../../invoke/administer.ts';
 import type { Ended } from '../../invoke/ending.ts';
-import { type Answered, approvalForm, readAnswer } from './approval-form.ts';
 import { type OpenApproval, receiptMeta } from './call-result.ts';
 import { type Client, type Door, ownerOf } from './door.ts';
 import type { Bound } from './request-states.ts';
@@ -25,7 +27,7 @@ import type { Bound } from './request-states.ts';
 /*
  * A call that needs a person's approval, while the person sits behind the very client that asked. Where the operator lets
  * it and the client can show a form, the person is asked there; the answer is given in that person's name, and Cedar says
- * whether it counts. Everywhere else the client is told how to get the approval by another way. The client is trusted to
+ * whether it counts. Everywhere else the client learns how to get the approval by another way. The client is trusted to
  * show the form to its user and with nothing else.
  */
 
@@ -40,7 +42,7 @@ export type Asking = {
   readonly ctx: ServerContext;
 };
 
-/** The person who may be asked here; null: nobody. */
+/** The person who may be asked here; null: no one. */
 export function approverHere({ door, client, server, ctx }: Asking): Principal | null {
   const { elicitation } = door.gateway.config.mcp;
   const isPermitted = elicitation === 'on' || (elicitation === 'stdio' && client.transport === 'stdio');
@@ -74,7 +76,7 @@ export function openRequest({ gateway }: Door, call: ToolCall, { outcome }: Ende
   return list(gateway.store, asked).find(isOfCall) ?? null;
 }
 
-/** What a client is told that cannot be asked, or whose user decided nothing. */
+/** The answer to a client that cannot ask its user, or whose user decided nothing. */
 export function toldApproval({ id, expiresAtMs }: Approval): OpenApproval {
   return {
     approvalId: id,
@@ -155,4 +157,54 @@ function inputDigestOf({ rawInput }: ToolCall) {
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
+}
+
+/** The form in which the person behind a client is asked about one call. It asks for a yes or a no, never for a secret. */
+
+const MAX_INPUT_CHARS = 2_000;
+const MAX_REASON_CHARS = 500;
+
+/** What the person answered; null where nothing was decided. */
+export type Answered = { readonly verdict: 'approved' | 'denied'; readonly note: string | null } | null;
+
+const ACCEPTED = z.object({
+  action: z.literal('accept'),
+  content: z.object({ decision: z.enum(['approve', 'deny']), reason: z.string().optional() }),
+});
+
+/** The form for one request. What it shows of the call was made inert and has no secret of ours. */
+function approvalForm(approval: Approval): Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'> {
+  const { id, principal, tool, risk, inputText } = approval;
+  const input = safeLine(inputText, MAX_INPUT_CHARS);
+  return {
+    message: `${principal} wants to call ${tool} (risk: ${risk}) with ${input}. May it, once? (${id})`,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          description: 'Approve this one call, or deny it.',
+          enum: ['approve', 'deny'],
+        },
+        reason: {
+          type: 'string',
+          title: 'Reason',
+          description: 'For the record. Put no secret here.',
+          maxLength: MAX_REASON_CHARS,
+        },
+      },
+      required: ['decision'],
+    },
+  };
+}
+
+/** Reads an answer. A form that was put away, or that has anything but a clear decision, decides nothing. */
+function readAnswer(raw: unknown): Answered {
+  // Boundary: the answer comes from the client.
+  const read = ACCEPTED.safeParse(raw);
+  if (!read.success) return null;
+  const { decision, reason } = read.data.content;
+  const note = reason === undefined || reason === '' ? null : safeLine(reason, MAX_REASON_CHARS);
+  return { verdict: decision === 'approve' ? 'approved' : 'denied', note };
 }

@@ -4,22 +4,21 @@ import { digestBytes } from '../../core/digest.ts';
 import { cut, MAX_TEXT_CHARS, safeJson, safeLine } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 import type { Ended } from '../../invoke/ending.ts';
-import { callUri } from './call-uri.ts';
 import { mcpContentOf } from './upstream-content.ts';
 
 /** Where a result says which call it is of and how to prove it. */
-export const RECEIPT_META_KEY = 'dev.palisade/receipt';
+const RECEIPT_META_KEY = 'dev.palisade/receipt';
 
 const MAX_MESSAGE_CHARS = 4_096;
 
-/** What a client is told of an approval that a person has yet to give. */
+/** An approval that a person has yet to give, as a client sees it. */
 export type OpenApproval = {
   readonly approvalId: string;
   readonly expiresAt: string;
   readonly approveWith: string;
 };
 
-/** How a call ended, in the words of MCP. A failure is a result too, so that a model can read it and do better. */
+/** How a call ended, as a result of MCP. A failure is a result too, so that a model can read it and do better. */
 export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval | null): CallToolResult {
   const { outcome, callId } = ended;
   const _meta = receiptMeta(ended);
@@ -29,7 +28,7 @@ export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval 
   return { content, structuredContent: outcome.output as CallToolResult['structuredContent'], _meta };
 }
 
-/** What the door itself turned away; no call came of it. */
+/** The result of a request that the door itself refused; no call came of it. */
 export function turnedAway(code: Code, message: string): CallToolResult {
   const { remedy } = CODES[code];
   const content = [{ type: 'text' as const, text: sentence(code, message, remedy) }];
@@ -42,22 +41,22 @@ function failureOf({ outcome, callId }: Ended, open: OpenApproval | null): CallT
   const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
   const content: CallToolResult['content'] = [{ type: 'text', text: sentence(code, message, remedy) }];
-  const told = { code, message, remedy, callId };
+  const facts = { code, message, remedy, callId };
   if (status === 'refused') {
     const structuredContent =
-      open === null ? { status, ...told } : { status: 'approval_required', ...told, ...open };
+      open === null ? { status, ...facts } : { status: 'approval_required', ...facts, ...open };
     return { isError: true, content, structuredContent };
   }
   const { output, truncated } = outcome;
   if (output !== null) content.push(textOf(output, callId));
-  return { isError: true, content, structuredContent: { status, ...told, output, truncated } };
+  return { isError: true, content, structuredContent: { status, ...facts, output, truncated } };
 }
 
 function sentence(code: string, message: string, remedy: string): string {
   return `${code}: ${message}. ${remedy}`;
 }
 
-/** The copy of an output for whoever reads text; where it is cut, it says where all of it is. */
+/** The copy of an output for readers of text; where it is cut, it says where all of it is. */
 function textOf(output: Json, callId: string): CallToolResult['content'][number] {
   const text = safeJson(output);
   if (text.length <= MAX_TEXT_CHARS) return { type: 'text', text };
@@ -69,4 +68,22 @@ export function receiptMeta({ callId, outcome, receipt, usage }: Ended) {
   const { status, code } = outcome;
   const sha256 = receipt === null ? null : digestBytes(receipt);
   return { [RECEIPT_META_KEY]: { callId, status, code, usage, receipt: sha256 } };
+}
+
+/** What can be read of a call that has ended. */
+export type CallPart = 'receipt' | 'output';
+
+export const CALL_PARTS: readonly CallPart[] = ['receipt', 'output'];
+
+const URI = /^palisade:\/\/calls\/(call_[0-9a-z]{25})\/(receipt|output)$/;
+
+/** Where a part of a call can be read. */
+export function callUri(callId: string, part: CallPart): string {
+  return `palisade://calls/${callId}/${part}`;
+}
+
+/** Reads such an address; null for any other. */
+export function parseCallUri(uri: string): { readonly callId: string; readonly part: CallPart } | null {
+  const [, callId, part] = URI.exec(uri) ?? [];
+  return callId === undefined || part === undefined ? null : { callId, part: part as CallPart };
 }

@@ -30,17 +30,17 @@ import { startProgress } from './progress.ts';
 import type { ListedTool } from './tool-lists.ts';
 
 /** The run that a client names for its call, beside the one of its session. */
-export const RUN_META_KEY = 'dev.palisade/run';
+const RUN_META_KEY = 'dev.palisade/run';
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const SHOWN_NAME_CHARS = 128;
 
 type Params = CallToolRequest['params'];
 type Run = { readonly call: ToolCall; readonly ended: Ended };
-type Told = CallToolResult | InputRequiredResult;
+type CallAnswer = CallToolResult | InputRequiredResult;
 
 /** `tools/call`: one call of the line, and what its ending is in MCP. */
-export async function callTool(asking: Asking, params: Params): Promise<Told> {
+export async function callTool(asking: Asking, params: Params): Promise<CallAnswer> {
   const { door, client, ctx } = asking;
   const { credential } = client.caller;
   if (door.calls.isFull(credential)) {
@@ -59,9 +59,9 @@ export async function callTool(asking: Asking, params: Params): Promise<Told> {
     return { call, ended };
   };
   try {
-    const told = await door.calls.track(credential, runAndAsk(asking, run, asked, listed));
+    const answer = await door.calls.track(credential, runAndAsk(asking, run, asked, listed));
     door.changes.called(ownerOf(client.caller));
-    return told;
+    return answer;
   } finally {
     progress.stop();
   }
@@ -91,7 +91,7 @@ async function runAndAsk(
   run: () => Promise<Run>,
   asked: AskedCall,
   listed: ListedTool | undefined,
-): Promise<Told> {
+): Promise<CallAnswer> {
   const state: unknown = asking.ctx.mcpReq.requestState();
   if (state !== undefined) {
     await bringAnswer(asking, asked, state);

@@ -3,7 +3,7 @@ import type { Gateway } from '../../invoke/gateway.ts';
 import { toolsVersion } from '../../invoke/visible-tools.ts';
 
 /** What an open connection wants to hear of. */
-export type Listener = { readonly toolsChanged: () => void; readonly resourcesChanged: () => void };
+type Listener = { readonly toolsChanged: () => void; readonly resourcesChanged: () => void };
 
 type Subscribed = { readonly owner: string; readonly listener: Listener };
 

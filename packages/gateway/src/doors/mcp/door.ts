@@ -1,7 +1,6 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
-import type { Calls } from './calls.ts';
 import type { Changes } from './changes.ts';
 import type { RequestStates } from './request-states.ts';
 import type { ToolLists } from './tool-lists.ts';
@@ -26,11 +25,45 @@ export type Client = {
   readonly era: 'legacy' | 'modern';
   /** The run that its calls belong to where they name none; null where nothing ties them together. */
   readonly run: string | null;
-  /** Is told of a request that was cancelled, since nobody will answer it. */
+  /** Is called for a request that was cancelled, since it gets no answer. */
   readonly onCancelled?: (requestId: string | number) => void;
 };
 
 /** The key of what only one principal of one tenant may know. */
 export function ownerOf({ principal, tenant }: Caller): string {
   return `${tenant} ${principal.kind}:${principal.name}`;
+}
+
+/** The calls that came in by MCP and have not ended, so that a door that closes can wait until all are recorded. */
+export class Calls {
+  readonly #open = new Map<string, Set<Promise<unknown>>>();
+  readonly #most: number;
+
+  /** `most` is how many calls of one credential may run at once. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether this credential has as many calls running as it may. */
+  isFull(credential: string): boolean {
+    return (this.#open.get(credential)?.size ?? 0) >= this.#most;
+  }
+
+  /** Counts a call until it has ended. */
+  async track<T>(credential: string, call: Promise<T>): Promise<T> {
+    const open = this.#open.get(credential) ?? new Set();
+    this.#open.set(credential, open);
+    open.add(call);
+    try {
+      return await call;
+    } finally {
+      open.delete(call);
+      if (open.size === 0) this.#open.delete(credential);
+    }
+  }
+
+  /** Resolves once every call that runs at this moment has ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#open.values()].flatMap((open) => [...open]));
+  }
 }

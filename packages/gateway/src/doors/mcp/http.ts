@@ -16,7 +16,7 @@ import { Sessions } from './sessions.ts';
 
 /*
  * MCP over HTTP, behind the checks of the HTTP door: by now the host, the origin and the credential are good. A request of
- * the modern era stands for itself; closing its response cancels it. One of the legacy era belongs to a session.
+ * the modern era is complete in itself; closing its response cancels it. One of the legacy era belongs to a session.
  */
 
 const SERVER_ERROR = -32_000;
@@ -108,9 +108,10 @@ export class HttpMcp {
 function mismatchOf(headers: Headers, body: Json | undefined): Response | null {
   const { id, method, params } = fieldsOf(body);
   const { name, uri } = fieldsOf(params);
-  const said = { method: headers.get('mcp-method'), name: headers.get('mcp-name') };
+  const named = { method: headers.get('mcp-method'), name: headers.get('mcp-name') };
   const isSame =
-    (said.method === null || said.method === method) && (said.name === null || said.name === (name ?? uri));
+    (named.method === null || named.method === method) &&
+    (named.name === null || named.name === (name ?? uri));
   if (isSame) return null;
   const message = 'Bad Request: the request headers and body disagree';
   const whose = typeof id === 'string' || typeof id === 'number' ? id : null;

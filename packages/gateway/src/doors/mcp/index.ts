@@ -2,9 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../core/caller.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gateway, Opened } from '../../invoke/gateway.ts';
-import { Calls } from './calls.ts';
 import { Changes } from './changes.ts';
-import type { Door } from './door.ts';
+import { Calls, type Door } from './door.ts';
 import { HttpMcp } from './http.ts';
 import { RequestStates } from './request-states.ts';
 import { serveStreams } from './stdio.ts';
@@ -14,9 +13,9 @@ import { UpstreamOffers } from './upstream-offers.ts';
 /*
  * The door for MCP clients, over stdio and over HTTP, in both eras of the protocol. What comes in is text of a client that
  * an agent drives; who it is was decided by the credential before. Messages, revisions, headers and streams are the
- * SDK's; behind each method stands a function of ours, and behind every `tools/call` the line. A result is a receipt's: it
- * names the call, and the receipt can be read by the one who made it. Text on its way out obeys nobody. This door decides
- * nothing: it never permits, never approves in anybody's name but that of the person who was asked, and never runs.
+ * SDK's; behind each method is a function of ours, and behind every `tools/call` the line. A result is a receipt's: it
+ * names the call, and the receipt can be read by the one who made it. Text on its way out carries no control characters. This door decides
+ * nothing: it never permits, approves only in the name of the person who was asked, and never runs.
  */
 
 export type McpOptions = {

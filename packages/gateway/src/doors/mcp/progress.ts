@@ -4,9 +4,9 @@ import { safeLine } from '../../core/hostile-text.ts';
 import type { Ear } from '../../invoke/upstreams/ears.ts';
 import type { Ties } from '../../tiers/tier.ts';
 
-/** How often a client is told that its call goes on, where it asked to be told. */
+/** How often a client that asked for progress gets it. */
 const EVERY_MS = 1_000;
-/** What an upstream server says is told so often on the whole, and so many times at once. */
+/** How often progress of an upstream server is passed on in all, and how many messages may be under way. */
 const UPSTREAM_EVERY_MS = 50;
 const MOST_AT_ONCE = 10;
 const MAX_MESSAGE_CHARS = 1_000;
@@ -15,29 +15,29 @@ type Notify = (notification: { method: string; params: Record<string, unknown> }
 
 export type Progress = {
   readonly onOutput: NonNullable<Ties['onOutput']>;
-  /** Takes what an upstream server says of how far it is; undefined where nobody asked. */
+  /** Takes what an upstream server says of how far it is; undefined where no progress was asked for. */
   readonly onProgress: Ear | undefined;
-  /** Nothing is told after this. */
+  /** Nothing is sent after this. */
   readonly stop: () => void;
 };
 
 const UNTOLD: Progress = { onOutput: () => undefined, onProgress: undefined, stop: () => undefined };
 
 /**
- * Tells once a second how long a call has been running and how much it has printed. What it printed is not told: the
- * result has it, checked as a whole. Where an upstream server says how far it is, that is told instead.
+ * Tells once a second how long a call has been running and how much it has printed. What it printed is not sent: the
+ * result has it, checked as a whole. Where an upstream server says how far it is, that is sent instead.
  */
 export function startProgress(token: ProgressToken | undefined, notify: Notify, clock: Clock): Progress {
   if (token === undefined) return UNTOLD;
   const startedMs = clock.monotonicMs();
   let bytes = 0;
-  let told = Number.NEGATIVE_INFINITY;
+  let sent = Number.NEGATIVE_INFINITY;
   let sending = 0;
   let saidUntilMs = startedMs;
   const send = (progress: number, more: { readonly message?: string; readonly total?: number }) => {
-    // A client that does not read gets no long queue of old news, and none is told that a call went back.
-    if (sending >= MOST_AT_ONCE || progress <= told) return;
-    told = progress;
+    // A client that does not read gets no long queue of old news, and never progress that goes backwards.
+    if (sending >= MOST_AT_ONCE || progress <= sent) return;
+    sent = progress;
     sending += 1;
     notify({ method: 'notifications/progress', params: { progressToken: token, progress, ...more } })
       .catch(() => undefined)
@@ -61,8 +61,8 @@ export function startProgress(token: ProgressToken | undefined, notify: Notify, 
       const nowMs = clock.monotonicMs();
       if (saidUntilMs > nowMs + MOST_AT_ONCE * UPSTREAM_EVERY_MS) return;
       saidUntilMs = Math.max(saidUntilMs, nowMs) + UPSTREAM_EVERY_MS;
-      const said = message === null ? {} : { message: safeLine(message, MAX_MESSAGE_CHARS) };
-      send(progress, { ...said, ...(total === null ? {} : { total }) });
+      const text = message === null ? {} : { message: safeLine(message, MAX_MESSAGE_CHARS) };
+      send(progress, { ...text, ...(total === null ? {} : { total }) });
     },
     stop: () => clearInterval(timer),
   };

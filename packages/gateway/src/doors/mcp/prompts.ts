@@ -99,8 +99,8 @@ function explainRefusal(door: Door, caller: Caller, callId: string): string | nu
   if (kept === null) return null;
   const { tool, status, code, message, remedy } = kept;
   const facts = { tool, status, code, message, remedy };
-  const told = safeLine(JSON.stringify(facts), MAX_TEXT_CHARS);
-  return `Palisade ended the call ${callId} like this: ${told} Say in plain words why, and what I can do about it. Do not try to get around it.`;
+  const shown = safeLine(JSON.stringify(facts), MAX_TEXT_CHARS);
+  return `Palisade ended the call ${callId} like this: ${shown} Say in plain words why, and what I can do about it. Do not try to get around it.`;
 }
 
 function requestApproval({ gateway }: Door, caller: Caller, id: string): string | null {
@@ -109,8 +109,8 @@ function requestApproval({ gateway }: Door, caller: Caller, id: string): string 
     asked !== null && asked.tenant === caller.tenant && asked.principal === formatPrincipal(caller.principal);
   if (!isOwn) return null;
   const { tool, risk, inputText, expiresAtMs } = asked;
-  const told = safeLine(JSON.stringify({ tool, risk, input: inputText }), MAX_TEXT_CHARS);
-  return `A call waits for a person's approval: ${told} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`palisade approvals approve ${asked.id}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
+  const shown = safeLine(JSON.stringify({ tool, risk, input: inputText }), MAX_TEXT_CHARS);
+  return `A call waits for a person's approval: ${shown} Tell me what it would do and why it is needed, so that I can decide. I approve it with \`palisade approvals approve ${asked.id}\` until ${isoTime(expiresAtMs)}; then repeat the identical call.`;
 }
 
 function invalid(message: string): ProtocolError {

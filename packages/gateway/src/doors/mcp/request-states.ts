@@ -58,7 +58,7 @@ export class RequestStates {
   take(state: string, bound: Bound): string | null {
     const sealed = this.#unseal(state);
     if (sealed === null) return null;
-    // Boundary: the answer to one question is no answer to another, whoever brings it.
+    // Boundary: the answer to one question does not answer another, whichever client brings it.
     const { approval, nonce, expiresAtMs, ...minted } = sealed;
     if (digestBytes(canonicalize(minted)) !== digestBytes(canonicalize(bound))) return null;
     // Boundary: taken in one step, so that of two that come at once only one is first.

@@ -20,13 +20,13 @@ import {
 } from '../../operations/call-view.ts';
 import type { KeptResult } from '../../results/results.ts';
 import type { Asking } from './ask-approval.ts';
-import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-uri.ts';
+import { CALL_PARTS, type CallPart, callUri, parseCallUri } from './call-result.ts';
 import type { Door } from './door.ts';
 import { readUpstream } from './upstream-methods.ts';
 import type { OfferedResource } from './upstream-offers.ts';
 
 /*
- * What a client can read: the receipts and outputs of calls of its own principal, and of nobody else; and what upstream
+ * What a client can read: the receipts and outputs of calls of its own principal alone; and what upstream
  * servers have for it.
  */
 

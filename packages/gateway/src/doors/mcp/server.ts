@@ -7,12 +7,12 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { callTool } from './call-tool.ts';
-import { complete } from './completions.ts';
 import type { Client, Door } from './door.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
+import { complete } from './upstream-methods.ts';
 
-/** The revisions of the era of `initialize`; the newer one is offered to whoever asks for any other. */
+/** The revisions of the era of `initialize`; the newer one is offered to clients that ask for any other. */
 const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18'];
 
 const INSTRUCTIONS = [

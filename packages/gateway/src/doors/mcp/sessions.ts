@@ -9,7 +9,7 @@ import { announceTo } from './stdio.ts';
 
 /*
  * Clients of the legacy era over HTTP. Their session is a server of ours that lives from `initialize` to DELETE, or until
- * nobody has asked for a while. The id of a session is no credential: each request brings its own, and must be of the
+ * nobody has asked for a while. The id of a session is not a credential: each request brings its own, and must be of the
  * principal who opened the session.
  */
 
@@ -52,7 +52,7 @@ export class Sessions {
       return this.#open(request, caller, body);
     }
     const session = this.#sessions.get(id);
-    // Boundary: whoever learns the id of a session but did not open it gets the answer to an unknown id.
+    // Boundary: a caller that learns the id of a session but did not open it gets the answer to an unknown id.
     if (session === undefined || !isSameCaller(session.caller, caller))
       return refusal(404, 'Session not found');
     session.usedAtMs = this.#nowMs();
@@ -105,7 +105,7 @@ export class Sessions {
     await session.server.close();
   }
 
-  /** Where there is no room, the session that was idle for longest gives way. */
+  /** Where the limit is reached, the session that was idle for longest gives way. */
   async #makeRoom(caller: Caller): Promise<void> {
     const owner = ownerOf(caller);
     const own = [...this.#sessions.values()].filter((each) => ownerOf(each.caller) === owner);

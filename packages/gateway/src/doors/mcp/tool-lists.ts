@@ -1,16 +1,16 @@
 import type { Tool as WireTool } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/caller.ts';
 import { safeLine, safeText } from '../../core/hostile-text.ts';
+import type { Json } from '../../core/json.ts';
 import { isToolName } from '../../core/principal.ts';
-import type { Tool } from '../../core/tool.ts';
+import type { JsonSchema, Tool } from '../../core/tool.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import { toolsVersion, visibleTools } from '../../invoke/visible-tools.ts';
 import { ownerOf } from './door.ts';
-import { inputSchemaOf, outputSchemaOf } from './tool-schema.ts';
 
-/** So many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */
+/** How many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */
 const PAGE_TOOLS = 1_000;
-/** Lists that are kept; whoever comes after makes them anew. */
+/** Lists that are kept; beyond that the oldest is made anew when it is wanted. */
 const MOST_LISTS = 64;
 /** A look at the policies and the skills takes longer than to find a tool. */
 const LOOK_EVERY_MS = 100;
@@ -21,7 +21,7 @@ const MAX_NAME_CHARS = 128;
 /** A tool as it is called by clients, with the record behind it. */
 export type ListedTool = { readonly tool: Tool; readonly wire: WireTool };
 
-export type ToolPage = { readonly tools: WireTool[]; readonly nextCursor?: string };
+type ToolPage = { readonly tools: WireTool[]; readonly nextCursor?: string };
 
 type ToolList = {
   readonly version: string;
@@ -54,7 +54,7 @@ export class ToolLists {
 
   /**
    * The tool of that name, if this caller sees it, as of a moment ago: whether the call may be made is decided anew by the
-   * line, and this only says how a refusal is told.
+   * line, and this only says how a refusal is shown.
    */
   find(caller: Caller, name: string): ListedTool | undefined {
     const recent = this.#lists.get(ownerOf(caller));
@@ -62,7 +62,7 @@ export class ToolLists {
     return (isRecent ? recent : this.#list(caller)).byName.get(name);
   }
 
-  /** The text of the tools of a page, made once; undefined for what is no page of ours. */
+  /** The text of the tools of a page, made once; undefined for what is not a page of ours. */
   textOf(tools: object): string | undefined {
     const text = this.#texts.get(tools);
     if (text !== '') return text;
@@ -147,7 +147,7 @@ function makeWire(tool: Tool): WireTool {
   } as WireTool;
 }
 
-/** What clients are told of a tool: what its record says, and where it says nothing, the worse of what may be. */
+/** The hints about a tool for clients: what its record says, and where it says nothing, the worse of what may be. */
 function annotationsOf({ annotations, risk, tier }: Tool): NonNullable<WireTool['annotations']> {
   // Boundary: whatever a tool says of itself, one of high risk is never called harmless.
   const isHigh = risk === 'high';
@@ -157,4 +157,61 @@ function annotationsOf({ annotations, risk, tier }: Tool): NonNullable<WireTool[
     idempotentHint: annotations?.idempotent ?? false,
     openWorldHint: annotations?.openWorld ?? tier !== 'builtin',
   };
+}
+
+/** The words for a client that what it gets is no output of the tool, but why there is none. */
+export const FAILURE_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: { status: { enum: ['refused', 'failed', 'approval_required'] }, code: { type: 'string' } },
+  required: ['status', 'code'],
+};
+
+/** A keyword that has a client copy an argument into a header, where proxies read and log it. */
+const HEADER_KEYWORD = 'x-mcp-header';
+/** With one of these, a part of a schema means something else in another place. */
+const PLACE_BOUND = new Set(['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef']);
+const IN_DEFS = '#/$defs/';
+
+/** The schema of an input as clients see it: always of an object, and never with a word that copies arguments elsewhere. */
+export function inputSchemaOf(schema: JsonSchema): JsonSchema {
+  const shown = (hasKeyword(schema, HEADER_KEYWORD) ? without(schema, HEADER_KEYWORD) : schema) as JsonSchema;
+  return shown.type === 'object' ? shown : { ...shown, type: 'object' };
+}
+
+/**
+ * The schema of a result as clients see it: that of the tool, or of a failure, since clients hold results of failed calls
+ * against it too. Null where the tool promises nothing, or where its schema cannot be put beside another.
+ */
+export function outputSchemaOf(schema: JsonSchema): JsonSchema | null {
+  if (Object.keys(schema).length === 0 || !canMove(schema)) return null;
+  const { $schema, $defs, ...own } = schema;
+  return {
+    ...($schema === undefined ? {} : { $schema }),
+    ...(own.type === 'object' ? { type: 'object' } : {}),
+    anyOf: [own, FAILURE_SCHEMA],
+    ...($defs === undefined ? {} : { $defs }),
+  };
+}
+
+function canMove(node: Json): boolean {
+  if (Array.isArray(node)) return node.every(canMove);
+  if (node === null || typeof node !== 'object') return true;
+  return Object.entries(node).every(([key, value]) => {
+    if (PLACE_BOUND.has(key)) return false;
+    if (key === '$ref' && typeof value === 'string') return value.startsWith(IN_DEFS);
+    return canMove(value);
+  });
+}
+
+function hasKeyword(node: Json, keyword: string): boolean {
+  if (Array.isArray(node)) return node.some((each) => hasKeyword(each, keyword));
+  if (node === null || typeof node !== 'object') return false;
+  return Object.entries(node).some(([key, value]) => key === keyword || hasKeyword(value, keyword));
+}
+
+function without(node: Json, keyword: string): Json {
+  if (Array.isArray(node)) return node.map((each) => without(each, keyword));
+  if (node === null || typeof node !== 'object') return node;
+  const kept = Object.entries(node).filter(([key]) => key !== keyword);
+  return Object.fromEntries(kept.map(([key, value]) => [key, without(value, keyword)]));
 }

@@ -4,7 +4,7 @@ import type { Json } from '../../core/json.ts';
 
 /*
  * The result of an upstream MCP server on its way to a client. The server is not trusted: its text is made inert, bytes
- * must be bytes, links are kept as words, and whatever is of no known kind is left out and said to be.
+ * must be bytes, links are kept as text, and content of an unknown kind is left out with a note.
  */
 
 type Block = CallToolResult['content'][number];
@@ -53,7 +53,7 @@ function blockOf(block: Fields): Block {
 }
 
 function bytesOf(type: 'image' | 'audio', { data, mimeType }: Fields): Block {
-  // Boundary: what is not base64 of a named type could be anything to whoever decodes it.
+  // Boundary: what is not base64 of a named type could be anything to a client that decodes it.
   if (typeof data !== 'string' || !BASE64.test(data) || !isMime(mimeType)) return leftOut(`an ${type}`);
   return { type, data, mimeType };
 }

@@ -57,13 +57,13 @@ export async function getUpstream(
     return role === 'user' || role === 'assistant' ? [{ role, content: safeBlock(content) } as const] : [];
   });
   const { description } = output;
-  const said =
+  const described =
     typeof description === 'string' ? { description: safeText(description, MAX_MESSAGE_CHARS) } : {};
-  return { ...said, messages, _meta };
+  return { ...described, messages, _meta };
 }
 
 /** Asks an upstream server how what was typed may go on. */
-export async function completeUpstream(
+async function completeUpstream(
   asking: Asking,
   complete: Tool,
   { ref, argument, context }: CompleteRequest['params'],
@@ -110,10 +110,33 @@ function failure({ outcome, callId }: Ended, more: object): ProtocolError {
   const { status, code } = outcome;
   const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
   const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
-  const told = { status: 'approvalId' in more ? 'approval_required' : status, code, message, remedy, callId };
-  return new ProtocolError(ProtocolErrorCode.InternalError, `${code}: ${message}`, { ...told, ...more });
+  const facts = {
+    status: 'approvalId' in more ? 'approval_required' : status,
+    code,
+    message,
+    remedy,
+    callId,
+  };
+  return new ProtocolError(ProtocolErrorCode.InternalError, `${code}: ${message}`, { ...facts, ...more });
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
+}
+
+const NOTHING: CompleteResult = { completion: { values: [], total: 0, hasMore: false } };
+
+/** `completion/complete`: for prompts and templates of upstream servers, they are asked; our own complete nothing. */
+export async function complete(asking: Asking, params: CompleteRequest['params']): Promise<CompleteResult> {
+  const { ref } = params;
+  const offered = asking.door.offers.of(asking.client.caller);
+  if (ref.type === 'ref/prompt') {
+    const found = offered.prompts.get(ref.name);
+    if (found === undefined || found.complete === null) return NOTHING;
+    return completeUpstream(asking, found.complete, { ...params, ref: { ...ref, name: found.prompt.name } });
+  }
+  const found = offered.templates.get(ref.uri);
+  return found === undefined || found.complete === null
+    ? NOTHING
+    : completeUpstream(asking, found.complete, params);
 }

@@ -9,7 +9,7 @@ import { ownerOf } from './door.ts';
 
 /*
  * The prompts and resources of upstream servers that each caller sees: those that were accepted, of servers of which the
- * caller may get prompts or read resources. A server cannot stand in for us, nor for another one that is named before it.
+ * caller may get prompts or read resources. A server cannot pose as us, nor as another one that is named before it.
  */
 
 export type OfferedPrompt = {
@@ -61,7 +61,7 @@ export class UpstreamOffers {
   /** The resource at this address, or the template that it is of. */
   at(caller: Caller, uri: string): OfferedResource | null {
     const { resources, templates } = this.of(caller);
-    // Boundary: whoever asks for what is ours asks us.
+    // Boundary: addresses of our scheme are answered by us alone.
     if (OWN.test(uri)) return null;
     const listed = resources.get(uri);
     if (listed !== undefined) return listed;

@@ -13,7 +13,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../../src/core/caller.ts';
 import { NO_LOG } from '../../../src/core/log.ts';
-import { makeHttpApp } from '../../../src/doors/http/app.ts';
+import { HttpApp } from '../../../src/doors/http/app.ts';
 import { openHttpDoor } from '../../../src/doors/http/listen.ts';
 import { makeAuthenticator } from '../../../src/identity/authenticate.ts';
 import { createToken } from '../../../src/identity/tokens.ts';
@@ -38,7 +38,7 @@ async function openGuests(): Promise<Guests> {
   const door = await openHttpDoor({ listen: '127.0.0.1:0', socketPath: null, http: config.http });
   onTestFinished(() => door.close(0));
   door.serve(
-    makeHttpApp({
+    new HttpApp({
       ...{ gateway, operations: OPERATIONS, log: NO_LOG, url: door.url, host: door.host, pages: {} },
       authenticate: makeAuthenticator({ reader, config, clock, log: NO_LOG }),
       metrics: async () => '',

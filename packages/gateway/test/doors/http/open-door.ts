@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Caller, Scope } from '../../../src/core/caller.ts';
 import { NO_LOG } from '../../../src/core/log.ts';
-import { type HttpParts, makeHttpApp } from '../../../src/doors/http/app.ts';
+import { HttpApp, type HttpParts } from '../../../src/doors/http/app.ts';
 import { type HttpDoor, openHttpDoor } from '../../../src/doors/http/listen.ts';
 import type { Authenticator } from '../../../src/identity/authenticator.ts';
 import { doorCall } from '../../../src/invoke/door-call.ts';
@@ -143,7 +143,7 @@ export async function openTestDoor({ toml = '', parts = {} }: Wishes = {}): Prom
   const door = await openHttpDoor({ listen: '127.0.0.1:0', socketPath, http: gateway.config.http });
   onTestFinished(() => door.close(0));
   door.serve(
-    makeHttpApp({
+    new HttpApp({
       ...{ gateway, operations: testOperations(seen), authenticate, url: door.url, host: door.host },
       log: (level, event, facts) =>
         level === 'error' ? logged.push(JSON.stringify({ event, ...facts })) : NO_LOG(level, event),

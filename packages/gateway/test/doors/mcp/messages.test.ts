@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Lines } from '../../../src/doors/mcp/lines.ts';
-import { readMessage } from '../../../src/doors/mcp/message.ts';
+import { Lines, readMessage } from '../../../src/doors/mcp/message.ts';
 import { openTestGateway } from '../../fixture/gateway.ts';
 import { envelope, type Message, openMcp, RawClient } from './raw-client.ts';
 

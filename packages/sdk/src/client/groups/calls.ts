@@ -1,7 +1,18 @@
 import { type PageAsked, pagesOf } from '../pages.ts';
 import type { RequestOptions, Sender } from '../send.ts';
 import { type CallOptions, runCall, streamCall } from '../stream-call.ts';
-import type { CallPage, CallRequest, ListedCall } from '../wire.ts';
+import type {
+  ApprovalDocument,
+  ApprovalPage,
+  ApprovalState,
+  CallPage,
+  CallRequest,
+  DecisionRequest,
+  ListedCall,
+  RunPage,
+  ToolPage,
+  ToolRow,
+} from '../wire.ts';
 
 /** Which calls: those that run or those that have ended, and of which run. */
 export type CallsAsked = PageAsked & {
@@ -26,5 +37,52 @@ export function makeCalls(send: Sender) {
     receipt: (id: string, options?: RequestOptions) =>
       send.text('getCallReceipt', { params: { id }, options }),
     output: (id: string, options?: RequestOptions) => send.json('getCallOutput', { params: { id }, options }),
+  };
+}
+
+/** Runs: what their calls say that they are part of. */
+export function makeRuns(send: Sender) {
+  const callsOf = (id: string) =>
+    pagesOf<PageAsked, RunPage, ListedCall>(
+      (query, options) => send.json('getRun', { params: { id }, query, options }),
+      ({ calls }) => calls,
+    );
+  return {
+    /** A page of the calls of a run, the newest first. */
+    get: (id: string, query?: PageAsked, options?: RequestOptions) => callsOf(id).list(query, options),
+    /** All calls of a run. */
+    calls: (id: string, query?: PageAsked, options?: RequestOptions) => callsOf(id).all(query, options),
+  };
+}
+
+/** The tools that this caller could be permitted to call. */
+export function makeTools(send: Sender) {
+  return {
+    ...pagesOf<PageAsked, ToolPage, ToolRow>(
+      (query, options) => send.json('listTools', { query, options }),
+      ({ tools }) => tools,
+    ),
+    get: (id: string, options?: RequestOptions) => send.json('getTool', { params: { id }, options }),
+  };
+}
+
+export type ApprovalsAsked = PageAsked & { readonly state?: ApprovalState | undefined };
+
+type Note = Pick<DecisionRequest, 'note'>;
+
+/** Requests for approval: a call that waits for a person runs once the identical call is made again. */
+export function makeApprovals(send: Sender) {
+  const decide = (id: string, body: DecisionRequest, options?: RequestOptions) =>
+    send.json('decideApproval', { params: { id }, body, options });
+  return {
+    ...pagesOf<ApprovalsAsked, ApprovalPage, ApprovalDocument>(
+      (query, options) => send.json('listApprovals', { query, options }),
+      ({ approvals }) => approvals,
+    ),
+    get: (id: string, options?: RequestOptions) => send.json('getApproval', { params: { id }, options }),
+    approve: (id: string, note: Note = {}, options?: RequestOptions) =>
+      decide(id, { verdict: 'approved', ...note }, options),
+    deny: (id: string, note: Note = {}, options?: RequestOptions) =>
+      decide(id, { verdict: 'denied', ...note }, options),
   };
 }

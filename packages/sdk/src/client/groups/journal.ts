@@ -1,7 +1,9 @@
-import { downloadOf } from '../download.ts';
-import { followJournal, type LiveOptions } from '../follow-journal.ts';
 import { type PageAsked, pagesOf } from '../pages.ts';
-import type { RequestOptions, Sender } from '../send.ts';
+import { PalisadeError } from '../palisade-error.ts';
+import { makeTurns, repeat } from '../repeat.ts';
+import type { OperationName } from '../routes.ts';
+import { type Asked, EVENTS_TYPE, type RequestOptions, type Sender } from '../send.ts';
+import { readEvents } from '../server-events.ts';
 import type { JournalLine, JournalPage } from '../wire.ts';
 
 export type JournalAsked = PageAsked & {
@@ -37,4 +39,56 @@ export function makeJournal(send: Sender) {
     /** What the journal is just now, signed, as `verifyCheckpoint` takes it. */
     checkpoint: (options?: RequestOptions) => send.text('getCheckpoint', { options }),
   };
+}
+
+export type LiveOptions = RequestOptions & {
+  /** Begins behind the record of this number; left out: with what is written from now on. */
+  readonly after?: number | undefined;
+};
+
+/**
+ * Yields records as they are written, each once and in their order. Where the connection breaks, it goes on behind the
+ * last record that came. It ends when its reader stops, its signal fires, or the gateway cannot be had again.
+ */
+export async function* followJournal(
+  send: Sender,
+  options: LiveOptions = {},
+): AsyncGenerator<JournalLine, void, undefined> {
+  const turns = makeTurns(send.connection, options.signal ?? null);
+  let last = options.after === undefined ? null : String(options.after);
+  for (;;) {
+    try {
+      const headers = last === null ? {} : { 'last-event-id': last };
+      const reply = await send.open('followJournal', { headers, options }, EVENTS_TYPE);
+      try {
+        for await (const { event, id, data } of readEvents(reply)) {
+          // What a gateway sends twice is given once.
+          if (event !== 'record' || (id !== '' && last !== null && Number(id) <= Number(last))) continue;
+          turns.reset();
+          if (id !== '') last = id;
+          yield data as JournalLine;
+        }
+      } finally {
+        reply.close();
+      }
+      const detail = 'Cannot follow the journal: the gateway ended the stream';
+      throw new PalisadeError({ code: 'client/unreachable', detail });
+    } catch (error) {
+      await turns.next(error);
+    }
+  }
+}
+
+/** The bytes of a reply as they come. It is asked for when the first are wanted; once they flow, nothing is repeated. */
+export async function* downloadOf<Name extends OperationName>(
+  send: Sender,
+  name: Name,
+  asked: Asked<Name>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reply = await repeat(send.connection, asked.options?.signal ?? null, () => send.open(name, asked));
+  try {
+    yield* reply.chunks;
+  } finally {
+    reply.close();
+  }
 }

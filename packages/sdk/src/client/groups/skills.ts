@@ -1,10 +1,14 @@
 import { type PageAsked, pagesOf } from '../pages.ts';
 import type { RequestOptions, Sender } from '../send.ts';
 import type {
+  AddTrustRequest,
   ApproveRequest,
+  ApproveUpstreamRequest,
   AuditRequest,
   ChangeRequest,
+  RevokeTrustRequest,
   RollbackRequest,
+  RotateTrustRequest,
   SkillPage,
   SkillState,
   SkillSummary,
@@ -54,5 +58,31 @@ export function makeSkills(send: Sender) {
     revoke: change('revokeSkill'),
     remove: (id: string, query?: ChangeRequest, options?: RequestOptions) =>
       send.json('removeSkill', { params: { id }, query, options }),
+  };
+}
+
+/** Whose signatures on skills count. */
+export function makeTrust(send: Sender) {
+  return {
+    list: (query?: { readonly publisher?: string | undefined }, options?: RequestOptions) =>
+      send.json('listTrustedKeys', { query, options }),
+    add: (body: AddTrustRequest, options?: RequestOptions) => send.json('trustKey', { body, options }),
+    /** Trusts a new key; the ones before sign nothing new, and what they signed goes on. */
+    rotate: (publisher: string, body: RotateTrustRequest, options?: RequestOptions) =>
+      send.json('rotateTrustedKey', { params: { publisher }, body, options }),
+    /** For good; what the key signed goes into quarantine. */
+    revoke: (publisher: string, body: RevokeTrustRequest, options?: RequestOptions) =>
+      send.json('revokeTrustedKey', { params: { publisher }, body, options }),
+  };
+}
+
+/** The MCP servers behind the gateway. */
+export function makeUpstreams(send: Sender) {
+  return {
+    list: (options?: RequestOptions) => send.json('listUpstreams', { options }),
+    get: (name: string, options?: RequestOptions) => send.json('getUpstream', { params: { name }, options }),
+    /** Accepts what a server offers, if it still is what was shown. */
+    approve: (name: string, body: ApproveUpstreamRequest, options?: RequestOptions) =>
+      send.json('approveUpstream', { params: { name }, body, options }),
   };
 }
