@@ -45,16 +45,25 @@ async function judgeMirror(root, mirror, write) {
       problem(mirror.file, 0, `find its table: the markers are missing, expected "${begin}" and "${end}"`),
     ];
   }
-  const expected = mirror.rows(...tables);
+  const expected = mirror.rows?.(...tables);
+  const written =
+    mirror.text?.(...tables) ??
+    [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
   if (write) {
-    const written = [mirror.head, mirror.head.map(() => '---'), ...expected].map(writeRow).join('\n');
     const next = `${text.slice(0, from + begin.length)}\n\n${written}\n\n${text.slice(to)}`;
     if (next !== text) writeFileSync(path, next);
     return [];
   }
+  if (mirror.text) return compareText(mirror, text.slice(from + begin.length, to), written);
   const skipped = text.slice(0, from).split('\n').length - 1;
   const lines = linesOf(text.slice(from, to)).map((each) => ({ ...each, line: each.line + skipped }));
   return compareRows(mirror, expected, rowsOf(lines));
+}
+
+function compareText({ file, mark, table }, found, expected) {
+  if (found.trim() === expected) return [];
+  const reason = `${table} has changed, expected the text of \`node tools/docs.mjs --write\``;
+  return [problem(file, 0, `keep "${mark}": ${reason}`)];
 }
 
 function compareRows({ file, table, head }, expected, rows) {

@@ -1,6 +1,11 @@
+import { commandReference } from './command-reference.mjs';
+
 const ABI = { file: 'docs/abi.md', table: 'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts' };
 
-/** The documents that repeat a table of the code: where, under which markers, and how a row is written. */
+/**
+ * The documents that repeat a table of the code: where, under which markers, and how a row is written, or all of it as
+ * `text`.
+ */
 export const MIRRORS = [
   {
     file: 'docs/errors.md',
@@ -103,6 +108,13 @@ export const MIRRORS = [
     names: ['CAPABILITIES'],
     head: ['Kind', 'Written as', 'What it gives'],
     rows: (forms) => Object.entries(forms).map(([kind, row]) => [kind, `\`${row.form}\``, row.sentence]),
+  },
+  {
+    file: 'docs/cli.md',
+    mark: 'commands',
+    table: 'packages/gateway/src/doors/cli/verbs.table.ts',
+    names: ['VERB_GROUPS'],
+    text: commandReference,
   },
   {
     file: 'docs/skill-audit.md',

@@ -30,7 +30,7 @@ describe('an upstream server that misbehaves', () => {
 
   test.each([
     ['dying in the middle of a call', 'files.dies', /exited with status 3; it printed "fatal: out of luck"/],
-    ['writing what is no JSON', 'files.garbage', /no strict JSON/],
+    ['writing what is no JSON', 'files.garbage', /not strict JSON/],
     ['writing what nobody asked for', 'files.floods', /messages that answer nothing/],
     ['writing a line without an end', 'files.endless', /a message of more than/],
     ['answering without content', 'files.contentless', /without content/],

@@ -148,7 +148,7 @@ describe('palisade upstream', () => {
     for (const verb of ['list', 'refresh']) {
       const { out, err, status } = await palisade(place, 'upstream', verb);
       expect([status, out]).toEqual([0, 'No upstream server is configured.\n']);
-      expect(err).toContain('[[upstream]] in palisade.toml');
+      expect(err).toContain('add [[upstream]] to palisade.toml');
     }
   });
 

@@ -30,14 +30,15 @@ const tools: readonly (readonly [name: string, violation: Tree, named: string, s
       'docs/config.md': '<!-- config:begin -->\n<!-- config:end -->\n',
       'packages/sdk/src/codes.table.ts': 'export const CODES = {};\n',
       'packages/gateway/src/config/config.table.ts': 'export const CONFIG_KEYS = [];\n',
-      'packages/gateway/src/doors/cli/verbs.table.ts': 'export const VERBS = [];\n',
+      'packages/gateway/src/doors/cli/verbs.table.ts': 'export const VERBS = [], VERB_GROUPS = [];\n',
       'docs/wasm.md': `<!-- features:begin -->\n<!-- features:end -->\n<!-- limits:begin -->\n<!-- limits:end -->\n
 <!-- costs:begin -->\n| What | Fuel |\n| --- | --- |
 | entering a function | 1 |\n| \`nop\` | 0 |\n| every other operator | 1 |\n<!-- costs:end -->\n`,
       'docs/abi.md': ['functions', 'kinds', 'errors']
         .map((mark) => `<!-- ${mark}:begin -->\n<!-- ${mark}:end -->\n`)
         .join(''),
-      'docs/cli.md': '<!-- grants:begin -->\n<!-- grants:end -->\n',
+      'docs/cli.md':
+        '<!-- grants:begin -->\n<!-- grants:end -->\n<!-- commands:begin -->\n<!-- commands:end -->\n',
       'docs/skill-audit.md': '<!-- checks:begin -->\n<!-- checks:end -->\n',
       'packages/gateway/src/skills/audit/audit.ts': 'export const CHECKS = [];\n',
       'packages/gateway/src/tiers/a-wasm/engine/abi.table.ts':

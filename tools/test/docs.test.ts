@@ -76,6 +76,35 @@ const cli = `# CLI
 | channel | \`channel=NAME[:a\\|:b]\` | Messages. |
 
 <!-- grants:end -->
+
+<!-- commands:begin -->
+
+### First
+
+#### \`palisade demo\`
+
+Shows it.
+
+\`\`\`sh
+palisade demo
+\`\`\`
+
+### Then
+
+#### \`palisade policy check [DIR] [FLAGS] -- COMMAND\`
+
+Checks.
+
+| flag | meaning |
+|---|---|
+| \`--deep\` | All of it. |
+| \`--as A\\|B\` | Who \\[is\\] it. |
+
+\`\`\`sh
+palisade policy check
+\`\`\`
+
+<!-- commands:end -->
 `;
 
 const audit = `# Audit
@@ -103,8 +132,11 @@ const sound: Tree = {
     { key: 'listen', type: 'string', default: '127.0.0.1', sentence: 'Where it listens.' },
     { key: 'port', type: 'number', default: 1, sentence: 'Which port.' },
   ];`,
-  'packages/gateway/src/doors/cli/verbs.table.ts':
-    "export const VERBS = [{ words: 'demo', load: () => import('./gone.ts') }, { words: 'policy check' }];",
+  'packages/gateway/src/doors/cli/verbs.table.ts': `const demo = { words: 'demo', args: [], flags: [], sentence: 'Shows it.', examples: ['palisade demo'], load: () => import('./gone.ts') };
+    const flags = [{ name: 'deep', value: null, sentence: 'All of it.' }, { name: 'as', value: 'A|B', sentence: 'Who [is] it.' }];
+    const check = { words: 'policy check', args: ['[DIR]'], rest: 'COMMAND', flags, sentence: 'Checks.', examples: ['palisade policy check'] };
+    export const VERB_GROUPS = [{ title: 'First', verbs: [demo] }, { title: 'Then', verbs: [check] }];
+    export const VERBS = VERB_GROUPS.flatMap(({ verbs }) => verbs);`,
   'packages/wasm/src/features.table.ts': `export const FEATURES = [
     { name: 'mvp', allowed: true, sentence: 'The first.' },
     { name: 'gc', allowed: false, sentence: 'On the heap.' },
@@ -249,6 +281,11 @@ const wrong: readonly (readonly [rule: string, files: Tree, named: string])[] = 
     'a missing table of verbs',
     without('packages/gateway/src/doors/cli/verbs.table.ts'),
     'the table of verbs does not exist',
+  ],
+  [
+    'a reference of commands that is not that of the table',
+    { ...sound, 'docs/cli.md': cli.replace('Shows it.', 'Shows that.') },
+    'docs/cli.md:0 Cannot keep "commands": packages/gateway/src/doors/cli/verbs.table.ts has changed',
   ],
   ['a missing README', without('README.md'), 'Cannot find README.md'],
   ['a README without the demo', { ...sound, 'README.md': 'Run `npm test`.' }, 'Cannot find "npm run demo"'],

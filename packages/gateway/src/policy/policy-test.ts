@@ -18,7 +18,7 @@ type CaseOptions = {
 };
 type Checking = CheckedCall | Refused;
 
-type CaseResult = {
+export type PolicyCaseResult = {
   readonly name: string;
   readonly line: number;
   readonly passed: boolean;
@@ -29,16 +29,16 @@ type CaseResult = {
   readonly message: string;
 };
 
-type Actual = Pick<CaseResult, 'actual' | 'decidedBy'> & { readonly why: string };
+type Actual = Pick<PolicyCaseResult, 'actual' | 'decidedBy'> & { readonly why: string };
 
 /** Puts each case to the live set; nothing runs, nothing is recorded, no budget is touched. */
 export async function runPolicyTests(
   engine: PolicyEngine,
   cases: readonly PolicyCase[],
   options: CaseOptions,
-): Promise<CaseResult[]> {
+): Promise<PolicyCaseResult[]> {
   engine.refresh();
-  const results: CaseResult[] = [];
+  const results: PolicyCaseResult[] = [];
   for (const one of cases) {
     const checked = one.tool === null ? null : await options.check(one.tool, one.inputText);
     const isRefused = checked !== null && 'status' in checked;
@@ -113,7 +113,7 @@ function toActual({ verdict, decidedBy, errors }: Ruling): Actual {
   return { actual: verdict, decidedBy, why: errors[0]?.message ?? '' };
 }
 
-function compare(one: PolicyCase, { actual, decidedBy, why }: Actual): CaseResult {
+function compare(one: PolicyCase, { actual, decidedBy, why }: Actual): PolicyCaseResult {
   const { name, line, expected } = one;
   const isDecided = one.decidedBy === null || sameIds(one.decidedBy, decidedBy);
   const passed = actual === expected && isDecided;

@@ -34,7 +34,7 @@ describe('palisade token', () => {
     expect(status).toBe(0);
     expect(out).toMatch(/^pls_[0-9a-z]{25}_[A-Za-z0-9_-]{43}\n$/);
     expect(err).toMatch(/^created {2}tok_[0-9a-z]{25} for agent:ada \(call\)\n/);
-    expect(err).toContain('it is good until 2026-05-31T12:00:00.000Z and is not shown again');
+    expect(err).toContain('it is not shown again, and is valid until 2026-05-31T12:00:00.000Z');
     expect(err).not.toContain('pls_');
     expect(await enter(state, out)).toMatchObject({
       ...{ principal: { kind: 'agent', name: 'ada' }, tenant: 'default', scopes: ['call'], approver: null },

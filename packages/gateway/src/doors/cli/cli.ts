@@ -1,13 +1,12 @@
 import { chooseStateDir } from '../../config/environment.ts';
 import { printHelp, printOverview } from './help.ts';
 import { type Parsed, parseCommandLine, wordsBeforeEnd } from './parse.ts';
-import { printError } from './print-error.ts';
-import { Printer } from './printer.ts';
+import { Printer, printError } from './printer.ts';
 import type { Edge, Invocation } from './verb.ts';
 
 /*
- * The command line: one more door. It reads the words against the table of verbs, loads the one verb that is meant, and
- * gives the exit status of the code table. Only what the verb needs is loaded and opened.
+ * The command line: one of the doors. It reads the arguments against the table of verbs, loads the one verb that they
+ * name, and gives the exit status of the code table. Only what the verb needs is loaded and opened.
  */
 
 /** Runs one command line; never throws. */
@@ -16,7 +15,7 @@ export async function runCommandLine(edge: Edge): Promise<number> {
   const json = words.includes('--json');
   const colour = edge.stdout.isTTY === true && !edge.env.noColor && !words.includes('--no-color');
   const print = new Printer({ out: edge.stdout, err: edge.stderr, json, colour });
-  // A reader of the notes that went away changes nothing about what happened.
+  // A closed standard error changes nothing about what is done.
   edge.stderr.on('error', () => undefined);
   try {
     const parsed = parseCommandLine(edge.argv);
@@ -28,7 +27,7 @@ export async function runCommandLine(edge: Edge): Promise<number> {
       printHelp(print, parsed.verb);
       return 0;
     }
-    const { run } = await parsed.verb.load();
+    const run = await parsed.verb.load();
     return await run(invocationOf(edge, parsed, print));
   } catch (error) {
     return printError(print, error);

@@ -1,8 +1,8 @@
-import { COMMON_FLAGS } from './parse.ts';
-import type { Flag } from './verb.ts';
-import { VERBS } from './verbs.table.ts';
+import { wrongUsage } from './input.ts';
+import type { Flag, Invocation } from './verb.ts';
+import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
 
-/** The completion script of a shell, made from the table of verbs; null for a shell we do not know. */
+/** The completion script of a shell, made from the table of verbs; null for an unknown shell. */
 export function completionScript(shell: string): string | null {
   if (shell === 'bash') return bashScript();
   if (shell === 'zsh') return `autoload -U +X bashcompinit && bashcompinit\n${bashScript()}`;
@@ -18,7 +18,7 @@ function bashScript(): string {
 _palisade() {
   local common="${flagNames([])}" words="" current="\${COMP_WORDS[COMP_CWORD]}"
   local first="" second="" i
-  # After -- stand the words of a command, which are completed as files.
+  # After -- come the arguments of a command, which are completed as files.
   for ((i = 1; i < COMP_CWORD; i++)); do
     if [ "\${COMP_WORDS[i]}" = -- ]; then COMPREPLY=(); return; fi
   done
@@ -93,4 +93,13 @@ function flagNames(flags: readonly { readonly name: string }[]): string {
 
 function quoted(text: string): string {
   return text.replaceAll("'", "\\'");
+}
+
+export async function completion({ args, print }: Invocation): Promise<number> {
+  const script = completionScript(args[0] ?? '');
+  if (script === null)
+    throw wrongUsage(`Cannot print the script for "${args[0]}": expected bash, zsh or fish`);
+  if (print.json) print.document({ shell: args[0], script });
+  else await print.exact(script);
+  return 0;
 }

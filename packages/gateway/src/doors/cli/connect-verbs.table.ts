@@ -40,7 +40,7 @@ export const CONNECT_VERBS: readonly Verb[] = [
     sentence:
       'Start here: make the state directory, check the machine, connect your agents, and make a first call.',
     examples: ['palisade init', 'palisade init --yes --client claude-code', 'palisade init --yes --demo'],
-    load: () => import('./connect/init.ts'),
+    load: async () => (await import('./connect/init.ts')).run,
   },
   {
     words: 'connect',
@@ -82,7 +82,7 @@ export const CONNECT_VERBS: readonly Verb[] = [
       'palisade connect codex --http',
       'palisade connect claude-desktop --wrap filesystem --workspace ~/work',
     ],
-    load: () => import('./connect/connect.ts'),
+    load: async () => (await import('./connect/connect.ts')).run,
   },
   {
     words: 'disconnect',
@@ -91,6 +91,6 @@ export const CONNECT_VERBS: readonly Verb[] = [
     sentence:
       'Remove the entry, give wrapped servers their own command back, and revoke the token of the entry.',
     examples: ['palisade disconnect claude-code', 'palisade disconnect cursor --project --dry-run'],
-    load: () => import('./connect/disconnect.ts'),
+    load: async () => (await import('./connect/disconnect.ts')).run,
   },
 ];

@@ -3,9 +3,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Principal, parsePrincipal } from '../../core/principal.ts';
+import { nearest } from '../../core/suggest.ts';
 import type { Invocation } from './verb.ts';
 
-/** The most that is read into memory, and what is said of more. */
+/** The most bytes that are read into memory, and the error for more. */
 export type Bound = { readonly maxBytes: number; readonly refuse: (name: string) => CodedError };
 
 /** No input that the strict reader would accept is larger. */
@@ -16,10 +17,10 @@ const INPUT_BOUND: Bound = {
 };
 const START_BYTES = 4096;
 const LONGEST_TIMEOUT_MS = 86_400_000;
-/** The one place that may be a pipe or a terminal: whoever names it wants to wait. */
+/** The one path that may be a pipe or a terminal: the caller who names it wants to wait. */
 const STANDARD_INPUT = '/dev/stdin';
 
-/** The input as it was given: on the command line, in a file (@FILE) or on standard input (-). */
+/** The value of --input: JSON on the command line, in a file (@FILE) or on standard input (-). */
 export async function readInput(invocation: Invocation): Promise<string | Uint8Array> {
   const raw = invocation.flags.input;
   if (typeof raw !== 'string') return '{}';
@@ -34,13 +35,12 @@ export function readNamed(invocation: Invocation, path: string, bound: Bound): P
 
 async function readStandardInput({ edge, signal }: Invocation, bound = INPUT_BOUND): Promise<Uint8Array> {
   try {
-    // Without it, Ctrl-C would wait for the end of what is being typed.
+    // Without it, Ctrl-C would wait for the end of the input.
     const stdin = addAbortSignal(signal, edge.stdin as Readable);
     return await readAll(stdin as AsyncIterable<Uint8Array>, 'standard input', bound);
   } catch (error) {
     if (error instanceof CodedError) throw error;
-    if (signal.aborted)
-      throw new CodedError('tier/cancelled', 'Cannot read standard input: it was cancelled');
+    if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot read standard input: cancelled');
     throw wrongUsage(`Cannot read standard input: ${(error as Error).message}`);
   }
 }
@@ -51,10 +51,10 @@ export async function openNamed(path: string): Promise<FileHandle> {
   // Boundary: a FIFO without a writer would hold the command for ever, and a device may never end.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stat = await file.stat();
-  // Reading a directory fails by itself, with the words of the system.
+  // Reading a directory fails by itself, with the message of the system.
   if (stat.isFile() || stat.isDirectory()) return file;
   await file.close();
-  throw new TypeError('it is no regular file, expected one');
+  throw new TypeError('it is not a regular file');
 }
 
 /** The bytes of a file that a flag names. */
@@ -79,7 +79,7 @@ export async function readStart(path: string): Promise<string> {
   try {
     const file = await openNamed(path);
     try {
-      if (!(await file.stat()).isFile()) throw new TypeError('it is no regular file, expected one');
+      if (!(await file.stat()).isFile()) throw new TypeError('it is not a regular file');
       const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
       return buffer.subarray(0, bytesRead).toString('utf8');
     } finally {
@@ -118,10 +118,30 @@ export function timeoutOf(invocation: Invocation): number | null {
   return numberOf(invocation, 'timeout', { min: 1, max: LONGEST_TIMEOUT_MS, absent: 0 }) || null;
 }
 
-/** Text of a flag, or undefined when it is absent. */
+/** The value of a flag, or undefined when it is absent. */
 export function textOf({ flags }: Invocation, name: string): string | undefined {
   const value = flags[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** All values of a flag that repeats. */
+export function listOf({ flags }: Invocation, name: string): readonly string[] {
+  const values = flags[name];
+  return Array.isArray(values) ? values : [];
+}
+
+/** The value of a flag that has a few, or undefined when it is absent. */
+export function choiceOf<const Choice extends string>(
+  invocation: Invocation,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const raw = textOf(invocation, name);
+  const choice = choices.find((each) => each === raw);
+  if (raw === undefined || choice !== undefined) return choice;
+  const meant = nearest(raw, choices);
+  const hint = meant === null ? '' : `; did you mean "${meant}"?`;
+  throw wrongUsage(`Cannot use --${name} "${raw}": expected one of ${choices.join(', ')}${hint}`);
 }
 
 export function wrongUsage(message: string): CodedError {

@@ -16,12 +16,12 @@ import type { Invocation } from './verb.ts';
 
 export type OutFile = { readonly write: (text: string) => void; readonly close: () => void };
 
-/** Opens a file that a flag names; what is in it stays until the first text is written. */
+/** Opens a file that a flag names; its content stays until the first text is written. */
 export function openOut(path: string): OutFile {
   const fd = orWrongUsage(path, () => openSync(path, 'a', 0o644));
   let isUntouched = true;
   const write = (text: string): void => {
-    // A pipe or a terminal has nothing to cut off.
+    // A pipe or a terminal has nothing to truncate.
     if (isUntouched && fstatSync(fd).isFile()) ftruncateSync(fd);
     isUntouched = false;
     writeFileSync(fd, text);
@@ -30,17 +30,20 @@ export function openOut(path: string): OutFile {
 }
 
 /** Writes exact text to --out, or to standard output. Gives the name of the file, or null. */
-export async function writeOut(invocation: Invocation, texts: Iterable<string>): Promise<string | null> {
+export async function writeOut(
+  invocation: Invocation,
+  texts: Iterable<string> | AsyncIterable<string>,
+): Promise<string | null> {
   const { print } = invocation;
   const path = textOf(invocation, 'out');
   if (path === undefined) {
-    for (const text of texts) await print.exact(text);
+    for await (const text of texts) await print.exact(text);
     return null;
   }
   let file: OutFile | null = null;
   try {
-    for (const text of texts) {
-      // Opened late: what cannot be made leaves the old file as it is.
+    for await (const text of texts) {
+      // Opened late: where the text cannot be made, the old file stays as it is.
       file ??= openOut(path);
       file.write(text);
     }
@@ -51,17 +54,17 @@ export async function writeOut(invocation: Invocation, texts: Iterable<string>):
   return path;
 }
 
-/** Puts bytes where a flag says: all of them or none, so that a reader never finds half a file. */
+/** Replaces a file: with all bytes or none, so that a reader never finds half a file. */
 export function replaceFile(path: string, bytes: Uint8Array): void {
   orWrongUsage(path, () => {
     const old = statSync(path, { throwIfNoEntry: false });
-    // A device or a pipe takes what it is given; a name cannot be moved over it.
+    // A device or a pipe is written to; a rename would replace it.
     if (old !== undefined && !old.isFile()) return writeFileSync(path, bytes);
-    // Through a link: what it points to is replaced, the link stays.
+    // Of a link, the target is replaced; the link stays.
     const target = old === undefined ? path : realpathSync(path);
     const fresh = `${target}.${process.pid}.new`;
     try {
-      // Boundary: `wx` follows no link that somebody put there.
+      // Boundary: `wx` follows no link that someone placed there.
       writeFileSync(fresh, bytes, { flag: 'wx', mode: old === undefined ? 0o644 : old.mode & 0o777 });
       renameSync(fresh, target);
     } catch (error) {
@@ -72,21 +75,21 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
 }
 
 /**
- * Puts a text where a flag says, for the owner's eyes alone and whole or not at all. What is there already is replaced
- * only where that is asked for.
+ * Writes a file that only its owner can read, completely or not at all. An existing file is replaced only with
+ * `mayReplace`.
  */
 export function writePrivateFile(path: string, text: string, mayReplace: boolean): void {
   const old = orWrongUsage(path, () => lstatSync(path, { throwIfNoEntry: false }));
   if (old !== undefined && !mayReplace)
-    throw wrongUsage(`Cannot write "${path}": it is there already, expected a new file or --force`);
+    throw wrongUsage(`Cannot write "${path}": it already exists, expected a new file or --force`);
   if (old !== undefined && !old.isFile())
-    throw wrongUsage(`Cannot write "${path}": it is no regular file, expected one or a new one`);
+    throw wrongUsage(`Cannot write "${path}": it is not a regular file`);
   orWrongUsage(path, () => {
     const fresh = `${path}.${process.pid}.new`;
     try {
-      // Boundary: `wx` follows no link that somebody put there, and the mode is that of a new file.
+      // Boundary: `wx` follows no link that someone placed there, and the file gets the mode of a new one.
       writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-      // A link fails where a name is taken meanwhile; a rename does not ask.
+      // A link fails where the name was taken meanwhile; a rename would replace it.
       if (mayReplace) renameSync(fresh, path);
       else linkSync(fresh, path);
     } finally {

@@ -1,35 +1,26 @@
 import { parseArgs } from 'node:util';
 import { CodedError } from '../../core/coded-error.ts';
+import { quote } from '../../core/hostile-text.ts';
+import { nearest } from '../../core/suggest.ts';
 import type { Flag, FlagValues, Verb } from './verb.ts';
-import { VERBS } from './verbs.table.ts';
+import { COMMON_FLAGS, VERBS } from './verbs.table.ts';
 
-export const COMMON_FLAGS = [
-  {
-    name: 'state',
-    value: 'DIR',
-    sentence: 'The state directory (default: PALISADE_STATE, else the XDG state directory).',
-  },
-  { name: 'json', value: null, sentence: 'Print one JSON document.' },
-  { name: 'no-color', value: null, sentence: 'Print without colours (also NO_COLOR=1).' },
-  { name: 'help', value: null, sentence: 'Show the help of a command.' },
-] as const;
-
-/** Flags that have a letter as well, because every command line has it so. */
+/** Flags that have a letter as well, by convention of command lines. */
 const SHORT: Readonly<Record<string, string>> = { help: 'h', out: 'o' };
 
 export type Parsed = {
   readonly verb: Verb | null;
-  /** The words that name a group of verbs, when help for it is wanted. */
+  /** The words that name a group of commands, when its help is wanted. */
   readonly words: readonly string[];
   readonly args: readonly string[];
-  /** The words after `--`, unread, where the verb takes them. */
+  /** The arguments after `--`, unread, where the verb takes them. */
   readonly rest: readonly string[];
   readonly flags: FlagValues;
 };
 
 const END_OF_FLAGS = '--';
 
-/** The words that are ours to read: what stands after `--` never is a flag. */
+/** The arguments that palisade reads: what follows `--` never is a flag. */
 export function wordsBeforeEnd(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf(END_OF_FLAGS);
   return end === -1 ? argv : argv.slice(0, end);
@@ -40,11 +31,11 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const leading = leadingWords(argv);
   const verb = findVerb(leading);
   const flags = [...COMMON_FLAGS, ...(verb?.flags ?? [])];
-  // Boundary: the words of a command are not read as flags, whatever they look like.
+  // Boundary: the arguments of a command are not read as flags, whatever they look like.
   const own = verb?.rest === undefined ? argv : wordsBeforeEnd(argv);
+  if (verb === null && leading.length > 0 && !isHelpOfGroup(leading, own)) throw unknownVerb(leading);
   const { values, positionals } = readFlags(own, flags, verb);
   if (verb === null) {
-    if (leading.length > 0 && !(values.help === true && isGroup(leading))) throw unknownVerb(leading);
     if (positionals.length > leading.length) throw misplacedFlags(positionals);
     return { verb: null, words: leading, args: [], rest: [], flags: values };
   }
@@ -54,7 +45,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   return { verb, words: leading, args, rest, flags: values };
 }
 
-/** A flag and its value cannot be told from words before the verb is known, so flags come after the verb. */
+/** A value cannot be told from an argument before the verb is known, so flags come after the verb. */
 function leadingWords(argv: readonly string[]): string[] {
   const end = argv.findIndex((word) => word.startsWith('-'));
   return argv.slice(0, end === -1 ? argv.length : end).map(String);
@@ -63,6 +54,15 @@ function leadingWords(argv: readonly string[]): string[] {
 function findVerb(words: readonly string[]): Verb | null {
   const two = VERBS.find((verb) => verb.words === words.slice(0, 2).join(' '));
   return two ?? VERBS.find((verb) => verb.words === words[0]) ?? null;
+}
+
+function isHelpOfGroup(words: readonly string[], argv: readonly string[]): boolean {
+  const isHelp = argv.includes('--help') || argv.includes('-h');
+  return isHelp && words.length === 1 && verbsOf(words[0] ?? '').length > 0;
+}
+
+function verbsOf(noun: string): readonly Verb[] {
+  return VERBS.filter((verb) => verb.words.startsWith(`${noun} `));
 }
 
 function readFlags(argv: readonly string[], flags: readonly Flag[], verb: Verb | null) {
@@ -92,11 +92,23 @@ function readFlags(argv: readonly string[], flags: readonly Flag[], verb: Verb |
     }
     return { values: values as FlagValues, positionals };
   } catch (error) {
-    const [why = ''] = (error as Error).message.split(/\.\s/);
-    throw new CodedError('door/wrong-usage', `Cannot read the command line: ${why}`, {
-      remedy: `Run \`palisade ${verb === null ? '' : `${verb.words} `}--help\`.`,
-    });
+    throw badFlag(error as Error & { code?: string }, flags, verb);
   }
+}
+
+function badFlag(error: Error & { code?: string }, flags: readonly Flag[], verb: Verb | null): CodedError {
+  const help = `Run \`palisade ${verb === null ? '' : `${verb.words} `}--help\`.`;
+  const [why = ''] = error.message.split(/\.\s/);
+  const [, unknown] = error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? (/'--([^']*)'/.exec(why) ?? []) : [];
+  const meant =
+    unknown === undefined
+      ? null
+      : nearest(
+          unknown,
+          flags.map(({ name }) => name),
+        );
+  const hint = meant === null ? '' : `; did you mean --${meant}?`;
+  return new CodedError('door/wrong-usage', `Cannot read the command line: ${why}${hint}`, { remedy: help });
 }
 
 function checkCount(verb: Verb, given: readonly string[], rest: readonly string[]): void {
@@ -105,41 +117,50 @@ function checkCount(verb: Verb, given: readonly string[], rest: readonly string[
   const least = wanted.filter((arg) => !arg.startsWith('[')).length;
   if (given.length >= least && given.length <= wanted.length) return;
   const expected = wanted.length === 0 ? 'no argument' : wanted.join(' ');
-  const found =
-    given.length === 0 ? 'none is given' : `${given.length} ${given.length === 1 ? 'is' : 'are'} given`;
-  throw new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": it takes ${expected}, ${found}`, {
-    remedy: `Run \`palisade ${words} --help\`.`,
-  });
+  const found = given.length === 0 ? 'none' : String(given.length);
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot run "palisade ${words}": got ${found}, expected ${expected}`,
+    {
+      remedy: `Run \`palisade ${words} --help\`.`,
+    },
+  );
 }
 
 function restMissing(words: string, rest: string): CodedError {
-  const message = `Cannot run "palisade ${words}": nothing stands after --, expected ${rest}`;
-  return new CodedError('door/wrong-usage', message, {
+  return new CodedError('door/wrong-usage', `Cannot run "palisade ${words}": expected ${rest} after --`, {
     remedy: `Write \`palisade ${words} [FLAGS] -- ${rest}\`.`,
   });
 }
 
-function isGroup(words: readonly string[]): boolean {
-  return words.length === 1 && VERBS.some((verb) => verb.words.startsWith(`${words[0]} `));
-}
-
 function misplacedFlags(words: readonly string[]): CodedError {
   const named = words.slice(0, 2).join(' ');
-  const message = `Cannot run "palisade ${named}": a flag stands before the command, expected it after`;
+  const message = `Cannot run "palisade ${named}": a flag comes before the command, expected it after`;
   return new CodedError('door/wrong-usage', message, {
     remedy: `Write the command first: \`palisade ${findVerb(words)?.words ?? 'COMMAND'} [FLAGS]\`.`,
   });
 }
 
+/** Names the command that was probably meant: one of the noun, else the nearest of all. */
 function unknownVerb(words: readonly string[]): CodedError {
-  const group = VERBS.filter((verb) => verb.words.startsWith(`${words[0]} `)).map((verb) => verb.words);
-  const remedy =
+  const named = words.slice(0, 2).join(' ');
+  const group = verbsOf(words[0] ?? '').map((verb) => verb.words);
+  if (group.length > 0 && words.length === 1)
+    return unknown(`Cannot run "palisade ${named}": expected one of ${group.join(', ')}`, words[0] ?? '');
+  const nouns = [...new Set(VERBS.map((verb) => verb.words.split(' ')[0] ?? ''))];
+  const meant =
     group.length > 0
-      ? `Choose one of: ${group.join(', ')}.`
-      : 'Run `palisade --help` for the list of commands.';
-  return new CodedError(
-    'door/wrong-usage',
-    `Cannot run "palisade ${words.slice(0, 2).join(' ')}": there is no such command`,
-    { remedy },
-  );
+      ? nearest(named, group)
+      : (nearest(
+          named,
+          VERBS.map((verb) => verb.words),
+        ) ?? nearest(words[0] ?? '', nouns));
+  const hint = meant === null ? '' : `; did you mean \`palisade ${meant}\`?`;
+  const message = `Cannot run ${quote(`palisade ${named}`)}: no such command${hint}`;
+  return unknown(message, group.length > 0 ? (words[0] ?? '') : null);
+}
+
+function unknown(message: string, group: string | null): CodedError {
+  const help = group === null ? 'palisade --help' : `palisade ${group} --help`;
+  return new CodedError('door/wrong-usage', message, { remedy: `List the commands with \`${help}\`.` });
 }

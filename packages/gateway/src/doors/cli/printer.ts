@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { CODES } from '@palisade/sdk';
+import { CodedError } from '../../core/coded-error.ts';
 import { inert, safeJson } from '../../core/hostile-text.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
@@ -28,16 +30,28 @@ export class Printer {
     this.#show(`${this.style(style, inert(text))}${inert(rest)}`);
   }
 
-  /** Text of several lines, each on its own; those after the first are indented, so that none looks like ours. */
+  /** Text of several lines; those after the first are indented, so that none looks like a line of palisade. */
   block(lead: string, text: string, style: Style = 'dim'): void {
     const [first = '', ...rest] = text.split('\n');
     this.styled(style, lead, first);
     for (const line of rest) this.line(`${' '.repeat(Math.max(lead.length, 2))}${line}`);
   }
 
-  /** A value as indented JSON, after a few words. */
+  /** A value as indented JSON, after a label. */
   value(value: unknown, lead = ''): void {
     this.#show(`${inert(lead)}${safeJson(value, 2)}`);
+  }
+
+  /** What a command found or did: its document with --json, else its text. Gives the status of success. */
+  result(document: unknown, text: () => void): 0 {
+    if (this.json) this.document(document);
+    else text();
+    return 0;
+  }
+
+  /** To standard error: what to run next. */
+  next(command: string): void {
+    this.note('→', 'cyan', ` ${command}`);
   }
 
   /** To standard error: what is not the result. */
@@ -46,7 +60,7 @@ export class Printer {
     this.#err.write(`${styled}${inert(rest)}\n`);
   }
 
-  /** One JSON document; what is for people is not written then. */
+  /** One JSON document on a line. */
   document(value: unknown): void {
     this.#out.write(`${safeJson(value)}\n`);
   }
@@ -78,4 +92,37 @@ export class Printer {
   #show(text: string): void {
     if (!this.json) this.#out.write(`${text}\n`);
   }
+}
+
+/** Prints an error and its remedy, as text or as a document with details; gives the exit status of its code. */
+export function printError(
+  print: Printer,
+  error: unknown,
+  details: Readonly<Record<string, unknown>> = {},
+): number {
+  const coded = error instanceof CodedError ? error : faultOf(error);
+  const { code, message, remedy } = coded;
+  const { kind, exitStatus } = CODES[code];
+  const status = kind === 'refused' || kind === 'usage' ? 'refused' : 'failed';
+  if (print.json) {
+    print.document({ status, code, message, remedy, ...details });
+  } else {
+    print.note(kind === 'fault' ? kind : status, 'red', `  ${code}`);
+    print.note(message);
+    print.next(remedy);
+  }
+  return exitStatus;
+}
+
+function faultOf(error: unknown): CodedError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new CodedError('gateway/fault', `Cannot finish: ${message}`, {
+    remedy: 'Report this error together with the command that you ran.',
+    cause: error,
+  });
+}
+
+/** Quotes an argument for a shell, so that a printed command can be copied whatever the name of a file has in it. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,18 +1,18 @@
-/** What a recorded call takes with it to another machine: the receipt, what it came from, and the module. */
-
 import { CodedError } from '../../core/coded-error.ts';
-import type { Recording } from '../../core/recording.ts';
+import { LIMIT_CEILINGS } from '../../core/limits.ts';
+import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
 import type { Opened } from '../../invoke/gateway.ts';
 import { recordOf } from '../../operations/record-document.ts';
 import { findRecording, type Recorded } from '../../recordings/recordings.ts';
 import { type Bound, readNamed } from './input.ts';
-import { endingOf } from './records.ts';
-import { findUnsound } from './run-bundle-form.ts';
+import { endingOf } from './nouns/journal.ts';
 import type { Invocation } from './verb.ts';
+
+/** What a replay on another machine needs: the receipt, the recording and the module. */
 
 type Records = Awaited<ReturnType<Invocation['openRecords']>>;
 
-export const BUNDLE_FORMAT = 'palisade-run-1';
+const BUNDLE_FORMAT = 'palisade-run-1';
 
 export type RunBundle = {
   readonly format: typeof BUNDLE_FORMAT;
@@ -30,7 +30,7 @@ export type Claim = {
   readonly code: string;
   readonly outputDigest: string | null;
   readonly fuel: number;
-  /** The digest of the recording; or why there is none. */
+  /** The digest of the recording, or why it is missing. */
   readonly recording: string;
 };
 
@@ -48,7 +48,7 @@ export function bundleOf(records: Opened<Pick<Records, 'segments' | 'store'>>, c
   if (recorded === null) {
     throw new CodedError(
       'journal/unknown-record',
-      `Cannot replay ${call}: nothing was kept of it (${claim.recording}), expected a call of a WASM tool`,
+      `Cannot replay ${call}: it was not recorded (${claim.recording}), expected a recorded call of a WASM tool`,
     );
   }
   const module = Buffer.from(recorded.module).toString('base64');
@@ -63,16 +63,16 @@ export async function readBundle(
   const raw: unknown = parse(path, await readNamed(invocation, path, BOUND));
   const { format, payload } = (raw ?? {}) as { readonly format?: unknown; readonly payload?: unknown };
   if (format === BUNDLE_FORMAT) {
-    // Boundary: whoever wrote the file may want something else than a replay.
+    // Boundary: the author of the file may want something else than a replay.
     const unsound = findUnsound(raw);
-    if (unsound !== null) throw unreadable(path, `its ${unsound} is missing or wrong`);
+    if (unsound !== null) throw unreadable(path, `its ${unsound} is missing or invalid`);
     return raw as RunBundle;
   }
   if (typeof payload === 'string') return { format: null, call: claimOf({ payload }).call };
-  throw unreadable(path, 'it is something else');
+  throw unreadable(path, 'it is neither');
 }
 
-/** What the statement of a receipt says; whether its signature holds is for `palisade verify`. */
+/** What the statement of a receipt claims; `palisade verify` checks its signature. */
 export function claimOf({ payload }: RunBundle['envelope']): Claim {
   const { predicate, subject } = statementOf(payload);
   const { call, outcome, usage, execution } = predicate ?? {};
@@ -83,7 +83,7 @@ export function claimOf({ payload }: RunBundle['envelope']): Claim {
     code: String(outcome?.code),
     outputDigest: typeof outputDigest === 'string' ? outputDigest : null,
     fuel: Number(usage?.fuel),
-    recording: String(execution?.isolation?.recording ?? 'no WASM tool'),
+    recording: String(execution?.isolation?.recording ?? 'not a WASM tool'),
   };
 }
 
@@ -92,7 +92,7 @@ function statementOf(payload: string): { readonly predicate?: any; readonly subj
   try {
     return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) ?? {};
   } catch {
-    throw new CodedError('door/wrong-usage', 'Cannot use receipt: its payload is no statement, expected one');
+    throw new CodedError('door/wrong-usage', 'Cannot use the receipt: its payload is not a statement');
   }
 }
 
@@ -100,7 +100,7 @@ function parse(path: string, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    throw unreadable(path, 'it cannot be read as JSON');
+    throw unreadable(path, 'it is not valid JSON');
   }
 }
 
@@ -109,4 +109,93 @@ function unreadable(path: string, is: string): CodedError {
     'door/wrong-usage',
     `Cannot use "${path}": ${is}, expected a receipt or an exported run`,
   );
+}
+
+/** The shape of an exported run, checked before anything of it is used: anyone may have written the file. */
+
+type Check = (value: unknown) => boolean;
+
+const DIGEST = /^[0-9a-f]{64}$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** More than any version wrote. */
+const MOST_LOG_BYTES = 1024 * 1024;
+
+/** A lone surrogate has no canonical form. */
+const isText: Check = (value) => typeof value === 'string' && !LONE_SURROGATE.test(value);
+const isBase64: Check = (value) => typeof value === 'string' && BASE64.test(value);
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isUpTo =
+  (most: number): Check =>
+  (value) =>
+    isCount(value) && (value as number) <= most;
+const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const isRecordOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && Object.entries(value).every(([name, each]) => isText(name) && check(each));
+const isShaped =
+  (shape: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isRecord(value) && Object.entries(shape).every(([name, check]) => check(value[name]));
+
+const EXCHANGE: Readonly<Record<keyof Exchange, Check>> = {
+  name: isText,
+  asked: isText,
+  result: Number.isSafeInteger,
+  bytes: isBase64,
+};
+
+const ENGINE: Readonly<Record<keyof EngineFacts, Check>> = {
+  meter: isCount,
+  form: isText,
+  isDeterministic: (value) => typeof value === 'boolean',
+};
+
+const RECORDING: Readonly<Record<keyof Recording, Check>> = {
+  version: (value) => value === 1 || value === 2,
+  engine: (value) => value === undefined || isShaped(ENGINE)(value),
+  module: isText,
+  exportName: isText,
+  input: isText,
+  functions: isListOf(isText),
+  counts: isRecordOf(isCount),
+  // Boundary: no replay of a file may use more than a call could.
+  limits: isShaped({
+    fuel: isUpTo(LIMIT_CEILINGS.fuel),
+    memoryBytes: isUpTo(LIMIT_CEILINGS.memoryBytes),
+    outputBytes: isUpTo(LIMIT_CEILINGS.outputBytes),
+    logBytes: isUpTo(MOST_LOG_BYTES),
+  }),
+  startedMs: isCount,
+  seed: (value) => typeof value === 'string' && DIGEST.test(value),
+  config: isRecordOf(isText),
+  exchanges: isListOf(isShaped(EXCHANGE)),
+};
+
+const BUNDLE: Readonly<Record<string, Check>> = {
+  call: isText,
+  envelope: isShaped({ payload: isBase64 }),
+  recording: isShaped(RECORDING),
+  module: isBase64,
+};
+
+/** The name of the first part that is missing or invalid; null where all are valid. */
+export function findUnsound(bundle: unknown): string | null {
+  if (!isRecord(bundle)) return 'document';
+  for (const [name, check] of Object.entries(BUNDLE)) {
+    if (check(bundle[name])) continue;
+    const recording = bundle[name];
+    if (name !== 'recording' || !isRecord(recording)) return name;
+    const part = Object.entries(RECORDING).find(([key, isSound]) => !isSound(recording[key]));
+    return `${name}.${part?.[0] ?? ''}`;
+  }
+  return null;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -11,28 +11,29 @@ export type Flag = {
   readonly name: string;
   readonly value: string | null;
   readonly sentence: string;
+  /** It may be given more than once. */
   readonly repeats?: true;
 };
 
-/** What the flags of a command line say; one that repeats has a list. */
+/** The values of the flags of a command line; one that repeats has a list. */
 export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** One row of the table of verbs. An argument in brackets may be left out. */
+/** One row of the table of verbs. An argument in brackets is optional. */
 export type Verb = {
   readonly words: string;
   readonly args: readonly string[];
-  /** What stands after `--`, for a verb that hands it on as it is; any other has no such part. */
+  /** What follows `--`, for a verb that passes it on as it is; others have no such part. */
   readonly rest?: string;
   readonly flags: readonly Flag[];
   readonly sentence: string;
   readonly examples: readonly string[];
-  readonly load: () => Promise<{ readonly run: VerbRun }>;
+  readonly load: () => Promise<VerbRun>;
 };
 
-/** What a verb is handed: its words, the places to print, and the ways to open what it needs, and only that. */
+/** What a verb gets: its arguments and flags, the printer, and the ways to open what it needs. */
 export type Invocation = {
   readonly args: readonly string[];
-  /** The words after `--`, unread. */
+  /** The arguments after `--`, unread. */
   readonly rest: readonly string[];
   readonly flags: FlagValues;
   readonly print: Printer;
@@ -58,9 +59,9 @@ export type Edge = {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly stderr: NodeJS.WritableStream;
   readonly signal: AbortSignal;
-  /** Says what to do when nobody reads standard output any more; without a word the program ends. */
+  /** Sets what happens when no one reads standard output any more; by default the program ends. */
   readonly whenUnread: (act: () => void) => void;
-  /** Folders of packages beside this program, where compilers of skills are looked for last. */
+  /** Folders of packages next to this program, where compilers of skills are searched last. */
   readonly packageFolders: readonly string[];
   readonly openRecords: (options: OpenOptions) => Promise<Opened<Records>>;
   readonly openGateway: (options: OpenOptions) => Promise<Opened<Gateway>>;

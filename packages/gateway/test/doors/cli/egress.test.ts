@@ -39,7 +39,7 @@ describe('palisade egress explain', () => {
 
   test('says that the list is empty, and refuses what is no request', async () => {
     const explain = under('empty', []);
-    expect((await explain('example.com')).out).toContain('The list is empty');
+    expect((await explain('example.com')).out).toContain('The allow-list is empty');
     const odd = await explain('https://user@example.com/');
     expect(odd.status).toBe(64);
     expect(odd.err).toContain('Cannot');
@@ -77,19 +77,19 @@ file = "/nowhere/other"
       out: [
         'allowed api.example.com:443',
         'the entry "GET https://api.example.com/v1/" allows it',
-        'TLS to it is opened for commands: the method and the path inside are decided upon.',
-        'The secret "api" is for it; a command that has it finds it in API_TOKEN.',
+        'TLS to this host is intercepted for commands: method and path are checked.',
+        'The secret "api" is for this host; a command that uses it has its placeholder in API_TOKEN.',
         '',
       ].join('\n'),
       err: '',
     });
-    const closed = 'TLS to this host is not opened, which process.egress_intercept would do.';
+    const closed = 'TLS to this host is not intercepted; set process.egress_intercept.';
     const shut = await explain('https://b.example.org:8443/v1/x');
-    expect(shut.out).toContain(`A command cannot ask for it: ${closed}\n`);
-    expect(shut.out).toContain(`The secret "api" is for it and cannot be put in: ${closed}\n`);
+    expect(shut.out).toContain(`A command cannot send it: ${closed}\n`);
+    expect(shut.out).toContain(`The secret "api" is for this host and cannot be inserted: ${closed}\n`);
     expect(shut.status).toBe(0);
     const host = await explain('api.example.com');
-    expect(host.out).toContain('the path inside are decided upon, which a URL would say.');
+    expect(host.out).toContain('method and path are checked; give a URL to check them.');
     const { out } = await explain('http://plain.example/', '--json');
     expect(JSON.parse(out)).toMatchObject({ verdict: 'allow', intercepted: false, secrets: [], notes: [] });
     const document = JSON.parse((await explain('https://api.example.com/v2/', '--json')).out);

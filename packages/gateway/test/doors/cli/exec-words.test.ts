@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readLimits, readTime } from '../../../src/doors/cli/exec/quantities.ts';
+import { readLimits, readTime } from '../../../src/doors/cli/quantities.ts';
 import { runInside } from './fake-edge.ts';
 import { orWrongUsage } from './wrong-usage.ts';
 
@@ -84,9 +84,9 @@ describe('readTime()', () => {
 
 describe('palisade exec', () => {
   test.each([
-    ['no command', ['exec'], 'nothing stands after --, expected COMMAND'],
-    ['a command before --', ['exec', 'ls'], 'nothing stands after --, expected COMMAND'],
-    ['words on both sides of --', ['exec', 'ls', '--', 'ls'], 'it takes no argument, 1 is given'],
+    ['no command', ['exec'], 'expected COMMAND [ARGS...] after --'],
+    ['a command before --', ['exec', 'ls'], 'expected COMMAND [ARGS...] after --'],
+    ['words on both sides of --', ['exec', 'ls', '--', 'ls'], 'got 1, expected no argument'],
     ['an unknown flag', ['exec', '--root', '--', 'ls'], "Unknown option '--root'"],
     ['a flag that lost its value to --', ['exec', '--env', '--', 'ls'], '--env'],
     ['a tier that is none', ['exec', '--tier', 'a', '--', 'ls'], 'expected one of b, c'],

@@ -275,12 +275,12 @@ describe('palisade exec --dry-run', () => {
     const { status, out, err } = await sh(['--dry-run', '--limit', 'processes=5'], 'touch canary');
     expect(out).toMatch(/^program {5}\/\S+ \(shell\)$/m);
     expect(out).toMatch(/^sha256 {6}[0-9a-f]{64}$/m);
-    expect(out).toContain("words       sh -c 'touch canary'\n");
+    expect(out).toContain("arguments   sh -c 'touch canary'\n");
     expect(out).toMatch(/^tier {8}c \(bubblewrap@/m);
     expect(out).toContain(`workspace   ${workspace}\n`);
     expect(out).toContain('limit       processes=5\n');
     expect(out).toMatch(/^launcher .* bwrap --args 3 -- /m);
-    expect(out).toMatch(/^told {8}mode=run .*'touch canary'$/m);
+    expect(out).toMatch(/^setup {7}mode=run .*'touch canary'$/m);
     expect(out).toContain('option      --unshare-net\n');
     expect(out).toMatch(/^allowed {2}user:ada runs \//m);
     expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -294,7 +294,7 @@ describe('palisade exec --dry-run', () => {
 
   test('shows the launcher of tier b', async () => {
     const { out } = await exec(['--dry-run', '--tier', 'b', '--timeout', '7s'], ['true']);
-    expect(out).toMatch(/^told {8}.* wallms=7000 /m);
+    expect(out).toMatch(/^setup {7}.* wallms=7000 /m);
     expect(out).not.toContain('bwrap');
   });
 

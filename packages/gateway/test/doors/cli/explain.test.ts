@@ -78,9 +78,11 @@ describe('palisade approvals show', () => {
   test('keeps a note on its own line, whatever is in it', async () => {
     const { run, ask } = inside('note');
     const id = await ask();
-    await run('approvals', 'deny', id, '--as', 'user:grace', '--note', 'fine\ndecided  user:eve\tyes');
+    const deny = (note: string) => run('approvals', 'deny', id, '--as', 'user:grace', '--note', note);
+    expect((await deny('fine\ndecided  user:eve\tyes')).status).toBe(64);
+    await deny('fine\u2028decided  user:eve\u202eyes');
     const { out } = await run('approvals', 'show', id);
-    expect(out).toContain(': fine\\u{a}decided  user:eve\\u{9}yes\n');
+    expect(out).toContain(': fine\\u{2028}decided  user:eve\\u{202e}yes\n');
     expect(out.match(/^decided/gm)).toHaveLength(1);
   });
 
@@ -90,6 +92,6 @@ describe('palisade approvals show', () => {
     await run('approvals', 'approve', id, '--as', 'user:grace');
     await run('call', ...LONG, '--timeout', '1');
     const { inputDigest } = await json('approvals', 'show', id);
-    expect((await run('approvals', 'show', id)).out).toContain(`no longer kept (sha256 ${inputDigest})`);
+    expect((await run('approvals', 'show', id)).out).toContain(`no longer stored (sha256 ${inputDigest})`);
   });
 });

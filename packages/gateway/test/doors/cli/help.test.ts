@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { COMMON_FLAGS } from '../../../src/doors/cli/parse.ts';
-import { VERBS } from '../../../src/doors/cli/verbs.table.ts';
+
+import { COMMON_FLAGS, FIRST_COMMANDS, VERB_GROUPS, VERBS } from '../../../src/doors/cli/verbs.table.ts';
 import { runInside } from './fake-edge.ts';
 import { palisade, useBuild } from './palisade.ts';
 
@@ -17,9 +17,19 @@ describe('palisade --help', () => {
     expect(status).toBe(0);
   });
 
+  test('begins with what people do first, and each of these is a command', async () => {
+    const { out } = await runInside(['--help']);
+    const first = out.indexOf('Start here:');
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThan(out.indexOf(`${VERB_GROUPS[0]?.title}:`));
+    for (const [command] of FIRST_COMMANDS)
+      expect(VERBS.some(({ words }) => command === words || command.startsWith(`${words} `))).toBe(true);
+  });
+
   test('of a group names the commands of that group alone', async () => {
     const { out } = await runInside(['approvals', '--help']);
     expect(out).toContain('approvals deny ID');
+    expect(out).toContain('palisade approvals approve apr_01k');
     expect(out).not.toContain('journal');
   });
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { trustedKeys } from '../../../src/doors/cli/key-ring.ts';
+import { trustedKeys } from '../../../src/doors/cli/nouns/verify.ts';
 import type { Invocation } from '../../../src/doors/cli/verb.ts';
 import { openTestRecords } from '../../journal/sample.ts';
 

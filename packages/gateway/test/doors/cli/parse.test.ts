@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CodedError } from '../../../src/core/coded-error.ts';
-import { COMMON_FLAGS, type Parsed, parseCommandLine } from '../../../src/doors/cli/parse.ts';
-import { VERBS } from '../../../src/doors/cli/verbs.table.ts';
+import { type Parsed, parseCommandLine } from '../../../src/doors/cli/parse.ts';
+import { COMMON_FLAGS, VERBS } from '../../../src/doors/cli/verbs.table.ts';
 import { runInside } from './fake-edge.ts';
 
 /** What was read, or the message of the refusal; anything else that is thrown fails the test. */
@@ -67,11 +67,15 @@ describe('parseCommandLine()', () => {
     ['a switch twice', ['doctor', '--json', '--json'], 'The flag --json is given twice'],
     ['a flag without its value', ['call', 'x', '--input'], '--input'],
     ['a value for a switch', ['doctor', '--json=yes'], '--json'],
-    ['a flag before the command', ['--state', '/tmp/x', 'call', 'x'], 'a flag stands before the command'],
-    ['a group alone', ['policy'], 'there is no such command'],
-    ['help of an unknown command', ['nope', '--help'], 'there is no such command'],
-    ['a missing argument', ['receipt'], 'it takes CALL, none is given'],
-    ['an argument too many', ['doctor', 'now'], 'it takes no argument, 1 is given'],
+    ['a flag before the command', ['--state', '/tmp/x', 'call', 'x'], 'a flag comes before the command'],
+    ['a mistyped flag', ['call', 'x', '--imput', '{}'], 'did you mean --input?'],
+    ['a mistyped command', ['doctr'], 'did you mean `palisade doctor`?'],
+    ['a mistyped noun', ['aproval', 'list'], 'did you mean `palisade approvals list`?'],
+    ['a mistyped verb', ['journal', 'serch'], 'did you mean `palisade journal search`?'],
+    ['a group alone', ['policy'], 'expected one of policy list, policy check'],
+    ['help of an unknown command', ['nope', '--help'], 'no such command'],
+    ['a missing argument', ['receipt'], 'got none, expected CALL'],
+    ['an argument too many', ['doctor', 'now'], 'got 1, expected no argument'],
   ])('refuses %s', (_, argv, why) => {
     expect(read(argv)).toContain(why);
   });
@@ -121,6 +125,7 @@ describe('the command line', () => {
     ],
     ['a time that is none', ['journal', 'search', '--from', 'yesterday'], 'expected a time like'],
     ['a state that is none', ['approvals', 'list', '--only', 'maybe'], 'expected one of pending'],
+    ['a mistyped state', ['approvals', 'list', '--only', 'aproved'], 'did you mean "approved"?'],
     ['a shell it does not know', ['completion', 'tcsh'], 'expected bash, zsh or fish'],
   ])('refuses %s before it opens anything', async (_, argv, why) => {
     const { status, err, out } = await runInside(argv);

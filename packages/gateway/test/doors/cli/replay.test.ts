@@ -1,8 +1,7 @@
 import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bundleOf, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
-import { findUnsound } from '../../../src/doors/cli/run-bundle-form.ts';
+import { bundleOf, findUnsound, type RunBundle } from '../../../src/doors/cli/run-bundle.ts';
 import { recordingDigest } from '../../../src/recordings/recordings.ts';
 import { callTool, openTestGateway, PERMIT_ALL } from '../../fixture/gateway.ts';
 import { ECHO, guest, wasmTool } from '../../tiers/a-wasm/guests.ts';
@@ -51,9 +50,9 @@ describe('palisade export-run --out FILE', () => {
     symlinkSync(path, link);
     for (const taken of [path, link]) {
       const { status, err } = await exports('--out', taken);
-      expect([status, err]).toEqual([WRONG_USAGE, expect.stringContaining('it is there already')]);
+      expect([status, err]).toEqual([WRONG_USAGE, expect.stringContaining('it already exists')]);
     }
-    expect((await exports('--out', link, '--force')).err).toContain('it is no regular file');
+    expect((await exports('--out', link, '--force')).err).toContain('it is not a regular file');
     expect(readFileSync(path, 'utf8')).toBe('something else');
     expect((await exports('--out', path, '--force')).status).toBe(0);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -67,7 +66,7 @@ describe('palisade replay FILE', () => {
     const { bundle, replay } = await exported();
     const { status, out, err } = await replay(bundle);
     expect([status, `${out}${err}`]).toEqual([0, expect.stringContaining('the same output')]);
-    expect(`${out}${err}`).toContain('signature of its receipt was not looked at');
+    expect(`${out}${err}`).toContain('signature of the receipt was not checked');
   });
 
   test('says what differs in a run whose input, answers or limits were changed', async () => {
@@ -79,7 +78,7 @@ describe('palisade replay FILE', () => {
     ];
     for (const change of changes) {
       const { status, out, err } = await replay({ ...bundle, recording: { ...bundle.recording, ...change } });
-      expect([status, `${out}${err}`]).toEqual([1, expect.stringContaining('the recording is another')]);
+      expect([status, `${out}${err}`]).toEqual([1, expect.stringContaining('the recording differs')]);
     }
   });
 
@@ -87,7 +86,7 @@ describe('palisade replay FILE', () => {
     const { bundle, replay } = await exported();
     const { engine, ...recording } = bundle.recording;
     if (engine === undefined) throw new Error('the recording does not say who counted');
-    const said = 'Its fuel was not compared';
+    const said = 'The fuel was not compared';
     expect((await replay(bundle)).out).not.toContain(said);
     const older = { ...recording, engine: { ...engine, meter: engine.meter - 1 } };
     for (const changed of [older, { ...recording, version: 1 }]) {
@@ -120,9 +119,9 @@ describe('palisade replay FILE', () => {
     expect(findUnsound(bundle)).toBeNull();
     for (const [file, what] of unsound) expect(findUnsound(file)).toBe(what);
     const files: readonly (readonly [unknown, string])[] = [
-      [recording({ seed: 'x' }), 'its recording.seed is missing or wrong'],
-      [{ ...bundle, envelope: { payload: 'AAAA' } }, 'its payload is no statement'],
-      ['[', 'it cannot be read as JSON'],
+      [recording({ seed: 'x' }), 'its recording.seed is missing or invalid'],
+      [{ ...bundle, envelope: { payload: 'AAAA' } }, 'its payload is not a statement'],
+      ['[', 'it is not valid JSON'],
     ];
     for (const [file, what] of files) {
       const { status, err } = await replay(file);

@@ -91,7 +91,7 @@ describe('palisade secrets set', () => {
 
   test('says that a very short value cannot be taken out of outputs', async () => {
     const { secrets } = newState('short');
-    expect((await secrets(['set', 'pin'], { stdin: '1234' })).err).toContain('! it is so short');
+    expect((await secrets(['set', 'pin'], { stdin: '1234' })).err).toContain('! it is too short');
   });
 });
 
@@ -171,7 +171,7 @@ describe('palisade secrets', () => {
     expect([lost.status, lost.err]).toEqual([2, expect.stringContaining('palisade secrets rotate --lost')]);
     expect((await secrets(['list'])).out).toContain('db');
     const { err } = await secrets(['rotate', '--lost']);
-    expect(err).toBe('started anew  secrets removed: 1\n');
+    expect(err).toBe('started over  secrets removed: 1\n');
     rmSync(`${keyPath}.away`);
     expect((await secrets(['set', 'mail'], { stdin: VALUE })).status).toBe(0);
   });
@@ -231,7 +231,7 @@ describe('palisade secrets in a terminal', () => {
       ['secrets', 'rotate', '--to', 'passphrase', '--state', state],
       [
         ['New passphrase of the vault', `${PASSPHRASE}\r`],
-        ['The same once more', `${PASSPHRASE}\r`],
+        ['Repeat the passphrase', `${PASSPHRASE}\r`],
       ],
     );
     expect([rotated.status, rotated.shown.includes('otters')]).toEqual([0, false]);
@@ -258,10 +258,10 @@ describe('palisade secrets in a terminal', () => {
       ['secrets', 'rotate', '--to', 'passphrase', '--state', state],
       [
         ['New passphrase of the vault', `${PASSPHRASE}\r`],
-        ['The same once more', `${PASSPHRASE}!\r`],
+        ['Repeat the passphrase', `${PASSPHRASE}!\r`],
       ],
     );
-    expect([differs.status, differs.shown]).toEqual([64, expect.stringContaining('not the same')]);
+    expect([differs.status, differs.shown]).toEqual([64, expect.stringContaining('the two entries differ')]);
     const cancelled = await inTerminal(
       ['secrets', 'set', 'db', '--state', state],
       [['Value of db', 'half\x03']],

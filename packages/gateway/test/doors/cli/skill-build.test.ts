@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { layOutWorld, makeScratchFolder } from '../../../src/doors/cli/skill/scratch-folder.ts';
+import { layOutWorld, makeScratchFolder } from '../../../src/doors/cli/skill/build-tool.ts';
 import type { Edge } from '../../../src/doors/cli/verb.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { runInside } from './fake-edge.ts';
@@ -109,7 +109,7 @@ describe('palisade skill build', () => {
     writeFileSync(at('victim'), 'mine');
     symlinkSync(at('victim'), at('linked', 'skill.wasm'));
     const { status, err } = await build('linked');
-    expect(err).toContain('Cannot write "skill.wasm": it is no file, expected one or none');
+    expect(err).toContain('Cannot write "skill.wasm": it is not a regular file');
     expect(status).toBe(1);
     expect(readFileSync(at('victim'), 'utf8')).toBe('mine');
     expect(lstatSync(at('linked', 'skill.wasm')).isSymbolicLink()).toBe(true);
@@ -135,7 +135,7 @@ describe('palisade skill build', () => {
   test('refuses a folder of tools that is not there', async () => {
     await make('tools');
     const { status, err } = await build('tools', '--tools', 'nowhere');
-    expect(err).toContain('Cannot use --tools "nowhere": there is no such folder');
+    expect(err).toContain('Cannot use --tools "nowhere": no such folder');
     expect(status).toBe(64);
   });
 

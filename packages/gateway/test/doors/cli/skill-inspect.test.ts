@@ -31,7 +31,7 @@ describe('palisade skill inspect', () => {
     expect(out).toContain('acme.echo 1.2.0  Echo\n');
     expect(out).toMatch(/^signed +no$/m);
     expect(out).toContain('acme.echo.echo  Echo: Gives back what it gets.\n');
-    expect(out).toContain('It asks for no capability.\n');
+    expect(out).toContain('It requests no capability.\n');
     expect(out).toMatch(/^echo\.wasm +\d+ +[0-9a-f]{64}$/m);
     expect(err).toBe('');
     expect(status).toBe(0);

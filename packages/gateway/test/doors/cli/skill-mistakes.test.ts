@@ -15,7 +15,7 @@ describe('an operator who errs', () => {
     writeFileSync(other, 'a text');
     for (const verb of ['install', 'audit', 'inspect']) {
       const { status, err } = await palisade(['skill', verb, other]);
-      expect(err).toContain(`Cannot read "${other}": it is no package of a skill`);
+      expect(err).toContain(`Cannot read "${other}": it is not a skill package`);
       expect(status).toBe(2);
     }
     const missing = await palisade(['skill', 'audit', 'none.skill']);

@@ -16,7 +16,7 @@ describe('palisade skill new', () => {
     ['javascript', 'src/skill.js'],
   ])('makes a skill in %s that is valid as it is, and says how to go on', async (language, source) => {
     const { status, out, err } = await skill('new', language, '--language', language, '--id', 'acme.text');
-    expect(out).toContain('made  acme.text in ');
+    expect(out).toContain('created  acme.text in ');
     expect(out).toContain(`  ${source}\n`);
     expect(err).toBe(
       `→ palisade skill build ${language}\n→ palisade skill test ${language}\n→ palisade skill pack ${language}\n`,

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeKey } from '../../../src/attest/key-files.ts';
-import { OPERATE_VERBS } from '../../../src/doors/cli/operate-verbs.table.ts';
-import { narrowingOf } from '../../../src/doors/cli/skill/operate/narrowing.ts';
-import { parseReference } from '../../../src/doors/cli/skill/operate/reference.ts';
+import { narrowingOf } from '../../../src/doors/cli/nouns/skill-operate.ts';
+import { parseReference } from '../../../src/doors/cli/skill/package-file.ts';
+import { SKILL_VERBS } from '../../../src/doors/cli/tables/skill-verbs.table.ts';
 import type { Invocation } from '../../../src/doors/cli/verb.ts';
 import { runInside } from './fake-edge.ts';
 import { makeScratch } from './palisade.ts';
@@ -26,16 +26,20 @@ describe('the words of operators', () => {
     ['a version that is none', ['skill', 'show', 'acme.text@1.0'], 'Cannot use the version "1.0"'],
     ['a version with a v', ['skill', 'enable', 'acme.text@v1.0.0'], 'Cannot use the version "v1.0.0"'],
     ['two versions', ['skill', 'show', 'acme.text@1.0.0@2.0.0'], 'Cannot use the version'],
-    ['a version for a rollback', ['skill', 'rollback', 'acme.text@1.0.0'], 'a version is named'],
+    ['a version for a rollback', ['skill', 'rollback', 'acme.text@1.0.0'], 'it names a version'],
     ['a state that is none', ['skill', 'list', '--only', 'running'], 'expected one of ingested'],
-    ['a cursor that is none', ['skill', 'list', '--cursor', '7'], 'it is no cursor'],
+    ['a cursor that is none', ['skill', 'list', '--cursor', '7'], 'expected the cursor'],
     ['a limit of zero', ['skill', 'list', '--limit', '0'], 'expected a whole number'],
-    ['nothing to audit', ['skill', 'audit'], 'nothing is named, expected a skill, a package or --due'],
-    ['two things to audit', ['skill', 'audit', 'acme.text', '--due'], '"acme.text" is named beside --due'],
+    ['nothing to audit', ['skill', 'audit'], 'no skill is named, expected a skill, a package or --due'],
+    [
+      'two things to audit',
+      ['skill', 'audit', 'acme.text', '--due'],
+      '"acme.text" is named together with --due',
+    ],
     [
       'a version and a package',
       ['skill', 'diff', 'acme.text', 'x.skill', '--to', '1.0.0'],
-      'expected one of both',
+      'expected one of them',
     ],
     ['a package that is not there', ['skill', 'install', join(scratch, 'none.skill')], 'no such file'],
     ['a folder as a package', ['skill', 'install', scratch], `palisade skill pack ${scratch}`],
@@ -99,9 +103,9 @@ describe('the words of operators', () => {
   });
 
   test('have a sentence each, and no word twice', () => {
-    const words = OPERATE_VERBS.map((verb) => verb.words);
+    const words = SKILL_VERBS.map((verb) => verb.words);
     expect(new Set(words).size).toBe(words.length);
-    expect(new Set(OPERATE_VERBS.map(({ sentence }) => sentence)).size).toBe(words.length);
+    expect(new Set(SKILL_VERBS.map(({ sentence }) => sentence)).size).toBe(words.length);
   });
 });
 

@@ -19,7 +19,7 @@ describe('palisade skill, from a file to a call and back', () => {
 
     const installed = await palisade(['skill', 'install', first]);
     expect(installed.out).toContain('acme.text@1.0.0  quarantined');
-    expect(installed.out).toContain(`publisher  acme, key ${KEY.keyId}, which you trust`);
+    expect(installed.out).toContain(`publisher  acme, key ${KEY.keyId}, trusted by an operator`);
     expect(installed.err).toContain('palisade skill approve acme.text@1.0.0');
     const early = await call('echo');
     expect([early.status, JSON.parse(early.out).code]).toEqual([2, 'skill/quarantined']);
@@ -41,7 +41,7 @@ describe('palisade skill, from a file to a call and back', () => {
     const asks = `${STORAGE}[[capabilities.channels]]\nname = "news"\npublish = true\nreceive = false\n`;
     const second = writePackage(state, 'second', { version: '1.1.0', asks, prose: 'Other words.' });
     const updated = await palisade(['skill', 'install', second]);
-    expect(updated.out).toMatch(/Against the version that runs\n! it could do more than before/);
+    expect(updated.out).toMatch(/Compared with the active version\n! it requests more than before/);
     expect(updated.out).toContain('+ channel=news:publish');
     expect(updated.out).toContain('+ storage:write=notes/');
     expect(updated.out).toContain('- Use `echo` to get back what you gave.');
@@ -153,11 +153,11 @@ describe('palisade skill approve', () => {
     const no = await palisade(['skill', 'approve', 'acme.text'], { typed: 'yes\n' });
     expect([no.status, no.err]).toEqual([
       64,
-      expect.stringContaining('"yes" was typed, expected "acme.text"'),
+      expect.stringContaining('you typed "yes", expected "acme.text"'),
     ]);
     expect(no.out).toContain('http=api.example.com:443');
     expect(no.out).toContain(`signed by  acme, key ${KEY.keyId}, trusted by an operator`);
-    expect(no.out).toMatch(/for a person to accept\n! /);
+    expect(no.out).toMatch(/must be accepted by a reviewer\n! /);
     expect(no.err).toMatch(/Type the id of the skill to approve it with its \d+ warnings?: /);
     const left = await palisade(['skill', 'approve', 'acme.text'], { typed: '' });
     expect(left.err).toContain('tier/cancelled');
@@ -270,7 +270,7 @@ describe('palisade skill audit, diff and list', () => {
     });
     await told(['skill', 'install', two]);
     const back = await palisade(['skill', 'diff', 'acme.text', '--from', '1.1.0', '--to', '1.0.0']);
-    expect(back.out).toContain('✓ it could do no more than before');
+    expect(back.out).toContain('✓ it requests no more than before');
     expect(back.out).toContain('- storage:write=notes/');
     expect(back.out).toContain('~ echo: description: "Else." → "Gives it back."');
     const other = writePackage(state, 'other', { publisher: 'other' });

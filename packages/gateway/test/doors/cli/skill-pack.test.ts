@@ -88,7 +88,7 @@ describe('palisade skill pack', () => {
     const manifest = `${ECHO_MANIFEST}\n${build}`;
     writeSkill(folder('unbuilt'), { 'skill.toml': manifest, 'src/echo.c': 'int x;', 'echo.wasm': null });
     const { status, err } = await skill('pack', 'unbuilt', '--out', 'unbuilt.skill');
-    expect(err).toContain('Cannot find "echo.wasm": there is no such file, expected one\n→ Build it first,');
+    expect(err).toContain('Cannot find "echo.wasm": no such file\n→ Build it first');
     expect(status).toBe(2);
     expect(readdirSync(scratch)).not.toContain('unbuilt.skill');
   });
@@ -143,9 +143,9 @@ describe('palisade skill pack', () => {
   });
 
   test.each([
-    ['a folder that is not there', ['nowhere'], 64, 'there is no such folder'],
+    ['a folder that is not there', ['nowhere'], 64, 'no such folder'],
     ['a file', ['file'], 64, 'it is a file'],
-    ['a folder without a skill', ['.'], 2, 'there is no skill.toml, expected one'],
+    ['a folder without a skill', ['.'], 2, 'it has no skill.toml'],
   ])('refuses %s', async (_, words, status, message) => {
     writeFileSync(folder('file'), 'x');
     const ran = await skill('pack', ...words);

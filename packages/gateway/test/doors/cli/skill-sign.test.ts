@@ -56,7 +56,7 @@ describe('palisade skill sign', () => {
   test('makes no key over another', async () => {
     const before = readFileSync(at('acme.key'));
     const { status, err } = await skill('sign', 'unsigned.skill', '--key', 'acme.key', '--new-key');
-    expect(err).toContain('" is there already, expected a new name');
+    expect(err).toContain('" already exists, expected a new name');
     expect(status).toBe(64);
     expect(readFileSync(at('acme.key')).equals(before)).toBe(true);
   });
@@ -82,7 +82,7 @@ describe('palisade skill sign', () => {
   });
 
   test.each([
-    ['is not there', 'none.key', () => undefined, 'there is no such file, expected one or --new-key'],
+    ['is not there', 'none.key', () => undefined, 'no such file; create it with --new-key'],
     [
       'others can read',
       'open.key',
@@ -115,7 +115,7 @@ describe('palisade skill sign', () => {
 
   test('wants a key', async () => {
     const { status, err } = await skill('sign', 'unsigned.skill');
-    expect(err).toContain('Cannot sign: there is no key, expected --key FILE');
+    expect(err).toContain('Cannot sign: the key is missing, expected --key FILE');
     expect(status).toBe(64);
   });
 });

@@ -120,7 +120,7 @@ describe('palisade with a FIFO that nobody writes to', () => {
   ])('refuses it for %s instead of waiting', async (_, words) => {
     if (!existsSync(path('fifo'))) execFileSync('mkfifo', [path('fifo')]);
     const { status, err } = await asStranger(...words);
-    expect(err).toContain('Cannot read "fifo": it is no regular file, expected one');
+    expect(err).toContain('Cannot read "fifo": it is not a regular file');
     expect(status).toBe(64);
   });
 

@@ -125,7 +125,7 @@ describe('a guest that does not end well', () => {
   test('after some calls is told with their number', async () => {
     const { told } = await benchJson(GUEST, '--export', 'third', '--args', '1');
     expect(told).toMatchObject({ reason: 'unreachable' });
-    expect(told.message).toMatch(/after 2 calls that ended well$/);
+    expect(told.message).toMatch(/after 2 successful calls$/);
   });
 
   test('uses the fuel of --fuel and no more', async () => {

@@ -87,7 +87,7 @@ describe('palisade wasm inspect', () => {
     const { status, out } = await runInside(['wasm', 'inspect', path]);
     expect(out).toContain('memory      1 page at first (65.5 KB), at most 2');
     expect(out).toMatch(/^memoryBytes +65536 +67108864$/m);
-    expect(out).toMatch(/An audit would say\n✓ nothing\n$/);
+    expect(out).toMatch(/Findings of an audit\n✓ none\n$/);
     expect(status).toBe(0);
   });
 

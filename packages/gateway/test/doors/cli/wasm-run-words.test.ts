@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { isToolName } from '../../../src/core/principal.ts';
 import { NO_GRANTS } from '../../../src/core/wasm.ts';
 import { readGrants } from '../../../src/doors/cli/module/grants.ts';
-import { localTool } from '../../../src/doors/cli/module/local-tool.ts';
+import { localTool } from '../../../src/doors/cli/nouns/wasm-run.ts';
 import { VERBS } from '../../../src/doors/cli/verbs.table.ts';
 import { Registry } from '../../../src/registry/registry.ts';
 import { hostsOf } from '../../../src/skills/capabilities/http.ts';
@@ -137,7 +137,7 @@ describe('readGrants()', () => {
   test('refuses more than a person can have meant', () => {
     const words = (count: number) => Array.from({ length: count }, (_, i) => `config:k${i}=x`);
     expect(Object.keys(readGrants(words(64)).config ?? {})).toHaveLength(64);
-    expect(orWrongUsage(() => readGrants(words(65)))).toContain('--grant is given 65 times');
+    expect(orWrongUsage(() => readGrants(words(65)))).toContain('Cannot use --grant 65 times');
   });
 
   test('reads exactly what it spells, or refuses, whatever it is given', () => {
@@ -299,7 +299,7 @@ describe('palisade wasm run', () => {
     ],
     ['a memory as tool', [path.echo, '--tool', 'memory'], 'it is memory 2..16 pages'],
     ['a module without tools', [path.bare, '--tool', 'tool'], 'expected an export of type (i32, i32) -> i64'],
-    ['standard input as module', ['-', '--tool', 'tool'], 'the tool has the name of its file'],
+    ['standard input as module', ['-', '--tool', 'tool'], 'the tool is named after its file'],
     ['a file that is not there', ['/no/such.wasm', '--tool', 'tool'], 'ENOENT'],
     ['a directory', [scratch, '--tool', 'tool'], 'EISDIR'],
     [

@@ -198,8 +198,8 @@ describe('the limits of palisade wasm run', () => {
   });
 
   test.each([
-    ['--fuel', '10000001', '`limits.fuel` of palisade.toml is 10000000, expected no more'],
-    ['--memory', '65m', '`limits.memory_bytes` of palisade.toml is 67108864, expected no more'],
+    ['--fuel', '10000001', '`limits.fuel` of palisade.toml is 10000000, expected at most that'],
+    ['--memory', '65m', '`limits.memory_bytes` of palisade.toml is 67108864, expected at most that'],
   ])('are not lowered in silence: %s %s is refused', async (flag, value, why) => {
     const before = await recordsIn(starters);
     const { status, err } = await run(echo, [flag, value]);
@@ -325,7 +325,7 @@ describe('the policies', () => {
     const { status, err } = await run(HELLO, [...greet, '--grant', 'storage=x', '--as', 'agent:ada']);
     expect(err).toContain('refused  policy/denied');
     expect(err).toContain('Cannot call "local.hello.greet" as agent:ada: no policy permits it');
-    expect(err).toContain('→ Run it with --dry-run to see what the policies say');
+    expect(err).toContain('→ Run it with --dry-run to see what the policies decide');
     expect(status).toBe(2);
   });
 
@@ -397,9 +397,9 @@ describe('what palisade wasm run is told of its tool', () => {
 
   test.each([
     ['no JSON', '{', 'Cannot read JSON'],
-    ['no object', '[]', 'it is no object'],
-    ['no schema', '{"type":"number","minimum":"x"}', 'it is no schema'],
-    ['a word that is none', '{"typ":"number"}', 'it is no schema'],
+    ['no object', '[]', 'it is not an object'],
+    ['no schema', '{"type":"number","minimum":"x"}', 'it is not a valid JSON Schema'],
+    ['a word that is none', '{"typ":"number"}', 'it is not a valid JSON Schema'],
   ])('is refused when its schema is %s, and nothing is recorded', async (_, text, why) => {
     const before = await recordsIn(starters);
     const { status, err } = await run(echo, ['--output-schema', schema('bad.json', text)]);

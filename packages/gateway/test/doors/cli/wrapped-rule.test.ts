@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { madeName } from '../../../src/doors/cli/wrapped-rule.ts';
+import { madeName } from '../../../src/doors/cli/nouns/mcp.ts';
 
 describe('madeName()', () => {
   test.each([

@@ -14,9 +14,9 @@ import { invoke } from '../../../invoke/invoke.ts';
 import type { Finding } from '../../../operations/findings.ts';
 import { gatewayFindings, recordFindings, tierFindings } from '../../../operations/findings.ts';
 import { prepareStateDir } from '../../../store/state-dir.ts';
-import { callOf } from '../asked-call.ts';
+import { canAsk } from '../ask.ts';
+import { callOf } from '../make-call.ts';
 import { Printer } from '../printer.ts';
-import { canAsk } from '../skill/operate/confirm.ts';
 import type { Invocation } from '../verb.ts';
 import { CLIENTS, type McpClient } from './clients.table.ts';
 import { connectClient } from './connect.ts';
@@ -254,7 +254,7 @@ async function makeFirstCall(
 
 /** The demo as it is; with --json only its exit status is shown. */
 async function showDemo(invocation: Invocation): Promise<number> {
-  const { run: demo } = await import('../verbs/demo.ts');
+  const { demo } = await import('../nouns/demo.ts');
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const silent = new Printer({ out: nowhere, err: nowhere, json: false, colour: false });
   return demo({ ...invocation, flags: {}, print: invocation.print.json ? silent : invocation.print });

@@ -1,6 +1,5 @@
 import { safeText } from '../../../core/hostile-text.ts';
-import type { Printer } from '../printer.ts';
-import { shellWord } from '../shell-word.ts';
+import { type Printer, shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { FileScope, McpClient } from './clients.table.ts';
 

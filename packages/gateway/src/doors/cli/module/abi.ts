@@ -1,5 +1,4 @@
-/** Whether a module keeps to the ABI as far as can be told before it runs, and which grants it lacks. */
-import { type Facts, WasmError } from '@palisade/wasm';
+import { type Facts, isComponent, type LinkedComponent, WasmError } from '@palisade/wasm';
 import { CodedError } from '../../../core/coded-error.ts';
 import type { WasmGrants } from '../../../core/wasm.ts';
 import { shorten } from '../../../skills/audit/module/words.ts';
@@ -10,8 +9,11 @@ import {
   ABI_MODULE,
   type AbiFunction,
 } from '../../../tiers/a-wasm/engine/abi.table.ts';
+import { linkToWorld, needOf, worldRow } from '../../../tiers/a-wasm/engine/world.ts';
 import { wrongUsage } from '../input.ts';
-import { codedOf } from './errors.ts';
+import { codedOf } from './file.ts';
+
+/** Whether a module follows the ABI, as far as it shows before it runs, and which grants it lacks. */
 
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';
@@ -28,11 +30,11 @@ export function requireTool({ exports }: Facts, name: string | undefined): strin
   if (name === undefined) throw wrongUsage(`Cannot choose a tool: --tool is missing, expected ${expected}`);
   if (tools.some((each) => each.name === name)) return name;
   const other = exports.find((each) => each.name === name);
-  const is = other === undefined ? 'there is no such export' : `it is ${shorten(other.type)}`;
+  const is = other === undefined ? 'no such export' : `it is ${shorten(other.type)}`;
   throw wrongUsage(`Cannot run the tool "${name}": ${is}, expected ${expected}`);
 }
 
-/** Refuses a module that has no place for its input, or that imports what it will not find. */
+/** Refuses a module that cannot take its input, or that imports what does not exist or is not granted. */
 export function requireAbi(facts: Facts, grants: WasmGrants): void {
   const alloc = facts.exports.find(({ name, kind }) => kind === 'function' && name === ABI_ALLOC);
   if (alloc?.type !== ALLOC_TYPE) {
@@ -42,7 +44,7 @@ export function requireAbi(facts: Facts, grants: WasmGrants): void {
   if (facts.counts.memories === 0)
     throw unlinked('it has no memory, expected one exported as "memory"', 'memory', READ_ABI);
   const granted = new Set(capabilitiesOf(grants));
-  // A memory that is imported is made by the engine, within the limits.
+  // An imported memory is created by the engine, within the limits.
   for (const each of facts.imports) if (each.kind !== 'memory') requireImport(each, granted);
 }
 
@@ -62,7 +64,7 @@ function requireImport({ module, name, kind, type }: ImportFact, granted: Readon
 }
 
 /** The type of a function as the facts of a module have it. */
-export function writeType({ params, result }: AbiFunction): string {
+function writeType({ params, result }: AbiFunction): string {
   return `(${params.map(([, type]) => type).join(', ')}) -> ${result ?? '()'}`;
 }
 
@@ -70,4 +72,45 @@ function unlinked(why: string, detail: string, remedy: string): CodedError {
   const error = new WasmError('link', `Cannot run the module: ${why}`, { detail });
   const { code, message } = codedOf(error);
   return new CodedError(code, message, { remedy, cause: error });
+}
+
+/** Components on the command line: each is linked into one core module, and knows its tools by name. */
+
+const READ_WORLD = 'Build it for the world of docs/components.md.';
+
+/** The one module that a component is linked into; null where the bytes are not a component. */
+export function linkedModule(bytes: Uint8Array): Uint8Array | null {
+  return isComponent(bytes) ? linked(bytes).bytes : null;
+}
+
+function linked(bytes: Uint8Array): LinkedComponent {
+  try {
+    return linkToWorld(bytes);
+  } catch (error) {
+    if (!(error instanceof WasmError) || error.code !== 'link') throw error;
+    throw new CodedError('wasm/link', error.message, { remedy: READ_WORLD, cause: error });
+  }
+}
+
+/** The tool to call; only the component itself knows which ones it has. */
+export function requireToolName(name: string | undefined): string {
+  if (name !== undefined && name !== '') return name;
+  throw wrongUsage('Cannot choose a tool: --tool is missing, expected the name of a tool of the component');
+}
+
+/** Refuses a component that is not of the world, or that imports what is not granted. */
+export function requireWorld(bytes: Uint8Array, grants: WasmGrants): void {
+  const granted = new Set(capabilitiesOf(grants));
+  for (const { module, name } of linked(bytes).imports) {
+    const row = worldRow({ module, name });
+    const need = row === undefined ? null : needOf(row);
+    if (need === null || granted.has(need)) continue;
+    const { form } = CAPABILITIES[need];
+    const what = `${shorten(module)}.${shorten(name)}`;
+    throw new CodedError(
+      'wasm/link',
+      `Cannot run the component: it imports ${what}, which was not granted, expected --grant ${form}`,
+      { remedy: `Grant it with --grant ${form}, or build the component without it.` },
+    );
+  }
 }

@@ -1,7 +1,7 @@
 /*
- * Measures one function of a module that nobody trusts, inside this process. Only the metered module runs, each call
- * with fuel, so each ends; between calls the clock and Ctrl-C are looked at. What is not bounded here is the time V8
- * takes to compile a function at its first call, which the limits of the reader keep short.
+ * Measures one function of an untrusted module inside this process. Only the metered module runs, each call with limited
+ * fuel, so each ends; between calls the clock and Ctrl-C are checked. Not limited here is the time V8 takes to compile a
+ * function at its first call, which the limits on module size keep short.
  */
 import {
   type CompiledModule,
@@ -13,9 +13,9 @@ import {
 } from '@palisade/wasm';
 import type { Clock } from '../../../core/clock.ts';
 import { CodedError } from '../../../core/coded-error.ts';
-import { codedOf } from './errors.ts';
+import { codedOf } from './file.ts';
 
-export type Job = {
+type Job = {
   readonly engine: Engine;
   readonly compiled: CompiledModule;
   readonly name: string;
@@ -61,7 +61,7 @@ export function measureInstances({ engine, compiled, clock }: Job): Spread {
   return repeat(clock, INSTANCES, () => engine.instantiate(compiled).release());
 }
 
-/** Calls the function again and again for the time that was asked for, on one instance. */
+/** Calls the function repeatedly for the requested time, on one instance. */
 export async function measureCalls(job: Job): Promise<Calls> {
   const { engine, compiled, clock, signal } = job;
   const instance = engine.instantiate(compiled);
@@ -73,14 +73,14 @@ export async function measureCalls(job: Job): Promise<Calls> {
     const began = clock.monotonicMs();
     tally.run(size);
     const now = clock.monotonicMs();
-    // What a batch that is too short for the clock measured is thrown away.
+    // The measurement of a batch that is too short for the clock is dropped.
     const isShort = now - began < LEAST_BATCH_MS && size < MOST_IN_BATCH;
     if (isShort) size *= 2;
     if (!isShort || now >= end) samples.push((now - began) / size);
     if (now >= end) break;
     // Lets Ctrl-C through.
     await new Promise((go) => setImmediate(go));
-    if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot finish the bench: it was cancelled');
+    if (signal.aborted) throw new CodedError('tier/cancelled', 'Cannot finish the benchmark: cancelled');
   }
   return tally.report(spreadOf(samples.slice(Math.floor(samples.length / 4))));
 }
@@ -117,7 +117,7 @@ class Tally {
       this.#results = results;
     } catch (error) {
       if (!(error instanceof WasmError) || this.#calls === 0) throw error;
-      throw codedOf(error, `${error.message}, after ${this.#calls} calls that ended well`);
+      throw codedOf(error, `${error.message}, after ${this.#calls} successful calls`);
     }
   }
 
@@ -135,7 +135,7 @@ class Tally {
   }
 }
 
-/** Does something a few times, for a short while at most. */
+/** Repeats an action a few times, for a short while at most. */
 function repeat(clock: Clock, times: number, act: () => void): Spread {
   const samples: number[] = [];
   const end = clock.monotonicMs() + SHORT_MS;

@@ -6,7 +6,7 @@ import { wrongUsage } from '../input.ts';
 /** Each is a capability of its own, which the guest asks for by its position. */
 const MOST_GRANTS = 64;
 
-/** The grants of all `--grant`; refuses what is not exactly one of the forms. */
+/** The grants of all `--grant`; each must have exactly one of the forms. */
 export function readGrants(words: readonly string[]): WasmGrants {
   if (words.length > MOST_GRANTS)
     throw wrongUsage(

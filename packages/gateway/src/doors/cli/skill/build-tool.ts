@@ -1,5 +1,8 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Config } from '../../../config/config.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { CodedError } from '../../../core/coded-error.ts';
 import type { Json } from '../../../core/json.ts';
 import { LIMIT_CEILINGS } from '../../../core/limits.ts';
 import { refuse } from '../../../core/outcome.ts';
@@ -12,24 +15,26 @@ import { FileDigests } from '../../../runner/executable.ts';
 import { type RunnerSettings, settingsOf } from '../../../runner/settings.ts';
 import type { ForbiddenPaths } from '../../../runner/workspace.ts';
 import type { FoundCompiler } from './find-compiler.ts';
+import { readFolderFile } from './folder.ts';
+import { WORLD } from './templates/languages.table.ts';
 
 /*
- * The compiler as a tool of its own, for as long as one command takes. It walks the line like every other: the policies
- * judge it, it is recorded and has a receipt. Whoever calls it says which module is meant and no more: program, words,
- * folder and limits are ours, the sandbox is the jail, and there is no network.
+ * The compiler as a tool of its own, for as long as one command takes. It goes through the line like every other: it is
+ * authorised, recorded and has a receipt. A caller names the module and no more: program, arguments, folder and limits
+ * are fixed here, the sandbox is the jail, and there is no network.
  */
 
 export const BUILD_TOOL = 'palisade.skill.build';
 
-export type BuildBench = {
+type BuildBench = {
   readonly found: FoundCompiler;
-  /** The folder of the skill, the one place that is written to. */
+  /** The folder of the skill, the only one that is written to. */
   readonly folder: string;
   readonly config: Config;
   readonly clock: Clock;
   readonly forbidden: ForbiddenPaths;
-  /** The words of the compiler for a module; null: there is no such module. */
-  readonly wordsFor: (module: string) => readonly string[] | null;
+  /** The arguments of the compiler for a module; null: no such module. */
+  readonly argumentsFor: (module: string) => readonly string[] | null;
 };
 
 /** The tool that builds the modules of one skill. */
@@ -42,7 +47,7 @@ export function buildTool(bench: BuildBench): Tool {
     () => settings,
     () => deps,
   );
-  if (command.executor.kind !== 'process') throw new TypeError('Cannot make the tool: it is no command');
+  if (command.executor.kind !== 'process') throw new TypeError('Cannot make the tool: it is not a command');
   return {
     ...command,
     id: BUILD_TOOL,
@@ -52,7 +57,7 @@ export function buildTool(bench: BuildBench): Tool {
       type: 'object',
       properties: {
         source: { type: 'string', maxLength: 128, description: 'The source, in the folder of the skill.' },
-        module: { type: 'string', maxLength: 128, description: 'The module that is made of it.' },
+        module: { type: 'string', maxLength: 128, description: 'The module that is built from it.' },
       },
       required: ['source', 'module'],
       additionalProperties: false,
@@ -62,20 +67,19 @@ export function buildTool(bench: BuildBench): Tool {
   };
 }
 
-function prepareWith({ found, folder, wordsFor }: BuildBench, prepare: PrepareProcess): PrepareProcess {
+function prepareWith({ found, folder, argumentsFor }: BuildBench, prepare: PrepareProcess): PrepareProcess {
   return async (input) => {
-    const words = wordsFor((input as { readonly module: string }).module);
-    if (words === null)
-      return refuse('registry/invalid-input', 'Cannot build: skill.toml has no such module, expected one');
+    const args = argumentsFor((input as { readonly module: string }).module);
+    if (args === null) return refuse('registry/invalid-input', 'Cannot build: skill.toml has no such module');
     const command: Json = {
-      ...{ command: found.command, args: [...found.lead, ...words] },
+      ...{ command: found.command, args: [...found.lead, ...args] },
       ...{ workspace: folder, tier: 'c', egress: 'strict', egress_hosts: [] },
     };
     return prepare(command);
   };
 }
 
-/** What the operator says of commands holds for how much one may use; where and what this one runs is said here. */
+/** The settings of the operator limit what the compiler may use; what it runs, and where, is fixed here. */
 function settingsFor({ found, folder, config }: BuildBench): RunnerSettings {
   const settings = settingsOf(config, folder);
   const { memoryBytes, wallMs } = found.compiler;
@@ -98,4 +102,46 @@ function settingsFor({ found, folder, config }: BuildBench): RunnerSettings {
       memoryBytes: Math.min(memoryBytes, most.memoryBytes),
     },
   };
+}
+
+/** A temporary folder in that of the skill, where the compiler writes; removed after the build. */
+export type ScratchFolder = { readonly name: string; readonly path: string; readonly remove: () => void };
+
+const PREFIX = '.palisade-build-';
+
+/** Makes it under a name that cannot be guessed. */
+export function makeScratchFolder(folder: string): ScratchFolder {
+  const path = makeFolder(folder);
+  return { name: basename(path), path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function makeFolder(folder: string): string {
+  try {
+    return mkdtempSync(join(folder, PREFIX));
+  } catch (error) {
+    const { code } = error as { code?: string };
+    throw new CodedError(
+      'skill/build-failed',
+      `Cannot build in "${folder}": it fails with ${code}, expected a writable folder`,
+      { remedy: 'Use a folder that you can write to, with space left on its disk.' },
+    );
+  }
+}
+
+/** Writes the WIT world of a component for the compiler: the one next to its source, or a plain one, and the WIT of palisade. */
+export function layOutWorld(
+  scratch: ScratchFolder,
+  { folder, source, guest }: { readonly folder: string; readonly source: string; readonly guest: string },
+): string {
+  const world = readFolderFile(folder, source.replace(/\.[^./]*$/, '.wit'));
+  const [wit, ours] = [join(scratch.path, 'wit'), join(guest, 'wit')];
+  const below = join(wit, 'deps/palisade-skill');
+  mkdirSync(below, { recursive: true });
+  for (const name of readdirSync(ours)) {
+    // Boundary: this is read outside of the jail, so nothing in it may be a link to what the compiler must not see.
+    const text = readFolderFile(guest, `wit/${name}`);
+    if (text !== null) writeFileSync(join(below, name), text);
+  }
+  writeFileSync(join(wit, 'skill.wit'), world ?? WORLD);
+  return `${scratch.name}/wit`;
 }

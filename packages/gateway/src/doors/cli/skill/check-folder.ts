@@ -6,42 +6,40 @@ import type { Manifest } from '../../../skills/manifest/manifest.ts';
 import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
 import { readProse } from '../../../skills/manifest/prose.ts';
 import { type Entries, PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
-import { packedPaths, readEntry } from './collect.ts';
-import { readFolderFile } from './folder-file.ts';
-import { manifestBytes } from './skill-folder.ts';
+import { manifestBytes, packedPaths, readEntry, readFolderFile } from './folder.ts';
 
 /** How a module begins in its binary form. */
 const MAGIC = Buffer.from('\0asm', 'latin1');
 
 export type FolderProblem = {
   readonly file: string;
-  /** Null where the file as a whole is meant. */
+  /** Null for the file as a whole. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
   readonly hint: string | null;
 };
 
-export type FolderCheck = {
+type FolderCheck = {
   /** Null: it cannot be read. */
   readonly manifest: Manifest | null;
   readonly problems: readonly FolderProblem[];
-  /** What is not done yet. */
+  /** What is not built yet. */
   readonly warnings: readonly FolderProblem[];
 };
 
-/** All that keeps a folder from being packed and tested, as far as it can be told without running anything. */
+/** Every problem that prevents packing and testing a folder, as far as it shows without running anything. */
 export async function checkFolder(folder: string): Promise<FolderCheck> {
   const parsed = parseManifest(manifestBytes(folder), (path) => readFolderFile(folder, path));
   if (!parsed.ok) {
     const { manifest: file } = PACKAGE_FILES;
-    const told = parsed.problem.map((problem) => ({
+    const found = parsed.problem.map((problem) => ({
       file,
       ...problem.position,
       message: sentenceOf(problem),
       hint: problem.hint ?? null,
     }));
-    return { manifest: null, problems: [...told, ...proseProblems(folder)], warnings: [] };
+    return { manifest: null, problems: [...found, ...proseProblems(folder)], warnings: [] };
   }
   const manifest = parsed.value;
   const files = readFiles(folder, manifest);
@@ -58,21 +56,20 @@ export async function checkFolder(folder: string): Promise<FolderCheck> {
 function proseProblems(folder: string): readonly FolderProblem[] {
   const { prose: file } = PACKAGE_FILES;
   const bytes = readFolderFile(folder, file);
-  if (bytes === null)
-    return [whole(file, `Cannot find "${file}": there is no such file, expected one`, null)];
+  if (bytes === null) return [whole(file, `Cannot find "${file}": no such file`, null)];
   const prose = readProse(bytes);
   return prose.ok ? [] : [{ file, line: prose.line, column: 1, message: prose.what, hint: null }];
 }
 
 type Files = FolderCheck & { readonly entries: Entries };
 
-/** Every file that would be packed; one that is still to be built is no problem. */
+/** Every file that would be packed; a module that is not built yet is only a warning. */
 function readFiles(folder: string, manifest: Manifest): Files {
   const [problems, warnings]: [FolderProblem[], FolderProblem[]] = [[], []];
   const entries = new Map<string, Uint8Array>();
   const built = new Set(manifest.build?.modules.map(({ module }) => module));
   for (const path of packedPaths(folder, manifest)) {
-    // Its absence has been told already.
+    // Its absence was reported already.
     if (path === PACKAGE_FILES.prose && readFolderFile(folder, path) === null) continue;
     const isMissing = built.has(path) && readFolderFile(folder, path) === null;
     try {
@@ -101,7 +98,7 @@ async function schemaProblems({ tools }: Manifest): Promise<readonly FolderProbl
     return rows.flatMap(([key, schema]) => {
       const why = problemOf(schema);
       if (why === null) return [];
-      const message = `Cannot use ${key} of the tool "${id}": it is no schema (${why}), expected one of 2020-12`;
+      const message = `Cannot use ${key} of the tool "${id}": it is not a valid JSON Schema 2020-12 (${why})`;
       return [whole(PACKAGE_FILES.manifest, message, null)];
     });
   });
@@ -114,11 +111,11 @@ function caseProblems(entries: Entries, manifest: Manifest): readonly FolderProb
   return [{ file, ...position, message: sentenceOf(parsed.problem), hint }];
 }
 
-/** What packing would refuse; whether it is a sound module is for the audit to say. */
+/** What packing would refuse; whether a module is valid is for the audit to find. */
 function moduleProblems(entries: Entries): readonly FolderProblem[] {
   return [...entries].flatMap(([path, bytes]) => {
     if (!path.endsWith('.wasm') || MAGIC.equals(bytes.subarray(0, MAGIC.length))) return [];
-    const message = `Cannot use "${path}": it does not begin like a binary module of WebAssembly, expected one`;
+    const message = `Cannot use "${path}": it is not a WebAssembly binary`;
     return [whole(path, message, 'Build it with `palisade skill build`.')];
   });
 }

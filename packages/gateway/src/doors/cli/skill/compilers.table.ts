@@ -1,34 +1,34 @@
 import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
 
-/** One row for each language that `palisade skill build` knows: what compiles it, and with which words. */
+/** One row per language of `palisade skill build`: its compiler and the arguments of it. */
 
 export type Language = ManifestBuild['language'];
 
-/** What the words of a compiler are made of; paths are absolute, or relative to the folder of the skill. */
-export type BuildPlaces = {
+/** The paths in the arguments of a compiler: absolute, or relative to the folder of the skill. */
+type BuildPlaces = {
   readonly source: string;
   /** Where the module is to be written. */
   readonly out: string;
   /** The folder of @palisade/guest. */
   readonly guest: string;
-  /** The folder that @palisade/guest is found in by its name. */
+  /** The folder of packages that has @palisade/guest. */
   readonly packages: string;
-  /** The world of a component with all that it includes. */
+  /** The WIT world of a component with all that it includes. */
   readonly wit: string;
 };
 
 export type Compiler = {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
-  /** A script of an npm package for node, or a program of the system with those that it starts itself. */
+  /** A script of an npm package for node, or a program of the system with the programs that it starts. */
   readonly from:
     | { readonly package: string; readonly script: string }
     | { readonly program: string; readonly beside: readonly string[] };
   readonly install: string;
   readonly words: (places: BuildPlaces) => readonly string[];
-  /** Which of these folders it reads itself; it is shown no other. */
+  /** Which of these folders it reads; no other is visible to it. */
   readonly reads: readonly ('guest' | 'packages')[];
-  /** Whether it is given a world to compile for. */
+  /** Whether it compiles for a WIT world. */
   readonly hasWorld: boolean;
   readonly memoryBytes: number;
   readonly wallMs: number;
@@ -69,12 +69,12 @@ export const COMPILERS: Readonly<Record<Language, Compiler>> = {
     install: 'npm install --save-dev @bytecodealliance/componentize-js @palisade/guest',
     words: ({ source, out, wit }) => [
       ...[source, '--wit', wit, '--world-name', 'skill'],
-      // Each would import WASI for what the tool does not use, and so need a grant.
+      // Each would import WASI for what the tool does not use, and so require a grant.
       ...['--disable', 'stdio', 'random', 'clocks', 'http', 'fetch-event', '-o', out],
     ],
     reads: [],
     hasWorld: true,
-    // It starts the whole engine once, to keep what it looks like afterwards.
+    // It starts the whole engine once and snapshots it.
     memoryBytes: 3072 * MIB,
     wallMs: 240_000,
   },

@@ -1,23 +1,35 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
 import { isWithin } from '../../../core/within.ts';
 import { searchFor } from '../../../runner/executable.ts';
+import { isInReachOfAll } from '../../../tiers/process/machine.ts';
 import { textOf, wrongUsage } from '../input.ts';
 import type { Invocation } from '../verb.ts';
 import { COMPILERS, type Compiler, type Language } from './compilers.table.ts';
 
-/** A compiler that is there: what is started, and what it has to be able to read. */
+/** An installed compiler: what is started, and what it must be able to read. */
 export type FoundCompiler = {
   readonly compiler: Compiler;
   /** A name for the search path, or an absolute path. */
   readonly command: string;
-  /** The words before its own. */
+  /** The arguments before its own. */
   readonly lead: readonly string[];
-  /** The folder of @palisade/guest, and the one that it is found in by its name. */
+  /** The folder of @palisade/guest, and the folder of packages that has it. */
   readonly guest: string;
   readonly packages: string;
-  /** Beside the system and the folder of the skill; all links resolved. */
+  /** Outside the system directories and the folder of the skill; all links resolved. */
   readonly readOnly: readonly string[];
 };
 
@@ -26,7 +38,7 @@ export type Where = { readonly folder: string; readonly searchPath: readonly str
 const PACKAGES = 'node_modules';
 const GUEST = '@palisade/guest';
 
-/** Finds the compiler of a language and the library of guests: in the skill, where --tools says, then beside palisade. */
+/** Finds the compiler of a language and the guest library: in the skill, in the folder of --tools, then next to palisade. */
 export function findCompiler(invocation: Invocation, language: Language, where: Where): FoundCompiler {
   const compiler = COMPILERS[language];
   const find = finderIn(where.folder, [...toolFolders(invocation), ...invocation.edge.packageFolders]);
@@ -47,7 +59,7 @@ type Find = (file: string) => string | null;
 function finderIn(folder: string, others: readonly string[]): Find {
   const own = join(folder, PACKAGES);
   return (file) => {
-    // Boundary: a skill may be a stranger's, and a link in it would show the compiler whatever it leads to.
+    // Boundary: a skill may be untrusted, and a link in it would expose its target to the compiler.
     const isOwn = existsSync(join(own, file)) && isWithin(realpathSync.native(join(own, file)), folder);
     return isOwn ? own : (others.find((place) => existsSync(join(place, file))) ?? null);
   };
@@ -67,30 +79,106 @@ function startOf(compiler: Compiler, find: Find, where: Where): Started {
   if (place === null) throw notFound(compiler, from.package);
   const node = realpathSync.native(process.execPath);
   const script = realpathSync.native(join(place, from.package, from.script));
-  // What a script needs lies beside its package; of node itself, where it is not the system's, only the program is shown.
+  // What a script needs is next to its package; of a node outside the system directories, only the program is shown.
   return { command: node, lead: [script], readOnly: [place, node] };
 }
 
-/** Whoever names a folder means the packages in it, or the one that has them. */
+/** --tools names a folder of packages, or the folder that has one. */
 function toolFolders(invocation: Invocation): readonly string[] {
   const given = textOf(invocation, 'tools');
   if (given === undefined) return [];
   const path = resolve(invocation.edge.cwd, given);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return [join(path, PACKAGES), path];
-  throw wrongUsage(`Cannot use --tools "${given}": there is no such folder, expected one with ${PACKAGES}`);
+  throw wrongUsage(`Cannot use --tools "${given}": no such folder, expected one with ${PACKAGES}`);
 }
 
-/** Says exactly what to install: a program of the system, or packages for the skill. */
+/** Names exactly what to install: a program of the system, or packages for the skill. */
 function notFound({ name, from, install }: Compiler, missing: string): CodedError {
   const isOfSystem = 'program' in from && missing !== GUEST;
   const where = isOfSystem ? 'on the search path' : `in ${PACKAGES} of the skill`;
-  // The compiler of the system comes with no package, so for it the library is all that npm installs.
+  // A compiler of the system has no package, so npm installs the library only.
   const command = isOfSystem || 'package' in from ? install : `npm install --save-dev ${GUEST}`;
   const elsewhere =
-    'in the folder of the skill; in a clone of palisade `npm ci --prefix packages/guest/tools` does for all skills, and --tools names another folder';
+    'in the folder of the skill; in a clone of palisade, `npm ci --prefix packages/guest/tools` installs it for all skills; --tools names another folder';
   return new CodedError(
     'skill/build-failed',
     `Cannot build with ${name}: ${missing} is not installed, expected it ${where}`,
     { remedy: `Run \`${command}\`${isOfSystem ? '' : ` ${elsewhere}`}.` },
   );
+}
+
+/**
+ * A jail shows a compiler what lies where its user can walk to, and not below /tmp, of which it has its own. What lies
+ * elsewhere, as in a clone below /root or /tmp, is copied for the time of the build to a place that can be shown.
+ */
+
+type ShownCompiler = { readonly found: FoundCompiler; readonly remove: () => void };
+
+const STAGED_IN = '/var/tmp/palisade-build-';
+const OF_THE_JAIL = ['/tmp', '/home/palisade'];
+const [ALL_READ, ALL_EXECUTE] = [0o755, 0o755];
+/** Of the library, what compilers read. */
+const GUEST_PARTS = ['package.json', 'asconfig.json', 'assembly', 'include', 'wit'];
+
+/** The compiler as the jail can be shown it; what had to be copied is gone with `remove`. */
+export function showToJail(found: FoundCompiler, folder: string): ShownCompiler {
+  const outside = found.readOnly.filter((path) => !isWithin(path, folder));
+  if (outside.every(canBeShown)) return { found, remove: () => undefined };
+  const root = mkdtempSync(STAGED_IN);
+  const remove = () => rmSync(root, { recursive: true, force: true });
+  try {
+    chmodSync(root, ALL_READ);
+    return { found: stage(found, root, folder), remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function canBeShown(path: string): boolean {
+  return isInReachOfAll(path) && !OF_THE_JAIL.some((place) => isWithin(path, place));
+}
+
+function stage(found: FoundCompiler, root: string, folder: string): FoundCompiler {
+  const packages = join(root, PACKAGES);
+  const guest = join(packages, GUEST);
+  for (const part of GUEST_PARTS) copy(join(found.guest, part), join(guest, part));
+  const { from } = found.compiler;
+  if ('program' in from) return { ...found, guest, packages, readOnly: [root] };
+  const [script = ''] = found.lead;
+  const node = canBeShown(found.command) ? found.command : copyProgram(found.command, root);
+  // What lies in the skill is shown with it.
+  if (isWithin(script, folder)) return { ...found, guest, packages, command: node, readOnly: [root, node] };
+  const place = script.slice(0, -`/${from.package}/${from.script}`.length);
+  for (const name of closureOf(place, from.package)) copy(join(place, name), join(packages, name));
+  const lead = [join(packages, from.package, from.script)];
+  return { ...found, guest, packages, lead, command: node, readOnly: [root, node] };
+}
+
+type Versions = Readonly<Record<string, string>>;
+type Needs = { readonly dependencies?: Versions; readonly optionalDependencies?: Versions };
+
+/** A package and its dependencies, as far as they are next to it. */
+function closureOf(place: string, first: string): ReadonlySet<string> {
+  const names = new Set([first]);
+  for (const name of names) {
+    const manifest = JSON.parse(readFileSync(join(place, name, 'package.json'), 'utf8')) as Needs;
+    // Programs for one system are dependencies that need not be there.
+    const needed = { ...manifest.dependencies, ...manifest.optionalDependencies };
+    for (const each of Object.keys(needed)) if (existsSync(join(place, each))) names.add(each);
+  }
+  return names;
+}
+
+function copy(from: string, to: string): void {
+  // Boundary: links are copied as links, so that nothing comes along that lies elsewhere.
+  if (existsSync(from)) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+}
+
+function copyProgram(path: string, root: string): string {
+  const copied = join(root, 'bin/node');
+  mkdirSync(join(root, 'bin'));
+  copyFileSync(path, copied);
+  chmodSync(copied, ALL_EXECUTE);
+  return copied;
 }

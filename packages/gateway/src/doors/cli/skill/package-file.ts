@@ -1,23 +1,101 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CodedError } from '../../../core/coded-error.ts';
+import type { Named } from '../../../invoke/skills/skill-acts.ts';
+import { PACKAGE_LIMITS } from '../../../skills/limits.ts';
 import { openPackage } from '../../../skills/package/open-package.ts';
 import { packSkill } from '../../../skills/package/pack.ts';
 import type { SkillPackage } from '../../../skills/package/skill-package.ts';
+import { parseVersion } from '../../../skills/semver.ts';
 import { VERSION } from '../../../version.ts';
+import { type Bound, readNamed, wrongUsage } from '../input.ts';
+import { shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
-import { collectFiles } from './collect.ts';
-import { readPackageFile } from './operate/package-file.ts';
-import { manifestOf } from './skill-folder.ts';
+import { collectFiles, manifestOf } from './folder.ts';
 
-/** A package as it lies in a file, or as packing would make it. */
+const MOST_ID_CHARS = 64;
+const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)+$/;
+
+/** Reads `ID` or `ID@VERSION`; whether that skill is installed is not checked here. */
+export function parseReference(raw: string): Named {
+  const [, id = '', version] = /^([^@]*)(?:@(.*))?$/s.exec(raw) ?? [];
+  // Boundary: only a valid id and version are looked up, so that neither can become a path.
+  if (id.length > MOST_ID_CHARS || !ID.test(id))
+    throw wrongUsage(
+      `Cannot use "${raw}" as a skill: "${id}" is not a valid id, expected one like acme.text`,
+    );
+  return { id, version: version === undefined ? null : readVersion(version) };
+}
+
+/** The version of a flag or a reference. */
+export function readVersion(raw: string): string {
+  if (parseVersion(raw) !== null) return raw;
+  throw wrongUsage(`Cannot use the version "${raw}": expected one like 1.2.0`);
+}
+
+const BOUND: Bound = {
+  maxBytes: PACKAGE_LIMITS.packageBytes,
+  refuse: (name) =>
+    new CodedError(
+      'skill/invalid-package',
+      `Cannot read ${name}: it has more than ${PACKAGE_LIMITS.packageBytes} bytes`,
+    ),
+};
+const STANDARD_INPUT = '-';
+/** How every archive that is not empty begins. */
+const START = Buffer.from('PK\u0003\u0004', 'latin1');
+
+/** The bytes of a package in a file or on standard input; never more than one past the limit. */
+export async function readPackageFile(invocation: Invocation, given: string): Promise<Uint8Array> {
+  const isPiped = given === STANDARD_INPUT;
+  const path = isPiped ? given : resolve(invocation.edge.cwd, given);
+  if (!isPiped) requireFile(path, given);
+  const bytes = await readNamed(invocation, path, BOUND);
+  // A file of another kind is reported as such, not as a broken archive.
+  if (START.equals(bytes.subarray(0, START.length))) return bytes;
+  const name = isPiped ? 'standard input' : `"${given}"`;
+  throw new CodedError(
+    'skill/invalid-package',
+    `Cannot read ${name}: it is not a skill package, expected a file that \`palisade skill pack\` made`,
+  );
+}
+
+/** A package that is a file, opened and with its signature verified. */
+export async function openPackageFile(invocation: Invocation, path: string): Promise<SkillPackage> {
+  return openPackage(await readPackageFile(invocation, path));
+}
+
+/** Reports the two common mistakes with their remedies. */
+function requireFile(path: string, given: string): void {
+  const kind = kindOf(path);
+  if (kind === 'missing') throw wrongUsage(`Cannot read "${given}": no such file, expected a package`);
+  if (kind !== 'folder') return;
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot read "${given}": it is a folder, expected a package file`,
+    { remedy: `Pack it with \`palisade skill pack ${shellWord(given)}\`.` },
+  );
+}
+
+/** A path that cannot be read is reported when it is read. */
+function kindOf(path: string): 'missing' | 'folder' | 'other' {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return 'missing';
+    return stats.isDirectory() ? 'folder' : 'other';
+  } catch {
+    return 'other';
+  }
+}
+
+/** A package in a file, or as packing a folder would make it. */
 export type PackageFile = {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly pkg: SkillPackage;
 };
 
-/** The package that an argument names, found to be sound. */
+/** The package that an argument names, opened and checked. */
 export async function openNamedPackage(invocation: Invocation, given: string): Promise<PackageFile> {
   const bytes = await readPackageFile(invocation, given);
   return { name: given, bytes, pkg: openPackage(bytes) };
@@ -32,14 +110,14 @@ export function packFolder(folder: string): PackageFile {
     return { name: folder, bytes, pkg: openPackage(bytes) };
   } catch (error) {
     if (!(error instanceof CodedError) || error.code !== 'skill/invalid-package') throw error;
-    // The remedy of the code is for those who got a package, and this is its author.
+    // The remedy of the code is for those who received a package; this is its author.
     throw new CodedError(error.code, error.message, {
-      remedy: 'Correct what the message names, or build the modules anew with `palisade skill build`.',
+      remedy: 'Correct what the message names, or build the modules again with `palisade skill build`.',
     });
   }
 }
 
-/** The package in a file, or that of a folder: of the one we are in, where nothing is named. */
+/** The package in a file, or that of a folder; by default of the current directory. */
 export async function packageOf(invocation: Invocation): Promise<PackageFile> {
   const [given = '.'] = invocation.args;
   const path = resolve(invocation.edge.cwd, given);

@@ -5,7 +5,7 @@ import type { SkillPackage } from '../../../skills/package/skill-package.ts';
 import type { Printer } from '../printer.ts';
 import type { PackageFile } from './package-file.ts';
 
-export type EntryRow = { readonly path: string; readonly bytes: number; readonly sha256: Digest | null };
+type EntryRow = { readonly path: string; readonly bytes: number; readonly sha256: Digest | null };
 
 /** The files of a package with their sizes and digests. */
 export function entryRows({ entries, digests }: SkillPackage): readonly EntryRow[] {
@@ -23,8 +23,8 @@ export function printEntries(print: Printer, pkg: SkillPackage): void {
   );
 }
 
-/** All that a package says of itself, and who signed it; whether that key may be trusted is asked nowhere. */
-export function documentOf({ name: file, bytes, pkg }: PackageFile) {
+/** What a package declares, and who signed it; whether that key is trusted is not checked. */
+export function packageDocument({ name: file, bytes, pkg }: PackageFile) {
   const { artifact, manifest, signer } = pkg;
   const { asks, tools, build: _, ...said } = manifest;
   return {
@@ -42,16 +42,16 @@ export function printPackage(print: Printer, { name, bytes, pkg }: PackageFile):
   const { manifest, signer, artifact } = pkg;
   const row = (key: string, value: string) => print.styled('dim', key.padEnd(12), value);
   print.styled('bold', `${manifest.id} ${manifest.version}`, `  ${manifest.name}`);
-  row('says', manifest.description);
+  row('about', manifest.description);
   row('publisher', manifest.publisher);
-  row('license', manifest.license ?? 'not said');
+  row('license', manifest.license ?? 'not given');
   if (manifest.homepage !== null) row('homepage', manifest.homepage);
   row('file', `${name}, ${bytes.length} bytes`);
   row('sha256', artifact);
   if (signer === null) row('signed', 'no');
   else {
-    row('signed', `by ${signer.keyId}, over every byte; the key is of ${signer.createdAt}`);
-    row('trusted', 'not looked at: compare the key with the publisher');
+    row('signed', `by ${signer.keyId}, over every byte; the key was created at ${signer.createdAt}`);
+    row('trusted', 'not checked: compare the key with the publisher');
   }
   print.line();
   printTools(print, manifest);
@@ -71,14 +71,14 @@ function printTools(print: Printer, { id, tools }: Manifest): void {
       ...(openWorld ? ['reaches outside'] : []),
     ];
     print.line(
-      `  risk ${tool.risk}, export ${tool.export} of ${tool.module}; says that it ${says.join(', ')}`,
+      `  risk ${tool.risk}, export ${tool.export} of ${tool.module}; declares that it ${says.join(', ')}`,
     );
   }
 }
 
 function printAsks(print: Printer, manifest: Manifest): void {
   const asks = spellAsks(manifest);
-  print.line(asks.length === 0 ? 'It asks for no capability.' : 'It asks for:');
+  print.line(asks.length === 0 ? 'It requests no capability.' : 'It requests:');
   for (const { spelling, sentence, isReaching } of asks)
     print.styled(isReaching ? 'yellow' : 'dim', `  ${spelling}`, `  ${sentence}`);
   const { wallMs, fuel, memoryBytes } = manifest.quotas;
@@ -87,5 +87,5 @@ function printAsks(print: Printer, manifest: Manifest): void {
     ...(fuel === null ? [] : [`${fuel} fuel`]),
     ...(memoryBytes === null ? [] : [`${memoryBytes} bytes of memory`]),
   ];
-  if (quotas.length > 0) print.line(`A call wants at most ${quotas.join(', ')}.`);
+  if (quotas.length > 0) print.line(`A call uses at most ${quotas.join(', ')}.`);
 }

@@ -164,7 +164,7 @@ describe('palisade init', () => {
 
   test('shows the demo where it is asked for, and is one document with --json', async () => {
     const scratch = makeScratchHome();
-    expect((await scratch.run(['init', '--demo'])).out).toContain('The demo ended well.');
+    expect((await scratch.run(['init', '--demo'])).out).toContain('The demo succeeded.');
     expect(await init(scratch, '--demo')).toMatchObject({ ok: true, demo: 0 });
   });
 });

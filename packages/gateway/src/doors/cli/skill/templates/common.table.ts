@@ -1,5 +1,5 @@
 /**
- * The files that a new skill has in every language. `%NAME%` stands for a value; what is in skill.toml is written as TOML.
+ * The files that a new skill has in every language. `%NAME%` is replaced by a value; in skill.toml it is written as TOML.
  * The two tools are the same in each language, and so are their tests.
  */
 
@@ -14,7 +14,7 @@ const TEXT_INPUT = `{
 `;
 
 export const COMMON_FILES: Readonly<Record<string, string>> = {
-  'skill.toml': `# What this skill is, what it offers and what it asks for. Every key: docs/skill-package.md of palisade.
+  'skill.toml': `# What this skill is, what it offers and what it requests. Every key: docs/skill-package.md of palisade.
 skill_id = %ID%
 name = %NAME%
 version = "0.1.0"
@@ -51,7 +51,7 @@ destructive = false
 idempotent = true
 open_world = false
 
-# It asks for nothing: it gets a text and gives a result. What a tool may ask for goes under [capabilities].
+# It requests no capability: it gets a text and returns a result. Capabilities go under [capabilities].
 
 [compat]
 abi = 1
@@ -79,7 +79,7 @@ description: Counts the characters, lines and words of a text, and makes short n
 
 A skill for palisade, written in %LANGUAGE_NAME%.
 
-    palisade skill check     # the manifest, the prose, the files
+    palisade skill check     # the manifest, the description, the files
     palisade skill build     # %SOURCE% becomes %MODULE%
     palisade skill test      # the cases in tests/
     palisade skill pack      # one file of all this
@@ -87,13 +87,13 @@ A skill for palisade, written in %LANGUAGE_NAME%.
 
 | file | what it is |
 |---|---|
-| \`skill.toml\` | the manifest: the tools, what they ask for, how they are built |
+| \`skill.toml\` | the manifest: the tools, what they request, how they are built |
 | \`SKILL.md\` | what an agent reads about the skill |
 | \`%SOURCE%\` | the tools |
 | \`schemas/\` | what the tools take and give |
 | \`tests/\` | cases: a tool, an input, and the output or the code that must come |
 
-Keep \`publisher.key\` to yourself; give \`publisher.key.pub.json\` to those who are to trust what you sign.
+Keep \`publisher.key\` private; give \`publisher.key.pub.json\` to those who will trust what you sign.
 `,
 
   '.gitignore': `/*.wasm

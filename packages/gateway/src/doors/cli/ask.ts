@@ -1,0 +1,101 @@
+import { createInterface } from 'node:readline';
+import { type Readable, Writable } from 'node:stream';
+import { CodedError } from '../../core/coded-error.ts';
+import { inert } from '../../core/hostile-text.ts';
+import { textOf } from './input.ts';
+import type { Invocation } from './verb.ts';
+
+/** Whether standard input is a terminal. */
+export function isAtTerminal({ edge }: Invocation): boolean {
+  return (edge.stdin as Partial<NodeJS.ReadStream>).isTTY === true;
+}
+
+/** Asks a person for one line, which is not shown while it is typed. */
+export async function askHidden({ edge, signal }: Invocation, question: string): Promise<string> {
+  // Boundary: the terminal is in raw mode and echoes nothing; what readline would echo is dropped.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input: edge.stdin as Readable,
+    output: nowhere,
+    terminal: true,
+    historySize: 0,
+  });
+  edge.stderr.write(`${question}: `);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const leave = () => reject(new CodedError('tier/cancelled', 'Cannot read the answer: cancelled'));
+      lines.once('line', resolve);
+      // Ctrl-C and Ctrl-D end the question, and a raw terminal makes no signal of them.
+      lines.once('SIGINT', leave);
+      lines.once('close', leave);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  } finally {
+    lines.close();
+    edge.stderr.write('\n');
+  }
+}
+
+export type Question = {
+  /** As in `Cannot approve the skill`. */
+  readonly act: string;
+  /** The prompt, as in `Type the id of the skill to approve it`. */
+  readonly question: string;
+  /** The one answer that means yes. */
+  readonly answer: string;
+  /** The flags that replace the answer where no one can be asked. */
+  readonly needs: readonly ('yes' | 'reason' | 'accept-findings')[];
+};
+
+/** Boundary: no one confirms what they cannot see: the prompt needs a terminal on both sides, and no --json. */
+export function canAsk(invocation: Invocation): boolean {
+  const { edge, print } = invocation;
+  return isAtTerminal(invocation) && edge.stdout.isTTY === true && !print.json;
+}
+
+/** Boundary: nothing continues without the exact answer of a person, or the flags that replace it in a script. */
+export async function confirm(invocation: Invocation, asked: Question): Promise<void> {
+  if (invocation.flags.yes === true || !canAsk(invocation)) return requireFlags(invocation, asked);
+  const given = await askLine(invocation, asked.question);
+  if (given.trim() === asked.answer) return;
+  throw new CodedError(
+    'door/wrong-usage',
+    `Cannot ${asked.act}: you typed "${given.trim()}", expected "${asked.answer}"`,
+    { remedy: 'Nothing was changed. Run the command again to be asked again.' },
+  );
+}
+
+/** Refuses a command line that could never be confirmed, before anything is opened. */
+export function requireAnswerable(invocation: Invocation, asked: Question): void {
+  if (invocation.flags.yes === true || !canAsk(invocation)) requireFlags(invocation, asked);
+}
+
+function requireFlags(invocation: Invocation, { act, needs }: Question): void {
+  const missing = needs.filter((name) =>
+    name === 'reason' ? !textOf(invocation, 'reason')?.trim() : invocation.flags[name] !== true,
+  );
+  if (missing.length === 0) return;
+  const spelled = missing.map((name) => (name === 'reason' ? '--reason TEXT' : `--${name}`)).join(' and ');
+  const why = invocation.flags.yes === true ? 'it is not confirmed' : 'there is no terminal to confirm it on';
+  throw new CodedError('door/wrong-usage', `Cannot ${act}: ${why}, expected ${spelled}`, {
+    remedy: `Run it in a terminal to confirm it there, or add ${spelled}.`,
+  });
+}
+
+async function askLine({ edge, signal }: Invocation, question: string): Promise<string> {
+  const lines = createInterface({ input: edge.stdin as Readable, terminal: false, signal });
+  edge.stderr.write(`${inert(question)}: `);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      const leave = () => {
+        edge.stderr.write('\n');
+        reject(new CodedError('tier/cancelled', 'Cannot read the answer: cancelled'));
+      };
+      lines.once('line', resolve);
+      lines.once('close', leave);
+    });
+  } finally {
+    lines.removeAllListeners();
+    lines.close();
+  }
+}

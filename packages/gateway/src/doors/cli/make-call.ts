@@ -1,0 +1,229 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CODES } from '@palisade/sdk';
+import { CONFIG_FILE } from '../../config/load.ts';
+import type { ToolCall } from '../../core/call.ts';
+import { makeId } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { type FailedCode, fail, type Outcome, type RefusedCode, refuse } from '../../core/outcome.ts';
+import type { Principal } from '../../core/principal.ts';
+import { parseStrict } from '../../core/strict-json.ts';
+import type { Ended } from '../../invoke/finish.ts';
+import type { CallDocument } from '../../operations/call-document.ts';
+import type { ServerEvent } from '../../operations/operation.ts';
+import { type DaemonFacts, readDaemon } from '../../store/daemon-seat.ts';
+import type { CallContext } from '../../tiers/tier.ts';
+import { textOf } from './input.ts';
+import { withGateway } from './opened.ts';
+import type { OutFile } from './out-file.ts';
+import type { Printer } from './printer.ts';
+import type { Edge, Invocation } from './verb.ts';
+
+type CallRequest = {
+  readonly principal: Principal;
+  readonly tenant: string;
+  readonly tool: string;
+  readonly rawInput: string | Uint8Array;
+  readonly run?: string | null;
+  readonly timeoutMs?: number | null;
+};
+
+/** A call of this door. */
+export function callOf({ clock, random }: Edge, asked: CallRequest): ToolCall {
+  const receivedAtMs = clock.nowMs();
+  const id = makeId('call', receivedAtMs, random);
+  return { run: null, timeoutMs: null, ...asked, id, door: 'cli', receivedAtMs };
+}
+
+/** What a verb knows of the call that it makes. */
+export type Wanted = Pick<ToolCall, 'principal' | 'tool' | 'rawInput' | 'timeoutMs'>;
+
+/** The exit status of a call that succeeded while its receipt could not be written. */
+export const NOT_KEPT = CODES['door/wrong-usage'].exitStatus;
+
+/** Makes one call through the daemon; where none serves, opens the gateway for it and closes it again. */
+export async function callOnce(
+  invocation: Invocation,
+  wanted: Wanted,
+  context: CallContext = { signal: invocation.signal },
+): Promise<Ended> {
+  return (await callThroughDaemon(invocation, wanted, context)) ?? callEmbedded(invocation, wanted, context);
+}
+
+async function callEmbedded(
+  invocation: Invocation,
+  wanted: Wanted,
+  { signal, onOutput }: CallContext,
+): Promise<Ended> {
+  return withGateway(invocation, async (gateway) => {
+    const { tenant } = gateway.config.gateway;
+    if (gateway.policy.problems.length > 0) warnOfPolicyProblems(invocation.print);
+    const call = callOf(invocation.edge, { ...wanted, tenant, run: textOf(invocation, 'run') ?? null });
+    // Loaded here: a call through the daemon does not need it.
+    const { invoke } = await import('../../invoke/invoke.ts');
+    return invoke(gateway, call, signal, { onOutput });
+  });
+}
+
+/** Writes the receipt to its file. False where that failed; the receipt is in the journal all the same. */
+export function keepReceipt(
+  print: Printer,
+  file: OutFile | null,
+  { callId, receipt }: Pick<Ended, 'callId' | 'receipt'>,
+): boolean {
+  if (file === null || receipt === null) return true;
+  try {
+    file.write(receipt);
+    return true;
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    print.note(error.message);
+    print.next(`palisade receipt ${callId} --out FILE`);
+    return false;
+  }
+}
+
+/** Warns that the policies that decide are no longer those of the files. */
+function warnOfPolicyProblems(print: Printer): void {
+  print.note(
+    'The policy files have problems; an earlier policy set decides.',
+    'yellow',
+    ' Run `palisade policy check`.',
+  );
+}
+
+/*
+ * A call through the daemon that serves the state directory, where there is one: its sandboxes are ready. The command
+ * prints and returns what it would without a daemon. A daemon is used only where it makes the same call of it: one of
+ * this version, with the current settings and, for a tool that works in the current directory, started in it.
+ */
+
+/** The tool that works in the directory that palisade was started in, unless the call names another. */
+const WORKS_HERE = 'palisade.process.run';
+
+const INPUT_LIMITS = { maxBytes: 16 * 1024 * 1024, maxDepth: 1_000 };
+
+/** How the call ended; null where no daemon took it, and nothing of it has begun. */
+async function callThroughDaemon(
+  invocation: Invocation,
+  wanted: Wanted,
+  context: CallContext,
+): Promise<Ended | null> {
+  const { stateDir, flags } = invocation;
+  if (flags.embedded === true || context.signal.aborted) return null;
+  const facts = readDaemon(stateDir.path);
+  const rawInput = facts === null ? null : inputFor(facts, invocation.edge, wanted);
+  if (facts === null || rawInput === null) return null;
+  const { LocalClient, socketIn } = await import('../http/local-client.ts');
+  const path = socketIn(stateDir.path);
+  if (path === null || !existsSync(path)) return null;
+  if (hasOldSettings(facts, stateDir.path)) {
+    warnOfOldSettings(invocation.print);
+    return null;
+  }
+  const client = new LocalClient(path, wanted.principal);
+  const run = textOf(invocation, 'run') ?? null;
+  const { tool, timeoutMs } = wanted;
+  const events = await client.call({ tool, rawInput, run, timeoutMs }, context.signal);
+  if (events === null) return null;
+  return follow(invocation, events, { ...context, cancel: (callId) => client.cancel(callId) });
+}
+
+/** The daemon read palisade.toml at its start, and the file was written since. */
+function hasOldSettings({ startedAt }: DaemonFacts, directory: string): boolean {
+  const file = statSync(join(directory, CONFIG_FILE), { throwIfNoEntry: false });
+  return file !== undefined && file.mtimeMs > Date.parse(startedAt);
+}
+
+function warnOfOldSettings(print: Printer): void {
+  print.note(
+    'palisade.toml changed after `palisade serve` was started, so this call is made without the daemon.',
+    'yellow',
+    ' Restart the daemon to use the new settings.',
+  );
+}
+
+/** The input for the same call by that daemon; null where it cannot make it. */
+function inputFor(facts: DaemonFacts, { cwd, version }: Edge, { tool, rawInput }: Wanted) {
+  if (facts.version !== version) return null;
+  if (tool !== WORKS_HERE || facts.cwd === cwd) return rawInput;
+  if (!facts.hasWorkspaces) return null;
+  const input = parseStrict(rawInput, INPUT_LIMITS);
+  if (!input.ok || typeof input.value !== 'object' || Array.isArray(input.value)) return null;
+  return JSON.stringify({ workspace: cwd, ...input.value });
+}
+
+type Following = CallContext & { readonly cancel: (callId: string) => Promise<void> };
+
+async function follow(
+  invocation: Invocation,
+  events: AsyncIterable<ServerEvent>,
+  { signal, onOutput, cancel }: Following,
+): Promise<Ended> {
+  let callId = '';
+  const stop = () => void (callId !== '' && cancel(callId));
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const { event, data } of events) {
+      if (event === 'ended') return endedOf(data as CallDocument);
+      if (event === 'output') onOutput?.(...outputOf(data as Output));
+      if (event !== 'started') continue;
+      const started = data as Started;
+      callId = started.callId;
+      if (started.hasPolicyProblems) warnOfPolicyProblems(invocation.print);
+      if (signal.aborted) stop();
+    }
+  } catch (error) {
+    throw lost(callId, error);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+  throw lost(callId, undefined);
+}
+
+type Started = { readonly callId: string; readonly hasPolicyProblems: boolean };
+type Output = { readonly stream: 'stdout' | 'stderr'; readonly base64: string };
+
+function outputOf({ stream, base64 }: Output): ['stdout' | 'stderr', Uint8Array] {
+  return [stream, Buffer.from(base64, 'base64')];
+}
+
+function lost(callId: string, cause: unknown): CodedError {
+  const named = callId === '' ? 'the call' : `the call ${callId}`;
+  const message = `Cannot tell how ${named} ended: the connection to the daemon was lost`;
+  const remedy =
+    callId === ''
+      ? undefined
+      : `Check \`palisade receipt ${callId}\` and the effects of the call before you repeat it.`;
+  return new CodedError('tier/unknown-ending', message, {
+    cause,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}
+
+function endedOf(document: CallDocument): Ended {
+  const { callId, usage, receipt } = document;
+  return {
+    kind: 'ended',
+    callId,
+    outcome: outcomeOf(document),
+    usage,
+    receipt: receipt === null ? null : JSON.stringify(receipt),
+  };
+}
+
+function outcomeOf({ status, code, message, remedy, output, usage }: CallDocument): Outcome {
+  const given = remedy ?? undefined;
+  switch (status) {
+    case 'ok':
+      return { status, code: 'ok', output, usage };
+    case 'failed':
+      return fail(code as FailedCode, message, {
+        output,
+        usage,
+        ...(given === undefined ? {} : { remedy: given }),
+      });
+    case 'refused':
+      return refuse(code as RefusedCode, message, given);
+  }
+}

@@ -1,0 +1,63 @@
+import { CODES } from '@palisade/sdk';
+import type { Ended } from '../../../invoke/finish.ts';
+import { callDocument } from '../../../operations/call-document.ts';
+import type { CallContext } from '../../../tiers/tier.ts';
+import { principalOf, readInput, textOf, timeoutOf } from '../input.ts';
+import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../make-call.ts';
+import { openOut } from '../out-file.ts';
+import type { Printer } from '../printer.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function call(invocation: Invocation): Promise<number> {
+  const [tool = ''] = invocation.args;
+  const timeoutMs = timeoutOf(invocation);
+  const principal = principalOf(invocation);
+  const rawInput = await readInput(invocation);
+  return makeCall(invocation, { principal, tool, rawInput, timeoutMs });
+}
+
+type CallPrinting = {
+  readonly onOutput?: NonNullable<CallContext['onOutput']>;
+  /** A better message for an ending, where a verb has one. */
+  readonly reword?: (ended: Ended) => Ended;
+};
+
+/** Makes one call, prints its output and how it ended, and writes its receipt to --receipt; gives the exit status. */
+export async function makeCall(
+  invocation: Invocation,
+  wanted: Wanted,
+  { onOutput, reword = (ended) => ended }: CallPrinting = {},
+): Promise<number> {
+  const { print, signal } = invocation;
+  const path = textOf(invocation, 'receipt');
+  // A file that cannot be written is found before the call runs, not after.
+  const file = path === undefined ? null : openOut(path);
+  try {
+    const context = { signal, ...(onOutput === undefined ? {} : { onOutput }) };
+    const ended = reword(await callOnce(invocation, wanted, context));
+    print.result(callDocument(ended), () => printEnded(print, ended, path));
+    const { exitStatus } = CODES[ended.outcome.code];
+    return keepReceipt(print, file, ended) ? exitStatus : exitStatus || NOT_KEPT;
+  } finally {
+    file?.close();
+  }
+}
+
+function printEnded(
+  print: Printer,
+  { callId, outcome, usage, receipt }: Ended,
+  file: string | undefined,
+): void {
+  if (outcome.status !== 'refused' && outcome.output !== null) print.value(outcome.output);
+  if (outcome.status === 'ok') {
+    const fuel = usage.fuel === 0 ? '' : `  ${usage.fuel} fuel`;
+    print.note('ok', 'green', `  ${callId}  ${usage.wallMs} ms${fuel}`);
+    const next = file === undefined ? `palisade receipt ${callId}` : `palisade verify ${file}`;
+    print.next(next);
+    return;
+  }
+  print.note(outcome.status, 'red', `  ${outcome.code}  ${callId}`);
+  print.note(outcome.message);
+  print.next(outcome.remedy);
+  if (receipt === null) print.note('The call has no receipt: nothing could be recorded.', 'yellow');
+}

@@ -1,0 +1,241 @@
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { CODES } from '@palisade/sdk';
+import type { Outcome } from '../../../core/outcome.ts';
+import { callDocument } from '../../../operations/call-document.ts';
+import { INPUT_LIMITS } from '../../../runner/input.ts';
+import { type Bound, choiceOf, listOf, principalOf, readNamed, textOf, wrongUsage } from '../input.ts';
+import { callOnce, keepReceipt, NOT_KEPT, type Wanted } from '../make-call.ts';
+import { type OutFile, openOut } from '../out-file.ts';
+import type { Printer } from '../printer.ts';
+import { readLimits, readTime } from '../quantities.ts';
+import type { Edge, Invocation } from '../verb.ts';
+
+/*
+ * Runs a command in a sandbox and behaves like the command: its bytes are passed through as they come, and its exit
+ * status is returned. It is a call like any other; messages of palisade go to standard error, and only where needed.
+ */
+
+const TOOL = 'palisade.process.run';
+
+export async function exec(invocation: Invocation): Promise<number> {
+  const principal = principalOf(invocation);
+  const { input, timeoutMs } = await readCommand(invocation);
+  const wanted: Wanted = { principal, tool: TOOL, rawInput: JSON.stringify(input), timeoutMs };
+  if (invocation.flags['dry-run'] === true) {
+    const { showPlan } = await import('./exec-plan.ts');
+    return showPlan(invocation, wanted);
+  }
+  const path = textOf(invocation, 'receipt');
+  // A file that cannot be written is found before the command runs, not after.
+  const file = path === undefined ? null : openOut(path);
+  try {
+    return await (invocation.print.json ? runForPrograms : runForPeople)(invocation, wanted, file);
+  } finally {
+    file?.close();
+  }
+}
+
+async function runForPrograms(invocation: Invocation, wanted: Wanted, file: OutFile | null): Promise<number> {
+  const { print } = invocation;
+  const ended = await callOnce(invocation, wanted);
+  print.document(callDocument(ended));
+  const status = exitStatusOf(ended.outcome);
+  return keepReceipt(print, file, ended) ? status : status || NOT_KEPT;
+}
+
+async function runForPeople(invocation: Invocation, wanted: Wanted, file: OutFile | null): Promise<number> {
+  const { print, flags } = invocation;
+  const relay = openRelay(invocation);
+  const ended = await callOnce(invocation, wanted, relay);
+  const { callId, outcome } = ended;
+  relay.endLine();
+  if (!relay.isUnread()) printEnding(print, callId, outcome);
+  printWorkspace(print, outcome, flags.diff === true);
+  const status = relay.isUnread() ? BROKEN_PIPE_STATUS : exitStatusOf(outcome);
+  return keepReceipt(print, file, ended) ? status : status || NOT_KEPT;
+}
+
+/** The command of the flags and of the arguments after `--`: the input of palisade.process.run, and its time limit. */
+type RequestedCommand = { readonly input: object; readonly timeoutMs: number | null };
+
+const TIERS = ['b', 'c'] as const;
+const EGRESS_MODES = ['strict', 'preflight', 'none'] as const;
+
+const STDIN_BOUND: Bound = {
+  maxBytes: INPUT_LIMITS.totalBytes,
+  refuse: (name) =>
+    wrongUsage(
+      `Cannot pass ${name} to the command: it has more than ${INPUT_LIMITS.totalBytes} bytes, expected a file in the workspace`,
+    ),
+};
+
+/** Reads the flags, and standard input with --stdin. */
+async function readCommand(invocation: Invocation): Promise<RequestedCommand> {
+  const { rest, flags, edge } = invocation;
+  const [command = '', ...args] = rest;
+  const workspace = textOf(invocation, 'workspace');
+  const timeout = textOf(invocation, 'timeout');
+  const timeoutMs = timeout === undefined ? null : readTime('timeout', timeout);
+  const input = {
+    command,
+    args,
+    ...given('tier', choiceOf(invocation, 'tier', TIERS)),
+    ...given('egress', choiceOf(invocation, 'egress', EGRESS_MODES)),
+    ...given('egress_hosts', listIfAny(invocation, 'allow-host')),
+    ...given('secrets', listIfAny(invocation, 'secret')),
+    ...given('workspace', workspace === undefined ? undefined : resolve(edge.cwd, workspace)),
+    ...given('cwd', textOf(invocation, 'cwd')),
+    env: readVariables(listOf(invocation, 'env')),
+    // --timeout also requests that much time; without it a command gets the configured time.
+    limits: { ...given('wall_ms', timeoutMs ?? undefined), ...readLimits(listOf(invocation, 'limit')) },
+    ...given('stdin', flags.stdin === true ? await readText(invocation) : undefined),
+  };
+  return { input, timeoutMs };
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
+  return value === undefined ? {} : ({ [key]: value } as Record<K, V>);
+}
+
+/** Absent where no value is given: an empty list would mean something else. */
+function listIfAny(invocation: Invocation, name: string): readonly string[] | undefined {
+  const list = listOf(invocation, name);
+  return list.length === 0 ? undefined : list;
+}
+
+function readVariables(raw: readonly string[]): Readonly<Record<string, string>> {
+  const variables = new Map<string, string>();
+  for (const word of raw) {
+    const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name === undefined) throw wrongUsage(`Cannot use --env "${word}": expected NAME=VALUE`);
+    if (variables.has(name)) throw wrongUsage(`Cannot use --env "${word}": ${name} is given twice`);
+    variables.set(name, value);
+  }
+  return Object.fromEntries(variables);
+}
+
+async function readText(invocation: Invocation): Promise<string> {
+  const bytes = await readNamed(invocation, '-', STDIN_BOUND);
+  try {
+    // The input is JSON, so other bytes would reach the command as something else.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw wrongUsage(
+      'Cannot pass standard input to the command: it is not UTF-8, expected a file in the workspace',
+    );
+  }
+}
+
+/** What is read of the output of the tool; all of it is optional, as a run that never began has no output. */
+type CommandOutput = {
+  readonly exitCode?: number | null;
+  readonly signal?: string | null;
+  readonly limit?: string | null;
+  readonly changes?: readonly { readonly path: string; readonly change: string }[];
+  readonly moreChanges?: number;
+  readonly findings?: readonly {
+    readonly path: string;
+    readonly severity: string;
+    readonly sentence: string;
+  }[];
+  readonly moreFindings?: number;
+  readonly workspaceSeen?: string;
+};
+
+const SIGNAL_BASE = 128;
+
+/** The exit status of the command; that of the code where palisade ended it or it never began. */
+function exitStatusOf(outcome: Outcome): number {
+  const { exitStatus } = CODES[outcome.code];
+  if (outcome.code !== 'tier/exited') return exitStatus;
+  const { exitCode, signal } = outputOf(outcome);
+  if (typeof signal === 'string') return SIGNAL_BASE + signalNumber(signal);
+  // Boundary: a failure never leaves as a success, whatever the command said.
+  return exitCode || exitStatus;
+}
+
+function signalNumber(name: string): number {
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  // Those without a name are written by their number.
+  return numbers[name] ?? Number(/^SIG([0-9]{1,2})$/.exec(name)?.[1] ?? 0);
+}
+
+/** Prints what the command cannot print itself: a refusal, a limit, a signal. An exit status needs no message. */
+function printEnding(print: Printer, callId: string, outcome: Outcome): void {
+  if (outcome.status === 'ok') return;
+  const { exitCode, limit } = outputOf(outcome);
+  if (outcome.code === 'tier/exited' && exitCode != null && limit == null) return;
+  print.note(outcome.status, 'red', `  ${outcome.code}  ${callId}`);
+  print.note(outcome.message);
+  print.next(outcome.remedy);
+}
+
+/** Prints what the run left in the workspace: dangerous findings always, everything else with --diff. */
+export function printWorkspace(print: Printer, outcome: Outcome, isWanted: boolean): void {
+  const { changes = [], moreChanges, findings = [], moreFindings, workspaceSeen } = outputOf(outcome);
+  if (isWanted) {
+    for (const { change, path } of changes) print.note(`${change.padEnd(7)} ${path}`);
+    printMore(print, moreChanges, 'changes');
+  }
+  for (const { path, severity, sentence } of findings) {
+    const isDangerous = severity === 'danger';
+    if (isDangerous || isWanted)
+      print.note(isDangerous ? '!' : '·', isDangerous ? 'red' : 'dim', ` ${path}: ${sentence}`);
+  }
+  printMore(print, moreFindings, 'findings');
+  // Where the workspace could not be compared, an empty list of findings means nothing.
+  if (workspaceSeen === 'not at all' || (isWanted && workspaceSeen === 'in part'))
+    print.note('!', 'yellow', ` The changes in the workspace were compared ${workspaceSeen}.`);
+}
+
+function printMore(print: Printer, count: number | undefined, what: string): void {
+  if (count !== undefined && count > 0) print.note(`… and ${count} more ${what}`);
+}
+
+function outputOf(outcome: Outcome): CommandOutput {
+  if (outcome.status === 'refused') return {};
+  const { output } = outcome;
+  // The tool's own output; its schema was checked where it succeeded.
+  return typeof output === 'object' && output !== null ? (output as CommandOutput) : {};
+}
+
+const LINE_FEED = 0x0a;
+
+/** Passes on what a command prints while it runs, byte for byte. */
+type Relay = {
+  /** Fires at Ctrl-C, and when no one reads the output any more. */
+  readonly signal: AbortSignal;
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void;
+  /** Ends the last line on standard error, so that the next message starts on its own line. */
+  readonly endLine: () => void;
+  readonly isUnread: () => boolean;
+};
+
+/** The status of a program that wrote to a pipe without a reader. */
+const BROKEN_PIPE_STATUS = 128 + constants.signals.SIGPIPE;
+
+function openRelay({ edge, signal }: Pick<Invocation, 'edge' | 'signal'>): Relay {
+  const unread = new AbortController();
+  // The command ends as with a broken pipe, and its call is still recorded and settled.
+  edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
+  let isAtLineStart = true;
+  return {
+    signal: AbortSignal.any([signal, unread.signal]),
+    onOutput: (stream, chunk) => {
+      if (chunk.length === 0) return;
+      if (stream === 'stderr') isAtLineStart = chunk[chunk.length - 1] === LINE_FEED;
+      else if (unread.signal.aborted) return;
+      sinkOf(edge, stream).write(chunk);
+    },
+    endLine: () => {
+      if (!isAtLineStart) edge.stderr.write('\n');
+      isAtLineStart = true;
+    },
+    isUnread: () => unread.signal.aborted,
+  };
+}
+
+function sinkOf(edge: Edge, stream: 'stdout' | 'stderr'): NodeJS.WritableStream {
+  return stream === 'stdout' ? edge.stdout : edge.stderr;
+}

@@ -1,0 +1,147 @@
+import { basename, extname, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { UpstreamRule } from '../../../config/config.ts';
+import type { Caller } from '../../../core/caller.ts';
+import { CodedError } from '../../../core/coded-error.ts';
+import { type Principal, parsePrincipal } from '../../../core/principal.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
+import { makeLog } from '../../../telemetry/log.ts';
+import { makeMcp } from '../../mcp/index.ts';
+import { choiceOf, listOf, textOf, wrongUsage } from '../input.ts';
+import type { Invocation } from '../verb.ts';
+
+/** The principal without --as. Not the name that the client gives itself: that would let it choose its rights. */
+const UNNAMED_CLIENT: Principal = { kind: 'agent', name: 'mcp' };
+
+export async function mcp(invocation: Invocation): Promise<number> {
+  clientOf(invocation);
+  return serveClient(invocation, await invocation.openGateway({ isLasting: true }));
+}
+
+/** Serves the client on standard input and output until it disconnects, and closes the gateway. */
+async function serveClient(invocation: Invocation, gateway: Opened<Gateway>): Promise<number> {
+  const { edge, signal } = invocation;
+  const principal = clientOf(invocation);
+  const approver: Principal = { kind: 'user', name: edge.env.user ?? 'local' };
+  const { clock, config, redact, policy } = gateway;
+  const write = (line: string) => void edge.stderr.write(line);
+  const log = makeLog({ level: config.log.level, clock, redact, write });
+  if (policy.problems.length > 0) log('warn', 'policies-have-problems', { count: policy.problems.length });
+  const mcp = makeMcp({ gateway, log, version: edge.version });
+  // A client that no longer reads is treated like one that has closed the input.
+  const unread = new AbortController();
+  edge.whenUnread(() => unread.abort(new Error('no one reads the output')));
+  const { tenant } = config.gateway;
+  const caller: Caller = {
+    principal,
+    tenant,
+    scopes: new Set(['call']),
+    credential: 'process',
+    approver,
+  };
+  try {
+    const until = AbortSignal.any([signal, unread.signal]);
+    await mcp.serveStdio(edge.stdin as Readable, edge.stdout as Writable, caller, until);
+  } finally {
+    await mcp.close();
+    await gateway.close();
+  }
+  return 0;
+}
+
+/** The principal that the client acts as. */
+function clientOf(invocation: Invocation): Principal {
+  const raw = textOf(invocation, 'as');
+  if (raw === undefined) return UNNAMED_CLIENT;
+  const principal = parsePrincipal(raw);
+  if (principal !== null) return principal;
+  throw wrongUsage(`Cannot use --as "${raw}": expected agent:NAME, user:NAME or service:NAME`);
+}
+
+/** Why a server that starts by hand most often does not start here. */
+const IN_THE_JAIL =
+  'The server starts in a jail: allow its files with --read-only PATH and its hosts with --allow-host ENTRY; install what `npx` or `uvx` would download first.';
+
+/*
+ * One MCP server in a sandbox, for a client that would have started it itself: palisade is the server of the client and the
+ * client of the server. The client sees the tools that were accepted, and every call of one goes through the line.
+ */
+export async function wrap(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const rule = wrappedRule(invocation);
+  const principal = clientOf(invocation);
+  const gateway = await invocation.openGateway({ upstreams: [rule], isLasting: true });
+  try {
+    const { tenant } = gateway.config.gateway;
+    const status = await gateway.upstreams.connect(rule.name, { principal, tenant });
+    if ('reason' in status) {
+      // The client is served all the same: it sees no tools, and its log tells why.
+      print.note('quarantined', 'red', `  ${rule.name}: ${status.reason}`);
+      print.next(`palisade upstream show ${rule.name}`);
+    }
+  } catch (error) {
+    await gateway.close();
+    if (!(error instanceof CodedError) || error.code !== 'tier/upstream-failed') throw error;
+    throw new CodedError(error.code, `Cannot wrap "${rule.name}": ${error.message}`, {
+      remedy: rule.tier === 'c' ? IN_THE_JAIL : error.remedy,
+    });
+  }
+  return serveClient(invocation, { ...gateway, registry: gateway.registry.ofUpstreams() });
+}
+
+/** Programs whose first plain argument names the server better than they do. */
+const RUNNERS = /^(?:node|npx|bunx?|deno|uvx?|python[0-9.]*|pipx|ruby|java|sh|bash)$/;
+/** What packages commonly call their entry or its folder, which distinguishes no server. */
+const GENERIC_NAME = /^(?:index|main|cli|server|dist|build|out|lib|src|bin)$/;
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+const RISKS = ['low', 'medium', 'high'] as const;
+const TIERS = ['b', 'c'] as const;
+
+/** The server of a command line, in the form of palisade.toml. Its tools keep their own names. */
+function wrappedRule(invocation: Invocation): UpstreamRule {
+  const { rest, edge } = invocation;
+  const env = listOf(invocation, 'env');
+  const odd = env.find((each) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(each));
+  if (odd !== undefined) throw wrongUsage(`Cannot use --env "${odd}": expected NAME=VALUE`);
+  const workspace = textOf(invocation, 'workspace');
+  return {
+    name: nameOf(invocation),
+    command: rest,
+    tier: choiceOf(invocation, 'tier', TIERS) ?? 'c',
+    workspace: resolve(edge.cwd, workspace ?? '.'),
+    env,
+    readOnly: listOf(invocation, 'read-only').map((path) => resolve(edge.cwd, path)),
+    allowHosts: listOf(invocation, 'allow-host'),
+    secrets: listOf(invocation, 'secret'),
+    risk: choiceOf(invocation, 'risk', RISKS) ?? 'high',
+    prefix: '',
+  };
+}
+
+function nameOf(invocation: Invocation): string {
+  const name = textOf(invocation, 'name');
+  if (name === undefined) return madeName(invocation.rest);
+  if (NAME.test(name)) return name;
+  throw wrongUsage(`Cannot use --name "${name}": expected up to 32 lower-case letters, digits and -`);
+}
+
+/** `npx -y @acme/files-server@1` is called files-server, and so is `node /opt/files-server/dist/index.js`. */
+export function madeName(command: readonly string[]): string {
+  const [program = '', ...args] = command;
+  const plain = args.find((word) => !word.startsWith('-') && word !== 'run' && word !== 'exec');
+  const word = RUNNERS.test(basename(program)) && plain !== undefined ? plain : program;
+  const parts = word.replace(/(?<=.)@[^/]*$/, '').split('/');
+  const last = parts.pop() ?? '';
+  const own = nameFrom(last.slice(0, last.length - extname(last).length));
+  if (!NAME.test(own)) return 'upstream';
+  const above = parts.reverse().map(nameFrom);
+  return [own, ...above].find((name) => NAME.test(name) && !GENERIC_NAME.test(name)) ?? own;
+}
+
+function nameFrom(word: string): string {
+  return word
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^[^a-z]+|-+$/g, '')
+    .slice(0, 32);
+}

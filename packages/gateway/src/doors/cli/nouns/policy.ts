@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { CODES } from '@palisade/sdk';
+import { CodedError } from '../../../core/coded-error.ts';
+import { formatPrincipal } from '../../../core/principal.ts';
+import { openSkills } from '../../../invoke/skills/audit.ts';
+import { checkCall, explainNow } from '../../../operations/explain-call.ts';
+import { checkDocument, explanationDocument } from '../../../operations/policies.ts';
+import { type CheckResult, checkDirectory } from '../../../policy/check.ts';
+import type { ToolsOf } from '../../../policy/parse.ts';
+import type { PolicyCaseResult } from '../../../policy/policy-test.ts';
+import { parseCases, runPolicyTests } from '../../../policy/policy-test.ts';
+import { BUILTIN_TOOLS } from '../../../registry/builtin.table.ts';
+import { processTool } from '../../../registry/process-tool.ts';
+import { Registry } from '../../../registry/registry.ts';
+import { principalOf, readFileFlag, readInput, textOf, timeoutOf, wrongUsage } from '../input.ts';
+import { callOf } from '../make-call.ts';
+import { withGateway } from '../opened.ts';
+import { operate } from '../operate.ts';
+import { printExplanation } from '../print-explanation.ts';
+import type { Printer } from '../printer.ts';
+import type { Invocation } from '../verb.ts';
+
+export async function list(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const live = await operate(invocation, 'getPolicies', {});
+  const { digest, policies, problems } = live;
+  return print.result(live, () => {
+    print.line(digest === null ? 'No policy set is live: every call is denied.' : `live set ${digest}`);
+    print.table(
+      ['ID', 'EFFECT', 'FILE'],
+      policies.map(({ id, effect, file }) => [id, effect, file]),
+    );
+    if (problems.length > 0)
+      print.note('The policy files have problems and are not live; run `palisade policy check`.', 'yellow');
+  });
+}
+
+export async function check(invocation: Invocation): Promise<number> {
+  const { args, print, stateDir, edge } = invocation;
+  const [given] = args;
+  const directory = given === undefined ? join(stateDir.path, 'policies') : resolve(edge.cwd, given);
+  const result = await withKnownTools(invocation, (toolsOf) => checkDirectory(directory, toolsOf));
+  print.result(checkDocument(result), () => printCheck(print, result));
+  return result.ok ? 0 : CODES['policy/unavailable'].exitStatus;
+}
+
+function printCheck(print: Printer, result: CheckResult): void {
+  const problems = result.ok ? [] : result.problems;
+  for (const { file, line, column, message, hint } of problems) {
+    print.line(`${file}:${line}:${column}: ${message}`);
+    if (hint) print.block('  ', hint);
+  }
+  for (const { file, line, column, message } of result.warnings)
+    print.line(`${file}:${line}:${column}: warning: ${message}`);
+  if (result.ok)
+    print.note('ok', 'green', `  ${result.set.policies.length} policies, set ${result.set.digest}`);
+  else {
+    const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`;
+    print.note('refused', 'red', `  ${count}; the live set stays as it is`);
+  }
+}
+
+/** Where it does not exist, nothing was ever installed. */
+const DATABASE = 'palisade.db';
+/** What every gateway has; of the tool for commands only its shape is used. */
+const FIXED_TOOLS = [...BUILTIN_TOOLS, processTool(neverRun, neverRun)];
+
+/**
+ * Hands a check the tools that policies can name: the fixed ones, and of the installed skills those that a text names. A
+ * missing state directory is not created for it, one that cannot be opened has no skills to offer, and no policy is
+ * activated in any of them.
+ */
+async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf) => T): Promise<T> {
+  const { stateDir, print } = invocation;
+  if (!existsSync(join(stateDir.path, DATABASE))) return act(() => FIXED_TOOLS);
+  let records: Awaited<ReturnType<Invocation['openRecords']>>;
+  try {
+    records = await invocation.openRecords();
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    if (!print.json) print.note('!', 'yellow', ` the tools of skills are not known: ${error.message}`);
+    return act(() => FIXED_TOOLS);
+  }
+  const { config, close } = records;
+  const { room, tools: skills } = openSkills(records, config, stateDir.path);
+  try {
+    const { input, limits, ceilings } = config;
+    const loadSchemas = () =>
+      Promise.reject(new TypeError('Cannot compile a schema: nothing is called here'));
+    const registry = new Registry({ tools: FIXED_TOOLS, skills, input, limits, ceilings, loadSchemas });
+    return act((named) => registry.named(named));
+  } finally {
+    room.running.close();
+    await close();
+  }
+}
+
+function neverRun(): never {
+  throw new TypeError('Cannot run a command: policies are only checked here');
+}
+
+export async function explain(invocation: Invocation): Promise<number> {
+  const { args, edge, print } = invocation;
+  const [tool = ''] = args;
+  const principal = principalOf(invocation);
+  const timeoutMs = timeoutOf(invocation);
+  const rawInput = await readInput(invocation);
+  const run = textOf(invocation, 'run') ?? null;
+  return withGateway(invocation, async (gateway) => {
+    const { tenant } = gateway.config.gateway;
+    const call = callOf(edge, { principal, tenant, tool, rawInput, run, timeoutMs });
+    const explained = explainNow(gateway, await checkCall(gateway, call), edge.clock.nowMs());
+    print.result(explanationDocument(principal, tool, explained), () =>
+      printExplanation(print, `${formatPrincipal(principal)} calls ${tool}`, explained),
+    );
+    return explained.explanation.verdict === 'allow' ? 0 : CODES['policy/denied'].exitStatus;
+  });
+}
+
+export async function test(invocation: Invocation): Promise<number> {
+  const { args, edge, print } = invocation;
+  const [file = ''] = args;
+  const cases = parseCases(decode(await readFileFlag(file), file), file);
+  if (cases.length === 0) throw wrongUsage(`Cannot test with "${file}": it has no [[case]]`);
+  return withGateway(invocation, async (gateway) => {
+    const { tenant } = gateway.config.gateway;
+    const principal = { kind: 'user', name: 'policy-test' } as const;
+    const check = (tool: string, rawInput: string) =>
+      gateway.registry.check(callOf(edge, { principal, tenant, tool, rawInput }));
+    const results = await runPolicyTests(gateway.policy, cases, { check, tenant, nowMs: edge.clock.nowMs() });
+    const failed = results.filter(({ passed }) => !passed).length;
+    const passed = results.length - failed;
+    print.result({ passed, failed, cases: results }, () => {
+      for (const result of results) printCase(print, file, result);
+      print.line(`${passed} passed, ${failed} failed`);
+    });
+    return failed === 0 ? 0 : CODES['attest/unverified'].exitStatus;
+  });
+}
+
+function printCase(print: Printer, file: string, result: PolicyCaseResult): void {
+  const { name, line, passed, expected, actual, message } = result;
+  if (passed) print.styled('green', 'pass', `  ${name}: ${actual}`);
+  else
+    print.styled('red', 'FAIL', `  ${file}:${line} ${name}: expected ${expected}, got ${actual}. ${message}`);
+}
+
+function decode(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw wrongUsage(`Cannot read "${file}": it is not UTF-8`);
+  }
+}

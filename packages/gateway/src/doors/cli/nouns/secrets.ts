@@ -1,0 +1,186 @@
+import type { VaultConfig } from '../../../config/config.ts';
+import type { Principal } from '../../../core/principal.ts';
+import { requireAdministrator } from '../../../invoke/administer.ts';
+import type { Gateway, Opened } from '../../../invoke/gateway.ts';
+import type { LockSource } from '../../../vault/lock.ts';
+import { MIN_SCRUBBED_BYTES } from '../../../vault/scrub.ts';
+import {
+  checkName,
+  formatScope,
+  GLOBAL,
+  MAX_VALUE_BYTES,
+  parseScope,
+  SCOPE_SHAPE,
+  type VaultScope,
+} from '../../../vault/secret.ts';
+import type { Vault } from '../../../vault/vault.ts';
+import { askHidden, isAtTerminal } from '../ask.ts';
+import { type Bound, choiceOf, principalOf, readNamed, textOf, wrongUsage } from '../input.ts';
+import { withGateway } from '../opened.ts';
+import { operateOn } from '../operate.ts';
+import type { Invocation } from '../verb.ts';
+
+/** The longest value and a line end, so that it is the vault that refuses a value that is too long. */
+const BOUND: Bound = {
+  maxBytes: MAX_VALUE_BYTES + 2,
+  refuse: () =>
+    wrongUsage(
+      `Cannot use the value of the secret: it has more than ${MAX_VALUE_BYTES} bytes, expected 1 to ${MAX_VALUE_BYTES}`,
+    ),
+};
+const LOCKS: readonly LockSource[] = ['passphrase', 'file'];
+
+export async function set(invocation: Invocation): Promise<number> {
+  const { args, print } = invocation;
+  const [name = ''] = args;
+  // Before anyone types a value for a name that cannot be used.
+  checkName(name);
+  const where = formatScope(scopeOf(invocation));
+  return administerVault(invocation, async (administered) => {
+    const { gateway } = administered;
+    await unlock(invocation, gateway.vault);
+    const value = await readValue(invocation, name);
+    const kept = await operateOn(invocation, gateway, 'setSecret', { name, scope: where, value });
+    const { version, bytes } = kept;
+    return print.result(kept, () => {
+      print.note('set', 'green', `  ${name} (${where}), version ${version}, ${bytes} bytes`);
+      if (bytes < MIN_SCRUBBED_BYTES)
+        print.note('!', 'yellow', ' it is too short to be removed from the output of tools');
+      noteLock(invocation, administered);
+    });
+  });
+}
+
+/** From the terminal without an echo, else from standard input; never from the command line, which others can read. */
+async function readValue(invocation: Invocation, name: string): Promise<Uint8Array> {
+  if (isAtTerminal(invocation)) return Buffer.from(await askHidden(invocation, `Value of ${name}`));
+  const bytes = Buffer.from(await readNamed(invocation, '-', BOUND));
+  if (invocation.flags.exact === true) return bytes;
+  // The line end that `echo` and editors put behind the last line is not part of the value.
+  const end = bytes.at(-1) !== 0x0a ? 0 : bytes.at(-2) === 0x0d ? 2 : 1;
+  return bytes.subarray(0, bytes.length - end);
+}
+
+export async function list(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  return administerVault(invocation, async (administered) => {
+    const listed = await operateOn(invocation, administered.gateway, 'listSecrets', {});
+    const { secrets } = listed;
+    return print.result(listed, () => {
+      if (secrets.length === 0) print.line('The vault has no secrets.');
+      else {
+        print.table(
+          ['NAME', 'SCOPE', 'VERSION', 'BYTES', 'SET', 'USED'],
+          secrets.map(({ name, scope, version, bytes, createdAt, usedAt }) => [
+            ...[name, scope, String(version), String(bytes), createdAt, usedAt ?? 'never'],
+          ]),
+        );
+      }
+      noteLock(invocation, administered);
+    });
+  });
+}
+
+export async function remove(invocation: Invocation): Promise<number> {
+  const { args, print } = invocation;
+  const [name = ''] = args;
+  checkName(name);
+  const where = formatScope(scopeOf(invocation));
+  return administerVault(invocation, async ({ gateway }) => {
+    const { vault } = gateway;
+    if (vault.lockedWith !== null) await unlock(invocation, vault);
+    const removed = await operateOn(invocation, gateway, 'removeSecret', { name, scope: where });
+    return print.result(removed, () => print.note('removed', 'green', `  ${name} (${where})`));
+  });
+}
+
+export async function rotate(invocation: Invocation): Promise<number> {
+  const { print, flags } = invocation;
+  const target = choiceOf(invocation, 'to', LOCKS);
+  const lost = flags.lost === true;
+  return administerVault(invocation, async (administered) => {
+    const { by } = administered;
+    const { vault } = administered.gateway;
+    if (!lost && vault.lockedWith !== null) await unlock(invocation, vault);
+    const passphrase = await newPassphrase(invocation, administered, target);
+    const to = target === undefined ? {} : { to: target };
+    const rotation = await vault.rotate(by, { ...to, ...passphrase, lost });
+    return print.result({ ...rotation, lost }, () => {
+      const { secrets, to: lock } = rotation;
+      if (lost) print.note('started over', 'yellow', `  secrets removed: ${secrets}`);
+      else {
+        print.note('rotated', 'green', `  secrets encrypted again: ${secrets}; locked with a ${lock}`);
+        print.next('older copies of the database need the old key, which is gone');
+      }
+    });
+  });
+}
+
+/** Asked for where a person can choose one: the file of the operator comes first, and a script has no terminal. */
+async function newPassphrase(
+  invocation: Invocation,
+  { gateway: { vault }, settings }: Administered,
+  to: LockSource | undefined,
+): Promise<{ readonly passphrase?: string }> {
+  const target = to ?? vault.lockedWith ?? settings.key;
+  if (target !== 'passphrase' || settings.passphraseFile !== null || !isAtTerminal(invocation)) return {};
+  return { passphrase: await askNewPassphrase(invocation) };
+}
+
+/** The gateway and the administrator who uses its vault. */
+type Administered = {
+  readonly gateway: Opened<Gateway>;
+  readonly by: Principal;
+  readonly settings: VaultConfig;
+};
+
+/** Opens the gateway and asks the policies whether the caller may administer it, before anything is typed. */
+function administerVault(
+  invocation: Invocation,
+  act: (administered: Administered) => Promise<number>,
+): Promise<number> {
+  const by = principalOf(invocation);
+  return withGateway(invocation, (gateway) => {
+    requireAdministrator(gateway, by, gateway.config.gateway.tenant);
+    return act({ gateway, by, settings: gateway.config.vault });
+  });
+}
+
+/** The scope of --scope; `global` when it is absent. */
+function scopeOf(invocation: Invocation): VaultScope {
+  const raw = textOf(invocation, 'scope');
+  const scope = raw === undefined ? GLOBAL : parseScope(raw);
+  if (scope !== null) return scope;
+  throw wrongUsage(`Cannot use --scope "${raw}": expected ${SCOPE_SHAPE}`);
+}
+
+/** Asks for the passphrase where a person can type it; elsewhere the vault reports what is missing. */
+async function unlock(invocation: Invocation, vault: Vault): Promise<void> {
+  if (!vault.needsPassphrase || !isAtTerminal(invocation)) return;
+  const isNew = vault.lockedWith === null;
+  const ask = () => askHidden(invocation, 'Passphrase of the vault');
+  vault.givePassphrase(isNew ? await askNewPassphrase(invocation) : await ask());
+  // A wrong one is reported before a value is typed.
+  await vault.open();
+}
+
+/** A new passphrase, typed twice. */
+async function askNewPassphrase(invocation: Invocation): Promise<string> {
+  const passphrase = await askHidden(invocation, 'New passphrase of the vault');
+  const again = await askHidden(invocation, 'Repeat the passphrase');
+  if (passphrase !== again) throw wrongUsage('Cannot use the passphrase: the two entries differ');
+  return passphrase;
+}
+
+/** Notes that the vault is locked with something else than palisade.toml names. */
+function noteLock({ print }: Invocation, { gateway, settings }: Administered): void {
+  const { lockedWith } = gateway.vault;
+  // A keychain is not supported yet; the vault reports that where it is needed.
+  if (lockedWith === null || lockedWith === settings.key || settings.key === 'keychain') return;
+  print.note(
+    '!',
+    'yellow',
+    ` the vault is locked with a ${lockedWith}, palisade.toml says "${settings.key}"`,
+  );
+  print.next(`palisade secrets rotate --to ${settings.key}`);
+}

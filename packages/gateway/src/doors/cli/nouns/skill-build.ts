@@ -1,0 +1,243 @@
+import { lstatSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadConfig } from '../../../config/load.ts';
+import { CodedError } from '../../../core/coded-error.ts';
+import { type Digest, digestBytes } from '../../../core/digest.ts';
+import type { Json } from '../../../core/json.ts';
+import type { Outcome } from '../../../core/outcome.ts';
+import { invoke } from '../../../invoke/invoke.ts';
+import type { ManifestBuild } from '../../../skills/manifest/manifest.ts';
+import { principalOf } from '../input.ts';
+import { callOf } from '../make-call.ts';
+import { finishUnread } from '../opened.ts';
+import { type Printer, printError, shellWord } from '../printer.ts';
+import {
+  BUILD_TOOL,
+  buildTool,
+  layOutWorld,
+  makeScratchFolder,
+  type ScratchFolder,
+} from '../skill/build-tool.ts';
+import { type FoundCompiler, findCompiler, showToJail } from '../skill/find-compiler.ts';
+import { folderOf, manifestOf, readRegular } from '../skill/folder.ts';
+import type { Invocation } from '../verb.ts';
+import { printWorkspace } from './exec.ts';
+
+const UNFINISHED = 'module.wasm';
+
+export async function build(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  // A wrong --as is reported before anything is read.
+  principalOf(invocation);
+  finishUnread(invocation);
+  const folder = folderOf(invocation);
+  const { id, build } = manifestOf(folder);
+  if (build === null) throw nothingToBuild();
+  try {
+    const modules = await buildAll(invocation, folder, build);
+    if (print.json) print.document({ ok: true, skill: id, language: build.language, modules });
+    else print.next(['palisade skill test', ...invocation.args.map(shellWord)].join(' '));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof BuildFailure)) throw error;
+    const { callId, output } = error;
+    if (!print.json) printOutput(print, output);
+    return printError(print, error, { callId, output });
+  }
+}
+
+async function buildAll(
+  invocation: Invocation,
+  folder: string,
+  { language, modules }: ManifestBuild,
+): Promise<readonly BuiltModule[]> {
+  const { print, edge, stateDir } = invocation;
+  const config = await loadConfig({ stateDir: stateDir.path });
+  const compiler = findCompiler(invocation, language, { folder, searchPath: config.process.searchPath });
+  const scratch = makeScratchFolder(folder);
+  const shown = showToJail(compiler, folder);
+  const { found } = shown;
+  try {
+    const out = `${scratch.name}/${UNFINISHED}`;
+    const forbidden = { stateDir: stateDir.path, home: edge.env.home };
+    const argumentsFor = argumentsOf({ folder, found, scratch, modules });
+    const tool = buildTool({ found, folder, config, clock: edge.clock, forbidden, argumentsFor });
+    const gateway = await invocation.openGateway({ tools: [tool] });
+    try {
+      const built: BuiltModule[] = [];
+      for (const pair of modules) {
+        const job = { folder, pair, out, compiler: found.compiler.name };
+        if (!print.json) print.note('building', 'dim', `  ${pair.module} with ${found.compiler.name}`);
+        const done = await buildModule(invocation, gateway, job);
+        if (!print.json) printBuilt(print, done);
+        built.push(done);
+      }
+      return built;
+    } finally {
+      await gateway.close();
+    }
+  } finally {
+    shown.remove();
+    scratch.remove();
+  }
+}
+
+type Layout = {
+  readonly folder: string;
+  readonly found: FoundCompiler;
+  readonly scratch: ScratchFolder;
+  readonly modules: ManifestBuild['modules'];
+};
+
+/** The arguments of the compiler for each module; the WIT world of a component is written on the way. */
+function argumentsOf({
+  folder,
+  found,
+  scratch,
+  modules,
+}: Layout): (module: string) => readonly string[] | null {
+  const { compiler, guest, packages } = found;
+  return (module) => {
+    const pair = modules.find((each) => each.module === module);
+    if (pair === undefined) return null;
+    const { source } = pair;
+    const wit = compiler.hasWorld ? layOutWorld(scratch, { folder, source, guest }) : '';
+    return compiler.words({ source, out: `${scratch.name}/${UNFINISHED}`, guest, packages, wit });
+  };
+}
+
+function printBuilt(print: Printer, { module, source, bytes, wallMs, callId }: BuiltModule): void {
+  print.styled('green', 'built', `  ${module} from ${source}  ${bytes} bytes  ${wallMs} ms  ${callId}`);
+}
+
+/** The output of a compiler is untrusted text: each line is indented, so that none looks like a line of palisade. */
+function printOutput(print: Printer, output: string): void {
+  for (const line of output.split(/\r?\n/)) print.note(`  ${line.replaceAll('\t', '    ')}`);
+}
+
+function nothingToBuild(): CodedError {
+  return new CodedError('skill/build-failed', 'Cannot build: skill.toml has no [build] section', {
+    remedy:
+      'Add the language and the modules under [build], or put the built modules into the folder yourself.',
+  });
+}
+
+/** A module that was built and moved to its path. */
+type BuiltModule = {
+  readonly source: string;
+  readonly module: string;
+  readonly bytes: number;
+  readonly sha256: Digest;
+  readonly callId: string;
+  readonly wallMs: number;
+  /** Dangerous files that the compiler left in the folder. */
+  readonly findings: readonly Json[];
+};
+
+/** A failed build with the output of the compiler. */
+class BuildFailure extends CodedError {
+  readonly callId: string;
+  readonly output: string;
+
+  constructor(message: string, failure: { readonly callId: string; readonly output: string }) {
+    super('skill/build-failed', message);
+    this.callId = failure.callId;
+    this.output = failure.output;
+  }
+}
+
+type BuildJob = {
+  readonly folder: string;
+  readonly pair: ManifestBuild['modules'][number];
+  /** Where the compiler writes, in the folder of the skill. */
+  readonly out: string;
+  readonly compiler: string;
+};
+
+type OpenedGateway = Awaited<ReturnType<Invocation['openGateway']>>;
+
+/** Builds one module by one call of the tool, and moves it to its path when it is complete. */
+async function buildModule(
+  invocation: Invocation,
+  gateway: OpenedGateway,
+  { folder, pair, out, compiler }: BuildJob,
+): Promise<BuiltModule> {
+  const call = callOf(invocation.edge, {
+    principal: principalOf(invocation),
+    tenant: gateway.config.gateway.tenant,
+    tool: BUILD_TOOL,
+    rawInput: JSON.stringify(pair),
+  });
+  const { callId, outcome, usage } = await invoke(gateway, call, invocation.signal);
+  // What a compiler leaves in the folder can be a trap for those who work there.
+  if (!invocation.print.json) printWorkspace(invocation.print, outcome, false);
+  requireOk(outcome, callId, `Cannot build "${pair.module}" from "${pair.source}": ${compiler}`);
+  const bytes = readModule(folder, out, { callId, output: textOf(outcome), module: pair.module });
+  moveIntoPlace(folder, out, pair.module);
+  const { findings = [] } = outputOf(outcome);
+  const { wallMs } = usage;
+  return { ...pair, bytes: bytes.length, sha256: digestBytes(bytes), callId, wallMs, findings };
+}
+
+/** A compiler that exits with an error is a failed build; a refusal of the line keeps its own message. */
+function requireOk(outcome: Outcome, callId: string, what: string): void {
+  if (outcome.status === 'ok') return;
+  if (outcome.code !== 'tier/exited')
+    throw new CodedError(outcome.code, outcome.message, { remedy: outcome.remedy });
+  const { exitCode = null, signal = null } = outputOf(outcome);
+  const how = signal === null ? `exited with status ${exitCode}` : `was killed by ${signal}`;
+  throw new BuildFailure(`${what} ${how}, expected 0`, { callId, output: textOf(outcome) });
+}
+
+function readModule(
+  folder: string,
+  out: string,
+  failure: { readonly callId: string; readonly output: string; readonly module: string },
+): Uint8Array {
+  const path = join(folder, out);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
+    throw new BuildFailure(`Cannot build "${failure.module}": the compiler wrote no module`, failure);
+  return readRegular(path, failure.module);
+}
+
+/** Boundary: a compiler that replaced a folder by a link does not choose where the module is written. */
+function moveIntoPlace(folder: string, out: string, module: string): void {
+  const target = join(folder, module);
+  const parts = module.split('/').slice(0, -1);
+  for (const [at] of parts.entries()) {
+    const above = join(folder, ...parts.slice(0, at + 1));
+    const stats = lstatSync(above, { throwIfNoEntry: false });
+    if (stats === undefined) mkdirSync(above);
+    else if (!stats.isDirectory())
+      throw new CodedError(
+        'skill/build-failed',
+        `Cannot write "${module}": "${dirname(module)}" is not a folder`,
+      );
+  }
+  const old = lstatSync(target, { throwIfNoEntry: false });
+  if (old !== undefined && !old.isFile())
+    throw new CodedError('skill/build-failed', `Cannot write "${module}": it is not a regular file`);
+  renameSync(join(folder, out), target);
+}
+
+type CompilerOutput = {
+  readonly exitCode?: number | null;
+  readonly signal?: string | null;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly findings?: readonly Json[];
+};
+
+function outputOf(outcome: Outcome): CompilerOutput {
+  if (outcome.status === 'refused' || typeof outcome.output !== 'object' || outcome.output === null)
+    return {};
+  return outcome.output as CompilerOutput;
+}
+
+function textOf(outcome: Outcome): string {
+  const { stdout = '', stderr = '' } = outputOf(outcome);
+  return [stdout, stderr]
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join('\n');
+}

@@ -1,0 +1,174 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { sentenceOf } from '../../../core/result.ts';
+import { parseManifest } from '../../../skills/manifest/parse-manifest.ts';
+import { PACKAGE_FILES } from '../../../skills/package/skill-package.ts';
+import { VERSION } from '../../../version.ts';
+import { textOf, wrongUsage } from '../input.ts';
+import { shellWord } from '../printer.ts';
+import { COMPILERS, type Language } from '../skill/compilers.table.ts';
+import { COMMON_FILES } from '../skill/templates/common.table.ts';
+import { LANGUAGES, MODULE } from '../skill/templates/languages.table.ts';
+import type { Invocation } from '../verb.ts';
+
+const MOST_PUBLISHER_CHARS = 32;
+const MOST_ID_CHARS = 64;
+/** The publisher where the login name is not a valid one. */
+const FALLBACK = 'example';
+/** Names that cannot be published under. */
+const RESERVED: ReadonlySet<string> = new Set(['palisade', 'local', 'test', '']);
+
+/** Creates a skill that builds and passes its tests as it is. */
+export async function create(invocation: Invocation): Promise<number> {
+  const { args, edge, print } = invocation;
+  const [given = ''] = args;
+  const folder = resolve(edge.cwd, given);
+  const skill = requestedSkill(invocation, folder);
+  const files = makeSkill(skill);
+  requireEmpty(folder, given);
+  write(folder, files);
+  const { id, publisher, language } = skill;
+  if (print.json) {
+    print.document({ skill: id, publisher, language, folder, files: [...files.keys()].sort() });
+    return 0;
+  }
+  print.styled('green', 'created', `  ${id} in ${given}`);
+  for (const path of [...files.keys()].sort()) print.line(`  ${path}`);
+  for (const verb of ['build', 'test', 'pack']) print.next(`palisade skill ${verb} ${shellWord(given)}`);
+  return 0;
+}
+
+function requestedSkill(invocation: Invocation, folder: string): NewSkill {
+  const { edge } = invocation;
+  const asked = textOf(invocation, 'id');
+  const publisher = textOf(invocation, 'publisher') ?? asked?.split('.')[0] ?? publisherOf(edge.env.user);
+  const short = plain(basename(folder), MOST_ID_CHARS - publisher.length - 1) || 'skill';
+  const words = short.replaceAll('-', ' ');
+  return {
+    id: asked ?? `${publisher}.${short}`,
+    publisher,
+    name: textOf(invocation, 'name') ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`,
+    language: languageOf(invocation),
+  };
+}
+
+function languageOf(invocation: Invocation): Language {
+  const raw = textOf(invocation, 'language');
+  const choices = Object.keys(COMPILERS) as Language[];
+  const found = choices.find((each) => each === raw);
+  if (found !== undefined) return found;
+  const is = raw === undefined ? '--language is missing' : `"${raw}" is not supported`;
+  throw wrongUsage(`Cannot create the skill: ${is}, expected --language with one of ${choices.join(', ')}`);
+}
+
+function publisherOf(user: string | null): string {
+  const name = plain(user ?? '', MOST_PUBLISHER_CHARS);
+  return RESERVED.has(name) ? FALLBACK : name;
+}
+
+/** The nearest name of lower-case letters and digits, with single dashes between them. */
+function plain(text: string, mostChars: number): string {
+  const small = text.normalize('NFKD').toLowerCase();
+  const parts = small.replace(/\p{M}/gu, '').match(/[a-z0-9]+/g) ?? [];
+  return parts.join('-').slice(0, mostChars).replace(/-$/, '');
+}
+
+function requireEmpty(folder: string, given: string): void {
+  try {
+    if (readdirSync(folder).length === 0) return;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT') return;
+    throw wrongUsage(
+      `Cannot create the skill in "${given}": it fails with ${code}, expected a new or empty folder`,
+    );
+  }
+  throw wrongUsage(
+    `Cannot create the skill in "${given}": the folder has files, expected a new or empty one`,
+  );
+}
+
+/** Writes all files or none, so that a second try finds an empty folder. */
+function write(folder: string, files: ReadonlyMap<string, string>): void {
+  const made: string[] = [];
+  const make = (path: string): void => {
+    const first = mkdirSync(path, { recursive: true });
+    if (first !== undefined) made.push(first);
+  };
+  try {
+    make(folder);
+    for (const [path, text] of files) {
+      make(dirname(join(folder, path)));
+      // Boundary: `wx` replaces no file that was created meanwhile.
+      writeFileSync(join(folder, path), text, { flag: 'wx' });
+      made.push(join(folder, path));
+    }
+  } catch (error) {
+    for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
+    throw wrongUsage(`Cannot create the skill in "${folder}": ${(error as Error).message}`);
+  }
+}
+
+/** The names and the language of a new skill. */
+type NewSkill = {
+  readonly id: string;
+  readonly publisher: string;
+  readonly name: string;
+  readonly language: Language;
+};
+
+/** The files of a new skill by their paths; refuses names that its own manifest would refuse. */
+function makeSkill(skill: NewSkill): ReadonlyMap<string, string> {
+  const { source, text, more } = LANGUAGES[skill.language];
+  const values = valuesFor(skill);
+  const files = new Map(Object.entries(COMMON_FILES).map(([path, form]) => [path, fill(form, values)]));
+  files.set(source, text);
+  for (const [path, form] of Object.entries(more)) files.set(path, form);
+  requireValid(files);
+  return files;
+}
+
+/** The part of an id after its publisher, as a name of lower-case letters, digits and dashes. */
+function shortNameOf({ id, publisher }: Pick<NewSkill, 'id' | 'publisher'>): string {
+  return id.slice(publisher.length + 1).replaceAll('.', '-');
+}
+
+function valuesFor(skill: NewSkill): ReadonlyMap<string, string> {
+  const { source, name: languageName } = LANGUAGES[skill.language];
+  return new Map([
+    ['ID', tomlText(skill.id)],
+    ['PLAIN_ID', skill.id],
+    ['PUBLISHER', tomlText(skill.publisher)],
+    ['NAME', tomlText(skill.name)],
+    ['TITLE', skill.name],
+    ['SLUG', shortNameOf(skill)],
+    ['LANGUAGE', skill.language],
+    ['LANGUAGE_NAME', languageName],
+    ['SOURCE', source],
+    ['MODULE', MODULE],
+    ['VERSION', tomlText(VERSION)],
+  ]);
+}
+
+function fill(form: string, values: ReadonlyMap<string, string>): string {
+  return form.replace(/%([A-Z_]+)%/g, (whole, name: string) => values.get(name) ?? whole);
+}
+
+/** JSON writes a string as TOML reads it, except for one character that TOML wants escaped. */
+function tomlText(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}
+
+/** Boundary: the values of flags are checked by the one parser of manifests, not by a second grammar here. */
+function requireValid(files: ReadonlyMap<string, string>): void {
+  const read = (path: string) => {
+    const text = files.get(path);
+    return text === undefined ? null : Buffer.from(text);
+  };
+  const result = parseManifest(files.get(PACKAGE_FILES.manifest) ?? '', read);
+  if (result.ok) return;
+  const [first] = result.problem;
+  throw wrongUsage(
+    first === undefined ? 'Cannot create the skill: its manifest would not be valid' : sentenceOf(first),
+  );
+}

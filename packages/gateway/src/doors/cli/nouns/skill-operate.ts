@@ -1,0 +1,177 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import { LIMIT_CEILINGS } from '../../../core/limits.ts';
+import { type Approved, approveSkill } from '../../../invoke/skills/approve.ts';
+import { requireSkill } from '../../../invoke/skills/skill-acts.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
+import { skillDocument } from '../../../operations/skill-document.ts';
+import { type Narrowing, narrowGrant, type SkillGrant } from '../../../skills/grant.ts';
+import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import { nextState } from '../../../skills/lifecycle.ts';
+import type { ManifestTool } from '../../../skills/manifest/manifest.ts';
+import { confirm, type Question, requireAnswerable } from '../ask.ts';
+import { listOf, numberOf, textOf, wrongUsage } from '../input.ts';
+import { actAs } from '../opened.ts';
+import { operate } from '../operate.ts';
+import type { Printer } from '../printer.ts';
+import { readBytes, readTime } from '../quantities.ts';
+import { parseReference, readPackageFile } from '../skill/package-file.ts';
+import {
+  findingsOf,
+  printAsks,
+  printDifference,
+  printFindings,
+  riskWith,
+  signerNow,
+  summaryOfReport,
+} from '../skill/print-skill.ts';
+import type { Invocation } from '../verb.ts';
+
+const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
+const MOST_WITHHELD = 256;
+
+type Installed = ResultOf<'installSkill'>;
+
+/** Installs a package. Whatever it contains, it ends in quarantine. */
+export async function install(invocation: Invocation): Promise<number> {
+  const { args, print, flags } = invocation;
+  const bytes = await readPackageFile(invocation, args[0] ?? '');
+  if (!print.json)
+    print.note('installing', 'dim', `  ${bytes.length} bytes; auditing it and running its test cases`);
+  const input = { package: bytes, allowDowngrade: flags['allow-downgrade'] === true };
+  const installed = await operate(invocation, 'installSkill', input);
+  return print.result(installed, () => printInstalled(print, installed));
+}
+
+function printInstalled(print: Printer, { skill, difference, isNew }: Installed): void {
+  const { id, version, name, publisher, keyId, trust, state, reason, report, artifact } = skill;
+  print.styled('bold', `${id}@${version}`, `  ${state}`);
+  print.line(`name       ${name}`);
+  print.line(`publisher  ${publisher}, key ${keyId}, ${TRUSTED[trust]}`);
+  print.line(`sha256     ${artifact}`);
+  print.line(`state      ${state}${reason === null ? '' : `: ${reason}`}`);
+  print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
+  // Notes of the audit are shown with the whole report, by `skill audit`.
+  if (report !== null)
+    printFindings(print, { findings: [...findingsOf(report, 'refusal'), ...findingsOf(report, 'warning')] });
+  if (difference !== null) {
+    print.line();
+    print.styled('bold', 'Compared with the active version');
+    printDifference(print, difference);
+  }
+  if (!isNew) print.note('already installed', 'yellow', '  nothing has changed');
+  else print.note('installed', 'green', `  ${id}@${version}; it does not run before it is approved`);
+  if (state !== 'quarantined') return;
+  const [first, then] = report?.verdict === 'failed' ? ['audit', 'remove'] : ['show', 'approve'];
+  print.next(`palisade skill ${first} ${id}@${version}   then   palisade skill ${then} ${id}@${version}`);
+}
+
+/** Approves one version with one grant, after all that is granted was shown. */
+export async function approve(invocation: Invocation): Promise<number> {
+  const { args, print, flags } = invocation;
+  const named = parseReference(args[0] ?? '');
+  const narrowing = narrowingOf(invocation);
+  requireAnswerable(invocation, approvalQuestion(named.id, 0));
+  return actAs(invocation, async (gateway, acting) => {
+    const skill = requireSkill(gateway.store, named, ['quarantined']);
+    const { id, version } = skill;
+    nextState(skill.state, 'approve', skill);
+    const warnings = requirePassed(skill);
+    const grant = narrowGrant(skill.manifest, narrowing);
+    const signer = signerNow(gateway.store, skill, invocation.edge.clock.nowMs());
+    printOffer(print, { skill, grant, signer });
+    await confirm(invocation, approvalQuestion(id, warnings));
+    const approved = await approveSkill(gateway, {
+      ...acting,
+      ...narrowing,
+      id,
+      version,
+      reason: textOf(invocation, 'reason') ?? null,
+      // The caller typed the id below the warnings, or gave --accept-findings.
+      acceptFindings: warnings > 0,
+      enable: flags['no-enable'] !== true,
+      asShown: skill,
+    });
+    const document = { ...skillDocument(approved.skill), reviewersMissing: approved.reviewersMissing };
+    return print.result(document, () => printApproved(print, approved));
+  });
+}
+
+/** No one is asked about a skill that cannot be approved. Gives the number of warnings to accept. */
+function requirePassed({ id, version, report }: InstalledSkill): number {
+  if (report?.verdict === 'passed') return findingsOf(report, 'warning').length;
+  const is = report === null ? 'it was not audited' : `its audit ${summaryOfReport(report)}`;
+  const message = `Cannot approve ${id}@${version}: ${is}, expected an audit that passed`;
+  throw new CodedError('skill/audit-failed', message);
+}
+
+function approvalQuestion(id: string, warnings: number): Question {
+  const despite = warnings === 0 ? '' : ` with its ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  return {
+    act: 'approve the skill',
+    question: `Type the id of the skill to approve it${despite}`,
+    answer: id,
+    needs: warnings === 0 ? ['yes', 'reason'] : ['yes', 'reason', 'accept-findings'],
+  };
+}
+
+type Offer = { readonly skill: InstalledSkill; readonly grant: SkillGrant; readonly signer: string };
+
+function printOffer(print: Printer, { skill, grant, signer }: Offer): void {
+  const { id, version, name, artifact, manifest, report } = skill;
+  print.styled('bold', `${id}@${version}`, `  ${name}`);
+  print.line(`sha256     ${artifact}`);
+  print.line(`signed by  ${signer}`);
+  print.line(`audit      ${report === null ? 'not yet' : summaryOfReport(report)}`);
+  print.line(`tools      ${manifest.tools.map((tool) => toolWithRisk(tool, grant)).join(', ')}`);
+  if (report !== null) printFindings(print, { findings: findingsOf(report, 'warning') });
+  print.line();
+  print.styled('bold', 'What it requests, and what of it will be granted');
+  printAsks(print, manifest, grant);
+  print.line();
+}
+
+function toolWithRisk({ id, risk }: ManifestTool, grant: SkillGrant): string {
+  const now = riskWith(risk, grant);
+  return `${id} (risk ${now}${now === risk ? '' : ` because of the grant; its manifest says ${risk}`})`;
+}
+
+function printApproved(print: Printer, { skill, reviewersMissing }: Approved): void {
+  const { id, version, state, approvedBy } = skill;
+  if (reviewersMissing > 0) {
+    const more = reviewersMissing === 1 ? 'one more reviewer' : `${reviewersMissing} more reviewers`;
+    print.note('agreed', 'yellow', `  ${id}@${version} waits for ${more}; so far ${approvedBy.join(', ')}`);
+    print.next(`each approves the same grant: palisade skill approve ${id}@${version} --as user:NAME`);
+    return;
+  }
+  print.note('approved', 'green', `  ${id}@${version} by ${approvedBy.join(', ')}; it is ${state}`);
+  print.next(state === 'active' ? 'palisade tools list' : `palisade skill enable ${id}@${version}`);
+}
+
+/** What the flags of an approval withhold, and the values that they give; whether they fit is for the grant to check. */
+export function narrowingOf(invocation: Invocation): Narrowing {
+  const withhold = listOf(invocation, 'withhold');
+  if (withhold.length > MOST_WITHHELD)
+    throw wrongUsage(
+      `Cannot use --withhold ${withhold.length} times: expected at most ${MOST_WITHHELD} times`,
+    );
+  const [memory, timeout] = [textOf(invocation, 'memory'), textOf(invocation, 'timeout')];
+  const fuel = numberOf(invocation, 'fuel', { min: 1, max: LIMIT_CEILINGS.fuel, absent: 0 });
+  const limits = {
+    ...(fuel === 0 ? {} : { fuel }),
+    ...(memory === undefined ? {} : { memoryBytes: readBytes('memory', memory, LIMIT_CEILINGS.memoryBytes) }),
+    ...(timeout === undefined ? {} : { wallMs: readTime('timeout', timeout) }),
+  };
+  return { withhold, limits, config: configOf(listOf(invocation, 'config')) };
+}
+
+function configOf(values: readonly string[]): Readonly<Record<string, string>> {
+  const config = new Map<string, string>();
+  for (const raw of values) {
+    const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(raw) ?? [];
+    if (key === undefined) throw wrongUsage(`Cannot use --config "${raw}": expected KEY=VALUE`);
+    if (config.has(key)) throw wrongUsage(`Cannot use --config "${raw}": "${key}" is given twice`);
+    config.set(key, value);
+  }
+  // Boundary: entries, never assignments: a key such as __proto__ is a key like any other.
+  return Object.fromEntries(config);
+}

@@ -1,0 +1,87 @@
+import { ALL_SCOPES, type Scope } from '../../../core/caller.ts';
+import { isoTime } from '../../../core/clock.ts';
+import { parsePrincipal } from '../../../core/principal.ts';
+import { isScope } from '../../../identity/scopes.table.ts';
+import { listTokens } from '../../../identity/tokens.ts';
+import { tokenDocument } from '../../../operations/identity.ts';
+import { numberOf, textOf, wrongUsage } from '../input.ts';
+import { withRecords } from '../opened.ts';
+import { operate } from '../operate.ts';
+import { expiryOf } from '../quantities.ts';
+import type { Invocation } from '../verb.ts';
+
+/** Creates a token and prints it once, on standard output alone, so that it can be piped to where it is kept. */
+export async function create(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const principal = principalFlag(invocation, 'principal');
+  if (principal === undefined)
+    throw wrongUsage('Cannot create the token: --principal is missing, expected --principal agent:NAME');
+  const expiresAtMs = expiryOf(invocation);
+  const input = {
+    principal,
+    scopes: scopesOf(invocation),
+    approver: principalFlag(invocation, 'approver'),
+    expiresAt: expiresAtMs === null ? undefined : isoTime(expiresAtMs),
+    label: textOf(invocation, 'label'),
+  };
+  const tenant = textOf(invocation, 'tenant');
+  const created = await operate(invocation, 'createToken', input, { tenant });
+  return print.result(created, () => {
+    const { id, scopes, expiresAt } = created;
+    print.line(created.token);
+    print.note('created', 'green', `  ${id} for ${principal} (${scopes.join(', ')})`);
+    print.next(`store it now: it is not shown again, and is valid until ${expiresAt}`);
+  });
+}
+
+/** Of all tenants, or of the one of --tenant: only the owner of the state directory sees those of others. */
+export async function list(invocation: Invocation): Promise<number> {
+  const { print, edge } = invocation;
+  const limit = numberOf(invocation, 'limit', { min: 1, max: 1000, absent: 20 });
+  const [tenant, after] = [textOf(invocation, 'tenant') ?? null, textOf(invocation, 'cursor') ?? null];
+  return withRecords(invocation, ({ store }) => {
+    const nowMs = edge.clock.nowMs();
+    const tokens = listTokens(store, { tenant, after, limit }).map((each) => tokenDocument(each, nowMs));
+    const cursor = tokens.length < limit ? null : (tokens.at(-1)?.id ?? null);
+    return print.result({ tokens, cursor }, () => {
+      if (tokens.length === 0) print.line('There are no tokens.');
+      else {
+        print.table(
+          ['ID', 'STATE', 'WHO', 'TENANT', 'SCOPES', 'APPROVER', 'EXPIRES', 'BY', 'LABEL'],
+          tokens.map((token) => [
+            token.id,
+            token.state,
+            token.principal,
+            token.tenant,
+            token.scopes.join(','),
+            token.approver ?? '-',
+            token.expiresAt,
+            token.createdBy,
+            token.label || '-',
+          ]),
+        );
+      }
+      if (cursor !== null) print.note(`More: palisade token list --cursor ${cursor}`);
+    });
+  });
+}
+
+/** Revokes a token; every gateway process refuses it from its next request on. */
+export async function revoke(invocation: Invocation): Promise<number> {
+  const { args, print } = invocation;
+  const token = await operate(invocation, 'revokeToken', { id: args[0] });
+  return print.result(token, () => print.note('revoked', 'red', `  ${token.id} of ${token.principal}`));
+}
+
+function principalFlag(invocation: Invocation, flag: string): string | undefined {
+  const raw = textOf(invocation, flag);
+  if (raw === undefined || parsePrincipal(raw) !== null) return raw;
+  throw wrongUsage(`Cannot use --${flag} "${raw}": expected agent:NAME, user:NAME or service:NAME`);
+}
+
+function scopesOf(invocation: Invocation): readonly Scope[] {
+  const words = (textOf(invocation, 'scopes') ?? 'call').split(',');
+  const odd = words.find((word) => !isScope(word));
+  if (odd === undefined) return words.filter(isScope);
+  throw wrongUsage(`Cannot use the scope "${odd}": expected some of ${ALL_SCOPES.join(',')}`);
+}

@@ -1,0 +1,53 @@
+import { CodedError } from '../../../core/coded-error.ts';
+import type { ResultOf } from '../../../operations/operate.ts';
+import { numberOf, textOf } from '../input.ts';
+import { withGateway } from '../opened.ts';
+import { operate, operateOn } from '../operate.ts';
+import type { Printer } from '../printer.ts';
+import type { Invocation } from '../verb.ts';
+
+type ToolDocument = ResultOf<'getTool'>;
+
+/** The tools that may be called, those of installed skills included, a page at a time. */
+export async function list(invocation: Invocation): Promise<number> {
+  const { print } = invocation;
+  const limit = numberOf(invocation, 'limit', { min: 1, max: 1_000, absent: 100 });
+  const input = { limit, cursor: textOf(invocation, 'after') };
+  const page = await operate(invocation, 'listTools', input);
+  return print.result(page, () => {
+    print.table(
+      ['TOOL', 'RISK', 'TIER', 'WHAT IT DOES'],
+      page.tools.map(({ id, risk, tier, description }) => [id, risk, tier, description]),
+    );
+    if (page.cursor !== null) print.note(`More: palisade tools list --after ${page.cursor}`);
+  });
+}
+
+export async function show(invocation: Invocation): Promise<number> {
+  const { args, print } = invocation;
+  const [id = ''] = args;
+  return withGateway(invocation, async (gateway) => {
+    const found = gateway.registry.look(id);
+    // The operator learns why a tool cannot be called; for others it would not exist.
+    if (found !== undefined && 'refused' in found) {
+      const { code, message, remedy } = found.refused;
+      throw new CodedError(code, message.replace('Cannot call', 'Cannot show'), { remedy });
+    }
+    const tool = await operateOn(invocation, gateway, 'getTool', { id });
+    return print.result(tool, () => printTool(print, tool));
+  });
+}
+
+function printTool(print: Printer, tool: ToolDocument): void {
+  const { id, description, category, risk, tier, capabilities, limits, skill } = tool;
+  print.styled('bold', id, `  ${description}`);
+  print.line(
+    `risk ${risk}, tier ${tier}, category ${category}, capabilities ${capabilities.join(', ') || 'none'}`,
+  );
+  if (skill !== undefined)
+    print.line(`of skill ${skill.id}@${skill.version} by ${skill.publisher}, trusted by ${skill.trust}`);
+  const terms = Object.entries(limits).map(([term, value]) => `${term} ${value}`);
+  print.line(`limits ${terms.join(', ')}`);
+  print.value(tool.inputSchema, 'input  ');
+  print.value(tool.outputSchema, 'output ');
+}

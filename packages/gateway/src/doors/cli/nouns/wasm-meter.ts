@@ -1,0 +1,130 @@
+import { realpathSync } from 'node:fs';
+import {
+  CEILINGS,
+  DEFAULT_LIMITS,
+  inspect,
+  type Metered,
+  type MeterOptions,
+  meter as meterModule,
+} from '@palisade/wasm';
+import { numberOf, textOf, wrongUsage } from '../input.ts';
+import {
+  digestOf,
+  type ModuleFile,
+  readModuleFile,
+  requireFreeNames,
+  withModuleErrors,
+} from '../module/file.ts';
+import { replaceFile } from '../out-file.ts';
+import type { Invocation } from '../verb.ts';
+
+/** What the meter adds to a module, and how to use it from JavaScript. */
+const CONTROLS = [
+  {
+    name: 'palisade:set',
+    type: '(f64, i32) -> ()',
+    sentence: 'sets the fuel and the stack bytes of the next call',
+    call: `exports['palisade:set'](1_000_000, 524_288)`,
+  },
+  {
+    name: 'palisade:charge',
+    type: '(f64) -> ()',
+    sentence: 'charges fuel for a host function; at most what is left',
+    call: `exports['palisade:charge'](1_000)`,
+  },
+  {
+    name: 'palisade:left',
+    type: '() -> f64',
+    sentence: 'the fuel left; below zero the call ran out of fuel, even if it returned',
+    call: `exports['palisade:left']()`,
+  },
+  {
+    name: 'palisade:why',
+    type: '() -> i32',
+    sentence: 'the cause of a trap: 0 the program, 1 out of fuel, 2 out of stack',
+    call: `exports['palisade:why']()`,
+  },
+];
+
+/** Writes a module that counts its work and stops when its fuel runs out; any engine can run it. */
+export function meter(invocation: Invocation): Promise<number> {
+  return withModuleErrors(invocation.print, async () => {
+    const out = textOf(invocation, 'out');
+    if (out === undefined)
+      throw wrongUsage('Cannot write the metered module: --out is missing, expected a file');
+    requireOther(invocation.args[0] ?? '', out);
+    const initialFuel = numberOf(invocation, 'fuel', {
+      min: 0,
+      max: CEILINGS.fuel,
+      absent: DEFAULT_LIMITS.fuel,
+    });
+    const options = { ...optionsOf(invocation), initialFuel };
+    const file = await readModuleFile(invocation);
+    requireFreeNames(inspect(file.bytes));
+    const metered = meterModule(file.bytes, options);
+    if (!WebAssembly.validate(metered.bytes)) throw new Error('the metered module is not valid');
+    replaceFile(out, metered.bytes);
+    report(invocation, { file, out, metered, initialFuel });
+    return 0;
+  });
+}
+
+function optionsOf(invocation: Invocation): MeterOptions {
+  const form = textOf(invocation, 'form');
+  if (form !== undefined && form !== 'local' && form !== 'thread')
+    throw wrongUsage(`Cannot use --form "${form}": expected local or thread`);
+  const deterministic = invocation.flags.deterministic === true;
+  return { deterministic, ...(form === undefined ? {} : { form }) };
+}
+
+/** A metered module cannot be metered again, so the original must stay. */
+function requireOther(path: string, out: string): void {
+  const [from, to] = [path, out].map(realPathOf);
+  if (from === undefined || from !== to) return;
+  throw wrongUsage(`Cannot write "${out}": it is the input module, expected another file`);
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+type Report = {
+  readonly file: ModuleFile;
+  readonly out: string;
+  readonly metered: Metered;
+  readonly initialFuel: number;
+};
+
+function report({ print, flags }: Invocation, { file, out, metered, initialFuel }: Report): void {
+  const growth = Number((metered.bytes.length / file.bytes.length).toFixed(3));
+  const isDeterministic = flags.deterministic === true;
+  if (print.json) {
+    print.document({
+      file: out,
+      sha256: digestOf(metered.bytes),
+      bytes: metered.bytes.length,
+      from: { file: file.name, sha256: file.sha256, bytes: file.bytes.length },
+      growth,
+      form: metered.form,
+      deterministic: isDeterministic,
+      initialFuel,
+      memories: metered.memories,
+      exports: CONTROLS,
+    });
+    return;
+  }
+  print.styled('bold', out);
+  print.line(`size        ${file.bytes.length} bytes before, ${metered.bytes.length} after, ${growth} times`);
+  print.line(`sha256      ${digestOf(metered.bytes)}`);
+  print.line(`form        ${metered.form}${isDeterministic ? ', NaNs made canonical' : ''}`);
+  print.line(`fuel        ${initialFuel} in a new instance, which the start function uses too`);
+  print.line();
+  print.table(
+    ['EXPORT ADDED', 'TYPE', 'IN JAVASCRIPT', 'WHAT IT IS'],
+    CONTROLS.map(({ name, type, call, sentence }) => [name, type, call, sentence]),
+  );
+}

@@ -1,0 +1,40 @@
+import type { Explained } from '../../operations/explain-call.ts';
+import type { Printer } from './printer.ts';
+
+const VERDICTS = {
+  allow: 'allowed',
+  ask: 'needs approval',
+  deny: 'denied',
+  error: 'denied by an error',
+} as const;
+
+const REQUEST_STATES = {
+  pending: 'is open: no one has decided it yet',
+  approved: 'is approved: the call would run with it, once',
+  denied: 'was denied: the call is refused until the request expires',
+  expired: 'has expired: the call would ask again',
+} as const;
+
+/** Prints the verdict and, policy by policy, what it comes from. */
+export function printExplanation(print: Printer, title: string, { explanation, approval }: Explained): void {
+  const { verdict, decidedBy, errors, policies, differences, setDigest } = explanation;
+  print.styled(
+    verdict === 'allow' ? 'green' : verdict === 'ask' ? 'yellow' : 'red',
+    VERDICTS[verdict],
+    `  ${title}`,
+  );
+  print.line(`policy set ${setDigest ?? 'none'}`);
+  if (approval !== null) print.line(`approval ${approval.id} ${REQUEST_STATES[approval.state]}`);
+  for (const { id, file, effect } of decidedBy) print.line(`decided by ${effect} "${id}" (${file})`);
+  if (decidedBy.length === 0 && verdict !== 'allow')
+    print.line('no policy matched: a call that no policy permits is denied');
+  for (const { policy, message } of errors) print.line(`error in ${policy ?? 'the request'}: ${message}`);
+  print.line();
+  for (const { id, effect, matched, parts } of policies) {
+    print.line(`${matched ? 'matches' : '       '}  ${effect} "${id}"`);
+    for (const { kind, text, state } of parts)
+      if (state !== 'holds') print.block('           ', `${kind} ${state}: ${text}`);
+  }
+  if (differences.length > 0) print.line();
+  for (const sentence of differences) print.block('→ ', sentence, 'cyan');
+}

@@ -1,0 +1,119 @@
+import type { LIMIT_NAMES } from '../../runner/input.ts';
+import { textOf, wrongUsage } from './input.ts';
+import type { Invocation } from './verb.ts';
+
+/** The units in which a quantity may be written, with their factors, and how messages describe them. */
+type Measure = { readonly units: Readonly<Record<string, number>>; readonly like: string };
+
+const BYTES: Measure = {
+  units: { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 },
+  like: 'bytes, or 64k, 512m, 2g',
+};
+const TIME: Measure = {
+  units: { '': 1, ms: 1, s: 1_000, m: 60_000 },
+  like: 'milliseconds, or 500ms, 10s, 2m',
+};
+const COUNT: Measure = { units: { '': 1 }, like: 'a whole number' };
+
+const LONGEST_TIME_MS = 86_400_000;
+
+type LimitKey = keyof typeof LIMIT_NAMES;
+
+const MEASURES: Readonly<Record<LimitKey, Measure>> = {
+  cpu_time_ms: TIME,
+  memory_bytes: BYTES,
+  output_bytes: BYTES,
+  wall_ms: TIME,
+  file_size_bytes: BYTES,
+  processes: COUNT,
+  open_files: COUNT,
+  egress_bytes: BYTES,
+};
+
+/** The limits of all `--limit KEY=VALUE`, by the names of the tool. */
+export function readLimits(raw: readonly string[]): Partial<Record<LimitKey, number>> {
+  const limits: Partial<Record<LimitKey, number>> = {};
+  for (const word of raw) {
+    const [, key = '', amount = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
+    if (!isLimitKey(key)) throw badLimit(word, `expected KEY=VALUE with one of ${choices()}`);
+    if (limits[key] !== undefined) throw badLimit(word, `${key} is given twice`);
+    const { like } = MEASURES[key];
+    limits[key] = amountOf(amount, MEASURES[key]) ?? refuse(word, `expected ${key} in ${like}, from 1`);
+  }
+  return limits;
+}
+
+/** The time of a flag in milliseconds, a day at most. */
+export function readTime(flag: string, raw: string): number {
+  const ms = amountOf(raw, TIME);
+  if (ms !== null && ms <= LONGEST_TIME_MS) return ms;
+  throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${TIME.like}, from 1 to ${LONGEST_TIME_MS}`);
+}
+
+/** The bytes of a flag, up to a maximum. */
+export function readBytes(flag: string, raw: string, most: number): number {
+  const bytes = amountOf(raw, BYTES);
+  if (bytes !== null && bytes <= most) return bytes;
+  throw wrongUsage(`Cannot use --${flag} "${raw}": expected ${BYTES.like}, from 1 to ${most}`);
+}
+
+/** Boundary: digits and one known unit; no sign, fraction, exponent or number that a double cannot hold. */
+function amountOf(raw: string, { units }: Measure): number | null {
+  const [, digits = '', unit = ''] = /^([0-9]{1,16})([a-z]*)$/.exec(raw) ?? [];
+  const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
+  if (digits === '' || factor === undefined) return null;
+  const amount = Number(digits) * factor;
+  return Number.isSafeInteger(amount) && amount >= 1 ? amount : null;
+}
+
+function isLimitKey(key: string): key is LimitKey {
+  return Object.hasOwn(MEASURES, key);
+}
+
+function choices(): string {
+  return Object.entries(MEASURES)
+    .map(([key, { like }]) => `${key} (${like})`)
+    .join(', ');
+}
+
+function badLimit(word: string, why: string) {
+  return wrongUsage(`Cannot use --limit "${word}": ${why}`);
+}
+
+function refuse(word: string, why: string): never {
+  throw badLimit(word, why);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const LONGEST_MS = 100 * 366 * 86_400_000;
+
+/** The time of --expires: the beginning of a date in UTC, or a duration from now; null: never. */
+export function expiryOf(invocation: Invocation): number | null {
+  const raw = textOf(invocation, 'expires');
+  if (raw === undefined) return null;
+  const nowMs = invocation.edge.clock.nowMs();
+  const atMs = readDuration(raw, nowMs) ?? readDate(raw);
+  if (atMs === null)
+    throw wrongUsage(
+      `Cannot use --expires "${raw}": expected a date as 2027-01-31 or a duration as 12h, 90d or 52w`,
+    );
+  if (atMs <= nowMs) throw wrongUsage(`Cannot use --expires "${raw}": it is in the past`);
+  if (atMs - nowMs > LONGEST_MS)
+    throw wrongUsage(`Cannot use --expires "${raw}": expected at most a hundred years`);
+  return atMs;
+}
+
+function readDuration(raw: string, nowMs: number): number | null {
+  const [, digits = '', unit = ''] = /^([1-9][0-9]{0,5})([hdw])$/.exec(raw) ?? [];
+  const unitMs = UNITS_MS[unit];
+  return unitMs === undefined ? null : nowMs + Number(digits) * unitMs;
+}
+
+/** Boundary: a day that the calendar does not have is refused; the 31st of February is not the third of March. */
+function readDate(raw: string): number | null {
+  const ms = DATE.test(raw) ? Date.parse(raw) : Number.NaN;
+  if (Number.isNaN(ms)) return null;
+  const day = raw.slice(0, 10);
+  return new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().startsWith(day) ? ms : null;
+}

@@ -1,0 +1,176 @@
+import type { Risk } from '../../../core/tool.ts';
+import { askedAndGranted } from '../../../operations/skill-document.ts';
+import { keyState } from '../../../operations/trust.ts';
+import type { AuditFinding, AuditReport, AuditSeverity } from '../../../skills/audit/check.ts';
+import { openGrants, riskOf } from '../../../skills/capabilities/kinds.ts';
+import type { SkillDifference } from '../../../skills/difference.ts';
+import type { AskState, SkillGrant } from '../../../skills/grant.ts';
+import type { InstalledSkill } from '../../../skills/index/skill.ts';
+import type { Manifest } from '../../../skills/manifest/manifest.ts';
+import { keyAt } from '../../../skills/trust.ts';
+import type { Reader } from '../../../store/transaction.ts';
+import type { Printer } from '../printer.ts';
+
+/** In the order in which they are printed. */
+const SEVERITIES = [
+  { severity: 'refusal', title: 'must not run', style: 'red', mark: '✗ ' },
+  { severity: 'warning', title: 'must be accepted by a reviewer', style: 'yellow', mark: '! ' },
+  { severity: 'note', title: 'good to know', style: 'cyan', mark: '· ' },
+] as const;
+
+/** The findings of one severity. */
+export function findingsOf(
+  { findings }: Pick<AuditReport, 'findings'>,
+  severity: AuditSeverity,
+): readonly AuditFinding[] {
+  return findings.filter((finding) => finding.severity === severity);
+}
+
+/** The result of an audit in short, as in `passed, 2 warnings`. */
+export function summaryOfReport(report: Pick<AuditReport, 'verdict' | 'findings'>): string {
+  const counts = SEVERITIES.flatMap(({ severity }) => {
+    const count = findingsOf(report, severity).length;
+    return count === 0 ? [] : [`${count} ${severity}${count === 1 ? '' : 's'}`];
+  });
+  return [report.verdict, ...counts].join(', ');
+}
+
+/** Prints the report of an audit: what was checked, every finding with its remedy, and the verdict last. */
+export function printReportOf(print: Printer, report: AuditReport): void {
+  print.styled('bold', `${report.skill}@${report.version}`, `  sha256 ${report.artifact}`);
+  print.line(`${report.checks} checks of palisade ${report.palisade}; ${casesOf(report)}`);
+  printFindings(print, report);
+  print.line();
+  if (report.verdict === 'passed') print.styled('green', 'passed', `  ${countOf(report)}`);
+  else print.styled('red', 'failed', `  ${countOf(report)}; it cannot be approved`);
+}
+
+/** Prints the findings alone, the most severe first. */
+export function printFindings(print: Printer, report: Pick<AuditReport, 'findings'>): void {
+  for (const { severity, title, style, mark } of SEVERITIES) {
+    const found = findingsOf(report, severity);
+    if (found.length === 0) continue;
+    print.line();
+    print.styled('bold', title);
+    for (const { id, where, sentence, remedy } of found) {
+      print.styled(style, mark, `${where}: ${sentence} (${id})`);
+      print.styled('cyan', '  → ', remedy);
+    }
+  }
+}
+
+function casesOf({ cases }: AuditReport): string {
+  if (cases === null) return 'its test cases were not run';
+  const { passed, failed, notRun } = cases;
+  return `test cases: ${passed} passed, ${failed} failed, ${notRun} not run`;
+}
+
+function countOf(report: AuditReport): string {
+  const [, ...counts] = summaryOfReport(report).split(', ');
+  return counts.length === 0 ? 'no findings' : counts.join(', ');
+}
+
+const MARKS = {
+  open: ['yellow', '? '],
+  granted: ['green', '✓ '],
+  narrowed: ['yellow', '~ '],
+  withheld: ['red', '✗ '],
+} as const satisfies Record<AskState['stand'], readonly [string, string]>;
+const QUOTAS = { wallMs: 'ms of wall clock', fuel: 'fuel', memoryBytes: 'bytes of memory' } as const;
+
+/** Prints every requested capability with what of it is or will be granted, then the limits. */
+export function printAsks(print: Printer, manifest: Manifest, grant: SkillGrant | null): void {
+  const rows = askedAndGranted(manifest, grant);
+  if (rows.length === 0) print.line('It requests no capability: it can only compute.');
+  const width = Math.max(...rows.map(({ spelling }) => spelling.length), 0);
+  for (const row of rows) {
+    const [style, mark] = MARKS[row.stand];
+    print.styled(style, mark, `${row.spelling.padEnd(width)}  ${row.sentence}${remarkOn(row)}`);
+  }
+  for (const key of manifest.asks.config ?? []) {
+    if (grant !== null && !Object.hasOwn(grant.wasm.config ?? {}, key))
+      print.styled('yellow', '! ', `config:${key} has no value; set it with --config ${key}=VALUE`);
+  }
+  print.line(`limits: ${limitsInWords(manifest, grant)}`);
+}
+
+type Row = ReturnType<typeof askedAndGranted>[number];
+
+function remarkOn({ stand, granted, isReaching }: Row): string {
+  if (!isReaching) return ' (always granted)';
+  if (stand === 'narrowed') return ` (only ${granted.join(', ')})`;
+  return stand === 'withheld' ? ' (withheld)' : '';
+}
+
+function limitsInWords({ quotas }: Manifest, grant: SkillGrant | null): string {
+  const terms = (Object.keys(QUOTAS) as (keyof typeof QUOTAS)[]).flatMap((term) => {
+    const [asked, granted] = [quotas[term], grant === null ? undefined : (grant.limits[term] ?? null)];
+    if (granted === undefined || granted === asked) return asked === null ? [] : [`${asked} ${QUOTAS[term]}`];
+    return [`${granted ?? 'no'} ${QUOTAS[term]} (requested: ${asked ?? 'none'})`];
+  });
+  return terms.join(', ') || 'the defaults of the gateway';
+}
+
+const CHANGED_QUOTAS = { wallMs: 'wall clock in ms', fuel: 'fuel', memoryBytes: 'memory in bytes' } as const;
+const STYLES = { '+': 'green', '-': 'red', '@': 'dim', ' ': 'dim' } as const;
+
+/** Prints how a version differs from another, wider permissions first. */
+export function printDifference(print: Printer, difference: SkillDifference): void {
+  const { widens, capabilities, quotas, reviewers, tools, prose } = difference;
+  if (widens) print.styled('yellow', '! ', 'it requests more than before');
+  else print.styled('green', '✓ ', 'it requests no more than before');
+  printSection(print, 'capabilities', [...plus(capabilities.added), ...minus(capabilities.removed)]);
+  printSection(
+    print,
+    'quotas',
+    quotas.map(
+      ({ name, before, after }) => `~ ${CHANGED_QUOTAS[name]}: ${before ?? 'none'} → ${after ?? 'none'}`,
+    ),
+  );
+  if (reviewers !== null) printSection(print, 'reviewers', [`~ ${reviewers.before} → ${reviewers.after}`]);
+  const changed = tools.changed.flatMap(({ id, what }) => what.map((each) => `~ ${id}: ${each}`));
+  printSection(print, 'tools', [...plus(tools.added), ...minus(tools.removed), ...changed]);
+  if (prose.changed) printSection(print, 'SKILL.md', prose.lines);
+  if (isEmpty(difference)) print.line('No declared property has changed.');
+}
+
+function isEmpty({ capabilities, quotas, reviewers, tools, prose }: SkillDifference): boolean {
+  const lists = [capabilities.added, capabilities.removed, quotas, tools.added, tools.removed, tools.changed];
+  return lists.every((list) => list.length === 0) && reviewers === null && !prose.changed;
+}
+
+function printSection(print: Printer, title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  print.line();
+  print.styled('bold', title);
+  for (const line of lines) {
+    const [sign = ' '] = line;
+    print.styled(Object.hasOwn(STYLES, sign) ? STYLES[sign as keyof typeof STYLES] : 'yellow', line);
+  }
+}
+
+function plus(names: readonly string[]): readonly string[] {
+  return names.map((name) => `+ ${name}`);
+}
+
+function minus(names: readonly string[]): readonly string[] {
+  return names.map((name) => `- ${name}`);
+}
+
+const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
+
+/** The risk that policies see: that of the manifest, or a higher one where the grant allows more. */
+export function riskWith(said: Risk, grant: SkillGrant | null): Risk {
+  const granted = grant === null ? said : riskOf(openGrants(grant.wasm));
+  return RISKS.indexOf(granted) > RISKS.indexOf(said) ? granted : said;
+}
+
+const TRUSTED = { operator: 'trusted by an operator', 'first-use': 'trusted on first use' } as const;
+
+/** Who signed a skill, and the state of that key now: its state at the time of the installation could mislead. */
+export function signerNow(reader: Reader, skill: InstalledSkill, nowMs: number): string {
+  const { publisher, keyId, trust } = skill;
+  const key = keyAt(reader, keyId);
+  const state = key === null || key.publisher !== publisher ? 'not trusted' : keyState(key, nowMs);
+  return `${publisher}, key ${keyId}, ${state === 'trusted' ? TRUSTED[trust] : state}`;
+}
