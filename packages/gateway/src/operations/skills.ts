@@ -62,10 +62,9 @@ export const skillOperations: readonly Operation[] = [
     },
     input: z.strictObject({
       package: z.instanceof(Uint8Array),
-      allowDowngrade: switchValue.default(false).meta({
-        default: false,
-        description: 'An older version than one that was installed before is meant.',
-      }),
+      allowDowngrade: switchValue
+        .default(false)
+        .describe('An older version than one that was installed before is meant; left out: false.'),
     }),
     output: {
       schema: installedSkill,
