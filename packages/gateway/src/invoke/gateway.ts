@@ -1,8 +1,8 @@
 import type { Keys } from '../attest/keys.ts';
 import type { BudgetRule } from '../budget/rule.ts';
 import type { Config } from '../config/config.ts';
-import type { Observer, } from '../core/call.ts';
-import { type Clock, type Random } from '../core/clock.ts';
+import type { Observer } from '../core/call.ts';
+import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import type { UpstreamServers } from '../executors/upstream/servers.ts';
 import type { Journal } from '../journal/journal.ts';

@@ -73,7 +73,7 @@ export const channels: Capability = {
     ),
 
   form: 'channel=NAME[:publish|:receive]',
-  sentence: 'A channel, to publish to and to receive from, or only one of both.',
+  sentence: 'A channel, to publish to and receive from, or only one of the two.',
   parseGrant: (value) => {
     const named = parseNameAndMode(value, USES);
     if (!named.ok) return named;

@@ -55,7 +55,7 @@ export const http: Capability = {
 
   form: 'http=ENTRY',
   sentence:
-    'Requests to what one entry of an allow-list means, as in `http=api.example.com` or `http="GET https://api.example.com/v1/"`.',
+    'Requests that one entry of an allow-list permits, as in `http=api.example.com` or `http="GET https://api.example.com/v1/"`.',
   parseGrant: (entry) => {
     const misfit = misfitIn('egress-entry', entry);
     if (misfit !== null) return reject(misfit);

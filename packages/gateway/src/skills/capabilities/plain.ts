@@ -38,13 +38,13 @@ function plain(kind: PlainKind, sentences: PlainTexts): Capability {
 export const log = plain('log', {
   key: 'It writes to the log of the call.',
   ask: 'writes lines to the log',
-  grant: 'Lines on standard error.',
+  grant: 'Log lines, on standard error.',
 });
 
 export const clock = plain('clock', {
   key: 'It reads the time when the call began.',
   ask: 'knows the time when the call began',
-  grant: 'The time when the call began.',
+  grant: 'The start time of the call.',
 });
 
 export const random = plain('random', {
@@ -80,7 +80,7 @@ export const config: Capability = {
   grantAll: (asks) => ({ config: asks.config === null ? null : {} }),
   terms: () => [],
   form: CONFIG_FORM,
-  sentence: 'One value of its configuration.',
+  sentence: 'One configuration value.',
   parseGrant: (value) => {
     const [, key, text = ''] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
     if (key === undefined) return reject({ is: 'it has no "="', expected: CONFIG_FORM });

@@ -103,7 +103,7 @@ export const secrets: Capability = {
 
   form: 'secret=NAME[:reveal][@HOST,…]',
   sentence:
-    'A secret of the vault for headers of requests to these hosts and no others, as in `secret=github@api.github.com`; without a port that is 443 alone. With `:reveal` the module may read it, with or without hosts.',
+    'A secret of the vault, inserted into headers of requests to these hosts only, as in `secret=github@api.github.com`; without a port only port 443. With `:reveal` the module may read it, with or without hosts.',
   parseGrant: (value) => {
     const [, word = '', list] = /^([^@]*)(?:@(.*))?$/s.exec(value) ?? [];
     const named = parseNameAndMode(word, ['reveal']);

@@ -72,7 +72,7 @@ export const storage: Capability = {
   ],
 
   form: 'storage=PREFIX[:ro]',
-  sentence: 'What is stored at a prefix and beneath it, as in `storage=notes/`; with `:ro` only to be read.',
+  sentence: 'Storage at and below a prefix, as in `storage=notes/`; with `:ro` read-only.',
   parseGrant: (value) => {
     const [raw = '', mode, ...more] = value.split(':');
     if (more.length > 0 || (mode !== undefined && mode !== 'ro'))
