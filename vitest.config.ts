@@ -86,15 +86,16 @@ export default defineConfig({
         maxWorkers: WORKERS,
         order: 1,
         timeoutMs: 120_000,
+        isolate: false,
       }),
-      // Stories and attacks start daemons, processes and browsers: one file at a time.
+      // Stories and attacks start daemons and processes and mostly wait for them: two files at a time.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: QUIET,
-        maxWorkers: 1,
+        maxWorkers: 2,
         order: 2,
-        timeoutMs: 120_000,
+        timeoutMs: 180_000,
       }),
     ],
   },
