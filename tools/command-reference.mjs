@@ -9,7 +9,7 @@ export function commandReference(groups) {
 
 function commandOf({ words, args, rest, flags, sentence, examples }) {
   const usage = ['palisade', words, ...args, ...(rest === undefined ? [] : ['[FLAGS] --', rest])].join(' ');
-  const parts = [`#### \`${usage}\``, escapeMarkdown(sentence)];
+  const parts = [`#### \`${usage}\``, plainText(sentence)];
   if (flags.length > 0) parts.push(flagTable(flags));
   parts.push(['```sh', ...examples, '```'].join('\n'));
   return parts.join('\n\n');
@@ -18,13 +18,13 @@ function commandOf({ words, args, rest, flags, sentence, examples }) {
 function flagTable(flags) {
   const rows = flags.map(
     ({ name, value, sentence }) =>
-      `| \`--${name}${value === null ? '' : ` ${value.replaceAll('|', '\\|')}`}\` | ${escapeMarkdown(sentence)} |`,
+      `| \`--${name}${value === null ? '' : ` ${value.replaceAll('|', '\\|')}`}\` | ${plainText(sentence)} |`,
   );
   return ['| flag | meaning |', '|---|---|', ...rows].join('\n');
 }
 
 /** Sentences are plain text: what Markdown would read as markup or as a cell is escaped, outside of code spans. */
-function escapeMarkdown(text) {
+function plainText(text) {
   return text
     .split(/(`[^`]*`)/)
     .map((part) => (part.startsWith('`') ? part : part.replace(/[*_[\]<]/g, '\\$&')))

@@ -70,7 +70,7 @@ describe('palisade skill build', () => {
     const { status, err } = await build('broken');
     expect(err).toMatch(/^ {2}src\/skill\.c:2:\d+: error: .*oops/m);
     expect(err).toContain(
-      'failed  skill/build-failed\nCannot build "skill.wasm" from "src/skill.c": clang ended',
+      'failed  skill/build-failed\nCannot build "skill.wasm" from "src/skill.c": clang exited',
     );
     expect(status).toBe(1);
     expect(readFileSync(at('broken', 'skill.wasm'), 'utf8')).toBe('old');
@@ -150,7 +150,7 @@ describe('palisade skill build', () => {
     const manifest = readFileSync(at('nothing', 'skill.toml'), 'utf8');
     writeFileSync(at('nothing', 'skill.toml'), manifest.replace(/\[build\][\s\S]*$/, ''));
     const { status, err } = await build('nothing');
-    expect(err).toContain('Cannot build: skill.toml has no [build], expected one');
+    expect(err).toContain('Cannot build: skill.toml has no [build] section');
     expect(status).toBe(1);
   });
 });
@@ -217,7 +217,7 @@ describe('a compiler that is not what it seems', () => {
     const manifest = readFileSync(at('moves', 'skill.toml'), 'utf8');
     writeFileSync(at('moves', 'skill.toml'), manifest.replaceAll('"skill.wasm"', '"out/skill.wasm"'));
     const { status, err } = await build('moves');
-    expect(err).toContain('Cannot write "out/skill.wasm": "out" is no folder, expected one');
+    expect(err).toContain('Cannot write "out/skill.wasm": "out" is not a folder');
     expect(status).toBe(1);
     expect(readdirSync(at('elsewhere'))).toEqual([]);
     rmSync(at('moves', 'out'));
@@ -278,7 +278,7 @@ describe('a compiler that is not what it seems', () => {
   test('that writes nothing has built nothing', async () => {
     await withCompiler('silent', '');
     const { status, err } = await build('silent');
-    expect(err).toContain('Cannot build "skill.wasm": the compiler wrote nothing, expected a module');
+    expect(err).toContain('Cannot build "skill.wasm": the compiler wrote no module');
     expect(status).toBe(1);
   });
 });

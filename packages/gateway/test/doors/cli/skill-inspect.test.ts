@@ -42,7 +42,7 @@ describe('palisade skill inspect', () => {
     const { out } = await skill('inspect', 'asking.skill');
     expect(out).toContain(`by ${keyId}, over every byte`);
     expect(out).toContain('  http=api.example.com:443  ');
-    expect(out).toContain('A call wants at most 5000000 fuel.\n');
+    expect(out).toContain('A call uses at most 5000000 fuel.\n');
   });
 
   test('gives one document with all of it', async () => {

@@ -21,7 +21,7 @@ describe('an operator who errs', () => {
     const missing = await palisade(['skill', 'audit', 'none.skill']);
     expect([missing.status, missing.err]).toEqual([
       2,
-      expect.stringContaining('neither such a file nor such a skill'),
+      expect.stringContaining('neither a file nor a skill has that name'),
     ]);
   });
 
@@ -39,7 +39,9 @@ describe('an operator who errs', () => {
     const { state, palisade, told } = await newOperator(scratch, 'worth');
     await told(['skill', 'install', writePackage(state, 'one', { asks: STORAGE })]);
     const asked = await palisade(['skill', 'approve', 'acme.text'], { typed: 'no\n' });
-    expect(asked.out).toContain('echo (risk medium, for what is granted; it says low), save (risk medium)');
+    expect(asked.out).toContain(
+      'echo (risk medium because of the grant; its manifest says low), save (risk medium)',
+    );
     expect(asked.out).toContain(`key ${KEY.keyId}, trusted by an operator\n`);
     await told(['skill', 'approve', 'acme.text', ...YES]);
     expect((await palisade(['skill', 'show', 'acme.text'])).out).toMatch(/^acme\.text\.echo +medium/m);

@@ -23,7 +23,7 @@ describe('palisade skill new', () => {
     );
     expect(status).toBe(0);
     const checked = await skill('check', language, '--json');
-    const missing = { file: 'skill.wasm', hint: 'Build it first, with `palisade skill build`.' };
+    const missing = { file: 'skill.wasm', hint: 'Build it first with `palisade skill build`.' };
     expect(JSON.parse(checked.out)).toMatchObject({
       ...{ ok: true, skill: { id: 'acme.text', version: '0.1.0' }, problems: [] },
       warnings: [missing],
@@ -87,7 +87,7 @@ describe('palisade skill new', () => {
     writeFileSync(join(scratch, 'full', '.hidden'), 'mine');
     const { status, err } = await make('full');
     expect(err).toContain(
-      'Cannot make the skill in "full": there are files in it, expected a new or empty folder',
+      'Cannot create the skill in "full": the folder has files, expected a new or empty one',
     );
     expect(status).toBe(64);
     expect(readdirSync(join(scratch, 'full'))).toEqual(['.hidden']);
@@ -97,7 +97,7 @@ describe('palisade skill new', () => {
     writeFileSync(join(scratch, 'target'), 'mine');
     symlinkSync(join(scratch, 'target'), join(scratch, 'link'));
     const { status, err } = await make('link');
-    expect(err).toContain('it gives ENOTDIR, expected a new or empty folder');
+    expect(err).toContain('it fails with ENOTDIR, expected a new or empty folder');
     expect(status).toBe(64);
     expect(readFileSync(join(scratch, 'target'), 'utf8')).toBe('mine');
   });

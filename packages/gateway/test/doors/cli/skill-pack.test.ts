@@ -135,7 +135,7 @@ describe('palisade skill pack', () => {
     writeSkill(folder('keyed'), { 'src/data.txt': `created: now\n${pem}` });
     const { status, err } = await skill('pack', 'keyed', '--out', 'never.skill');
     expect(err).toContain(
-      'Cannot use "src/data.txt": it has a private key in it, expected none in a package',
+      'Cannot use "src/data.txt": it contains a private key, which a package must not have',
     );
     expect(status).toBe(2);
     writeSkill(folder('talks'), { 'src/data.txt': 'It begins with -----BEGIN PRIVATE KEY----- and then…' });

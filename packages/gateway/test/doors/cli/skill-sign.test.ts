@@ -27,9 +27,7 @@ describe('palisade skill sign', () => {
     expect(JSON.parse(readFileSync(at('made.key.pub.json'), 'utf8'))).toMatchObject({ keyId });
     expect(readFileSync(at('made.key.pub.json'), 'utf8')).not.toContain('PRIVATE');
     expect(out).toContain(`  key ${keyId}\n`);
-    expect(err).toContain(
-      'Keep made.key to yourself, and give made.key.pub.json to those who are to trust it.',
-    );
+    expect(err).toContain('Keep made.key private, and give made.key.pub.json to those who will trust it.');
     expect(status).toBe(0);
     expect(openPackage(readFileSync(at('made.skill'))).signer?.keyId).toBe(keyId);
   });
@@ -102,7 +100,7 @@ describe('palisade skill sign', () => {
       'is something else',
       'other.key',
       (path: string) => writeFileSync(path, 'hunter2', { mode: 0o600 }),
-      'it is something else, expected a key of --new-key',
+      'it is not a private key that --new-key created',
     ],
   ])('refuses a key that %s', async (_, name, prepare, message) => {
     prepare(at(name));

@@ -56,7 +56,7 @@ describe('palisade skill test', () => {
     expect(out).toContain(
       '✗ echo: gives something else\n    tests/echo.json: it gave {"a":1}, expected {"a":2}\n',
     );
-    expect(err).toContain('failed  skill/tests-failed\nCannot pass: 1 of 2 cases');
+    expect(err).toContain('failed  skill/tests-failed\nCannot pass: 1 of 2 test cases');
     expect(status).toBe(1);
     const { out: json } = await testOf('other', '--json');
     expect(JSON.parse(json)).toMatchObject({
@@ -89,7 +89,7 @@ describe('palisade skill test', () => {
   test('says so where there are no cases', async () => {
     writeSkill(join(scratch, 'none'), { 'tests/echo.json': null });
     const { status, out } = await testOf('none');
-    expect(out).toBe('There are no cases: put some into tests/NAME.json.\n');
+    expect(out).toBe('The skill has no test cases: add some in tests/NAME.json.\n');
     expect(status).toBe(0);
   });
 

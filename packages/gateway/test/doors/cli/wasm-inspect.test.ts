@@ -85,7 +85,7 @@ describe('palisade wasm inspect', () => {
   test('says the same to people, with what an audit would say at the end', async () => {
     const path = writeModule(scratch, 'people', PLAIN);
     const { status, out } = await runInside(['wasm', 'inspect', path]);
-    expect(out).toContain('memory      1 page at first (65.5 KB), at most 2');
+    expect(out).toContain('memory      1 page initially (65.5 KB), at most 2');
     expect(out).toMatch(/^memoryBytes +65536 +67108864$/m);
     expect(out).toMatch(/Findings of an audit\n✓ none\n$/);
     expect(status).toBe(0);
@@ -261,7 +261,7 @@ describe('palisade wasm inspect refuses', () => {
   test.each([
     ['a file that is not there', () => join(scratch, 'missing'), 'ENOENT'],
     ['a directory', () => makeDirectory('folder'), 'EISDIR'],
-    ['a pipe without a writer', () => makePipe('pipe'), 'no regular file'],
+    ['a pipe without a writer', () => makePipe('pipe'), 'not a regular file'],
   ])('%s as wrong usage', async (_, make, why) => {
     const { status, err } = await runInside(['wasm', 'inspect', make()]);
     expect(err).toContain(`Cannot read "`);

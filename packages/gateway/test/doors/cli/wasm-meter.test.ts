@@ -87,7 +87,7 @@ describe('palisade wasm meter', () => {
 
   test('tells people how to set the fuel, in a line each', async () => {
     const { out } = await runInside(['wasm', 'meter', source, '--out', file('told.wasm')]);
-    expect(out).toMatch(/^size +\d+ bytes before, \d+ now, [\d.]+ times$/m);
+    expect(out).toMatch(/^size +\d+ bytes before, \d+ after, [\d.]+ times$/m);
     for (const name of ['set', 'charge', 'left', 'why'])
       expect(out).toMatch(new RegExp(`^palisade:${name} +.*exports\\['palisade:${name}'\\]\\(`, 'm'));
   });
@@ -160,7 +160,7 @@ describe('the file that palisade wasm meter writes', () => {
 
   test.each([
     ['is not named', [], '--out is missing'],
-    ['is the module itself', ['--out', source], 'it is the module itself'],
+    ['is the module itself', ['--out', source], 'it is the input module'],
     ['is in no directory', ['--out', join(scratch, 'no/where')], 'ENOENT'],
     ['is a directory', ['--out', scratch], 'EISDIR'],
     ['has an unknown form', ['--out', file('x'), '--form', 'round'], 'expected local or thread'],
