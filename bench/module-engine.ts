@@ -4,8 +4,8 @@ import { GuestPool } from '../packages/gateway/src/tiers/a-wasm/engine/guest-poo
 import { GatewayPipe } from '../packages/gateway/src/tiers/a-wasm/engine/pipe.ts';
 import type { CallHead } from '../packages/gateway/src/tiers/a-wasm/engine/protocol.ts';
 import { EngineProcess } from '../packages/gateway/src/tiers/a-wasm/engine-process.ts';
+import { startEngine } from '../packages/gateway/src/tiers/a-wasm/index.ts';
 import type { Form } from '../packages/gateway/src/tiers/a-wasm/modules.ts';
-import { startEngine } from '../packages/gateway/src/tiers/a-wasm/open.ts';
 import { ENGINE_FILE } from '../packages/gateway/src/tiers/a-wasm/plan.ts';
 import { openCommands } from '../packages/gateway/src/tiers/process/open.ts';
 import { Scratches } from '../packages/gateway/src/tiers/process/scratch.ts';

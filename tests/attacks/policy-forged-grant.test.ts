@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { authorize } from '../../packages/gateway/src/policy/authorize.ts';
-import { type Grant, spend } from '../../packages/gateway/src/policy/grant.ts';
+import { authorize, type Grant, spend } from '../../packages/gateway/src/policy/authorize.ts';
 import {
   COUNT,
   checkedCall,

@@ -9,7 +9,7 @@ import { type Limits, narrow } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Grant } from '../policy/grant.ts';
+import type { Grant } from '../policy/authorize.ts';
 import { isIdempotencyKey, keyState, takeKey } from '../results/keys.ts';
 import { outcomeOf, readResult } from '../results/results.ts';
 import type { Transaction } from '../store/transaction.ts';

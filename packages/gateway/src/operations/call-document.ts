@@ -1,8 +1,14 @@
-import { CODES } from '@palisade/sdk';
+import { CODES, type Statement } from '@palisade/sdk';
+import { approvalDigest, approvalState } from '../approval/approval.ts';
+import type { ToolCall } from '../core/call.ts';
+import { isoTime } from '../core/clock.ts';
+import type { Digest } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import type { Usage } from '../core/limits.ts';
-import type { Outcome } from '../core/outcome.ts';
+import { type Outcome, refuse } from '../core/outcome.ts';
 import type { Ended } from '../invoke/finish.ts';
+import type { Gateway } from '../invoke/gateway.ts';
+import { isHiddenCall } from './access.ts';
 
 /* How a call ended, in the one shape that programs read, whatever door it came by. */
 
@@ -30,4 +36,74 @@ export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDo
     usage,
     receipt: receipt === null ? null : (JSON.parse(receipt) as Json),
   };
+}
+
+/* What the caller of a tool gets to know of how its call ended. */
+
+/** The request that a refused call waits for, and what a user does to approve it. */
+type PendingApproval = {
+  readonly id: string;
+  readonly expiresAt: string;
+  readonly approveWith: string;
+};
+
+/** The same with what only some endings have. */
+export type CallerDocument = CallDocument & {
+  readonly truncated?: true;
+  readonly approval?: PendingApproval;
+  readonly replayed?: true;
+};
+
+/** How a call ended, as its caller may know it. */
+export function callerDocument(gateway: Gateway, call: ToolCall, known: Ended): CallerDocument {
+  const ended = isHiddenCall(gateway, call, known.outcome) ? asUnknownTool(known, call.tool) : known;
+  const { outcome, replayed } = ended;
+  const approval = pendingApproval(gateway, ended);
+  return {
+    ...callDocument(ended),
+    ...(outcome.status === 'failed' && outcome.truncated ? { truncated: true } : {}),
+    ...(approval === null ? {} : { approval }),
+    ...(replayed === undefined ? {} : { replayed }),
+  };
+}
+
+/** The message for a tool that does not exist, for this caller or at all. */
+export function noSuchTool(tool: string): string {
+  return `Cannot call "${tool}": no such tool`;
+}
+
+/** The ending of a call of a tool that does not exist. The receipt would tell them apart, so neither has one. */
+function asUnknownTool(ended: Ended, tool: string): Ended {
+  const outcome = refuse('registry/unknown-tool', noSuchTool(tool));
+  return { ...ended, outcome, receipt: null };
+}
+
+const PENDING: ReadonlySet<string> = new Set(['policy/approval-required', 'policy/approval-expired']);
+
+/** Finds the open request by what it is bound to, as the receipt of the refusal has it. */
+function pendingApproval({ store, clock }: Gateway, ended: Ended): PendingApproval | null {
+  if (ended.receipt === null || !PENDING.has(ended.outcome.code)) return null;
+  const digest = bindingDigest(ended.receipt);
+  const state = digest === null ? null : approvalState(store, digest, clock.nowMs());
+  if (state?.kind !== 'pending') return null;
+  const { id, expiresAtMs } = state.approval;
+  return { id, expiresAt: isoTime(expiresAtMs), approveWith: `palisade approvals approve ${id}` };
+}
+
+function bindingDigest(receipt: string): Digest | null {
+  const { payload } = JSON.parse(receipt) as { readonly payload: string };
+  const { subject, predicate } = JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as Statement;
+  const { tenant, principal, tool, artifacts, policy } = predicate;
+  const input = subject.find(({ name }) => name === 'input')?.digest.sha256;
+  if (input === undefined || tool.definition === null || policy.set === null) return null;
+  return approvalDigest({
+    tenant,
+    principal,
+    tool: tool.id,
+    policySet: policy.set,
+    // They were made as digests and signed as such.
+    toolDigest: tool.definition as Digest,
+    inputDigest: input as Digest,
+    artifacts: artifacts as readonly { readonly name: string; readonly sha256: Digest }[],
+  });
 }

@@ -8,7 +8,7 @@ import { receiptOf } from '../invoke/finish.ts';
 import type { RunningCall } from '../invoke/invoke.ts';
 import { type KeptResult, listResults, readResult } from '../results/results.ts';
 import { isHiddenCall, isOwn, isSeen, type OperationCaller, type View, viewOf } from './access.ts';
-import { noSuchTool } from './caller-document.ts';
+import { noSuchTool } from './call-document.ts';
 import type { OpenedGateway } from './operation.ts';
 
 /* Calls that run and calls that have ended, as a caller may see them. */

@@ -3,6 +3,7 @@ import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { doorCall, invoke } from '../invoke/invoke.ts';
+import { type CallerDocument, callerDocument } from './call-document.ts';
 import {
   callReader,
   cancelCall,
@@ -13,7 +14,6 @@ import {
   receiptFor,
   shownDocument,
 } from './call-view.ts';
-import { type CallerDocument, callerDocument } from './caller-document.ts';
 import {
   EventStream,
   type OpenedGateway,

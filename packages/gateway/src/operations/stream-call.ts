@@ -5,7 +5,7 @@ import type { Gateway } from '../invoke/gateway.ts';
 import { invoke } from '../invoke/invoke.ts';
 import { keyState } from '../results/keys.ts';
 import type { CallContext } from '../tiers/tier.ts';
-import { callerDocument } from './caller-document.ts';
+import { callerDocument } from './call-document.ts';
 import type { ServerEvent } from './operation.ts';
 import { makeOutputEvents } from './output-events.ts';
 

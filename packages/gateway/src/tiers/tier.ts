@@ -6,7 +6,7 @@ import type { FailedCode, Refused } from '../core/outcome.ts';
 import type { ProcessLimits } from '../core/process.ts';
 import type { TierName } from '../core/tool.ts';
 import type { AllowList } from '../egress/allowlist.ts';
-import type { Grant } from '../policy/grant.ts';
+import type { Grant } from '../policy/authorize.ts';
 import type { Written } from '../recordings/recordings.ts';
 import type { StdinWriter } from './child/child.ts';
 

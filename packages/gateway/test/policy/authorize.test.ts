@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalFact } from '../../src/core/checked-call.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { authorize, authorizeAct } from '../../src/policy/authorize.ts';
-import { spend } from '../../src/policy/grant.ts';
+import { authorize, authorizeAct, spend } from '../../src/policy/authorize.ts';
 import {
   ADA,
   APPROVED,

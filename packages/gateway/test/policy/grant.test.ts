@@ -1,23 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { authorize } from '../../src/policy/authorize.ts';
-import { type Grant, spend } from '../../src/policy/grant.ts';
+import { authorize, type Grant, spend } from '../../src/policy/authorize.ts';
 import { COUNT, checkedCall, engineWith, FACTS, PERMIT_ALL } from './sample.ts';
-
-const SOURCE = join(import.meta.dirname, '../../src');
 
 function makeOne(): Grant {
   const decision = authorize(engineWith(PERMIT_ALL), checkedCall(COUNT, { text: '' }), FACTS);
   if (decision.verdict !== 'allow') throw new Error(decision.verdict);
   return decision.grant;
-}
-
-/** Who imports the maker of grants, by a look at the import statements. */
-function makersOf(files: readonly { name: string; text: string }[]): string[] {
-  const importsMaker =
-    /import[^;]*\bmakeGrant\b[^;]*from|import\s*\*[^;]*grant\.ts|import\([^)]*grant\.ts|export[^;]*from[^;]*grant\.ts/;
-  return files.filter(({ text }) => importsMaker.test(text)).map(({ name }) => name);
 }
 
 describe('a grant', () => {
@@ -48,13 +36,9 @@ describe('a grant', () => {
     expect(() => Object.assign(grant.call, { input: { text: 'other' } })).toThrow(TypeError);
   });
 
-  test('is made by authorize.ts alone', () => {
-    const names = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.ts'),
-    );
-    const files = names.map((name) => ({ name, text: readFileSync(join(SOURCE, name), 'utf8') }));
-    expect(makersOf(files)).toEqual([join('policy', 'authorize.ts')]);
-    const planted = { name: 'x.ts', text: `import { type Grant, makeGrant } from '../policy/grant.ts';` };
-    expect(makersOf([planted])).toEqual(['x.ts']);
+  test('is made by authorize.ts alone, which does not export its maker', async () => {
+    const exported = Object.keys(await import('../../src/policy/authorize.ts'));
+    expect(exported).toContain('spend');
+    expect(exported.filter((name) => /make|unspent/i.test(name))).toEqual([]);
   });
 });

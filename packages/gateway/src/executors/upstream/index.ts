@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../core/json.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { UpstreamExecutor, UpstreamMethod } from '../../core/tool.ts';
-import { spend } from '../../policy/grant.ts';
+import { spend } from '../../policy/authorize.ts';
 import type { DiscoveringTier, RunContext, RunEnding, RunResult, Tiers } from '../../tiers/tier.ts';
 import { PeerError } from './peer.ts';
 import { readMethodResult, readResult } from './result.ts';

@@ -1,23 +1,37 @@
+import { availableParallelism } from 'node:os';
+import { METER_VERSION } from '@palisade/wasm';
+import { Channels } from '../../channels/channels.ts';
+import type { CheckedCall } from '../../core/checked-call.ts';
+import type { Clock, Random } from '../../core/clock.ts';
+import { CodedError } from '../../core/coded-error.ts';
+import { parsePrefix, type StoragePrefix } from '../../core/storage-key.ts';
+import type { SecretGrant, StorageGrant } from '../../core/wasm.ts';
+import type { FetchTerms } from '../../egress/fetch/outcome.ts';
+import { type Lookup, nodeCertificates, type Own, ownOf } from '../../egress/resolve.ts';
+import { spend } from '../../policy/authorize.ts';
+import { Space } from '../../storage/space.ts';
+import { FileShelf } from '../../store/file-shelf.ts';
+import type { Store } from '../../store/store.ts';
+import type { HeldRun } from '../process/held-run.ts';
+import type { Commands } from '../process/open.ts';
+import type { Scratch, Scratches } from '../process/scratch.ts';
+import type { Tier } from '../tier.ts';
+import { ABI_FUNCTIONS } from './engine/abi.table.ts';
+import { WORLD_FUNCTIONS } from './engine/world.ts';
+import type { Metric } from './engine-counts.ts';
+import { EnginePool } from './engine-pool.ts';
+import type { EngineEnds } from './engine-process.ts';
+import type { OperatorSecrets } from './host-http.ts';
+import { Forms, ModuleCache, ReadyModules } from './modules.ts';
+import { ENGINE_FILE, engineTerms, LOG_BYTES } from './plan.ts';
+import { newGuestLog, WasmRun } from './run.ts';
+
 /**
  * Tier A: a module of WebAssembly in an engine process that holds no authority. The guest computes under fuel and memory
  * limits; what it wants done outside of itself the gateway does for it, under the grants of its tool. The time of a call
  * includes reading its module, the wait for an engine and every answer; when it is over, the engine is ended and another
  * one takes its place.
  */
-import type { Channels } from '../../channels/channels.ts';
-import type { CheckedCall } from '../../core/checked-call.ts';
-import type { Clock, Random } from '../../core/clock.ts';
-import type { SecretGrant, StorageGrant } from '../../core/wasm.ts';
-import type { FetchTerms } from '../../egress/fetch/outcome.ts';
-import type { Lookup, Own } from '../../egress/resolve.ts';
-import { spend } from '../../policy/grant.ts';
-import type { Space } from '../../storage/space.ts';
-import type { Tier } from '../tier.ts';
-import type { EnginePool } from './engine-pool.ts';
-import type { OperatorSecrets } from './host-http.ts';
-import { ModuleCache, type ReadyModules } from './modules.ts';
-import { LOG_BYTES } from './plan.ts';
-import { newGuestLog, WasmRun } from './run.ts';
 
 export type WasmTierOptions = {
   readonly pool: EnginePool;
@@ -61,4 +75,128 @@ export function wasmTier(options: WasmTierOptions): Tier {
       return new WasmRun({ ...options, modules }, job).run(context);
     },
   };
+}
+
+/** Opens tier A: engine processes in the sandboxes of commands, and what guests reach through the gateway. */
+
+type OpenWasmOptions = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  /** The lookup of one call. */
+  readonly newLookup: () => Lookup;
+  readonly commands: Pick<Commands, 'tiers'>;
+  readonly secret: WasmTierOptions['secret'];
+  readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
+  /** More authorities that targets are verified with. */
+  readonly trustedCertificates: string;
+  /** The path of Node, and where the engine may be, the best path first. */
+  readonly node: string;
+  readonly engines: readonly string[];
+  /** The most memory that one call can have. */
+  readonly memoryBytes: number;
+  readonly scratches: Scratches;
+  /** Where modules that were made ready are kept. */
+  readonly formsDir: string;
+  /** Where the gateway itself listens. */
+  readonly ports: readonly number[];
+};
+
+type OpenedWasm = {
+  readonly tier: Tier;
+  readonly pool: EnginePool;
+  readonly ready: ReadyModules;
+  /** What has become of its engines and calls, in numbers. */
+  readonly metrics: () => readonly Metric[];
+  readonly close: () => Promise<void>;
+};
+
+/** Engines that a small machine may have as well, at 30 to 50 MB each: tenants that have one do not wait for a start. */
+const FEWEST_KEPT = 24;
+/** Engines beyond those that compute at once are started only while the machine has this left. */
+const MEMORY_LEFT_BYTES = 1024 * 1024 * 1024;
+
+/** The longest file is that of a component with a whole language in it, some twenty megabytes. */
+const FORM_FILES = { mostBytes: 1024 * 1024 * 1024, tag: String(process.pid) };
+
+export function openWasm(options: OpenWasmOptions): OpenedWasm {
+  const { clock, random, store, newLookup, commands, secret, scratches, trustedCertificates } = options;
+  const channels = new Channels();
+  const size = Math.max(2, availableParallelism());
+  let engines = 0;
+  let node: Scratch | null = null;
+  const pool = new EnginePool({
+    ...{ size, clock, most: Math.max(FEWEST_KEPT, 4 * size) },
+    hasMemory: () => process.availableMemory() >= MEMORY_LEFT_BYTES,
+    start: async () => {
+      engines += 1;
+      const id = `engine-${engines}`;
+      node ??= scratches.program(options.node);
+      return startEngine({
+        node: node.path,
+        memoryBytes: options.memoryBytes,
+        makeWorkspace: () => scratches.file(ENGINE_FILE, options.engines),
+        hold: (tier, terms) => commands.tiers[tier].hold(`${id}-${tier}`, terms),
+      });
+    },
+  });
+  const shelf = new FileShelf(options.formsDir, { ...FORM_FILES, nowMs: clock.nowMs });
+  const ready = new ReadyModules(pool, new Forms(shelf, formTerms()));
+  const tier = wasmTier({
+    ...{ pool, ready, clock, random, newLookup, channels, secret, operatorSecrets: options.operatorSecrets },
+    ...(trustedCertificates === '' ? {} : { trust: [nodeCertificates(), trustedCertificates] }),
+    own: () => ownOf(undefined, options.ports),
+    openSpace: ({ tenant, skill }, { read, write }) =>
+      new Space(store, { tenant, skill, grants: { read: prefixes(read), write: prefixes(write) } }),
+  });
+  const close = async () => {
+    channels.close();
+    await pool.close();
+    node?.remove();
+  };
+  return { tier, pool, ready, metrics: () => pool.metrics(), close };
+}
+
+/** Everything but the module that its form follows from; the engines run in the same Node as this. */
+function formTerms(): string {
+  const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
+  const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
+  return JSON.stringify([METER_VERSION, process.versions.v8, prices, world]);
+}
+
+/** Boundary: an invalid prefix grants nothing. */
+function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
+  return raw.flatMap((each) => {
+    const parsed = parsePrefix(each);
+    return parsed.ok ? [parsed.prefix] : [];
+  });
+}
+
+/** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
+
+type StartEngineOptions = {
+  readonly node: string;
+  readonly memoryBytes: number;
+  /** A new directory with the engine's file in it; it is removed when the engine has ended. */
+  readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
+  /** Starts a command that stays in a tier, or refuses with what the tier lacks. */
+  readonly hold: (tier: 'b' | 'c', terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
+};
+
+export async function startEngine(options: StartEngineOptions): Promise<EngineEnds> {
+  const { node, memoryBytes, makeWorkspace, hold } = options;
+  const workspace = makeWorkspace();
+  const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
+  try {
+    const held = await hold('c', terms).catch((error: unknown) => {
+      // Boundary: only where tier C cannot be had at all; what failed once is not a reason for the weaker one.
+      if (!(error instanceof CodedError) || error.code !== 'tier/unenforceable') throw error;
+      return hold('b', terms);
+    });
+    void held.ended.then(workspace.remove);
+    return held;
+  } catch (error) {
+    workspace.remove();
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@
  * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
-import { type Descriptor, layOutDescriptors, STATUS } from '../child/descriptor.ts';
+import { type Descriptor, layOutDescriptors, STATUS } from '../child/child.ts';
 import {
   hasNetwork,
   type NetworkPass,
@@ -14,8 +14,10 @@ import {
   networkWords,
   planNetwork,
 } from '../network/plan.ts';
-import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
 import {
+  checkFilter,
+  checkIdentity,
+  checkTerms,
   environmentWords,
   groupWords,
   identityWords,

@@ -3,7 +3,7 @@ import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json.ts';
 import { type Limits, NO_USAGE } from '../../core/limits.ts';
-import { spend } from '../../policy/grant.ts';
+import { spend } from '../../policy/authorize.ts';
 import type { RunEnding, Tier } from '../tier.ts';
 
 /*

@@ -20,8 +20,7 @@ import {
 } from '../process/tier.ts';
 import { seccompProgram } from '../seccomp/filter.ts';
 import { FILTER_C, planC } from './plan.ts';
-import { type JailFindings, probeC } from './probe.ts';
-import { isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
+import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
 export const jailTier: ProcessTier = {
   name: 'c',

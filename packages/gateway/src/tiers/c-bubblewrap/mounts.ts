@@ -3,9 +3,9 @@
  * in memory, the workspace comes last of the binds, and what may not be written is closed at the end.
  */
 import { posix } from 'node:path';
+import { ancestorsOf, isWithin } from '../../core/clock.ts';
 import type { ProcessTerms } from '../../core/process.ts';
-import { ancestorsOf, isWithin } from '../../core/within.ts';
-import type { AddDescriptor } from '../child/descriptor.ts';
+import type { AddDescriptor } from '../child/child.ts';
 import type { NetworkPlan } from '../network/plan.ts';
 import { type PlanRefusal, unenforceable } from '../process/plan.ts';
 import {

@@ -6,7 +6,7 @@
  * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
  */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
-import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/descriptor.ts';
+import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
 import {
   type NetworkPass,
   type NetworkPlan,
@@ -15,8 +15,10 @@ import {
   planNetwork,
   TRUST_FILE,
 } from '../network/plan.ts';
-import { checkFilter, checkIdentity, checkTerms } from '../process/check-terms.ts';
 import {
+  checkFilter,
+  checkIdentity,
+  checkTerms,
   environmentWords,
   groupWords,
   identityWords,
@@ -36,6 +38,7 @@ import {
   placeWorkspace,
   type WorkspacePlace,
 } from './mounts.ts';
+import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './probe.ts';
 import {
   DEVICE_MOUNTS,
   JAIL_HOME,
@@ -46,7 +49,6 @@ import {
   JAIL_SHM,
   JAIL_TMP,
 } from './root.table.ts';
-import { type BwrapVersion, isAtLeast, NESTED_MOUNTS_SINCE, REQUIRED_OPTIONS } from './version.ts';
 
 /** What the probe found on this machine. */
 export type JailHost = {

@@ -1,7 +1,14 @@
 import { type ChildProcess, type IOType, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import { type ChildPlan, type Exit, errorName, killGroup, type LiveChild } from './child.ts';
-import { FIRST_DESCRIPTOR, type OpenDescriptor } from './descriptor.ts';
+import {
+  type ChildPlan,
+  type Exit,
+  errorName,
+  FIRST_DESCRIPTOR,
+  killGroup,
+  type LiveChild,
+  type OpenDescriptor,
+} from './child.ts';
 
 /** A child of this very process. Some failures to start are names given here, others are its exit. */
 export function spawnChild(plan: ChildPlan): LiveChild | string {

@@ -4,8 +4,7 @@
  */
 import { Server } from 'node:net';
 import { constants } from 'node:os';
-import type { Exit, StartPlan } from './child.ts';
-import type { OpenDescriptor } from './descriptor.ts';
+import type { Exit, OpenDescriptor, StartPlan } from './child.ts';
 
 export type Reply =
   | {

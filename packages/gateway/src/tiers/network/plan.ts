@@ -10,7 +10,7 @@ import { formatAddress } from '../../egress/address.ts';
 import { type Host, type HostName, parseHost } from '../../egress/authority.ts';
 import type { EgressDoor } from '../../egress/proxy/proxy.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
-import type { AddDescriptor } from '../child/descriptor.ts';
+import type { AddDescriptor } from '../child/child.ts';
 
 /** A listening socket in the network of the run; the one without a door speaks the language of proxies. */
 export type Listener = { readonly address: string; readonly port: number; readonly door: EgressDoor | null };

@@ -1,7 +1,6 @@
 /** Starts something harmless and reads how it went, from what the launcher reports and what bubblewrap prints. */
 import type { Clock } from '../../core/clock.ts';
-import type { ChildEnd } from '../child/child.ts';
-import { STATUS } from '../child/descriptor.ts';
+import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
 import { parseStatus } from '../child/status.ts';
 import { HARMLESS } from './machine.ts';

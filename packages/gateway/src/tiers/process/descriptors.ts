@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
-import type { Descriptor, OpenDescriptor } from '../child/descriptor.ts';
+import type { Descriptor, OpenDescriptor } from '../child/child.ts';
 
 /** What the named descriptors of a plan stand for. */
 export type Sources = {

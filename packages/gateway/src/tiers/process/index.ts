@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
-import { spend } from '../../policy/grant.ts';
+import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
 import { holdWorkspace } from '../workspace/held-directory.ts';
 import { type HeldRun, holdRun } from './held-run.ts';

@@ -8,9 +8,14 @@ import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
-import type { ChildEnd } from '../child/child.ts';
-import { type ChildTerms, type ChildWatch, endsOf, type LiveChild } from '../child/child.ts';
-import type { Descriptor } from '../child/descriptor.ts';
+import {
+  type ChildEnd,
+  type ChildTerms,
+  type ChildWatch,
+  type Descriptor,
+  endsOf,
+  type LiveChild,
+} from '../child/child.ts';
 import { attendChild, type StartChild, unstarted } from '../child/run-child.ts';
 import { wordsBytes } from '../child/starter-protocol.ts';
 import { lastWordIn } from '../child/status.ts';

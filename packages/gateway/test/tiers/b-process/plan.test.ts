@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessTerms } from '../../../src/core/process.ts';
 import { FILTERS_B, filterOfB, type ProcessHost, planB } from '../../../src/tiers/b-process/plan.ts';
-import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
+import type { Descriptor } from '../../../src/tiers/child/child.ts';
 import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
 import { sampleTerms } from '../terms.ts';
 

@@ -19,7 +19,7 @@ import type { ProcessTerms } from '../../../src/core/process.ts';
 import type { HostPath } from '../../../src/tiers/c-bubblewrap/mounts.ts';
 import { type JailHost, type JailPlan, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from '../../../src/tiers/c-bubblewrap/root.table.ts';
-import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
+import type { Descriptor } from '../../../src/tiers/child/child.ts';
 import { wordsBytes } from '../../../src/tiers/child/starter-protocol.ts';
 import { sampleTerms } from '../terms.ts';
 import { sampleHost } from './sample-host.ts';

@@ -1,5 +1,5 @@
 import type { JailHost, JailPlan } from '../../../src/tiers/c-bubblewrap/plan.ts';
-import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/version.ts';
+import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/probe.ts';
 import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
 import type { PlanRefusal } from '../../../src/tiers/process/plan.ts';
 

@@ -6,7 +6,7 @@ import {
   parseOptions,
   parseVersion,
   REQUIRED_OPTIONS,
-} from '../../../src/tiers/c-bubblewrap/version.ts';
+} from '../../../src/tiers/c-bubblewrap/probe.ts';
 
 const BWRAP = '/usr/bin/bwrap';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { StartPlan } from '../../../src/tiers/child/child.ts';
-import type { OpenDescriptor } from '../../../src/tiers/child/descriptor.ts';
+import type { OpenDescriptor, StartPlan } from '../../../src/tiers/child/child.ts';
 import {
   HandedServers,
   handedServer,

@@ -2,9 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ChildEnd, ChildWatch, StartPlan } from '../../../src/tiers/child/child.ts';
-import { endsOf, type LiveChild } from '../../../src/tiers/child/child.ts';
-import type { OpenDescriptor } from '../../../src/tiers/child/descriptor.ts';
+import {
+  type ChildEnd,
+  type ChildWatch,
+  endsOf,
+  type LiveChild,
+  type OpenDescriptor,
+  type StartPlan,
+} from '../../../src/tiers/child/child.ts';
 import { attendChild, unstarted } from '../../../src/tiers/child/run-child.ts';
 import { Starter } from '../../../src/tiers/child/starter.ts';
 import { bundle } from '../../fixture/bundle.ts';

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Descriptor } from '../../../src/tiers/child/descriptor.ts';
+import type { Descriptor } from '../../../src/tiers/child/child.ts';
 import { openDescriptors, type Sources } from '../../../src/tiers/process/descriptors.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
