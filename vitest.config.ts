@@ -1,17 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
 
 const conditions = ['palisade-source', 'node', 'import', 'default'];
-
-/** Properties run the share of their runs that tests/volume says. */
-const alias = [
-  {
-    find: /^fast-check$/,
-    replacement: fileURLToPath(new URL('tests/volume/fast-check.ts', import.meta.url)),
-  },
-];
 
 const WORKERS = Math.min(4, availableParallelism());
 
@@ -37,7 +28,7 @@ function project({
 }: Group): TestProjectInlineConfiguration {
   return {
     plugins: [textAssets()],
-    resolve: { conditions, alias },
+    resolve: { conditions },
     ssr: { resolve: { conditions } },
     test: {
       name,

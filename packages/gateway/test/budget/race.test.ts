@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { balances, reservations } from '../../src/budget/balances.ts';
 import { settle } from '../../src/budget/budget.ts';
 import { budgetMigrations } from '../../src/budget/rule.ts';
@@ -6,16 +7,20 @@ import { race } from './race.ts';
 import { NOON, rule } from './sample.ts';
 import { openStore, tempDir } from './temp-store.ts';
 
-it('a budget of 50 calls lets exactly 50 of 100 processes reserve, and a crash of all of them costs 50', async () => {
+/** A hundred in a whole run; half of them are let through. */
+const RACERS = volume(100, 20);
+const CALLS = RACERS / 2;
+
+it('a budget lets exactly as many processes reserve as it has calls, and a crash of all of them costs them', async () => {
   const directory = tempDir();
   const store = openStore(directory, budgetMigrations);
-  const argsOf = Array.from({ length: 100 }, (_, i) => [directory, `call_${i}`, '50']);
+  const argsOf = Array.from({ length: RACERS }, (_, i) => [directory, `call_${i}`, String(CALLS)]);
   const results = await race(new URL('./fixtures/reserve-once.ts', import.meta.url), argsOf);
-  expect(results.filter((result) => result === 'reserved')).toHaveLength(50);
-  expect(results.filter((result) => result === 'budget/calls-exhausted')).toHaveLength(50);
+  expect(results.filter((result) => result === 'reserved')).toHaveLength(CALLS);
+  expect(results.filter((result) => result === 'budget/calls-exhausted')).toHaveLength(CALLS);
 
   for (const { callId } of reservations(store)) store.transact((tx) => settle(tx, callId, 'as-reserved'));
-  const rules = [rule({ name: 'principal-hour', calls: 50 })];
+  const rules = [rule({ name: 'principal-hour', calls: CALLS })];
   const [balance] = balances(store, { rules, nowMs: NOON, limit: 1 });
-  expect(balance?.units[0]).toEqual({ unit: 'calls', spent: 50, reserved: 0, limit: 50, left: 0 });
+  expect(balance?.units[0]).toEqual({ unit: 'calls', spent: CALLS, reserved: 0, limit: CALLS, left: 0 });
 }, 180_000);

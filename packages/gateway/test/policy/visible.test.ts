@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { authorize } from '../../src/policy/authorize.ts';
@@ -110,7 +111,7 @@ describe('visibility()', () => {
           if (permitted) expect(isShown(tool), `${tool.id} under ${text}`).toBe(true);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: volume(150, 20) },
     );
     // Both sides were really seen.
     expect(Math.min(counts.hidden, counts.permitted)).toBeGreaterThan(20);

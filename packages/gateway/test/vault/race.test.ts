@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { race } from '../budget/race.ts';
 import { openVault, valueIn } from './sample.ts';
 
-const RACERS = 25;
+const RACERS = volume(25, 10);
 
-it('a vault that 25 processes set secrets in at once, none of which is there yet, has all of them', async () => {
+it('a vault that many processes set secrets in at once, none of which is there yet, has all of them', async () => {
   const { vault, keyPath, directory } = openVault();
   const argsOf = Array.from({ length: RACERS }, (_, i) => [directory, String(i)]);
   const results = await race(new URL('./fixtures/set-once.ts', import.meta.url), argsOf);

@@ -1,6 +1,7 @@
 /** A metered module does what the module does, and counts what the rules say, whatever the module is. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { type MeterOptions, meter } from '../../src/meter/meter.ts';
 import { type Plan, type Program, programOf } from '../fixture/generate.ts';
 import { plans } from '../fixture/plans.ts';
@@ -44,7 +45,7 @@ function sum(numbers: readonly number[]): number {
 
 function check(runs: number, judge: (plan: Plan, pick: number) => void): void {
   // Shrinking a failure may take long: what it has found by then is enough.
-  const terms = { numRuns: runs, interruptAfterTimeLimit: 45_000 };
+  const terms = { numRuns: volume(runs, 30), interruptAfterTimeLimit: 45_000 };
   fc.assert(fc.property(plans(), fc.nat(), judge), terms);
 }
 

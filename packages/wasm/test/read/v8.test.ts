@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { volume } from '../../../../tests/volume/volume.ts';
 import { WasmError } from '../../src/error.ts';
 import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { inspectSections } from '../../src/read/facts.ts';
@@ -190,7 +191,7 @@ describe('readModule() and V8', () => {
         if (verdict === 'taken') expect(['feature', 'limit']).toContain(code);
         else expect(['feature', 'limit', 'malformed']).toContain(code);
       }),
-      { numRuns: 10_000 },
+      { numRuns: volume(10_000, 1_000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { volume } from '../../../../../../tests/volume/volume.ts';
 import { CLIENTS, type McpClient } from '../../../../src/doors/cli/connect/clients.table.ts';
 import { entryFor, plain } from '../../../../src/doors/cli/connect/entry.ts';
 import { planConnect, planDisconnect, planWrap } from '../../../../src/doors/cli/connect/plan.ts';
@@ -13,7 +14,7 @@ import {
 import { contentFor, textFor } from './random-files.ts';
 import { OWN_ENTRY, STDIO, WRAPPER } from './samples.ts';
 
-const OFTEN = { numRuns: 150 };
+const OFTEN = { numRuns: volume(150, 20) };
 
 /** One client for each way of writing; the others differ in keys alone. */
 const WAYS = ['cursor', 'amp', 'opencode', 'goose', 'continue', 'codex', 'mistral-vibe'];
