@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { textAssets } from './tools/assets.mjs';
 
@@ -59,12 +61,29 @@ const PURE = [
   'packages/gateway/test/skills/{manifest,audit,package}/**/*.test.ts',
 ];
 
+/** What a test changes for its whole process; such a test shares its worker with no other. */
+const CHANGES_ITS_PROCESS =
+  /syncBuiltinESMExports|cheap-scrypt|vi\.(mock|doMock|stub|spyOn|useFakeTimers)|process\.(chdir|umask|on)\(|process\.env[.[]\S+ =/;
+
+function changesItsProcess(path: string): boolean {
+  return CHANGES_ITS_PROCESS.test(readFileSync(path, 'utf8'));
+}
+
+const ALONE = ['gateway', 'launcher', 'sdk', 'wasm']
+  .flatMap((name) =>
+    readdirSync(`packages/${name}/test`, { recursive: true, encoding: 'utf8' }).map((path) =>
+      join('packages', name, 'test', path),
+    ),
+  )
+  .filter((path) => path.endsWith('.test.ts') && changesItsProcess(path));
+
 export default defineConfig({
   test: {
     projects: [
       project({
         name: 'pure',
         include: PURE,
+        exclude: ALONE,
         maxWorkers: WORKERS,
         order: 0,
         timeoutMs: 60_000,
@@ -73,19 +92,20 @@ export default defineConfig({
       project({
         name: 'parts',
         include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts', ...QUIET],
-        exclude: PURE,
+        exclude: [...PURE, ...ALONE],
         maxWorkers: WORKERS,
         order: 1,
         timeoutMs: 120_000,
         isolate: false,
       }),
+      project({ name: 'alone', include: ALONE, maxWorkers: WORKERS, order: 2, timeoutMs: 120_000 }),
       // Stories and attacks start daemons and processes and mostly wait for them: two files at a time.
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
         exclude: QUIET,
         maxWorkers: 2,
-        order: 2,
+        order: 3,
         timeoutMs: 180_000,
       }),
     ],

@@ -80,7 +80,7 @@ describe('palisade exec --dry-run', () => {
       ],
     );
     expect(err).toBe('');
-    expect(out).toContain("reaches     a.example.com 'GET https://b.example.com/v1/'\n");
+    expect(out).toContain("hosts       a.example.com 'GET https://b.example.com/v1/'\n");
     expect(out).toContain('secrets     github\n');
     expect(out).not.toContain(VALUE);
     expect(status).toBe(0);
@@ -88,9 +88,9 @@ describe('palisade exec --dry-run', () => {
 
   test("shows the operator's list of a command that names nothing", async () => {
     const { out } = await planOf();
-    expect(out).toContain("reaches     '!bad.example.com' '*.example.com'\n");
+    expect(out).toContain("hosts       '!bad.example.com' '*.example.com'\n");
     expect(out).toContain('secrets     none\n');
-    expect((await planOf('--egress', 'none')).out).toContain('reaches     none\n');
+    expect((await planOf('--egress', 'none')).out).toContain('hosts       none\n');
   });
 
   test('has both in its document', async () => {

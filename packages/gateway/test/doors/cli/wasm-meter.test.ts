@@ -184,7 +184,7 @@ describe('the file that palisade wasm meter writes', () => {
       file('twice.wasm'),
     ]);
     expect(err).toContain('it exports "palisade:set"');
-    expect(err).toContain('→ Give the module as it was before it was metered');
+    expect(err).toContain('→ Use the module as it was before metering');
     expect(status).toBe(2);
     expect(existsSync(file('twice.wasm'))).toBe(false);
   });
