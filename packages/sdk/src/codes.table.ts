@@ -50,7 +50,7 @@ export const CODES = {
     httpStatus: 400,
     exitStatus: 64,
     sentence: 'The command line or the request is not valid.',
-    remedy: 'Run the command with --help, or see /openapi.json, and correct what the message names.',
+    remedy: 'Run the command with --help and correct what the message names.',
   },
   'door/invalid-call': refused(
     400,

@@ -65,7 +65,7 @@ describe('a pin', () => {
 
   test('of nobody cannot be accepted or put into quarantine', () => {
     const store = openStore();
-    expect(() => store.transact((tx) => accept(tx, 'files', offer('read'), BY))).toThrow(/there is none/);
+    expect(() => store.transact((tx) => accept(tx, 'files', offer('read'), BY))).toThrow(/it does not exist/);
   });
 
   test('that was written by hand is not read', () => {

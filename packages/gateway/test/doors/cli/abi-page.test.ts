@@ -43,12 +43,12 @@ test('the guest of docs/abi.md that keeps a note recalls it in another call', as
 
 test('docs/abi.md tells every code that a call of a module can end with, and no other', () => {
   const [, table = ''] = /## How a call ends\n([\s\S]*?)\n## /.exec(page) ?? [];
-  const told = [...table.matchAll(/^\| `(tier\/[a-z-]+)` \|/gm)].map(([, code]) => code);
-  const room = join(root, 'packages/gateway/src/tiers/a-wasm');
-  const sources = readdirSync(room).filter((name) => /^(ending|index)\.ts$/.test(name));
+  const documented = [...table.matchAll(/^\| `(tier\/[a-z-]+)` \|/gm)].map(([, code]) => code);
+  const tier = join(root, 'packages/gateway/src/tiers/a-wasm');
+  const sources = readdirSync(tier).filter((name) => /^(ending|run)\.ts$/.test(name));
   const found = sources.flatMap(
-    (name) => readFileSync(join(room, name), 'utf8').match(/tier\/[a-z-]+/g) ?? [],
+    (name) => readFileSync(join(tier, name), 'utf8').match(/tier\/[a-z-]+/g) ?? [],
   );
   expect(sources).toHaveLength(2);
-  expect(told.sort()).toEqual([...new Set(found)].sort());
+  expect(documented.sort()).toEqual([...new Set(found)].sort());
 });

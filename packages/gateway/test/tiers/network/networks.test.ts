@@ -99,7 +99,7 @@ describe('a secret of the vault', () => {
   });
 
   test.each([
-    ['is not there', null, 'vault/missing', 'the vault has none'],
+    ['is not there', null, 'vault/missing', 'the vault lacks a secret'],
     ['has a line break', 'the value\nX: y', 'config/invalid', 'it has a line break'],
     ['is empty', '', 'config/invalid', 'it is empty'],
   ])('that %s is refused with a code of its own, and nothing of it is told', async (_, value, code, why) => {

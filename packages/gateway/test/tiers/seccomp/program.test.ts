@@ -32,9 +32,9 @@ describe('assemble()', () => {
     ['a jump back', [at('start'), load, to('start'), ALLOW], '"start" is -2 instructions ahead'],
     ['a jump too far', [to('end'), ...filler(256), at('end'), ALLOW], '"end" is 256 instructions ahead'],
     ['a place named twice', [at('a'), load, at('a'), ALLOW], '"a" is named twice'],
-    ['a negative operand', [{ kind: 'keep', bits: -1 }, ALLOW], '-1 is no operand'],
-    ['a wide operand', [{ kind: 'return', value: 2 ** 32 }], '4294967296 is no operand'],
-    ['a broken operand', [{ kind: 'return', value: 0.5 }], '0.5 is no operand'],
+    ['a negative operand', [{ kind: 'keep', bits: -1 }, ALLOW], '-1 is not an operand'],
+    ['a wide operand', [{ kind: 'return', value: 2 ** 32 }], '4294967296 is not an operand'],
+    ['a broken operand', [{ kind: 'return', value: 0.5 }], '0.5 is not an operand'],
   ])('refuses %s', (_, steps, what) => {
     expect(() => assemble(steps)).toThrow(`Cannot assemble program: ${what}`);
   });
