@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type * as CedarWasm from '@cedar-policy/cedar-wasm/nodejs';
-import type { EntityJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 
 export type {
   CedarValueJson,
@@ -88,9 +87,4 @@ export class Workbench {
   clear(): void {
     this.#cedar = null;
   }
-}
-
-/** The uid of an entity, which Cedar takes in two spellings. */
-export function uidOf(uid: EntityJson['uid']): TypeAndId {
-  return '__entity' in uid ? uid.__entity : uid;
 }

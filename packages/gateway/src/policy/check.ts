@@ -6,10 +6,9 @@ import {
   loadCedar,
   type PolicyJson,
   type TypeAndId,
-  uidOf,
   Workbench,
 } from './cedar.ts';
-import { SKILL_CATEGORY, UPSTREAM_CATEGORY, viewTool } from './entities.ts';
+import { SKILL_CATEGORY, UPSTREAM_CATEGORY, uidOf, viewTool } from './entities.ts';
 import { POLICY_LIMITS } from './limits.ts';
 import { namedIn, type ParsedPolicy, parseFiles, parsePolicy, problemAt, type ToolsOf } from './parse.ts';
 import { fileProblem, readPolicyFiles } from './policy-files.ts';

@@ -1,4 +1,5 @@
-import { type Cedar, type CedarLoader, type EntityJson, isCrash, uidOf } from './cedar.ts';
+import { type Cedar, type CedarLoader, type EntityJson, isCrash } from './cedar.ts';
+import { uidOf } from './entities.ts';
 import { KEPT_ANSWERS, SCHEMAS_PER_INSTANCE } from './limits.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { PolicyQuestion } from './request.ts';

@@ -186,3 +186,8 @@ export function installerOf({ installedBy }: SkillStanding): Principal | null {
 
 /** The category of upstream servers and of the tools that they offer; they come and go, so a check cannot list them. */
 export const UPSTREAM_CATEGORY = 'upstream';
+
+/** The uid of an entity, which Cedar takes in two spellings. */
+export function uidOf(uid: EntityJson['uid']): TypeAndId {
+  return '__entity' in uid ? uid.__entity : uid;
+}

@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
 import type { PreparedProcess } from '../core/process.ts';
 import type { Tool } from '../core/tool.ts';
-import { type CedarValueJson, type EntityJson, type TypeAndId, uidOf } from './cedar.ts';
+import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
 import {
   callSchemaOf,
   type Directory,
@@ -15,6 +15,7 @@ import {
   skillContext,
   skillEntity,
   type ToolView,
+  uidOf,
   viewTool,
 } from './entities.ts';
 import { inputToCedar } from './input-type.ts';

@@ -1,8 +1,8 @@
 import type { Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
-import { type EntityJson, type Expr, type PolicyJson, type TypeAndId, uidOf } from './cedar.ts';
+import type { EntityJson, Expr, PolicyJson, TypeAndId } from './cedar.ts';
 import type { PolicyEngine } from './engine.ts';
-import { viewTool } from './entities.ts';
+import { uidOf, viewTool } from './entities.ts';
 import { parsePolicy } from './parse.ts';
 import type { PolicySet } from './policy-set.ts';
 
