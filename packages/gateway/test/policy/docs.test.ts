@@ -34,7 +34,7 @@ describe('docs/policy.md', () => {
   };
 
   test('names every field of an act upon a skill and every such act', () => {
-    const [, section = ''] = PAGE.split('### What an action upon a skill tells');
+    const [, section = ''] = PAGE.split('### Context of actions on skills');
     const [table = ''] = section.split('###');
     expect(fieldsOf('SkillContext').length).toBeGreaterThan(9);
     for (const name of fieldsOf('SkillContext'))
