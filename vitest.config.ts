@@ -69,11 +69,11 @@ function changesItsProcess(path: string): boolean {
   return CHANGES_ITS_PROCESS.test(readFileSync(path, 'utf8'));
 }
 
-const ALONE = ['gateway', 'launcher', 'sdk', 'wasm']
-  .flatMap((name) =>
-    readdirSync(`packages/${name}/test`, { recursive: true, encoding: 'utf8' }).map((path) =>
-      join('packages', name, 'test', path),
-    ),
+const FOLDERS = ['gateway', 'launcher', 'sdk', 'wasm'].map((name) => `packages/${name}/test`);
+
+const ALONE = [...FOLDERS, 'tests']
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   )
   .filter((path) => path.endsWith('.test.ts') && changesItsProcess(path));
 
@@ -103,7 +103,8 @@ export default defineConfig({
       project({
         name: 'whole',
         include: ['tests/**/*.test.ts'],
-        exclude: QUIET,
+        exclude: [...QUIET, ...ALONE],
+        isolate: false,
         maxWorkers: 2,
         order: 3,
         timeoutMs: 180_000,

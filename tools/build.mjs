@@ -41,6 +41,8 @@ const makers = {
         js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
       },
       keepNames: true,
+      // What is loaded at each start is read at each start; names stay, so that traces can be read.
+      minifyWhitespace: true,
       legalComments: 'external',
       sourcemap: 'external',
       metafile: true,

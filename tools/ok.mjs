@@ -7,7 +7,7 @@
  * With --second-node only those tests run whose subject another Node could change: the second run of CI.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot as root } from './check.mjs';
 import { run } from './command.mjs';
@@ -68,6 +68,18 @@ async function runStatic({ name, words }) {
   return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, notes: ok ? [] : [`FAIL ${name}`] };
 }
 
+/** Each check keeps one processor busy, so there are as many at a time as this machine has. */
+async function runAtOnce(checks) {
+  const waiting = [...checks];
+  const runner = async () => {
+    const done = [];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      done.push(await runStatic(next));
+    return done;
+  };
+  return (await Promise.all(Array.from({ length: availableParallelism() }, runner))).flat();
+}
+
 async function runTests(paths) {
   const folder = mkdtempSync(join(tmpdir(), 'palisade-ok-'));
   const report = join(folder, 'report.json');
@@ -103,7 +115,7 @@ const only = words.includes('--only') ? words[words.indexOf('--only') + 1] : und
 const results = [];
 if (words.includes('--setup'))
   results.push(await runStatic({ name: 'setup', words: [...tool('setup'), '--programs'] }));
-for (const each of STATIC_CHECKS) if (!only || only === each.name) results.push(await runStatic(each));
+results.push(...(await runAtOnce(STATIC_CHECKS.filter(({ name }) => !only || only === name))));
 if (!only || only === 'vitest')
   results.push(await runTests(words.includes('--second-node') ? SECOND_NODE : []));
 

@@ -19,7 +19,7 @@ test('a secret without a file is that of the vault: the server sees it, the run 
     world.shell(`env; curl -sS -H "Authorization: Bearer $TOKEN" http://${at}/`, { secrets: ['token'] });
   expect(await ask()).toMatchObject({
     code: 'tier/not-started',
-    message: expect.stringContaining('the vault has none of that name'),
+    message: expect.stringContaining('the vault lacks a secret of that name'),
   });
   const records = await openRecords({ stateDir: world.stateDir, env: readEnvironment({}), version: '0.0.0' });
   await records.vault.set('token', GLOBAL, Buffer.from(VALUE), BY);

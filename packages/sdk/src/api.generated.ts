@@ -71,7 +71,7 @@ export type Schemas = {
   readonly Call: {
     readonly callId: string;
     readonly status: 'ok' | 'failed' | 'refused';
-    /** One of the table of codes; `ok` where it ended well. */
+    /** One of the table of codes; `ok` for a call that succeeded. */
     readonly code: string;
     readonly message: string;
     readonly remedy: string | null;
@@ -114,7 +114,7 @@ export type Schemas = {
     /** A time in UTC. */
     readonly endedAt: string;
     readonly status: 'ok' | 'failed' | 'refused';
-    /** One of the table of codes; `ok` where it ended well. */
+    /** One of the table of codes; `ok` for a call that succeeded. */
     readonly code: string;
     readonly message: string;
     readonly remedy: string | null;

@@ -47,7 +47,7 @@ const TRACE = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0
 const ending = z.object({
   callId: callIdText,
   status: z.enum(['ok', 'failed', 'refused']),
-  code: z.string().describe('One of the table of codes; `ok` where it ended well.'),
+  code: z.string().describe('One of the table of codes; `ok` for a call that succeeded.'),
   message: z.string(),
   remedy: z.string().nullable(),
   output: anyJson,
@@ -143,7 +143,7 @@ export const callOperations: readonly Operation[] = [
       },
     },
     input: callInput,
-    output: { schema: call, sentence: 'It ran and ended well; every other ending is a problem.' },
+    output: { schema: call, sentence: 'The call ran and succeeded; every other ending is a problem.' },
     handle: startCall,
   }),
   operation({

@@ -96,7 +96,7 @@ function differencesOf(
       ? `The request would have to be valid: ${message}.`
       : `Policy "${policy}" would have to be corrected: ${message}.`,
   );
-  if (approvalWouldHelp) sentences.push('A user would have to approve this very call.');
+  if (approvalWouldHelp) sentences.push('A user would have to approve this call.');
   for (const note of notes) {
     if (note.effect === 'forbid' && note.matched) sentences.push(forbidSentence(note));
   }

@@ -67,7 +67,7 @@ describe('explain()', () => {
     const engine = makeBed(null).open();
     const asked = explain(engine, checkedCall(DANGER, { text: '' }), FACTS);
     expect(asked).toMatchObject({ verdict: 'ask', approvalWouldHelp: true });
-    expect(asked.differences[0]).toBe('A user would have to approve this very call.');
+    expect(asked.differences[0]).toBe('A user would have to approve this call.');
     expect(explain(engine, checkedCall(DANGER, { text: '' }), APPROVED).verdict).toBe('allow');
     const denied = explain(engineWith(''), checkedCall(DANGER, { text: '' }, BOB), FACTS);
     expect(denied).toMatchObject({ verdict: 'deny', approvalWouldHelp: false });

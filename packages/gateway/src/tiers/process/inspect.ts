@@ -106,6 +106,6 @@ function isolationRows({ name: tier, isolation }: ProcessTier, trial: Trial | La
 
 function trialRow({ name, enforces }: ProcessTier, trial: Trial | Lack): TierRow {
   if (trial.ok)
-    return row(name, TRIAL_ROW, `run ended well, and reported from inside that it has ${enforces}`);
+    return row(name, TRIAL_ROW, `a run succeeded and reported from inside that it has ${enforces}`);
   return lackRow(name, TRIAL_ROW, { why: `run failed: ${trial.why}`, fix: trial.fix });
 }
