@@ -29,8 +29,8 @@ export type BenchEngine = {
 };
 
 /** An engine process in the jail, as the gateway starts it. */
-export async function openEngine(house: string): Promise<BenchEngine> {
-  const owner = { house, process: 'p_bench' };
+export async function openEngine(realStateDir: string): Promise<BenchEngine> {
+  const owner = { realStateDir, process: 'p_bench' };
   const commands = openCommands({
     ...{ clock, firstUid: 61_000, isGone: () => false, warm: 0, owner, networks: NO_NETWORKS },
     launchers: [join(process.cwd(), 'packages/launcher/dist/palisade-launcher')],

@@ -60,7 +60,7 @@ const HAS_GROUPS = openCgroups({
   mountinfo: readFileSync('/proc/self/mountinfo', 'utf8'),
   selfCgroup: readFileSync('/proc/self/cgroup', 'utf8'),
   prefix: 'palisade',
-  owner: { house: stateDir, process: 'probe' },
+  owner: { realStateDir: stateDir, process: 'probe' },
 }).probe().ok;
 
 const TIERS = ['b', 'c'] as const;

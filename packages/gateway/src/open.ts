@@ -155,7 +155,7 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
   const runner = openRunner(config, { stateDir, home: env.home, cwd }, clock);
   const rules = options.upstreams ?? config.upstreams;
   const upstreamTools = new UpstreamTools({ reader: records.store, rules });
-  const { room: skills, tools: skillTools } = openSkills(records, config, stateDir);
+  const { installed: skills, tools: skillTools } = openSkills(records, config, stateDir);
   const registry = new Registry({
     skills: skillTools,
     ...(rules.length === 0 ? {} : { upstreams: upstreamTools }),
@@ -166,13 +166,13 @@ async function buildGateway(records: Opened<Records>, options: OpenOptions): Pro
     loadSchemas: async () => new (await import('./registry/schema.ts')).Schemas(),
   });
   const policy = await buildPolicy(records, options, registry);
-  const house = realpathSync(stateDir);
+  const realStateDir = realpathSync(stateDir);
   const opened = openTiers({
     ...options,
     ...records,
     launchers: LAUNCHERS,
     engineFiles: ENGINES,
-    house,
+    realStateDir,
     node: process.execPath,
   });
   const line: Line = {

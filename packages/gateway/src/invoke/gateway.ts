@@ -39,7 +39,7 @@ export type Records = {
 };
 
 /** What is installed, and what of it runs. */
-export type SkillRoom = {
+export type InstalledSkills = {
   readonly artifacts: Artifacts;
   readonly running: RunningSkills;
   readonly terms: SkillTerms;
@@ -59,7 +59,7 @@ export type Line = Records & {
   readonly budgets: readonly BudgetRule[];
   readonly approvalExpiresAfterMs: number;
   readonly registry: Registry;
-  readonly skills: SkillRoom;
+  readonly skills: InstalledSkills;
   readonly executors: Executors;
   /** The calls on the line at this moment. */
   readonly running: RunningCalls;

@@ -41,7 +41,7 @@ export type OpenTiersOptions = {
   readonly launchers: readonly string[];
   readonly engineFiles: readonly string[];
   /** The state directory without links, which tells our groups from those of others. */
-  readonly house: string;
+  readonly realStateDir: string;
   /** Where Node is. */
   readonly node: string;
 };
@@ -58,14 +58,14 @@ export type OpenedTiers = {
 const LOOKUPS_AT_ONCE = 3;
 
 export function openTiers(options: OpenTiersOptions): OpenedTiers {
-  const { config, store, clock, random, version, presence, launchers, house, node } = options;
+  const { config, store, clock, random, version, presence, launchers, realStateDir, node } = options;
   const { isLasting = false, lookup = systemLookup, vault } = options;
   const turns = new LookupTurns(lookup, LOOKUPS_AT_ONCE);
   const commands = openCommands({
     clock,
     launchers,
     firstUid: config.process.firstUid,
-    owner: { house, process: presence.id },
+    owner: { realStateDir, process: presence.id },
     isGone: (process) => presence.isGone(process),
     limits: settingsOf(config, null).defaults,
     warm: isLasting ? config.process.warm : 0,
@@ -74,7 +74,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   // No one waits for it: what cannot be ended now is tried again by the next start.
   commands.sweep().catch(() => undefined);
   const scratches = new Scratches({
-    owner: { house, process: presence.id },
+    owner: { realStateDir, process: presence.id },
     isGone: (process) => presence.isGone(process),
   });
   scratches.sweep();

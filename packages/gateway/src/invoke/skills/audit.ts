@@ -11,7 +11,7 @@ import type { InstalledSkill } from '../../skills/index/skill.ts';
 import { nextState } from '../../skills/lifecycle.ts';
 import type { SkillPackage } from '../../skills/package/skill-package.ts';
 import { RunningSkills } from '../../skills/running.ts';
-import type { Gateway, Records, SkillRoom } from '../gateway.ts';
+import type { Gateway, InstalledSkills, Records } from '../gateway.ts';
 import { examine, storedPackage } from './examine.ts';
 import { type Acting, move, type Named, requireActUpon, requireSkill } from './skill-acts.ts';
 
@@ -151,23 +151,24 @@ function overtaken({ id, version }: InstalledSkill): CodedError {
   return new CodedError('skill/conflict', `Cannot audit ${id}@${version}: it was changed in the meantime`);
 }
 
-type OpenedSkills = { readonly room: SkillRoom; readonly tools: SkillTools };
+type OpenedSkills = { readonly installed: InstalledSkills; readonly tools: SkillTools };
 
 /** Opens the skills of a state directory; nothing of a skill is read before it is called. */
 export function openSkills(records: Records, { skills }: Config, stateDir: string): OpenedSkills {
   const { firstUse, reviewers, reauditAfterMs, advisories } = skills;
-  const room: SkillRoom = {
+  const installed: InstalledSkills = {
     artifacts: new Artifacts(join(stateDir, 'skills')),
     running: new RunningSkills(records.store),
     terms: { firstUse, reviewers, reauditAfterMs, advisories: advisoryFile(advisories) },
   };
   const tools = new SkillTools({
     reader: records.store,
-    artifacts: room.artifacts,
+    artifacts: installed.artifacts,
     clock: records.clock,
-    onMisfit: (skill, why) => quarantineChanged({ ...records, skills: room }, skill, { why, acting: null }),
+    onMisfit: (skill, why) =>
+      quarantineChanged({ ...records, skills: installed }, skill, { why, acting: null }),
   });
-  return { room, tools };
+  return { installed, tools };
 }
 
 const AUDIT_LOOK_MS = 60_000;

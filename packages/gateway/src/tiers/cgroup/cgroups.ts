@@ -29,7 +29,7 @@ export type Cgroups = {
   readonly probe: () => Probe;
   /** A group with limits that the kernel has confirmed, or a refusal. */
   readonly make: (id: string, limits: GroupLimits) => RunGroup;
-  /** Every group that a process of our house has made, our own included. */
+  /** Every group that a process of our state directory has made, our own included. */
   readonly list: () => FoundGroup[];
 };
 
@@ -139,7 +139,7 @@ export type Swept = {
 };
 
 /**
- * Kills and removes what processes of our house left that are gone. `isGone` is asked with the process of the owner, as
+ * Kills and removes what processes of our state directory left that are gone. `isGone` is asked with the process of the owner, as
  * it was given to `openCgroups`; a doubt must count as alive.
  */
 export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
@@ -171,20 +171,20 @@ export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => 
  */
 export type Owner = {
   /** Tells this state directory from every other one on the machine; only its digest is in the names. */
-  readonly house: string;
+  readonly realStateDir: string;
   /** The process, as the presence of the store names it. */
   readonly process: string;
 };
 
-const HOUSE_CHARS = 12;
+const STATE_DIR_CHARS = 12;
 const PREFIX = /^[a-z]{1,32}$/;
 const PROCESS = /^[a-zA-Z0-9_]{1,64}$/;
 const ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Makes and recognises the names of one owner's house. */
+/** Makes and recognises the names of one owner's state directory. */
 export type GroupNames = {
   readonly nameOf: (id: string) => string;
-  /** The process that made a group of this house; null for every other name. */
+  /** The process that made a group of this state directory; null for every other name. */
   readonly processOf: (name: string) => string | null;
 };
 
@@ -192,8 +192,8 @@ export type GroupNames = {
 export function groupNames(prefix: string, owner: Owner): GroupNames {
   check('prefix', prefix, PREFIX);
   check('owner', owner.process, PROCESS);
-  const house = digestBytes(owner.house).slice(0, HOUSE_CHARS);
-  const start = `${prefix}-${house}_`;
+  const realStateDir = digestBytes(owner.realStateDir).slice(0, STATE_DIR_CHARS);
+  const start = `${prefix}-${realStateDir}_`;
   return {
     nameOf: (id) => {
       // Boundary: a name is a part of a path; a slash or a dot in it would lead out of the tree.
@@ -201,7 +201,7 @@ export function groupNames(prefix: string, owner: Owner): GroupNames {
       return `${start}${owner.process}-${id}`;
     },
     processOf: (name) => {
-      // Boundary: only what this house can have made is ever killed or removed.
+      // Boundary: only what this state directory's processes can have made is ever killed or removed.
       if (!name.startsWith(start)) return null;
       const rest = name.slice(start.length);
       const dash = rest.indexOf('-');

@@ -20,7 +20,7 @@ type CommandOptions = {
   /** The user and group id of commands where the gateway is root. */
   readonly firstUid: number;
   /** Tells the groups of this state directory and process from those of others. */
-  readonly owner: { readonly house: string; readonly process: string };
+  readonly owner: { readonly realStateDir: string; readonly process: string };
   readonly isGone: (process: string) => boolean;
   /** The limits of runs that ask for none. */
   readonly limits: ProcessLimits;

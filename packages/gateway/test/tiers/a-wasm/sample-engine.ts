@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 
 /** What starts engines on this machine, in the tier that is named. */
 export function engineStart(tier: 'b' | 'c'): () => ReturnType<typeof startEngine> {
-  const owner = { house: `test-${process.pid}`, process: 'p_test' };
+  const owner = { realStateDir: `test-${process.pid}`, process: 'p_test' };
   const commands: Commands = openCommands({
     ...{ clock, launchers: [LAUNCHER], firstUid: 61_000, isGone: () => false, warm: 0 },
     owner,

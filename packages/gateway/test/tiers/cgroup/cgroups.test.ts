@@ -346,7 +346,7 @@ describe('Cgroups.make()', () => {
       mountinfo: null,
       selfCgroup: null,
       prefix: 'palisade',
-      owner: { house: 'here', process: 'p_1' },
+      owner: { realStateDir: 'here', process: 'p_1' },
     });
     expect(cgroups.probe()).toMatchObject({ ok: false, fix: expect.stringContaining('mount -t cgroup2') });
     expect(cgroups.list()).toEqual([]);
@@ -354,7 +354,7 @@ describe('Cgroups.make()', () => {
   });
 });
 
-const OWNER = { house: '/var/lib/palisade', process: 'p_1' };
+const OWNER = { realStateDir: '/var/lib/palisade', process: 'p_1' };
 const names = groupNames('palisade', OWNER);
 const word = fc.stringMatching(/^[a-zA-Z0-9_]{1,64}$/);
 
@@ -370,8 +370,8 @@ describe('the name of a group', () => {
     );
   });
 
-  it('is foreign to a house with another state directory', () => {
-    const other = groupNames('palisade', { ...OWNER, house: '/srv/palisade' });
+  it('is foreign to a realStateDir with another state directory', () => {
+    const other = groupNames('palisade', { ...OWNER, realStateDir: '/srv/palisade' });
     expect(names.processOf(other.nameOf('1'))).toBeNull();
     expect(other.processOf(names.nameOf('1'))).toBeNull();
   });
@@ -416,7 +416,7 @@ describe('sweepCgroups()', () => {
     const [left = ''] = groupsIn(trees, 'cgroup');
     for (const path of [`cgroup/${left}/inner`, `cgroup/${left}/inner/deep`]) trees.group(path);
     openV2(trees, { process: 'p_alive' }).make('1', LIMITS);
-    openV2(trees, { process: 'p_gone', house: 'elsewhere' }).make('1', LIMITS);
+    openV2(trees, { process: 'p_gone', realStateDir: 'elsewhere' }).make('1', LIMITS);
     for (const name of ['user.slice', 'palisade', 'palisade-gateway', 'palisade-p_gone-1']) {
       trees.group(`cgroup/${name}`);
     }

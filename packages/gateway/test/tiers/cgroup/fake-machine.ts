@@ -7,18 +7,18 @@ export const OUR_PID = 4242;
 export const MIB = 1024 * 1024;
 export const LIMITS = { memoryBytes: 100 * MIB, processes: 20 };
 
-type Wishes = { readonly own?: string; readonly process?: string; readonly house?: string };
+type Wishes = { readonly own?: string; readonly process?: string; readonly realStateDir?: string };
 
 /** Version 2 alone, mounted at `cgroup`, with us in the group `own`. */
 export function openV2(
   trees: Pick<FakeTrees, 'top' | 'files'>,
-  { own = '/', process = 'p_1', house = 'here' }: Wishes = {},
+  { own = '/', process = 'p_1', realStateDir = 'here' }: Wishes = {},
 ): Cgroups {
   return openCgroups({
     mountinfo: `30 1 0:26 / ${join(trees.top, 'cgroup')} rw - cgroup2 cgroup2 rw\n`,
     selfCgroup: `0::${own}\n`,
     prefix: 'palisade',
-    owner: { house, process },
+    owner: { realStateDir, process },
     files: trees.files,
     pid: OUR_PID,
   });
@@ -41,7 +41,7 @@ export function openV1(
     mountinfo: lines.join(''),
     selfCgroup: groups.join(''),
     prefix: 'palisade',
-    owner: { house: 'here', process },
+    owner: { realStateDir: 'here', process },
     files: trees.files,
     pid: OUR_PID,
   });

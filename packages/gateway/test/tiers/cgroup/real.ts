@@ -12,7 +12,7 @@ import type { RunGroup } from '../../../src/tiers/cgroup/run-group.ts';
 
 export type RealOptions = {
   readonly process?: string;
-  readonly house?: string;
+  readonly realStateDir?: string;
   readonly files?: GroupFiles;
 };
 
@@ -20,15 +20,19 @@ function read(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
-/** A house of its own per test process: tests that run at the same time do not see each other's groups. */
+/** A realStateDir of its own per test process: tests that run at the same time do not see each other's groups. */
 export const HOUSE = `test ${process.pid}`;
 
-export function openReal({ process: owner = 'p_test', house = HOUSE, files }: RealOptions = {}): Cgroups {
+export function openReal({
+  process: owner = 'p_test',
+  realStateDir = HOUSE,
+  files,
+}: RealOptions = {}): Cgroups {
   return openCgroups({
     mountinfo: read('/proc/self/mountinfo'),
     selfCgroup: read('/proc/self/cgroup'),
     prefix: 'palisade',
-    owner: { house, process: owner },
+    owner: { realStateDir, process: owner },
     ...(files === undefined ? {} : { files }),
   });
 }

@@ -6,8 +6,12 @@ import { Scratches } from '../../../src/tiers/process/scratch.ts';
 import { tempDir } from '../../fixture/temp-dir.ts';
 
 /** The directories of one gateway; those whose processes are named are gone. */
-function scratchesOf(process: string, gone: readonly string[] = [], house = 'house-of-this-test') {
-  return new Scratches({ owner: { house, process }, isGone: (each) => gone.includes(each) });
+function scratchesOf(
+  process: string,
+  gone: readonly string[] = [],
+  realStateDir = 'realStateDir-of-this-test',
+) {
+  return new Scratches({ owner: { realStateDir, process }, isGone: (each) => gone.includes(each) });
 }
 
 function kept<T extends { readonly remove: () => void }>(scratch: T): T {
@@ -64,7 +68,7 @@ describe('what a gateway has left', () => {
 
   it('is left alone by one of another state directory', () => {
     const { path } = kept(scratchesOf('p_dead').file('x', [source]));
-    scratchesOf('p_next', ['p_dead'], 'another-house').sweep();
+    scratchesOf('p_next', ['p_dead'], 'another-realStateDir').sweep();
     expect(existsSync(path)).toBe(true);
   });
 

@@ -83,7 +83,7 @@ async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf)
     return act(() => FIXED_TOOLS);
   }
   const { config, close } = records;
-  const { room, tools: skills } = openSkills(records, config, stateDir.path);
+  const { installed, tools: skills } = openSkills(records, config, stateDir.path);
   try {
     const { input, limits, ceilings } = config;
     const loadSchemas = () =>
@@ -91,7 +91,7 @@ async function withKnownTools<T>(invocation: Invocation, act: (toolsOf: ToolsOf)
     const registry = new Registry({ tools: FIXED_TOOLS, skills, input, limits, ceilings, loadSchemas });
     return act((named) => registry.named(named));
   } finally {
-    room.running.close();
+    installed.running.close();
     await close();
   }
 }
