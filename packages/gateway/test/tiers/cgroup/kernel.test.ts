@@ -129,7 +129,7 @@ describe('sweepCgroups() on this kernel', () => {
     const program = await bundle(new URL('./programs/leave-group.ts', import.meta.url), tempDir());
     const gateway = new Child(program, [HOUSE, 'p_killed']);
     const name = nameIn(JSON.parse(await gateway.line()));
-    const stranger = openReal({ process: 'p_killed', house: `${HOUSE} elsewhere` });
+    const stranger = openReal({ process: 'p_killed', realStateDir: `${HOUSE} elsewhere` });
     const others = [makeGroup(cgroups, ROOMY), makeGroup(stranger, ROOMY)];
     const running = others.map((group) => startIn(group, '/bin/sleep', ['60']).child.pid);
     const othersRun = () => expect(others.flatMap((group) => membersOf(nameOf(group)))).toEqual(running);
