@@ -24,7 +24,7 @@ export const ABI_ERRORS = {
   missing: { code: -2, sentence: 'It does not exist, or does not exist yet.' },
   tooLarge: { code: -3, sentence: 'It is too large.' },
   full: { code: -4, sentence: 'A quota is used up.' },
-  conflict: { code: -5, sentence: 'It was changed by another call: it has another version.' },
+  conflict: { code: -5, sentence: 'It has another version than the one that was given.' },
   invalid: { code: -6, sentence: 'An argument is not valid.' },
   unavailable: { code: -7, sentence: 'The other side cannot be reached, or closed the connection.' },
   tooSlow: { code: -8, sentence: 'The other side took too long.' },
