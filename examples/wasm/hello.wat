@@ -8,10 +8,10 @@
   (data $after (i32.const 64) "!\"}")
   (data $error (i32.const 80) "{\"code\":\"wrong-input\",\"message\":\"expected an object with a name and nothing else\"}")
 
-  ;; Where the next bytes go. Every call has a new guest, so nothing is ever given back.
+  ;; Where the next bytes go. Every call has a new guest, so nothing is ever freed.
   (global $free (mut i32) (i32.const 1024))
 
-  ;; A place for so many bytes; traps where there is no more memory.
+  ;; Allocates that many bytes; traps when there is no more memory.
   (func $alloc (export "palisade_alloc") (param $length i32) (result i32)
     (local $place i32)
     (local.set $place (global.get $free))
@@ -46,13 +46,13 @@
       (i32.const 3))
     (call $pack (local.get $answer) (i32.add (local.get $size) (i32.const 23))))
 
-  ;; The place of the quote that ends a JSON string, or the first place from the end on.
+  ;; The place of the quote that ends a JSON string, or the end.
   (func $end_of_text (param $at i32) (param $end i32) (result i32)
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
         (br_if $done (i32.eq (i32.load8_u (local.get $at)) (i32.const 34)))
-        ;; A backslash takes the character behind it along.
+        ;; A backslash escapes the next character.
         (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 92))
           (then (local.set $at (i32.add (local.get $at) (i32.const 1)))))
         (local.set $at (i32.add (local.get $at) (i32.const 1)))
@@ -69,12 +69,12 @@
           (i32.load8_u (i32.add (local.get $b) (local.get $length))))))
     (i32.const 0))
 
-  ;; Says what went wrong; what is returned after that does not matter.
+  ;; Reports the failure; what is returned after that does not matter.
   (func $refuse (result i64)
     (call $fail (i32.const 80) (i32.const 82))
     (i64.const 0))
 
-  ;; An answer: its place above, its length below.
+  ;; A result: its place in the upper half, its length in the lower.
   (func $pack (param $place i32) (param $length i32) (result i64)
     (i64.or
       (i64.shl (i64.extend_i32_u (local.get $place)) (i64.const 32))

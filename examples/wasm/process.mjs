@@ -1,5 +1,5 @@
-// The hard end: the engine runs in a process of its own with nothing in its environment, and is killed at the deadline.
-// Only this also ends V8's compiler, which a thread is not stopped in.
+// A hard limit: the engine runs in a process of its own with nothing in its environment, and is killed at the deadline.
+// Only this also stops V8's compiler, which a terminated thread waits for.
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ else process.once('message', work);
 function callInProcess(job, deadlineMs) {
   const child = fork(fileURLToPath(import.meta.url), [], {
     env: {},
-    // Node 20 needs the flag, later ones do not mind.
+    // Node 20 needs the flag; later versions accept it.
     execArgv: ['--no-turbo-inline-js-wasm-calls'],
     serialization: 'advanced',
   });

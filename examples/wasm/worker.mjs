@@ -1,11 +1,11 @@
-// A deadline for guest code: the engine runs in a worker, and who waits ends the worker when the time is over.
+// A deadline for guest code: the engine runs in a worker, which is terminated when the time is over.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { createEngine, threadStackBytes, WasmError } from '@palisade/wasm';
 
-// The stack that no recursion of a guest comes to the end of.
+// Enough stack for every recursion of a guest to end by the count.
 const resourceLimits = { stackSizeMb: threadStackBytes() / 2 ** 20 };
 
 if (isMainThread) await main();
@@ -37,14 +37,14 @@ async function work({ bytes, name, args, fuel }) {
 }
 
 async function main() {
-  // For all threads of the process. Node 20 needs it, later ones do not mind.
+  // For all threads of the process. Node 20 needs it; later versions accept it.
   setFlagsFromString('--no-turbo-inline-js-wasm-calls');
   const bytes = await readFile(new URL('./count.wasm', import.meta.url));
   const job = { bytes, fuel: 1_000_000_000_000 };
 
   assert.equal(await callInWorker({ ...job, name: 'sum', args: [1000] }, 10_000), 500_500);
 
-  // Fuel for an hour, and no host function where a deadline would be seen: only the end of its thread ends it.
+  // Fuel for an hour, and no host function where a deadline would be seen: only terminating its thread stops it.
   const began = performance.now();
   await assert.rejects(callInWorker({ ...job, name: 'forever', args: [] }, 500), /^Error: deadline$/);
   console.log(`ended after ${Math.round(performance.now() - began)} ms`);

@@ -28,7 +28,7 @@ export const FEATURES = [
   {
     name: 'mutable-globals',
     allowed: true,
-    sentence: 'Globals that change may be imported and exported.',
+    sentence: 'Imports and exports of mutable globals.',
     probe: [
       ...HEADER,
       0x06,
@@ -51,13 +51,13 @@ export const FEATURES = [
   {
     name: 'sign-extension',
     allowed: true,
-    sentence: 'Instructions that widen a signed number inside its register.',
+    sentence: 'Instructions that sign-extend a value in place.',
     probe: around(0x41, 0x00, 0xc0, 0x1a),
   },
   {
     name: 'non-trapping-conversions',
     allowed: true,
-    sentence: 'Conversions of floats to integers that give the nearest integer where there is none.',
+    sentence: 'Saturating conversions of floats to integers, which never trap.',
     probe: around(0x43, 0x00, 0x00, 0x00, 0x00, 0xfc, 0x00, 0x1a),
   },
   {
@@ -178,7 +178,7 @@ export const FEATURES = [
   {
     name: 'unknown',
     allowed: false,
-    sentence: 'Whatever this version does not know by name.',
+    sentence: 'Everything that this version does not know by name.',
   },
 ] as const satisfies readonly Feature[];
 

@@ -45,12 +45,12 @@ export type Transition = {
 
 /** What each state means, in the order in which a skill gets there. */
 export const SKILL_STATES = {
-  ingested: 'Its package is stored; it was not audited yet.',
-  audited: 'The checks have looked at it, and it is on its way into quarantine.',
-  quarantined: 'It waits for people, or something was found; nothing of it runs.',
-  approved: 'Enough people approved these very bytes with a grant; it is not switched on.',
+  ingested: 'Its package is stored; it has not been audited yet.',
+  audited: 'The checks have run, and it is on its way into quarantine.',
+  quarantined: 'It waits for reviewers, or a check found a problem; nothing of it runs.',
+  approved: 'Enough reviewers approved these exact bytes with a grant; it is not enabled.',
   active: 'Its tools are listed and run with what was granted.',
-  disabled: 'It was approved and is switched off; its grant is kept.',
+  disabled: 'It was approved and is disabled; its grant is kept.',
   revoked: 'These bytes never run again, not even when they are installed again.',
 } as const satisfies Record<SkillState, string>;
 
@@ -77,12 +77,12 @@ function row(
 
 /** Every step that can be taken. */
 export const TRANSITIONS: readonly Transition[] = [
-  row(null, 'ingest', 'ingested', 'A package with a sound archive and a trusted signature is kept.'),
+  row(null, 'ingest', 'ingested', 'A package with a valid archive and a trusted signature is stored.'),
 
   row('ingested', 'audit', 'audited', 'The first audit.'),
   row('quarantined', 'audit', 'quarantined', 'Audited again; it stays in quarantine.'),
   row('approved', 'audit', 'approved', 'Audited again and passed.'),
-  row('active', 'audit', 'active', 'Audited again and passed; calls continue meanwhile.'),
+  row('active', 'audit', 'active', 'Audited again and passed; calls continue.'),
   row('disabled', 'audit', 'disabled', 'Audited again and passed; it stays disabled.'),
 
   row(

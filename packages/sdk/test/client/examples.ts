@@ -89,7 +89,7 @@ export async function install(client: PalisadeClient, bytes: Uint8Array) {
 export function tryOut() {
   const client = new PalisadeClient({
     url: 'https://gateway.example/palisade',
-    token: async () => 'a token that is fetched anew',
+    token: async () => 'a token that was just fetched',
     fetch: async (url, init) => globalThis.fetch(url, init),
     random: (count) => crypto.getRandomValues(new Uint8Array(count)),
     wait: async (ms) => sleep(ms / 10),

@@ -28,7 +28,7 @@ export const http: Capability = {
     flag(
       'capabilities.allow_wildcards',
       false,
-      'Says that hosts by wildcard or range, and the root of the storage, are meant.',
+      'Confirms that wildcard hosts, address ranges and the root of the storage are intended.',
     ),
   ],
   check: checkHosts,

@@ -64,7 +64,7 @@ export const config: Capability = {
         'capabilities.config',
         'capability-name',
         ['unit'],
-        'Keys whose values the operator gives; left out, it has no configuration.',
+        'Keys whose values the operator sets; without this key it has no configuration.',
       ),
       default: null,
     },

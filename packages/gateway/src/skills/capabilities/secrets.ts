@@ -37,7 +37,7 @@ export const secrets: Capability = {
       'capabilities.secrets[].scope',
       SCOPES,
       'skill',
-      'Where in the vault they are looked for, and nowhere else.',
+      'The one scope of the vault in which they are looked up.',
     ),
     {
       ...texts(
@@ -60,7 +60,7 @@ export const secrets: Capability = {
       'capabilities.secrets[].hosts',
       'secret-host',
       ['api.example.com'],
-      'The only hosts that get them; without a port that is 443 alone. Required for "send".',
+      'The only hosts that get them; without a port, only port 443. Required for "send".',
     ),
   ],
   check: checkSecrets,

@@ -20,7 +20,7 @@ export const storage: Capability = {
       key: 'capabilities.filesystem',
       type: 'table',
       isFilled: true,
-      sentence: 'The storage of the skill, by the beginnings of keys.',
+      sentence: 'The storage of the skill, by prefixes of keys.',
     },
     texts('capabilities.filesystem.read_roots', 'storage-root', ['notes/'], 'What it reads.'),
     texts(

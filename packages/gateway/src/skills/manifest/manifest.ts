@@ -29,7 +29,7 @@ export type Manifest = {
     /** The oldest palisade it runs on. */
     readonly palisadeMin: string | null;
   };
-  /** What it was made of, for its bill of materials. */
+  /** The parts it was made of, for its bill of materials. */
   readonly components: readonly ManifestComponent[];
   readonly build: ManifestBuild | null;
 };

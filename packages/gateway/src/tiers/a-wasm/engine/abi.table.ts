@@ -21,12 +21,12 @@ export const ABI_ALLOC = 'palisade_alloc';
 /** What a host function gives instead of a length or zero. */
 export const ABI_ERRORS = {
   denied: { code: -1, sentence: 'The handle does not belong to this call, or does not allow this.' },
-  missing: { code: -2, sentence: 'It does not exist, or not yet.' },
-  tooLarge: { code: -3, sentence: 'It is larger than is taken.' },
+  missing: { code: -2, sentence: 'It does not exist, or does not exist yet.' },
+  tooLarge: { code: -3, sentence: 'It is too large.' },
   full: { code: -4, sentence: 'A quota is used up.' },
-  conflict: { code: -5, sentence: 'It has changed meanwhile: its version is another one.' },
+  conflict: { code: -5, sentence: 'It has another version than the one that was given.' },
   invalid: { code: -6, sentence: 'An argument is not valid.' },
-  unavailable: { code: -7, sentence: 'The other side cannot be reached, or broke off.' },
+  unavailable: { code: -7, sentence: 'The other side cannot be reached, or closed the connection.' },
   tooSlow: { code: -8, sentence: 'The other side took too long.' },
 } as const;
 
@@ -144,7 +144,7 @@ export const ABI_FUNCTIONS = [
     needs: null,
     fuel: LOCAL_FUEL,
     handledBy: 'engine',
-    sentence: 'Copies the last answer of bytes to a place; gives its length, and forgets it.',
+    sentence: 'Copies the last result to a place, gives its length, and discards it.',
     component: null,
   },
   {
@@ -155,7 +155,7 @@ export const ABI_FUNCTIONS = [
     fuel: LOCAL_FUEL,
     handledBy: 'engine',
     sentence:
-      'Says that the tool failed: JSON with a `code` and a `message`. What it returns is ignored then.',
+      'Reports that the tool failed: JSON with a `code` and a `message`. What the tool returns is then ignored.',
     component: null,
   },
   {
@@ -175,7 +175,7 @@ export const ABI_FUNCTIONS = [
     needs: 'clock',
     fuel: LOCAL_FUEL,
     handledBy: 'engine',
-    sentence: 'When the call began, in milliseconds since 1970. It stands still while the call runs.',
+    sentence: 'When the call began, in milliseconds since 1970. It does not advance while the call runs.',
     component: { name: 'clock.now-ms', type: func({}, 'f64') },
   },
   {
@@ -185,7 +185,7 @@ export const ABI_FUNCTIONS = [
     needs: 'random',
     fuel: LOCAL_FUEL,
     handledBy: 'engine',
-    sentence: 'Fills a place with random bytes, from a seed that the record of the call has.',
+    sentence: 'Fills a place with random bytes, from a seed that is recorded with the call.',
     component: { name: 'random.bytes', type: func({ length: 'u32' }, BYTES) },
   },
   {
@@ -195,7 +195,7 @@ export const ABI_FUNCTIONS = [
     needs: 'config',
     fuel: LOCAL_FUEL,
     handledBy: 'engine',
-    sentence: 'The length of a value of the tool’s configuration, which `result_read` fetches.',
+    sentence: 'The length of a value of the tool’s configuration; `result_read` fetches it.',
     component: { name: 'config.get', type: func({ key: 'string' }, option('string')) },
   },
   {
@@ -206,7 +206,7 @@ export const ABI_FUNCTIONS = [
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
     sentence:
-      'Makes a request. `head` is JSON: `method`, `url`, `headers` (a list of pairs) and, as `secret`, the handle of a secret and the header it goes into. Gives the length of the answer: four bytes with the length of a head of JSON (`status`, `headers`, `url`), the head, the body.',
+      'Makes a request. `head` is JSON: `method`, `url`, `headers` (a list of pairs) and, as `secret`, the handle of a secret and the header it goes into. Gives the length of the response: four bytes with the length of a JSON head (`status`, `headers`, `url`), the head, the body.',
     component: {
       name: 'http.send',
       type: func({ handle: 'u32', request: REQUEST }, result(RESPONSE, ERROR)),
@@ -228,7 +228,7 @@ export const ABI_FUNCTIONS = [
     needs: 'secret',
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
-    sentence: 'The length of a secret’s value, where its grant lets the guest see it.',
+    sentence: 'The length of a secret’s value, if its grant lets the guest see it.',
     component: {
       name: 'secrets.read',
       type: func({ handle: 'u32' }, result(BYTES, ERROR)),
@@ -243,7 +243,7 @@ export const ABI_FUNCTIONS = [
     needs: 'storage',
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
-    sentence: 'The length of what is stored: eight bytes with its version (a float), then the value.',
+    sentence: 'The length of a stored entry: eight bytes with its version (a float), then the value.',
     component: {
       name: 'storage.get',
       type: func({ handle: 'u32', key: 'string' }, result(ENTRY, ERROR)),
@@ -261,7 +261,7 @@ export const ABI_FUNCTIONS = [
     needs: 'storage',
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
-    sentence: 'Stores a value: whatever is there (-1), only where nothing is (0), or over that very version.',
+    sentence: 'Stores a value: unconditionally (-1), only if there is none (0), or only over this version.',
     component: {
       name: 'storage.put',
       type: func({ handle: 'u32', key: 'string', value: BYTES, condition: CONDITION }, result(null, ERROR)),
@@ -278,7 +278,7 @@ export const ABI_FUNCTIONS = [
     needs: 'storage',
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
-    sentence: 'Removes a value: whatever is there (-1), or that very version.',
+    sentence: 'Removes a value: unconditionally (-1), or only this version.',
     component: {
       name: 'storage.delete',
       type: func({ handle: 'u32', key: 'string', version: option('u64') }, result(null, ERROR)),
@@ -295,7 +295,7 @@ export const ABI_FUNCTIONS = [
     needs: 'storage',
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
-    sentence: 'The length of a list of keys, as JSON, that are beneath a prefix and come after a key.',
+    sentence: 'The length of a list of keys, as JSON, that are below a prefix and come after a key.',
     component: {
       name: 'storage.keys',
       type: func(
@@ -331,7 +331,7 @@ export const ABI_FUNCTIONS = [
     fuel: CROSSING_FUEL,
     handledBy: 'gateway',
     sentence:
-      'The length of the next message: four bytes with the length of a head of JSON (the sender), the head, the message.',
+      'The length of the next message: four bytes with the length of a JSON head (the sender), the head, the message.',
     component: {
       name: 'channels.receive',
       type: func({ handle: 'u32', 'wait-ms': 'u32' }, result(MESSAGE, ERROR)),
