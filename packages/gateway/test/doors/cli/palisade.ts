@@ -3,12 +3,21 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll } from 'vitest';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
+import { VERSION } from '../../../src/version.ts';
+import { runInside } from './fake-edge.ts';
 
-/** The built `palisade`, as its user runs it: a process, words, streams, an exit status. */
+/** `palisade` as its user runs it: arguments, streams, an exit status; in this process, or the built command as one. */
 
 const ROOT = resolve(import.meta.dirname, '../../../../..');
 export const BIN = join(ROOT, 'packages/gateway/bin/palisade.js');
+
+const PACKAGE_FOLDERS = ['packages/guest/tools/node_modules', 'node_modules', 'packages'].map((path) =>
+  join(ROOT, path),
+);
 
 export type Finished = { readonly status: number | null; readonly out: string; readonly err: string };
 export type How = {
@@ -52,8 +61,26 @@ export async function finish(child: ChildProcess): Promise<Finished> {
   return { status, out, err };
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end in this process: the same command line, from the sources, in a fifth of the time. */
 export async function palisade(words: readonly string[], how: How = {}): Promise<Finished> {
+  // What depends on the process itself is run as one.
+  if (how.cwd !== undefined || how.node !== undefined) return palisadeProcess(words, how);
+  const env = readEnvironment({ PATH: process.env.PATH, ...how.env });
+  return runInside(words, {
+    env,
+    cwd: process.cwd(),
+    version: VERSION,
+    clock: systemClock,
+    random: systemRandom,
+    stdin: Readable.from(how.stdin === undefined || how.stdin.length === 0 ? [] : [Buffer.from(how.stdin)]),
+    packageFolders: PACKAGE_FOLDERS,
+    openRecords,
+    openGateway,
+  });
+}
+
+/** Runs the built command to its end, as a process. */
+export async function palisadeProcess(words: readonly string[], how: How = {}): Promise<Finished> {
   const child = start(words, how);
   // A command that does not read its input may be gone before it is written.
   child.stdin?.on('error', () => undefined);
