@@ -48,7 +48,7 @@ function project({
   };
 }
 
-/** Of the stories and attacks, those that only compute, or have a gateway of their own and nothing else: they disturb nobody. */
+/** Stories and attacks that only compute, or only use a gateway of their own: they disturb no other test. */
 const QUIET = [
   'tests/scenarios/{real-programs,skill-*,skills-*}.test.ts',
   'tests/attacks/{policy,skill,wasm}-*.test.ts',

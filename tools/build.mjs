@@ -88,7 +88,7 @@ async function make(name) {
   const dist = join(root, BUILDS[name].stamp, '..');
   const fresh = `${dist}.new`;
   const old = `${dist}.old`;
-  // Taken before building: a source that changes meanwhile leaves the build stale, not wrong.
+  // Taken before building: a source that changes during the build leaves it stale, not wrong.
   const stamp = stampOf(root, name);
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
   try {

@@ -5,7 +5,7 @@ import { spansOf } from './markdown.mjs';
 const shells = new Set(['', 'sh', 'bash', 'shell', 'zsh', 'console', 'text']);
 const command = /(?:^|[;&|(]\s*|\bnpx\s+|\bsudo\s+|\/)palisade(?:\.js)?\s+([^;&|)`]*)/g;
 
-/** Checks every command of a page: its words must begin with those of a verb. */
+/** Checks every command of a page: it must begin with the arguments of a verb. */
 export function judgeCommands(file, lines, verbs) {
   const known = verbs.map((row) => row.words.split(' '));
   return commandsOf(lines).flatMap(({ line, words }) =>

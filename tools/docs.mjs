@@ -1,6 +1,6 @@
 /**
- * Holds the documentation to the code: the tables that repeat one of the code, links and anchors, the commands a reader
- * is told to type. `--write` regenerates the tables between their markers.
+ * Checks the documentation against the code: tables that repeat one of the code, links and anchors, the commands in the
+ * text. `--write` regenerates the tables between their markers.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';

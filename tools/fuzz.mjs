@@ -1,7 +1,7 @@
 /**
  * Fuzzes the reader and the meter of packages/wasm: `node tools/fuzz.mjs [--count N] [--seconds N] [--seed S]`. Two
  * processes change modules at random; this one watches them. An input on which a process hangs or dies is a finding
- * like any other. Findings and the corpus are kept in a folder, and a run goes on where the last one with the same
+ * like any other. Findings and the corpus are kept in a folder, and a run continues where the last one with the same
  * seed ended, until there were `--count` inputs; `--fresh` starts over.
  */
 import { fork } from 'node:child_process';

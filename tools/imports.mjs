@@ -1,6 +1,6 @@
 /**
- * Who may import whom. Imports point downward only: a file may use the rooms of the levels below its own and, within
- * its own room, anything. Rooms on one level do not know each other. Types count: what a room knows is what it imports.
+ * Who may import whom. Imports point downward only: a file may use the modules of the levels below its own and, within
+ * its own module, anything. Modules on one level do not import each other. Type imports count.
  */
 import { readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -11,7 +11,7 @@ import { importsOf } from './specifiers.mjs';
 
 const gatewaySource = 'packages/gateway/src/';
 
-/** The rooms of the gateway from the ground up. A path with more segments wins over the room that contains it. */
+/** The modules of the gateway from the bottom up. A path with more segments wins over the module that contains it. */
 export const LEVELS = [
   ['core', 'version.ts'],
   // What runs beside guests in an engine process, and the tables that both sides share: nothing of the gateway is in its bundle.
@@ -88,7 +88,7 @@ function names() {
   return LEVELS.flat().join(', ');
 }
 
-/** Says where a file lives: its package, its part of the package (src, test, bin) and its room. */
+/** Locates a file: its package, its part of the package (src, test, bin) and its module. */
 function placeOf(file) {
   const [top, name, part] = file.split('/');
   const inGateway = file.startsWith(gatewaySource) && !isAmbient(file);

@@ -1,7 +1,7 @@
 /**
- * Builds the launcher, the C program that starts native commands: with the machine's compiler, or, where there is none,
- * from the file that a published package brings along. It is made beside its place and then takes it, and is made again
- * only when a source or the way of making it has changed. Elsewhere than on Linux there is nothing to build.
+ * Builds the launcher, the C program that starts native commands: with the machine's compiler, or, without one, from
+ * the file in a published package. It is built under another name and renamed, and rebuilt only when a source or the
+ * build recipe has changed. Outside Linux there is nothing to build.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -33,7 +33,7 @@ export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
 /** The arguments of every compiler, besides the names of the files. */
 export const COMPILER_ARGUMENTS = ['-std=c17', '-D_GNU_SOURCE', '-O2', '-static', ...STRICT];
 
-/** Says whether the launcher is there and made from the source as it is; true where none is needed. */
+/** Whether the launcher exists and is up to date with its source; true where none is needed. */
 export function isLauncherCurrent(root, machine = thisMachine()) {
   if (machine.platform !== 'linux') return true;
   const stamp = readStamp(join(root, STAMP));

@@ -1,7 +1,7 @@
 /**
- * Holds the table of who may touch the outside. Works on the syntax tree with scopes: a use is a dotted path from a
- * global (`process.env.HOME`, `globalThis['fetch']`, `const { now } = Date`), whatever its spelling; a global that holds
- * powers may not be passed around whole, because then nobody could say which of them is used.
+ * Checks the table of who may touch the outside. Works on the syntax tree with scopes: a use is a dotted path from a
+ * global (`process.env.HOME`, `globalThis['fetch']`, `const { now } = Date`), whatever its spelling; a global that
+ * holds powers may not be passed around whole, because then it is unknown which of them are used.
  */
 import { problem, runAsCommand } from './check.mjs';
 import { MODULES_AS_GLOBALS, OUTSIDE } from './outside.table.mjs';

@@ -1,7 +1,7 @@
 /**
- * Who may touch the world outside the program. A row names a power by its modules and its global members, says why it is
- * kept in few hands, and lists those hands, each with its reason. Places are rooms of packages/gateway/src unless they
- * begin with `packages/`. A power without hands is used nowhere.
+ * Who may touch the world outside the program. A row names a power by its modules and its global members, says why it
+ * is restricted, and lists its users, each with its reason. Places are modules of packages/gateway/src unless they
+ * begin with `packages/`. A power without users is used nowhere.
  */
 export const OUTSIDE = [
   {

@@ -99,7 +99,7 @@ export function walk(node, visit) {
   for (const [, child] of childrenOf(node)) walk(child, visit);
 }
 
-/** The string a literal or a template without holes stands for, else undefined. */
+/** The string value of a literal or of a template without substitutions, else undefined. */
 export function stringOf(node) {
   if (node?.type === 'Literal' && typeof node.value === 'string') return node.value;
   if (node?.type === 'TemplateLiteral' && node.expressions.length === 0) return node.quasis[0].value.cooked;

@@ -1,4 +1,4 @@
-/** Stamps say from which sources something was made, by content: a checkout that only changes file times is no change. */
+/** Stamps say from which sources something was made, by content: changed file times alone do not count. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

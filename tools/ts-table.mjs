@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** What a row loads only when it is used is no part of the table. */
+/** What a row loads only when it is used is not part of the table. */
 const lazyStaysAway = {
   name: 'lazy-stays-away',
   setup(build) {

@@ -1,4 +1,4 @@
-/** Counts a test run from vitest's JSON report: passed, failed, and what must be told about the failed ones. */
+/** Counts a test run from vitest's JSON report: passed, failed, and the details of the failed ones. */
 
 import { relative } from 'node:path';
 

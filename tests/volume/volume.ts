@@ -8,7 +8,7 @@ const SHARE_OF_TEST = 0.05;
 /** From 0 to 1. */
 export const VOLUME = shareOf(process.env.PALISADE_VOLUME);
 
-/** So many of `count` as run today, but at least `least`. */
+/** The share of `count` that runs today, but at least `least`. */
 export function volume(count: number, least = 1): number {
   return Math.min(count, Math.max(least, Math.ceil(count * VOLUME)));
 }

@@ -5,7 +5,7 @@ export type Batch = {
   /** The number of the first line, counted from one. */
   readonly from: number;
   readonly lines: readonly string[];
-  /** Why there is no further line, when that is not the end. */
+  /** Why there is no further line, unless it is the end. */
   readonly malformed: MalformedLine | null;
 };
 

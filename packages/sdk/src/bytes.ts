@@ -70,7 +70,7 @@ export function fromBase64(text: string): Uint8Array | null {
   const bytes = new Uint8Array((codes.length / 4) * 3);
   let seen = 0;
   for (let from = 0, to = 0; from < codes.length; from += 4, to += 3) {
-    // What is no digit is negative, and so is every group it is in.
+    // A non-digit is negative, and so is every group that contains it.
     const group =
       (digitAt(codes, from) << 18) |
       (digitAt(codes, from + 1) << 12) |

@@ -1,6 +1,6 @@
 import type { FirstBad } from './first-bad.ts';
 
-/** A record as the chain sees it. The header of an export stands in for the record before the first. */
+/** A record as the chain sees it. The header of an export takes the place of the record before the first. */
 export type Link = {
   readonly line: number;
   readonly seq: number;
@@ -9,8 +9,8 @@ export type Link = {
 };
 
 /**
- * Says what is wrong between two neighbours, null for nothing. A broken link alone does not tell which side was touched:
- * if the later record is what the rest of the journal goes on from, the earlier one is the false one.
+ * Describes what is wrong between two neighbours; null if nothing is. A broken link alone does not show which side was
+ * changed: if the rest of the journal continues from the later record, the earlier one is false.
  */
 export function judgeLink(before: Link, here: Link, nextPrev: string | null): FirstBad | null {
   const seq = before.seq + 1;

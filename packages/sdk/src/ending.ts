@@ -15,8 +15,8 @@ export function holdsReceipt({ body }: JournalRecord): boolean {
 }
 
 /**
- * Says what is wrong with the receipt that a record holds, null for nothing: a known key signed it, the record holds its
- * digest, and it tells of this very record and of nothing else than the record itself.
+ * Describes what is wrong with the receipt of a record; null if nothing is: a known key signed it, the record contains
+ * its digest, and it states exactly what the record states.
  */
 export async function findEndingError(
   record: JournalRecord,

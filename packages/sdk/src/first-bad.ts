@@ -9,7 +9,7 @@ export function earlierBad(place: FirstBad | null, content: FirstBad | null): Fi
   return content.line < place.line ? content : place;
 }
 
-/** Writes down the check that a bad line fails, or that there is none, and hands the bad line on. */
+/** Reports the check that a bad line fails, or that all lines passed, and returns the bad line. */
 export function noteFirstBad(
   checks: Check[],
   name: string,

@@ -5,7 +5,7 @@ import { type RingKey, readKeyDocument } from './key-document.ts';
 import { type Primitives, webPrimitives } from './primitives.ts';
 import { type Found, found, judge, missed } from './report.ts';
 
-/** The keys a verifier trusts, by key id. Whoever chooses the key file chooses whom to trust. */
+/** The keys a verifier trusts, by key id. The choice of the key file is the choice of whom to trust. */
 export type KeyRing = { readonly keys: ReadonlyMap<string, RingKey> };
 
 export type KeyRingResult =

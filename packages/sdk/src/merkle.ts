@@ -46,7 +46,7 @@ export async function appendLeaves(
   return { size: frontier.size + leaves.length, hashes: kept.reverse() };
 }
 
-/** The root over a frontier; null for the tree without leaves, which nobody signs. */
+/** The root over a frontier; null for the empty tree, which is never signed. */
 export async function frontierRoot(frontier: Frontier, primitives: Primitives): Promise<Uint8Array | null> {
   let root: Uint8Array | null = null;
   for (const hash of [...frontier.hashes].reverse()) {

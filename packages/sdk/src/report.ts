@@ -1,7 +1,7 @@
 /** One named line of a verification. */
 export type Check = { readonly name: string; readonly ok: boolean; readonly detail: string };
 
-/** What a step gives: a value, or where and why there is none. */
+/** The result of a step: a value, or where and why it is missing. */
 export type Found<T> =
   | { readonly ok: true; readonly value: T; readonly detail: string }
   | { readonly ok: false; readonly detail: string };

@@ -9,7 +9,7 @@ export const ENTRY = 1;
 /** Parameters, locals and results that entering a function pays for; beyond them, eight cost one unit more. */
 export const USUAL_SLOTS = 64;
 
-/** Entering a function with so many parameters, locals and results. */
+/** Entering a function with that many parameters, locals and results. */
 export function entryFuel(slots: number): number {
   return ENTRY + (Math.max(0, slots - USUAL_SLOTS) >> 3);
 }
@@ -56,7 +56,7 @@ export const MOST_PREPAID = 64;
 /** A function without loops or calls and of no more than this in all is not checked at entry: its callers are. */
 export const MOST_LIGHT = 250;
 
-/** Only functions of at most so many parameters, locals and results are light or prepaid: their frames are not counted. */
+/** Functions of at most this many parameters, locals and results are light or prepaid: frames are not counted. */
 export const MOST_LIGHT_SLOTS = 32;
 
 /** Stack is counted in units of this many bytes. */
@@ -69,13 +69,13 @@ export const UNCOUNTED_FRAME_BYTES = 1024;
 export const FRAME_BYTES = 96;
 
 /**
- * V8's optimiser may keep on the stack whatever an operator computes, as a local that nobody wrote; no count can say
- * which it will be. So many of such values count as one slot of the frame, and the thread has to have so many times the
- * stack that is counted (`threadStackBytes`).
+ * V8's optimiser may keep any operator's result on the stack, like a local; which ones cannot be predicted. This many
+ * such values count as one slot of the frame, and the thread must have this many times the counted stack
+ * (`threadStackBytes`).
  */
 export const VALUES_PER_SLOT = 64;
 
-/** V8 may write other functions into one, the more the longer it is: so many of its bytes count as one more value. */
+/** V8 may inline other functions, the more the longer a function is: this many of its bytes count as one more value. */
 export const BYTES_PER_VALUE = 4;
 
 /** But it stops at some thousand bytes of them: a body counts no more than this for it. */

@@ -1,6 +1,6 @@
 /** How a module or a call can fail. One code per thing a caller would do differently. */
 export type WasmErrorCode =
-  /** Bytes that are no module. */
+  /** Bytes that are not a module. */
   | 'malformed'
   /** Well-formed, but its types do not fit together. */
   | 'invalid'
@@ -24,7 +24,7 @@ export type WasmErrorCode =
   | 'indirect-call'
   /** A trap of another kind. */
   | 'trap'
-  /** No room: the instances or the bytes are used up, or the machine has no memory left. */
+  /** No capacity: the instances or the bytes are used up, or the machine is out of memory. */
   | 'memory'
   /** A host function threw; `cause` is what it threw. */
   | 'host'
@@ -56,7 +56,7 @@ export class WasmError extends Error {
   /** The byte of the module where the trouble is. */
   readonly offset: number | undefined;
   readonly detail: string | undefined;
-  /** What the call took; there is none where nothing ran. */
+  /** What the call used; absent if nothing ran. */
   readonly usage: Usage | undefined;
 
   constructor(code: WasmErrorCode, message: string, facts: WasmErrorFacts = {}) {

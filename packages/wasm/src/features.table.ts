@@ -197,7 +197,7 @@ const byName: ReadonlyMap<FeatureName, Feature> = new Map(FEATURES.map((row) => 
 /** What V8 said to the probes so far; it never says anything else later. */
 const answers = new Map<FeatureName, boolean>();
 
-/** Whether this V8 takes the feature's probe; false where there is none. */
+/** Whether this V8 accepts the feature's probe; false if there is no probe. */
 function v8Has(name: FeatureName): boolean {
   const known = answers.get(name);
   if (known !== undefined) return known;

@@ -49,7 +49,7 @@ export type Limits = {
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What holds when nobody asks for anything else: above every large real module we know, below what harms the host. */
+/** The defaults: above every large real module we know, below what harms the host. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   moduleBytes: 32 * MIB,
   functionBytes: MIB,
@@ -115,7 +115,7 @@ export const CEILINGS: Limits = Object.freeze({
 
 /**
  * `base` with the numbers of `by` in place of its own, each lower or equal. Anything else is refused with a RangeError:
- * a limit that was misspelt, is no number or asks for more never turns into another one silently.
+ * a limit that is misspelt, not a number or too high is never silently replaced.
  */
 export function narrowLimits(base: Limits, by: Partial<Limits>): Limits {
   const narrowed: Record<string, number> = { ...base };

@@ -219,7 +219,7 @@ function camelTable(section: string, values: Values): unknown {
   return Object.fromEntries(
     rowsOf(section).map((row) => {
       const value = values[nameIn(section, row)] ?? null;
-      // Where "" is the default it means that there is none.
+      // An empty default means that the setting has no default.
       return [propertyOf(row), value === '' && row.default === '' ? null : value];
     }),
   );

@@ -17,10 +17,10 @@ export type BudgetRule = {
   readonly egressBytes: number | null;
 };
 
-/** A secret that calls may ask for: a run gets what stands for the value, and the named hosts get the value. */
+/** A secret that calls may request: the run gets a placeholder, and only the named hosts get the value. */
 export type SecretRule = {
   readonly name: string;
-  /** Where the run finds what stands for the value. */
+  /** Where the run finds the placeholder. */
   readonly variable: string;
   readonly hosts: readonly string[];
   /** Where the value is; null: in the vault, under that name. */
@@ -132,7 +132,7 @@ export type Config = {
   readonly secrets: readonly SecretRule[];
   readonly upstreams: readonly UpstreamRule[];
   readonly budgets: readonly BudgetRule[];
-  /** Null when there is no file and all is default. */
+  /** Null when there is no file and every setting has its default. */
   readonly file: ConfigFile | null;
 };
 

@@ -116,7 +116,7 @@ export function formatDuration(ms: number): string {
   return `${ms / unitMs}${unit}`;
 }
 
-/** Tells whether a whole text fits a pattern in which `*` stands for any characters, in time linear in both. */
+/** Whether a whole text fits a pattern in which `*` stands for any characters, in time linear in both. */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (!text.startsWith(first)) return false;

@@ -1,13 +1,13 @@
 type SpecialRow = {
   readonly range: string;
   readonly name: string;
-  /** Stands behind "it is" in a message. */
+  /** Follows "it is" in a message. */
   readonly sentence: string;
 };
 
 /**
- * Addresses that are not simply places on the internet: nothing goes there unless an entry of the allow-list names the
- * address. The first row that has the address counts, so a row stands above the wider ones around it.
+ * Addresses outside the public internet: nothing connects there unless an entry of the allow-list names the address.
+ * The first row that has the address counts, so a row precedes the wider ranges that contain it.
  */
 export const SPECIAL_RANGES = [
   // Services of the machine's cloud that hand out its credentials or run its configuration.

@@ -65,7 +65,7 @@ function readPart(part: string): number | null {
   return octal === undefined ? Number(decimal) : Number.parseInt(`0${octal}`, 8);
 }
 
-/** Reads four decimal parts without leading zeros, which is all that may stand in an IPv6 address. */
+/** Reads four decimal parts without leading zeros, the only form allowed in an IPv6 address. */
 function parsePlainIPv4(text: string): bigint | null {
   const parts = text.split('.');
   return parts.length === 4 && parts.every((part) => PLAIN.test(part)) ? parseIPv4(text) : null;
@@ -89,7 +89,7 @@ function parseIPv6(text: string): bigint | null {
   const after = groupsOf(tail, true);
   if (before === null || after === null) return null;
   const missing = GROUPS - before.length - after.length;
-  // The gap stands for one group at least; without a gap there are exactly eight.
+  // The gap represents one group at least; without a gap there are exactly eight.
   if (tail === undefined ? missing !== 0 : missing < 1) return null;
   const groups = [...before, ...Array.from({ length: missing }, () => 0), ...after];
   return BigInt(`0x${groups.map((group) => group.toString(16).padStart(4, '0')).join('')}`);

@@ -16,7 +16,7 @@ export type AllowList = {
   /** By the name that a wildcard has behind `*.`. */
   readonly belowName: NameTree<RuleGroup>;
   readonly byRange: RangeTree<RuleGroup>;
-  /** A second list that has to allow what this one allows; null: there is none. */
+  /** A second list that must also allow what this one allows; null if there is none. */
   readonly narrowedBy: AllowList | null;
 };
 

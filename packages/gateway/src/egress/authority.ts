@@ -5,10 +5,10 @@ import { type Address, formatAddress, parseAddress } from './address.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 
 /*
- * Reads a host, and a host with a port, as a proxy or an allow-list gets them. Whatever two programs could read in two
- * ways is refused: user names, percent-encoding, backslashes, white space, empty labels. A host that any client would
- * take for an address is that address, so no spelling of an address is ever looked up as a name. Labels may have
- * underscores, as service names and storage buckets do, since all resolvers take them; a hyphen stands inside only.
+ * Reads a host, and a host with a port, as a proxy or an allow-list gets them. Anything that two programs could read
+ * differently is refused: user names, percent-encoding, backslashes, white space, empty labels. A host that any client
+ * would take for an address is that address, so no spelling of an address is ever looked up as a name. Labels may have
+ * underscores, as service names and storage buckets do, since all resolvers accept them; a hyphen may only be inside.
  */
 
 /** A name in lower-case ASCII without a dot at its end, made only here. */
@@ -39,7 +39,7 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 
-/** Reads a host without a port; an IPv6 address may stand in brackets. */
+/** Reads a host without a port; an IPv6 address may be in brackets. */
 export function parseHost(raw: string): Result<Host> {
   const problem = problemIn(raw);
   if (problem !== null) return rejectHost(raw, problem);
@@ -62,7 +62,7 @@ export function parseHost(raw: string): Result<Host> {
   return rejectHost(raw, 'it ends in a number but is not a valid address', 'one such as "192.0.2.1"');
 }
 
-/** Reads `host` or `host:port`; an IPv6 address stands in brackets. */
+/** Reads `host` or `host:port`; an IPv6 address is in brackets. */
 export function parseAuthority(raw: string): Result<Authority> {
   const problem = problemIn(raw);
   const subject = `address ${quote(raw)}`;

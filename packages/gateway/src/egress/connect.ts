@@ -18,7 +18,7 @@ import { codeOf, type ResolveOptions, resolveTarget } from './resolve.ts';
  * connect to a checked one, and where it is https prove that the target is the host that was decided on.
  */
 
-/** Why there is no connection. */
+/** Why the connection failed. */
 export type ConnectFailure = {
   readonly cause: 'denied' | 'unreachable' | 'timeout';
   readonly why: string;

@@ -28,7 +28,7 @@ import { carriedBy, type Special, specialRange } from './special.ts';
 export type EgressRequest = RequestDetails & { readonly host: Host };
 
 type Allowance = { readonly verdict: 'allow'; readonly rule: string; readonly why: string };
-/** The rule is the denying entry; null when there was none and nothing allowed the request either. */
+/** The rule is the denying entry; null when nothing denied or allowed the request. */
 export type Denial = { readonly verdict: 'deny'; readonly rule: string | null; readonly why: string };
 export type EgressDecision = Allowance | Denial;
 
@@ -227,8 +227,8 @@ export function denySite(list: AllowList, site: Site): Denial | null {
 }
 
 /**
- * Whether an entry is for unencrypted HTTP at this site and nothing else there. Where none is, a client that asks for a
- * tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
+ * Whether an entry is for unencrypted HTTP at this site and nothing else there. Without such an entry, a client that
+ * requests a tunnel hardly means HTTP, and the refusal of the tunnel tells it more than a cut inside would.
  */
 export function namesHttp(list: AllowList, site: Site): boolean {
   const isNamed = rulesFor(list, site.host).some(

@@ -101,7 +101,7 @@ export const PROXY_BOUNDS = {
 
 /** What one fetch may take, over all its hops where nothing else is said. */
 export type FetchLimits = {
-  /** Redirects that are followed. With 0 none is, and the answer of the first request is given whatever it is. */
+  /** Redirects that are followed. With 0 the response to the first request is returned, whatever it is. */
   readonly redirects: number;
   /** Of the head of one request, with secrets filled in. */
   readonly requestHeaderBytes: number;

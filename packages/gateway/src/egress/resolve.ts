@@ -164,8 +164,8 @@ export function codeOf(error: unknown): string {
 
 /**
  * Lets runs take turns at a lookup that cannot be cancelled: the system has a few threads for all of them, which also
- * read files. Each run has one lookup under way and the others wait, also behind those of other runs; one that was given up
- * meanwhile is not asked for.
+ * read files. Each run has one lookup under way and the others wait, also behind those of other runs; one that was
+ * abandoned in the meantime is not started.
  */
 export class LookupTurns {
   readonly #lookup: Lookup;

@@ -17,7 +17,7 @@ export type RuleGroup = {
 type RuleList = { readonly rules: readonly Rule[]; readonly byPort: PortIndex | null };
 /** Those for every port are under null. */
 type PortIndex = Map<number | null, { readonly rules: Rule[]; readonly paths: PathTree }>;
-/** The rules whose path ends here, and those whose path goes on with a segment. */
+/** The rules whose path ends here, and those whose path continues with a segment. */
 type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTree> };
 
 /** Up to this many are compared faster than they are looked up. */

@@ -11,7 +11,7 @@ import { EGRESS_LIMITS } from './limits.ts';
  * repeats in a body what it was sent gives the value to the run.
  */
 
-/** A value, what stands for it, and where it may go. */
+/** A value, its placeholder, and where the value may go. */
 export type BoundSecret = {
   /** What records call it. */
   readonly name: string;

@@ -13,7 +13,7 @@ import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.t
 /** Why an address is not simply a place on the internet. */
 export type Special = {
   readonly name: string;
-  /** Stands behind "it is". */
+  /** Follows "it is" in a message. */
   readonly sentence: string;
   /** An entry names the address when its own range lies inside this one; a wider entry was not written for it. */
   readonly range: AddressRange;
@@ -22,7 +22,7 @@ export type Special = {
 type Carrier = (typeof CARRIERS)[number];
 
 const LOW_32 = 0xffff_ffffn;
-/** Every row stands above the wider ones around it, so the first that has an address is the narrowest. */
+/** Every row precedes the wider ones that contain it, so the first match is the narrowest. */
 const ROWS: RangeTree<Special> = plantRanges(
   SPECIAL_RANGES.map((row) => {
     const range = readRange(row.range);

@@ -12,11 +12,11 @@ import { type OauthParts, verifyAccessToken } from './oauth.ts';
 import { isOurs, type Token, verifyToken } from './tokens.ts';
 
 /*
- * Who presents a credential, for doors that strangers can knock at. The only thing that is looked at is the value of the
- * Authorization header: no other header, no query, no body and no address says who somebody is. A token that begins with
- * `pls_` is one of ours or none; everything else is a token of the issuer, where there is one. Nothing is remembered from
- * one request to the next but the keys of the issuer, so that what was revoked is gone at once. The answer to the caller
- * is the same for every wrong token; what was wrong with it is told to the log, without a character of it.
+ * Authenticates the caller, for doors that strangers can reach. Only the value of the Authorization header counts: no
+ * other header, query, body or address identifies the caller. A token that begins with `pls_` is one of ours or
+ * invalid; everything else is a token of the issuer, where there is one. Nothing is remembered from one request to the
+ * next but the keys of the issuer, so that a revocation takes effect at once. The answer to the caller is the same for
+ * every wrong token; the reason goes to the log, without a character of the token.
  */
 
 type AuthenticatorParts = {
@@ -24,7 +24,7 @@ type AuthenticatorParts = {
   readonly config: Pick<Config, 'oauth' | 'gateway'>;
   readonly clock: Clock;
   readonly log?: Log;
-  /** Is told which of our tokens are used. */
+  /** Called with each of our tokens that is used. */
   readonly uses?: TokenUses;
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;

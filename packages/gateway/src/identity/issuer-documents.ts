@@ -12,10 +12,10 @@ import { specialRange } from '../egress/special.ts';
 import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 
 /*
- * Documents of an authorization server, by way of `egress`: decided upon, looked up once, dialled where it was
- * checked, bounded, without redirects. Nothing secret is sent. A host that the operator named may be in a private network
- * or on this machine; one that only a document named may not, or whoever writes the document chooses what we ask for
- * inside. The metadata service of a cloud is asked by neither.
+ * Documents of an authorization server, fetched through `egress`: decided on, looked up once, connected to the checked
+ * address, bounded, without redirects. Nothing secret is sent. A host that the operator named may be in a private
+ * network or on this machine; one that only a document named may not, or the author of the document could make us send
+ * requests to internal hosts. Neither may be the metadata service of a cloud.
  */
 
 export type Network = {

@@ -9,7 +9,7 @@ import { recordOf } from './find-keys.ts';
 const FRESH_MS = 300_000;
 /** How long they are used while the issuer does not answer; a key that was withdrawn verifies no longer than this. */
 const STALE_MS = 3_600_000;
-/** Between two questions to the issuer, whatever tokens come meanwhile. */
+/** Between two requests to the issuer, whatever tokens arrive in the meantime. */
 const COOLDOWN_MS = 30_000;
 const MAX_KEYS = 64;
 /** Keys of these kinds verify and cannot sign; a shared secret would be known to everybody who reads the document. */
@@ -26,8 +26,8 @@ type IssuerKeysOptions = {
 };
 
 /**
- * The keys of an issuer, kept for minutes. A token that names a key nobody knows makes us ask again, at most once in half a
- * minute, so that no flood of tokens becomes a flood of questions; all that wait share one question.
+ * The keys of an issuer, kept for minutes. A token that names an unknown key causes another request, at most once in
+ * half a minute, so that a flood of tokens does not become a flood of requests; callers share one request.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
@@ -39,7 +39,7 @@ export class IssuerKeys {
     this.#options = options;
   }
 
-  /** The keys to verify a token with that has this header; null when there are none at the moment. */
+  /** The keys to verify a token that has this header; null when there are none at the moment. */
   async for(header: JWSHeaderParameters): Promise<LocalJWKSet | null> {
     if (!this.#isEnough(header)) await this.#ask();
     const { nowMs, held } = { nowMs: this.#options.clock.monotonicMs(), held: this.#held };
@@ -55,7 +55,7 @@ export class IssuerKeys {
   async #ask(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
     if (this.#asking === null) {
-      // Boundary: whoever sends tokens does not decide how often the issuer is asked.
+      // Boundary: senders of tokens do not decide how often the issuer is contacted.
       if (this.#askedAtMs !== null && nowMs - this.#askedAtMs < COOLDOWN_MS) return;
       this.#askedAtMs = nowMs;
       this.#asking = this.#load().finally(() => {

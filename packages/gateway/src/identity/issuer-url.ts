@@ -34,7 +34,7 @@ export function issuerOf({ issuer, audience, jwksUrl, ...rest }: OauthConfig): I
 export function readKeyUrl(text: string): KeyUrl | null {
   const url = parseHttpUrl(text);
   if (!url.ok) return null;
-  // Boundary: whoever can change keys on the way can sign as anybody.
+  // Boundary: anyone who can change keys in transit can sign as any principal.
   return url.value.scheme === 'https' || isLoopback(url.value.host) ? { text, url: url.value } : null;
 }
 

@@ -80,7 +80,7 @@ function isPlainJwt(raw: string): boolean {
   return parts.length === 3 && parts.every(isCanonical);
 }
 
-/** Boundary: one token has one text, so that whoever counts or revokes by text is not fooled by another. */
+/** Boundary: one token has one text, so that counting or revoking by text cannot be evaded. */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
@@ -111,7 +111,7 @@ function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller |
   };
 }
 
-/** The scopes that a token has; one that has none of ours is good for calling, and for nothing else. */
+/** The scopes of a token; one that has none of ours is valid for calling, and for nothing else. */
 function scopesIn({ scope }: JWTPayload): readonly Scope[] {
   const words = typeof scope === 'string' ? scope.split(' ') : [];
   const scopes = words.map((word) =>

@@ -2,8 +2,8 @@ import { ALL_SCOPES, type Scope } from '../core/caller.ts';
 import type { Principal } from '../core/principal.ts';
 
 /**
- * What a credential of each kind of principal can be good for at most. An agent acts on what it reads, and what it reads can
- * be written by others: whatever somebody talks it into, no credential of an agent approves, administers or changes anything.
+ * The most that a credential of each kind of principal allows. An agent acts on what it reads, and what it reads can be
+ * written by others: whatever it is talked into, no credential of an agent approves, administers or changes anything.
  */
 export const SCOPES_OF_KIND: Readonly<Record<Principal['kind'], readonly Scope[]>> = {
   agent: ['call', 'read'],
@@ -16,7 +16,7 @@ export function isScope(text: string): text is Scope {
   return (ALL_SCOPES as readonly string[]).includes(text);
 }
 
-/** Each scope once, in the order of their table, whatever the order and the number of the words. */
+/** Each scope once, in the order of their table, whatever order they were given in and however often. */
 export function inOrder(scopes: Iterable<Scope>): readonly Scope[] {
   const wanted = new Set(scopes);
   return ALL_SCOPES.filter((scope) => wanted.has(scope));

@@ -18,7 +18,7 @@ export type TokenRow = {
   readonly revoked_by: string | null;
 };
 
-/** `seq` is the order of making, whatever the clock did meanwhile. */
+/** `seq` is the order of creation, even if the clock was set back. */
 type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
 
 /** The table of tokens. */

@@ -8,11 +8,11 @@ import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.t
 import { query, type TokenRow } from './tables.ts';
 
 /*
- * Tokens that this gateway made. A token names a principal; whoever has it is that principal until it ends or is revoked.
- * The store has its name and a digest of its secret, so that neither a copy of the database nor a list gives a token away.
- * The secret is 256 bits of chance, which cannot be guessed: a plain digest is enough, and checking it costs microseconds.
- * This module never says which part of a wrong token was wrong, and tells of expiry and revocation only to whoever has the
- * secret. Who may make or revoke one is for the policies to say (invoke/tokens.ts).
+ * Tokens that this gateway made. A token names a principal; its bearer is that principal until it expires or is
+ * revoked. The store contains its name and a digest of its secret, so that neither a copy of the database nor a list
+ * reveals a token. The secret is 256 random bits, which cannot be guessed: a plain digest is enough, and checking it
+ * costs microseconds. This module never reveals which part of a wrong token was wrong, and reports expiry and
+ * revocation only to a caller with the secret. Policies decide who may create or revoke one (invoke/tokens.ts).
  */
 
 /** What was made. The token is shown to its maker now and is not stored. */
@@ -32,7 +32,7 @@ type TokensAsked = {
   readonly limit: number;
 };
 
-/** Compared with where there is no such token, so that this takes as long as where there is. */
+/** Compared with when there is no such token, so that the timing is the same as when there is. */
 const NOBODY = Buffer.alloc(32);
 
 const insertToken = query<TokenRow>()((db, p) =>
@@ -105,13 +105,13 @@ export function listTokens(reader: Reader, { tenant = null, after, limit }: Toke
   return rows.map(tokenOf).filter((token) => token !== null);
 }
 
-/** The token of that id, good or not; null when there is none. */
+/** The token of that id, valid or not; null when it does not exist. */
 export function findToken(reader: Reader, id: string): Token | null {
   const row = reader.get(selectById, { id });
   return row === undefined ? null : tokenOf(row);
 }
 
-/** Ends a token for good; false when there is none of that id or it was revoked already. */
+/** Revokes a token permanently; false when it does not exist or was revoked already. */
 export function revokeToken(tx: Transaction, id: string, by: Principal, nowMs: number): boolean {
   return tx.run(updateRevoked, { id, by: formatPrincipal(by), nowMs }) > 0;
 }
@@ -140,9 +140,9 @@ export type Token = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly scopes: readonly Scope[];
-  /** The person who sits behind the client and may be asked there; null: nobody. */
+  /** The person at the client who may be prompted there; null if there is none. */
   readonly approver: Principal | null;
-  /** What it is for, in the words of who made it; empty: nothing was said. */
+  /** What it is for, as its creator described it; empty if not described. */
   readonly label: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
@@ -162,7 +162,7 @@ export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): Tok
 export function tokenOf(row: TokenRow): Token | null {
   const principal = parsePrincipal(row.principal);
   const approver = row.approver === null ? null : parsePrincipal(row.approver);
-  // Boundary: a row that does not say who it is for is good for nothing, and one that says too much for less.
+  // Boundary: a row that does not name its principal is valid for nothing, and one that claims too much is narrowed.
   if (principal === null || (row.approver !== null && approver?.kind !== 'user')) return null;
   return {
     ...{ id: row.id, principal, tenant: row.tenant, approver, label: row.label },
@@ -173,9 +173,9 @@ export function tokenOf(row: TokenRow): Token | null {
 }
 
 /*
- * A token is `pls_`, 25 characters that name it, `_`, and 43 characters that are its secret: 32 bytes of chance in base64url.
- * The beginning is for those who search texts for what should not be there. The name is no secret: records and lists have it
- * as `tok_…`. There is one spelling of each token: no other text is it.
+ * A token is `pls_`, 25 characters that name it, `_`, and 43 characters that are its secret: 32 random bytes in
+ * base64url. The prefix is for secret scanners. The name is not a secret: records and lists contain it as `tok_…`. Each
+ * token has exactly one spelling.
  */
 
 const SECRET_BYTES = 32;
@@ -231,7 +231,7 @@ export type Minting = {
 const LONGEST_LIFE_MS = 366 * 86_400_000;
 export const LABEL_CHARS = 128;
 
-/** Refuses what no token may be, whoever asks for it. */
+/** Refuses what no token may be, whoever requests it. */
 export function checkMinting(minting: Minting, nowMs: number): void {
   const { principal, tenant, approver, label } = minting;
   if (!isName(principal.name)) throw refuse(`the principal is called "${principal.name}"`, 'a name');

@@ -140,7 +140,7 @@ export function isSeen({ tenant, principal }: View, owned: Owned): boolean {
   );
 }
 
-/** Whether something belongs to this very caller. */
+/** Whether something belongs to the caller. */
 export function isOwn({ principal, tenant }: Caller, owned: Owned): boolean {
   return owned.tenant === tenant && owned.principal === formatPrincipal(principal);
 }

@@ -78,7 +78,7 @@ type CallsWanted = {
 
 type CallPage = { readonly calls: readonly FoundCall[]; readonly cursor: string | null };
 
-/** A page of calls, the newest first. One that ends meanwhile is neither lost nor shown twice. */
+/** A page of calls, the newest first. A call that ends between two pages is neither lost nor shown twice. */
 export function listCalls(reader: CallReader, wanted: CallsWanted): CallPage {
   const kept = wanted.state === 'running' ? [] : listEndedCalls(reader, wanted);
   const ended = kept.map((call): FoundCall => ({ state: 'ended', call }));
@@ -166,8 +166,8 @@ export function shownDocument(reader: CallReader, found: FoundCall): Readonly<Re
 }
 
 /**
- * Ends a call of the caller's own, wherever on the line it is; one of others only for who may administer. It is recorded
- * and settled like every other, so this comes back before it has ended. One that has ended stays as it is.
+ * Cancels a call of the caller, wherever on the line it is; calls of others need the admin scope. The call is recorded
+ * and settled like every other, so this returns before it has ended. A call that has ended stays as it is.
  */
 export function cancelCall(reader: CallReader, callId: string) {
   const { gateway, caller } = reader;

@@ -247,8 +247,8 @@ export const callOperations: readonly Operation[] = [
 type CallInput = z.output<typeof callInput>;
 
 /**
- * Makes a call and gives its ending, at once or event by event. A caller that goes away ends its call, unless the call has
- * an idempotency key: then it goes on, and a repeated request gets its ending.
+ * Makes a call and gives its ending, at once or event by event. A caller that disconnects cancels its call, unless the
+ * call has an idempotency key: then it keeps running, and a repeated request gets its ending.
  */
 async function startCall(context: OperationContext<OpenedGateway>, input: CallInput) {
   const { gateway } = context;

@@ -6,7 +6,7 @@ import type { SkillSummary } from '../skills/index/skill.ts';
 import type { SkillState } from '../skills/lifecycle.table.ts';
 import type { Reader } from '../store/transaction.ts';
 
-/** Which version is chosen where none is named: the one that runs, else as `among` says. */
+/** Which version is chosen when none is named: the active one, else as `among` says. */
 type Choice = {
   readonly fits: readonly SkillState[];
   /** The newest version, the one that was changed last, or the only one there is. */

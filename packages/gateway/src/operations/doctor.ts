@@ -49,7 +49,7 @@ export const doctorOperations: readonly Operation[] = [
 
 const underway: WeakMap<OpenedGateway, Promise<Report>> = new WeakMap();
 
-/** Boundary: to try the tiers starts processes, so all callers meanwhile get the same report. */
+/** Boundary: probing the tiers starts processes, so concurrent callers share one report. */
 function examineOnce(gateway: OpenedGateway): Promise<Report> {
   let report = underway.get(gateway);
   if (report === undefined) {

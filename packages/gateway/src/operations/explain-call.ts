@@ -7,7 +7,7 @@ import { unrecordableName } from '../invoke/admit.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { type Explanation, explain } from '../policy/explain.ts';
 
-/** The request about this very call, where the policies ask for one and it has not been used. */
+/** The approval request for exactly this call, if the policies require one and it has not been used. */
 type Request = { readonly id: string; readonly state: 'pending' | 'approved' | 'denied' | 'expired' };
 export type Explained = { readonly explanation: Explanation; readonly approval: Request | null };
 

@@ -11,7 +11,7 @@ import { recordOf } from './record-document.ts';
 
 const POLL_MS = 250;
 const PAGE_RECORDS = 500;
-/** How often it is asked anew whether the reader may still read. */
+/** How often the reader's permission to read is checked again. */
 const RECHECK_MS = 5_000;
 const CHUNK_CHARS = 64 * 1024;
 

@@ -54,7 +54,7 @@ export async function* followCall(
     await running;
   } finally {
     queue.end();
-    // Boundary: a call that goes on without its reader still runs, and counts as running.
+    // Boundary: a call that continues without its reader still counts as running.
     await running.catch(() => undefined);
   }
 }

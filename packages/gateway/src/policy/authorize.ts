@@ -28,7 +28,7 @@ export type Decision =
       readonly setDigest: Digest | null;
     };
 
-/** Whether this very call may run: a grant, a question to a person, or a refusal. The only maker of grants. */
+/** Decides whether this call may run: a grant, a request for approval, or a refusal. Grants are made only here. */
 export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Decision {
   const { principals } = engine;
   const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads), checked.tool.id);

@@ -23,7 +23,7 @@ import { PALISADE_SCHEMA, readsOf, TOOLLESS_SCHEMA } from './schema.ts';
 import { tryPolicies } from './trial.ts';
 
 /*
- * What stands between a policy file and a decision: the text is read, split, parsed, measured, validated against the
+ * The checks between a policy file and a decision: the text is read, split, parsed, measured, validated against the
  * tools and tried, all away from the deciding instance. A set passes as a whole or not at all.
  */
 
@@ -110,9 +110,9 @@ function trialWarning(policies: readonly Policy[], id: string, message: string):
 
 /*
  * Each policy is validated under the schema of every tool that its scope can match: all tools, those of one category or
- * skill, or the one it names. So a policy about one tool may use that tool's arguments, and a policy about all tools may
- * use an argument only behind `context.input has …`. What is about no tool, or about all tools of skills, of which there
- * is no list, is validated once under the schema of a tool without arguments.
+ * skill, or the one it names. So a policy about one tool may use that tool's arguments, and a policy about all tools
+ * may use an argument only behind `context.input has …`. A policy about no tool, or about all tools of skills, which
+ * cannot be listed, is validated once under the schema of a tool without arguments.
  */
 
 export type Findings = { readonly problems: PolicyProblem[]; readonly warnings: PolicyProblem[] };
@@ -253,7 +253,7 @@ function toProblem({ policy, error, tools }: Finding): PolicyProblem {
   return { ...problemAt(policy.source, policy.startByte + at.start, message, hint), policy: policy.id };
 }
 
-/** Judged by the policy's own words at that place, not by those of the error. */
+/** Judged by the policy's own text at that position, not by the error message. */
 function guardHint(
   policy: ParsedPolicy,
   at: { start: number; end: number },

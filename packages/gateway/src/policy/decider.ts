@@ -142,10 +142,10 @@ function failed(policy: string | null, message: string): PolicyAnswer {
 }
 
 /*
- * Answers of Cedar under one policy set, kept. An answer is a function of the set and of the question, and a question is
- * told only what the policies can read; so most calls of one tool by one principal are the same question. What is kept is
- * found by the very entities and by the whole text of the context: a question that differs in anything is another one.
- * The keeper is thrown away with its set.
+ * A cache of Cedar's answers under one policy set. An answer is a function of the set and of the question, and a
+ * question contains only what the policies can read; so most calls of one tool by one principal are the same question.
+ * The cache key is the exact entities and the whole text of the context: any difference makes another question. The
+ * cache is discarded with its set.
  */
 
 type ByContext = Map<string, PolicyAnswer>;

@@ -29,15 +29,15 @@ import type { Reads } from './schema.ts';
 
 /*
  * Keeps the policy set that decides. What comes in is a directory that the operator owns and edits at any time; what
- * comes out are answers of Cedar under exactly one checked set. A set is taken as a whole or refused as a whole, and a
- * refused one leaves the set before it in place, also across restarts. With no set at all nothing is permitted. This
+ * comes out are answers of Cedar under exactly one checked set. A set is accepted as a whole or refused as a whole, and
+ * a refused one leaves the previous set in place, also across restarts. With no set at all nothing is permitted. This
  * module never turns an error into an allowance, never lets an unchecked text near the deciding instance, and knows
- * neither journal nor approvals: what happened is told to `onEvent`.
+ * neither journal nor approvals: events are reported to `onEvent`.
  */
 
 export type PolicyEvent =
   | { readonly kind: 'policy-loaded'; readonly digest: Digest; readonly ids: readonly string[] }
-  /** The digest is that of the set which stays, null when there is none; `more` counts the problems left out. */
+  /** The digest of the set that stays active, null when there is none; `more` counts the problems left out. */
   | {
       readonly kind: 'policy-refused';
       readonly digest: Digest | null;
@@ -56,7 +56,7 @@ export type PolicyOptions = {
   readonly onEvent: (event: PolicyEvent) => void;
   /** Another evaluator, for tests that break it. */
   readonly load?: CedarLoader;
-  /** Another way to wait between two looks, for tests that write meanwhile. */
+  /** Another way to wait between two looks, for tests that write in between. */
   readonly pause?: (ms: number) => void;
 };
 
@@ -158,14 +158,14 @@ export class PolicyEngine {
     this.#look(this.set);
   }
 
-  /** Looks now, and twice: for whoever has just replaced the files and knows that they are whole. */
+  /** Looks now, and twice: for callers that have just replaced the files and know that they are complete. */
   reload(): void {
     this.#lookedAtMs = this.#options.clock.monotonicMs();
     this.#look(this.set);
     this.#look(this.set);
   }
 
-  /** Tells whether a decision under that set still stands: it is the set in place, and no file has changed since. */
+  /** Whether a decision under that set is still valid: the set is active, and no file has changed since. */
   holds(digest: Digest): boolean {
     if (this.setDigest !== digest) return false;
     const isFresh = this.#options.clock.monotonicMs() - this.#lookedAtMs < this.#options.reloadMs;
@@ -211,7 +211,7 @@ export class PolicyEngine {
     else this.#refuse(candidate);
   }
 
-  /** A text that changes whenever the files do, or a tool that stands or that they name; and what had to be read for it. */
+  /** Changes whenever the files, a permanent tool or a tool they name do; and what was read to compute it. */
   #print(): { readonly print: string; readonly read: Reading | null } {
     const { directory, tools } = this.#options;
     const files = fingerprint(directory);
@@ -261,7 +261,7 @@ export class PolicyEngine {
     this.#reported = refusal;
     const told = problems.slice(0, PROBLEM_LIMITS.told);
     onEvent({ kind: 'policy-refused', digest, problems: told, more: more + problems.length - told.length });
-    // What cannot be remembered is told once more by the next process.
+    // What cannot be remembered is reported again by the next process.
     rememberRefusal(store, refusal, clock.nowMs()).catch(() => undefined);
   }
 
@@ -283,7 +283,7 @@ function losesPolicies(before: PolicySet | null, after: PolicySet): boolean {
   return before?.policies.some(({ id }) => !ids.has(id)) ?? false;
 }
 
-/** Stops this thread for a moment; right only at a start, where nothing else goes on. */
+/** Blocks this thread for a moment; acceptable only at start-up, when nothing else is running. */
 function pauseThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

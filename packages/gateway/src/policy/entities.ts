@@ -36,11 +36,11 @@ export class Directory {
   }
 }
 
-/** The schema that a request is judged under; the name is the same wherever the text is. */
+/** The schema that a request is judged under; the name is the same wherever the text comes from. */
 export type SchemaRef = {
   readonly name: string;
   readonly text: string;
-  /** The attributes of a call that it has words for. */
+  /** The attributes of a call that it declares. */
   readonly tells: Reads;
 };
 
@@ -48,7 +48,7 @@ export type SchemaRef = {
 export type ToolView = {
   readonly uid: TypeAndId;
   readonly entity: EntityJson;
-  /** The skill that it belongs to, which a question gives beside it; null where there is none. */
+  /** The skill that it belongs to, which a question passes separately; null if there is none. */
   readonly skill: EntityJson | null;
   readonly plan: InputPlan & { kind: 'record' };
   readonly inputType: string;
@@ -178,7 +178,7 @@ export function skillContext(about: SkillStanding): Record<string, CedarValueJso
 export function installerOf({ installedBy }: SkillStanding): Principal | null {
   if (installedBy === null) return null;
   const installer = parsePrincipal(installedBy);
-  // Boundary: told as "nobody", an unreadable name would lift every policy that wants another person.
+  // Boundary: treated as "no one", an unreadable name would lift every policy that wants another person.
   if (installer === null)
     throw new TypeError(`Cannot tell who installed the skill: "${installedBy}" is not a principal`);
   return installer;

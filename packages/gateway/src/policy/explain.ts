@@ -123,7 +123,7 @@ function wantedOf({ kind, text }: Part): string {
 function permitSentence({ id, file, parts }: PolicyNote, checked: CheckedCall): string {
   const missing = parts.filter(({ state }) => state !== 'holds');
   if (missing.length === 0) return `Permit "${id}" (${file}) could not be analysed.`;
-  // What stands after a false guard was never evaluated: that it fails alone means nothing.
+  // What follows a false guard was never evaluated: that it fails alone means nothing.
   const telling = missing.filter(({ state }) => state === 'differs');
   const wanted = (telling.length > 0 ? telling : missing).map((part) => missingWords(part, checked));
   return `Permit "${id}" (${file}) would match if ${wanted.join(' and ')}.`;
@@ -146,7 +146,7 @@ type PartState = 'holds' | 'differs' | 'fails';
 /** One thing that must hold for a policy to match. */
 type Part = {
   readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
-  /** The part in Cedar's words; for `unless` these words must be false. */
+  /** The part as Cedar text; for `unless` this expression must be false. */
   readonly text: string;
   readonly state: PartState;
 };

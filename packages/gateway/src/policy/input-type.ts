@@ -7,8 +7,8 @@ import { INPUT_TYPE_LIMITS } from './limits.ts';
 /*
  * How a tool's input reaches policies. A JSON Schema is walked once into a plan; the Cedar type is printed from the
  * plan and each value is converted by the same plan, so that type and value cannot disagree. Only what the schema
- * declares is copied. JSON Schema keywords narrow and never widen, so `type`, `properties`, `required` and `items` hold
- * whatever stands beside them; all that Cedar has no word for is given as its canonical JSON text.
+ * declares is copied. JSON Schema keywords narrow and never widen, so `type`, `properties`, `required` and `items`
+ * apply whatever other keywords are present; anything Cedar cannot express is passed as its canonical JSON text.
  */
 
 export type InputPlan =
@@ -121,7 +121,7 @@ export function printType(plan: InputPlan): string {
   return `{ ${fields.join(', ')} }`;
 }
 
-/** A Cedar string literal in which nothing but letters, digits, `_`, `-` and `.` stands for itself. */
+/** A Cedar string literal in which all but letters, digits, `_`, `-` and `.` is escaped. */
 export function quote(text: string): string {
   const escaped = text.replace(
     /[^A-Za-z0-9_.-]/gu,

@@ -5,7 +5,7 @@ export const POLICY_LIMITS = {
   nameChars: 128,
   fileBytes: 256 * 1024,
   policies: 2_000,
-  /** Nested expressions. Evaluation dies at about 150, parsing at about 100 brackets; 40 leaves room for both. */
+  /** Nested expressions. Evaluation crashes at about 150, parsing at about 100 brackets; 40 leaves room for both. */
   expressionDepth: 40,
   /** Brackets open at once, counted before Cedar sees the text. */
   openBrackets: 64,
@@ -16,7 +16,7 @@ export const POLICY_LIMITS = {
 /** What a file of policy tests may hold. */
 export const CASE_LIMITS = { cases: 10_000, levels: 64 } as const;
 
-/** What is told of problems. Cedar quotes the text that it cannot read, whole; a record must stay readable. */
+/** How much of a problem is reported. Cedar quotes the text that it cannot read, whole; a record must stay readable. */
 export const PROBLEM_LIMITS = { chars: 300, told: 20 } as const;
 
 /** What a tool's JSON Schema may turn into. Deeper values are given as canonical JSON text, further fields not at all. */

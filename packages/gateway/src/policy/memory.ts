@@ -10,17 +10,17 @@ export type PolicyStore = Pick<Reader, 'get'> & {
 
 type Row = { readonly digest: string; readonly policies_json: string };
 
-/** The set that was active last, in this process or another; null when there is none that is whole. */
+/** The set that was active last, in this process or another; null when there is no intact one. */
 export function recallActive(store: PolicyStore): PolicySet | null {
   return toSet(store.get(FIND_ACTIVE, {}));
 }
 
-/** Tells whether any set was ever active in this state directory, also one whose row is no longer whole. */
+/** Whether any set was ever active in this state directory, including one whose row is no longer intact. */
 export function hadAnySet(store: PolicyStore): boolean {
   return store.get(FIND_ANY_SET, {}) !== undefined;
 }
 
-/** The set that a check with this very key let pass. */
+/** The set that passed a check with exactly this key. */
 export function recallChecked(store: PolicyStore, key: string): PolicySet | null {
   return toSet(store.get(FIND_CHECK, { key }));
 }
@@ -53,7 +53,7 @@ function toSet(row: Row | undefined): PolicySet | null {
   if (row === undefined) return null;
   const policies = JSON.parse(row.policies_json) as Policy[];
   const digest = policySetDigest(policies);
-  // Boundary: a row whose texts are not those of its digest was not written by us, or under other words.
+  // Boundary: a row whose texts are not those of its digest was not written by us, or under another schema.
   return digest === row.digest ? { digest, policies } : null;
 }
 

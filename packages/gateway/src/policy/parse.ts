@@ -4,7 +4,7 @@ import { POLICY_LIMITS } from './limits.ts';
 import { fileProblem } from './policy-files.ts';
 import type { Policy, PolicyFile, PolicyProblem } from './policy-set.ts';
 
-/** A policy with what the later checks need: its syntax tree and where it stands. */
+/** A policy with what the later checks need: its syntax tree and its position. */
 export type ParsedPolicy = Policy & {
   readonly json: PolicyJson;
   readonly source: PolicyFile;
@@ -145,7 +145,7 @@ type Piece = { readonly text: string; readonly startByte: number };
 type Scan = {
   readonly pieces: readonly Piece[];
   readonly deepest: number;
-  /** Where the deepest bracket stands. */
+  /** The position of the deepest bracket. */
   readonly deepestByte: number;
 };
 
@@ -221,21 +221,21 @@ export function positionAt(text: string, byte: number): { line: number; column: 
 
 /*
  * Which tools and skills policy texts name. There may be more tools of skills than a check could ever look at, so it
- * looks at those that always stand and at those that a text is about. The answer is read off the texts without Cedar,
- * which an unchanged set at a start does not need.
+ * looks at the permanent ones and at those that a text names. The answer is read off the texts without Cedar, which an
+ * unchanged set at a start does not need.
  */
 
-/** The ids in `Tool::"…"` and `Skill::"…"`, wherever they stand in a policy. */
+/** The ids in `Tool::"…"` and `Skill::"…"`, anywhere in a policy. */
 export type NamedEntities = { readonly tools: ReadonlySet<string>; readonly skills: ReadonlySet<string> };
 
 /**
- * Gives the tools that always stand and, of those named, the ones that are there; each once, in one order. It is asked at
- * every look at the files, so it must be fast and give a tool that has not changed as the same record.
+ * Returns the permanent tools and those of the named tools that exist; each once, in a fixed order. It is called at
+ * every look at the files, so it must be fast and return the same record for a tool that has not changed.
  */
 export type ToolsOf = (named: NamedEntities) => readonly Tool[];
 
-// As Cedar reads a text: strings and comments are passed over whole, and between words there may be comments too. What
-// ends a comment is asked for, so that there is one way to read a gap and a text is looked at once.
+// Lexes a text as Cedar does: strings and comments are skipped whole, and comments may occur between tokens. The end of
+// a comment is required, so that a gap can be read in one way only and in linear time.
 const GAP = /(?:\s|\/\/[^\r\n]*(?=[\r\n]|$))*/.source;
 const REFERENCE = new RegExp(
   [

@@ -19,8 +19,8 @@ import { type PolicyFile, type PolicyProblem, shorten } from './policy-set.ts';
 import { STARTER_POLICIES } from './starter.table.ts';
 
 /*
- * The only reader of the policies directory. Whoever can write there owns the policies; what is guarded against is a
- * file that is not what it seems (a link, a pipe, a device, half a gigabyte) and a name that only looks like a policy.
+ * The only reader of the policies directory. Write access means control of the policies; it guards against a file that
+ * is not what it seems (a link, a pipe, a device, half a gigabyte) and a name that only looks like a policy.
  */
 
 const SUFFIX = '.cedar';
@@ -157,8 +157,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Writes the starter policies if there is no such directory yet; an existing one, even empty, is left as it is. Only for
- * a state directory that never had a set: elsewhere a missing directory is an accident, and the starters permit more.
+ * Writes the starter policies if there is no such directory yet; an existing one, even empty, is left as it is. Only
+ * for a state directory that never had a set: later a missing directory is an accident, and the starters permit more.
  */
 export function seedPolicies(directory: string): boolean {
   if (existsSync(directory)) return false;

@@ -27,7 +27,7 @@ export type PolicyProblem = {
 /** A policy file as it was read. */
 export type PolicyFile = { readonly name: string; readonly text: string };
 
-/** The digest that receipts name: the words policies are written in, and every policy by its id. */
+/** The digest that receipts name: over the schema, and every policy by its id. */
 export function policySetDigest(policies: readonly Policy[]): Digest {
   const byId = policies.map(({ id, text }) => [id, text] as const);
   byId.sort(([a], [b]) => (a < b ? -1 : 1));

@@ -20,11 +20,11 @@ import type { PolicyFile } from './policy-set.ts';
 
 /*
  * Puts other files in the place of the policy files: all of them or none, also where the process ends in between. The
- * texts are written aside; then one small file, the plan, says which of them get which name and what goes. Once the plan
- * is on the disk it is carried out, by this process or by the next one that looks, and no set is read before that. What
- * else is in the folder stays as it is.
+ * texts are written aside; then one small file, the plan, says which of them get which name and what goes. Once the
+ * plan is on the disk it is carried out, by this process or by the next one that looks, and no set is read before that.
+ * Other files in the folder are not touched.
  *
- * Who is trusted: whoever can write to the folder owns the policies, and could as well change them by hand.
+ * Trust: anyone who can write to the folder controls the policies, and could as well edit them by hand.
  */
 
 const PLAN = '.replacing';
@@ -62,10 +62,10 @@ export function replacePolicyFiles(directory: string, files: readonly PolicyFile
   }
 }
 
-/** Carries out a plan that somebody left behind; false where that cannot be done, and the files are not to be read. */
+/** Carries out a plan that another process left behind; false when that fails, and then the files must not be read. */
 export function finishReplacing(directory: string): boolean {
   const path = join(directory, PLAN);
-  // A folder that cannot be looked into is told by whoever reads it.
+  // A folder that cannot be listed is reported by the code that reads it.
   if (!isThere(path)) return true;
   try {
     const plan = planOf(readFileSync(path, 'utf8'));
@@ -97,7 +97,7 @@ function planOf(text: string): Plan | null {
   return isWhole ? { write, remove } : null;
 }
 
-/** Every step may have been taken before, by whoever began or by a third one at the same moment. */
+/** Every step may have been done already, by the process that began or by a third one at the same moment. */
 function carryOut(directory: string, { write, remove }: Plan): void {
   for (const name of write) unlessGone(() => renameSync(asideOf(directory, name), join(directory, name)));
   for (const { name, stamp } of remove) {
@@ -129,7 +129,7 @@ function writePlan(directory: string, plan: Plan): void {
 }
 
 function writeDurably(path: string, text: string): void {
-  // Boundary: `wx` writes through no link that somebody laid there.
+  // Boundary: `wx` does not write through a planted link.
   const descriptor = openSync(path, 'wx', 0o600);
   try {
     writeFileSync(descriptor, text);

@@ -22,10 +22,10 @@ import { inputToCedar } from './input-type.ts';
 import { type CallAttribute, EVERYTHING, type Reads, TOOLLESS_SCHEMA } from './schema.ts';
 
 /*
- * From a call to the question that Cedar is asked. Nothing is decided here: what is known about the call is written
+ * Turns a call into the request that Cedar evaluates. Nothing is decided here: what is known about the call is written
  * down as entities and, as far as the policies read it, context. Entities are the principal, its approver, the tool and
- * its skill, each with its parents named; Cedar reads them anew at each decision and each costs as much as a dozen
- * policies, so what is not there is not given.
+ * its skill, each with its parents named; Cedar parses them again at each decision and each costs as much as a dozen
+ * policies, so absent ones are left out.
  */
 
 /** One question to Cedar, whole but for the policy set. */
@@ -202,7 +202,7 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
     executable,
     executableSha256,
     kind: facts.kind,
-    // A set has no order: policies that need it match the words as one text.
+    // A set has no order: policies that need the order match the arguments as one text.
     arguments: [...new Set(argv.slice(1))],
     commandLine: argv.join(' '),
     workspace,
@@ -216,7 +216,7 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
 /** What can be impossible to write, which refuses the call. */
 const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];
 
-/** The attributes of a call that are read. Throws where the call cannot be told whole, whatever is read of it. */
+/** The attributes of a call that are read. Throws unless the whole call can be represented. */
 function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
   demandTime(told.nowMs);
   const context: Record<string, CedarValueJson> = {};
@@ -229,7 +229,7 @@ function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
   return context;
 }
 
-/** The time as every action is told it. */
+/** The time, as every action gets it in its context. */
 function timeContext(nowMs: number): Record<string, CedarValueJson> {
   demandTime(nowMs);
   return { now: momentOf(nowMs), hour: hourOf(nowMs), weekday: weekdayOf(nowMs) };

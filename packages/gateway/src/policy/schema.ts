@@ -55,9 +55,9 @@ const CALL_ACTION =
   'action call appliesTo { principal: [Agent, User, Service], resource: [Tool], context: CallContext };\n';
 
 /**
- * The words that policies are written in. `Input` differs from tool to tool (see input-type.ts): a request is judged
- * under the schema of its own tool. An agent or a service is never the principal of `approve` or `approveSkill`, and an
- * agent of no act upon a skill.
+ * The Cedar schema of the policies. `Input` differs from tool to tool (see input-type.ts): a request is judged under
+ * the schema of its own tool. An agent or a service is never the principal of `approve` or `approveSkill`, and an agent
+ * of no act upon a skill.
  */
 export const PALISADE_SCHEMA = `${WORDS}${callContext(CALL_ATTRIBUTES)}type ApproveContext = {
   asker: String,
@@ -94,7 +94,7 @@ export function schemaFor(inputType: string): string {
   return `${PALISADE_SCHEMA}type Input = ${inputType};\n`;
 }
 
-/** The part of it that a call needs when only these attributes are told; equal for all tools when `input` is not. */
+/** The part of it that a call needs when only these attributes are passed; equal for all tools when `input` is not. */
 export function callSchemaFor(inputType: string, told: ReadonlySet<CallAttribute>): string {
   const context = callContext(CALL_ATTRIBUTES.filter((name) => told.has(name)));
   const input = told.has('input') ? `type Input = ${inputType};\n` : '';
@@ -109,9 +109,9 @@ function callContext(names: readonly CallAttribute[]): string {
 export const TOOLLESS_SCHEMA = schemaFor(EMPTY_INPUT_TYPE);
 
 /*
- * Which attributes of a call's context a policy set can read. Cedar parses the context anew at each decision, so what no
- * policy reads is not told. The answer is read off the texts and errs on one side only: a name that stands anywhere, be
- * it in a comment or a string, counts as read, and where names do not tell, everything does.
+ * Which attributes of a call's context a policy set can read. Cedar parses the context again at each decision, so what
+ * no policy reads is left out. The answer is derived from the texts and errs on one side only: a name that occurs
+ * anywhere, even in a comment or a string, counts as read, and where names are not enough, everything counts as read.
  */
 
 /** The attributes that may be read; made once for each set. */
@@ -142,8 +142,8 @@ export function readsOf(texts: readonly string[]): Reads {
 /** What is read by any policy, and of calls of one tool by those that can be about it. */
 export type ReadsByTool = { readonly all: Reads; readonly of: (toolId: string) => Reads };
 
-// The head of a policy that is about one tool, in the one way it is usually written. Where a comment, an escape or anything
-// else stands in it, it does not fit, and the policy counts for all tools.
+// The head of a policy that is about one tool, in the one way it is usually written. If it contains a comment, an
+// escape or anything else, it does not match, and the policy counts for all tools.
 const ANNOTATIONS = /(?:\s*@[A-Za-z_]\w*(?:\(\s*"[^"\\]*"\s*\))?)*/.source;
 const SCOPE = /\(\s*principal(?:[^"()/]|"[^"\\]*")*,\s*resource\s*==\s*Tool\s*::\s*"([^"\\]*)"\s*\)/.source;
 const OF_ONE_TOOL = new RegExp(`^${ANNOTATIONS}\\s*(?:permit|forbid)\\s*${SCOPE}`);

@@ -216,7 +216,7 @@ const OLD_SKILL: SkillStanding = {
   installedBy: 'user:trial-installer',
 };
 
-/** Stands for the tools of skills, which come and go. */
+/** Represents the tools of skills, which come and go. */
 const SKILL_TOOL: Tool = {
   id: 'trial.trial.trial',
   description: '',

@@ -7,9 +7,9 @@ import { parsePolicy } from './parse.ts';
 import type { PolicySet } from './policy-set.ts';
 
 /*
- * Which tools a caller is shown. A list is made before there is a call, so nothing of a context is known: a tool is shown
- * if some call of it could be permitted, be it after an approval, and hidden if none ever could under these policies. It
- * grants nothing: the call itself is decided by Cedar, whatever was listed. What cannot be told counts as possible.
+ * Which tools a caller is shown. A list precedes the call, so its context is unknown: a tool is shown if some call of
+ * it could be permitted, perhaps after approval, and hidden if none ever could under these policies. It grants nothing:
+ * the call itself is decided by Cedar, whatever was listed. What is unknown counts as possible.
  */
 
 type CallRule = Pick<PolicyJson, 'effect' | 'principal' | 'resource' | 'conditions'>;
@@ -102,7 +102,7 @@ type Things = {
   readonly skill: EntityJson | null;
 };
 
-/** The value of an expression, as far as it can be told without a call. */
+/** The value of an expression, as far as it can be known without a call. */
 function evaluate(expr: Expr, things: Things): Value {
   const node = expr as unknown as Readonly<Record<string, unknown>>;
   const [operator = ''] = Object.keys(node);

@@ -112,8 +112,8 @@ function expandVariables(text: string, variables: Readonly<Record<string, string
  * `-Wl,-T,/p`, `file:///p`), and no table knows all of them; so an argument is cut at every character that programs cut
  * at, and every piece is a part. Too many parts cost a lookup each; one too few would be a way out.
  *
- * Words inside quotes or code are not found. Code that is an argument (`sh -c …`) is for the policies, which are told
- * that the program is an interpreter, and for Tier C, where the kernel holds the line.
+ * Paths inside quotes or code are not found. Code in an argument (`sh -c …`) is left to the policies, which know that
+ * the program is an interpreter, and to Tier C, where the kernel enforces access.
  */
 
 type Part = {
@@ -170,7 +170,7 @@ function piecesOf(text: string): readonly string[] {
   return [...pieces];
 }
 
-/** Values that stand right behind the letters of an option, as in `-I/p`, `-xf../p`, `-flink`. */
+/** Values that directly follow the letters of an option, as in `-I/p`, `-xf../p`, `-flink`. */
 function gluedIn(option: string): readonly Part[] {
   const parts: Part[] = [{ text: option.slice(2), reading: 'sure' }];
   for (let at = 3; at <= GLUED_LETTERS && at < option.length; at++) {

@@ -54,7 +54,7 @@ export function classify(
   if (format === 'other') kinds.push('interpreter');
   if (format !== 'script') return { kind: strongest(kinds), format, interpreter: null };
   const runners = runnersOf(executable, scope, deps);
-  // A script does what its author wrote in the language of its interpreter, so it is no less than that.
+  // A script does what its author wrote in the language of its interpreter, so it counts as an interpreter too.
   kinds.push('interpreter', ...runners.map((runner) => kindOfFile(runner, deps.known)));
   return { kind: strongest(kinds), format, interpreter: runners.at(-1)?.path ?? null };
 }
@@ -243,7 +243,7 @@ function list(directory: string): readonly Known[] {
   return known.filter(({ name, path }) => !isApplet(name, path));
 }
 
-/** `sh` that is a link to busybox: the file is many programs, and only `busybox` stands for it. */
+/** `sh` that is a link to busybox: the file is many programs, and only the name `busybox` identifies it. */
 function isApplet(name: string, path: string): boolean {
   const file = baseName(path.slice(path.lastIndexOf('/') + 1));
   return MULTI_CALL.has(file) && baseName(name) !== file;

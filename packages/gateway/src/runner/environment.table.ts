@@ -1,6 +1,6 @@
 /**
  * Variables that no caller sets, whatever the operator allows: each makes some program load code, run another program,
- * read another configuration, or talk to another place. Compared in upper case; `*` stands for any characters.
+ * read another configuration, or talk to another place. Compared in upper case; `*` matches any characters.
  */
 export const NEVER_VARIABLES: readonly { readonly names: string; readonly why: string }[] = [
   { names: 'PATH HOME TMPDIR TMP TEMP PWD OLDPWD', why: 'They are the base of the run and ours to set.' },

@@ -101,12 +101,12 @@ function isBelow(name: string, above: string): boolean {
 type LiveHostsOptions = {
   /** Where the configuration is, or would be. */
   readonly path: string;
-  /** The text that the list was read from; null: there was no file. */
+  /** The text that the list was read from; null if there was no file. */
   readonly text: string | null;
   readonly list: AllowList;
 };
 
-/** Stands for a file that cannot be read; no file is this text, as none has a NUL. */
+/** Represents an unreadable file; no file has this text, since none contains a NUL. */
 const UNREADABLE = '\0';
 
 /**

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 
 /*
- * The hosts that a command line names, for the look before the start that "preflight" means. It is advice: a program can
- * connect wherever its own code says. Addresses are given as they are written; what a spelling such as 0x7f.1 means is
- * for egress, which connects.
+ * The hosts that a command line names, for the check before the start in "preflight" mode. It is advice: a program can
+ * connect to any host its code chooses. Addresses are given as they are written; what a spelling such as 0x7f.1 means
+ * is decided by egress, which connects.
  */
 
 const URL_AUTHORITY = /([A-Za-z][A-Za-z0-9+.-]{0,31}):[/\\]{2}([^/?#\s"'<>]*)/g;
@@ -40,7 +40,7 @@ export function hostsIn(args: readonly string[], program: string): readonly stri
   return [...hosts];
 }
 
-/** The argument, what stands behind its `=`, and the elements of a list. */
+/** The argument, the part after its `=`, and the elements of a list. */
 function wordsOf(argument: string): readonly string[] {
   const words = [argument, ...argument.split(/[=,\s]/), argument.slice(argument.indexOf('=') + 1)];
   return [...new Set(words)].filter((word) => !word.includes('://'));
@@ -58,8 +58,8 @@ function* hostsOfUrls(argument: string): Generator<string> {
 }
 
 /**
- * Programs that take the name of a host as a bare argument, and the options of theirs whose value is none. An option
- * that is missing here makes a value look like a host, which at worst refuses a call in preflight.
+ * Programs that take the name of a host as a bare argument, and those of their options whose value is not a host. An
+ * option that is missing here makes a value look like a host, which at worst refuses a call in preflight.
  */
 const NONE: ReadonlySet<string> = new Set();
 

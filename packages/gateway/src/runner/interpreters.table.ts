@@ -1,6 +1,6 @@
 /**
- * Programs that run what they are given. The list is a lint: a changed copy, a program of the caller's own or an option
- * nobody thought of goes round it. It tells the policies what a command most likely is; Tier C holds without it.
+ * Programs that run what they are given. The list is a lint: a changed copy, a program of the caller's own or an
+ * overlooked option evades it. It tells the policies what a command most likely is; Tier C does not depend on it.
  *
  * Names are without version: `python3.11`, `perl5.36.0` and `lua5.4` are looked up as `python`, `perl` and `lua`.
  */

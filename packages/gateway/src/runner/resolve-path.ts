@@ -46,7 +46,7 @@ export class Lookups {
   readonly #names = new Map<string, readonly string[]>();
   #left = MAX_LOOKUPS;
 
-  /** What stands at a path, its last part not followed. */
+  /** What is at a path, without following its last part. */
   at(path: string): Seen {
     const known = this.#seen.get(path);
     if (known !== undefined) return known;
@@ -123,7 +123,7 @@ function partsOf(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.');
 }
 
-/** Goes on with this path from where the walk is. */
+/** Continues with this path from where the walk is. */
 function follow(walk: Walk, path: string, lookups: Lookups): void {
   // What a device name leads to depends on the process that opens it; ours would be the wrong one.
   const isDevice = path.startsWith('/dev/') && walk.left.length === 0 && DEVICES.has(normalize(path));

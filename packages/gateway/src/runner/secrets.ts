@@ -12,7 +12,7 @@ import { type ZoneRoots, zoneOf } from './workspace.ts';
 /** A secret as the operator grants it. Its value is read when a run needs it and is kept nowhere. */
 export type GrantedSecret = {
   readonly name: string;
-  /** Where a run finds what stands for the value. */
+  /** Where a run finds the placeholder. */
   readonly variable: string;
   readonly isFor: BoundSecret['isFor'];
   /** Reads it from its file; null: the vault has it. */
@@ -49,14 +49,14 @@ export function demandGranted(
     const other = taken.get(variable);
     if (other !== undefined)
       throw sharedVariable(variable, `the secrets ${quote(other)} and ${quote(name)} are both in it`);
-    // Boundary: what the caller sets would be taken for what stands for the secret, or the other way round.
+    // Boundary: a variable of the caller would be confused with the placeholder of the secret.
     if (Object.hasOwn(env, variable))
       throw sharedVariable(variable, `the secret ${quote(name)} is in it and the call sets it, too`);
     taken.set(variable, name);
   }
 }
 
-/** Boundary: a command that can read the file of a secret has the value, and not what stands for it. */
+/** Boundary: a command that can read the file of a secret has the value, not just the placeholder. */
 export function demandHidden(granted: GrantedSecrets, roots: ZoneRoots): void {
   for (const { name, paths } of granted.values()) {
     if (paths.every((path) => zoneOf(path, roots) === 'outside')) continue;
@@ -89,8 +89,8 @@ function sharedVariable(variable: string, what: string): CodedError {
 }
 
 /*
- * A file with one secret in it. It is the operator's, but what stands in its place may not be: the file is opened once
- * and judged by its descriptor, so that what was judged is what is read. No message has a byte of the content.
+ * A file with one secret in it. It is the operator's, but whatever is at its path may not be: the file is opened once
+ * and judged by its descriptor, so that what was judged is what is read. No message contains a byte of it.
  */
 
 const MAX_BYTES = 64 * 1024;

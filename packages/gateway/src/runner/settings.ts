@@ -20,7 +20,7 @@ export type RunnerSettings = {
   readonly allowedExecutables: 'any' | readonly string[];
   /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never asked. */
   readonly searchPath: readonly string[];
-  /** Names of variables that a caller may set; `*` stands for any characters. The never-list holds all the same. */
+  /** Names of variables that a caller may set; `*` matches any characters. The never-list still applies. */
   readonly envAllow: readonly string[];
   /** Paths, beside the system's own, that a run may read and that arguments may name. */
   readonly readOnly: readonly string[];

@@ -42,7 +42,7 @@ import {
 
 export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
 
-/** What the policies are told about a command, beside its input. */
+/** What the policies see of a command, besides its input. */
 type ProcessFacts = {
   readonly tier: ProcessTierName;
   readonly kind: ProgramKind;
@@ -74,7 +74,7 @@ type Seen = {
   readonly scope: ArgumentScope;
 };
 
-/** What would run, and what the policies are told about it. */
+/** What would run, and what the policies see of it. */
 export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
 
 type TermsResult = Result<CheckedTerms, Refused>;
@@ -218,20 +218,20 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
   }
 }
 
-/** What is no longer as it was when the terms were drawn, in words; null when all of it is. */
+/** Describes what has changed since the terms were drawn; null when nothing has. */
 export function findChange({ seen }: Pick<ProcessFacts, 'seen'>): string | null {
   const { workspace, cwd, executable, args, paths, scope } = seen;
   if (!isSameDirectory(workspace)) return `the workspace ${quote(workspace.path)} is another directory`;
   if (!isSameDirectory(cwd)) return `the working directory ${quote(cwd.path)} is another directory`;
   if (!isSameFile(executable)) return `the program ${quote(executable.path)} is another file`;
-  // A link that points elsewhere now, or stands where none was, gives other paths for the same words.
+  // A link that now points elsewhere, or is new, gives other paths for the same arguments.
   const before = new Set(paths);
   const moved = readAgain(args, scope).find(({ resolved }) => !before.has(resolved));
   if (moved === undefined) return null;
   return `the argument ${quote(moved.argument)} leads to ${quote(moved.resolved)} now`;
 }
 
-/** Boundary: what was planted meanwhile can make the reading of the arguments too long, and then they lead nowhere known. */
+/** Boundary: planted files can make resolving the arguments take too long; their targets are then unknown. */
 function readAgain(
   args: readonly string[],
   scope: ArgumentScope,

@@ -11,7 +11,7 @@ import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.t
 export type ForbiddenPaths = {
   /** The state directory of the gateway. */
   readonly stateDir: string;
-  /** The home of the gateway's user, which has keys and configuration; null where there is none. */
+  /** The home directory of the gateway's user, which contains keys and configuration; null if there is none. */
   readonly home: string | null;
 };
 
@@ -95,7 +95,7 @@ export function zoneOf(path: string, { workspace, readOnly }: ZoneRoots): PathZo
   return readOnly.some((part) => isWithin(path, part)) ? 'read-only' : 'outside';
 }
 
-/** Which file or directory stood at a canonical path, for a later look at the same path. */
+/** Which file or directory was at a canonical path, for a later look at the same path. */
 export type FileFacts = {
   readonly path: string;
   readonly dev: bigint;
@@ -122,13 +122,13 @@ export function factsFrom(path: string, stats: BigIntStats): FileFacts {
   };
 }
 
-/** Tells whether the very same directory still stands there; its content may be another. */
+/** Whether the same directory is still there; its content may be another. */
 export function isSameDirectory(facts: FileFacts): boolean {
   const now = lookAgain(facts.path);
   return now !== null && now.dev === facts.dev && now.ino === facts.ino && now.mode === facts.mode;
 }
 
-/** Tells whether the very same file still stands there, and was not written to. */
+/** Whether the same file is still there, and was not written to. */
 export function isSameFile(facts: FileFacts): boolean {
   const now = lookAgain(facts.path);
   return now !== null && (Object.keys(facts) as (keyof FileFacts)[]).every((key) => now[key] === facts[key]);

@@ -47,7 +47,7 @@ export function parseAdvisories(bytes: Uint8Array): readonly Advisory[] {
   if (whole.ok) return recordsOf(whole.value).map((value, at) => readAdvisory(value, `advisory ${at + 1}`));
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString().split('\n');
   const first = parseStrict(lines.find((line) => line.trim() !== '') ?? '', ADVISORY_LIMITS);
-  // Where even the first line is none by itself, the place in the whole says more.
+  // If even the first line is not valid by itself, the position in the whole file says more.
   if (!first.ok) throw unreadable(whole.message);
   return lines.flatMap((line, at) => {
     if (line.trim() === '') return [];
@@ -116,7 +116,7 @@ function unreadable(why: string): CodedError {
   });
 }
 
-/** Reads the advisories of the operator, again whenever the file has changed; without a file there are none. */
+/** Reads the operator's advisories, again whenever the file has changed; no file means no advisories. */
 export function advisoryFile(path: string | null): () => readonly Advisory[] {
   if (path === null) return () => [];
   let known: { readonly stamp: string; readonly advisories: readonly Advisory[] } | null = null;

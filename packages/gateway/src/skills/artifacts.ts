@@ -22,10 +22,10 @@ import { storeErrorOf } from '../store/fault-of.ts';
 import { PACKAGE_LIMITS } from './limits.ts';
 
 /*
- * The packages of installed skills, each in a file that is named by the digest of its bytes. A file is there whole or not at
- * all: it is written beside, flushed, and renamed. Whoever can write the state directory can write anything here, so a file is
- * judged by its descriptor and compared with its name to the byte at every read. What no version needs is swept away later:
- * a package is written before the index names it, and the index forgets it before it is removed.
+ * The packages of installed skills, each in a file that is named by the digest of its bytes. A file is complete or
+ * absent: it is written under another name, flushed, and renamed. The state directory may have other writers, so a file
+ * is judged by its descriptor and compared with its name to the byte at every read. What no version needs is swept away
+ * later: a package is written before the index names it, and the index forgets it before it is removed.
  */
 
 const MODE = 0o600;
@@ -46,7 +46,7 @@ export class Artifacts {
       throw new TypeError('Cannot keep package: its bytes have another digest');
     try {
       mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
-      // Also over one that is there: its time tells a sweep that somebody is about to need it.
+      // Overwrites an existing one too: its time tells a sweep that it is about to be used.
       writeWhole(path, bytes);
       flushFolder(this.#dir);
     } catch (error) {
@@ -70,7 +70,7 @@ export class Artifacts {
     }
   }
 
-  /** Differs once anything was done to the file; null where there is none. It says nothing about what is in the file. */
+  /** Changes with any change to the file; null if there is none. It says nothing about the file's content. */
   stampOf(artifact: Digest): string | null {
     const stats = lstatSync(this.#pathOf(artifact), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) return null;
@@ -182,12 +182,12 @@ function openToRead(path: string, artifact: Digest): number {
   } catch (error) {
     const is = OTHER_FILES.get((error as { code?: string }).code ?? '');
     if (is !== undefined) throw changed(artifact, is);
-    // It may be fine, and only cannot be opened now. Whoever calls a tool is told so, and not where we keep things.
+    // It may be intact and only fail to open now. The caller of a tool learns that, but not the path.
     throw storeErrorOf(error, `read the package sha256:${artifact}`);
   }
 }
 
-/** What stands in the place of a package that cannot even be opened. */
+/** Represents a package that cannot even be opened. */
 const OTHER_FILES: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'it is missing, expected a file'],
   ['ENOTDIR', 'it is missing, expected a file'],
@@ -197,7 +197,7 @@ const OTHER_FILES: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'it cannot be read, expected the mode 0600'],
 ]);
 
-/** Boundary: what somebody else owns, reads or writes is not what was put here. */
+/** Boundary: a file that another user owns, reads or writes is not the one that was stored here. */
 function judge(stats: Stats, artifact: Digest): void {
   if (!stats.isFile()) throw changed(artifact, 'it is something else, expected a regular file');
   const user = process.geteuid?.() ?? stats.uid;

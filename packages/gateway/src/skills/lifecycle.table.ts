@@ -1,6 +1,6 @@
 /*
- * The life of one version of a skill. There is no other way from one state to another: what is not a row is refused, and
- * only what is `active` runs. docs/skills.md is held to this table.
+ * The life of one version of a skill. Transitions that are not in the table are refused, and only an `active` version
+ * runs. docs/skills.md is checked against this table.
  */
 
 export type SkillState =

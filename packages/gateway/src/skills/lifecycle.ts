@@ -17,7 +17,7 @@ export function nextState(from: SkillState | null, event: SkillEvent, subject?: 
 /** The whole row of that step, with the action that Cedar is asked for; throws as `nextState` does. */
 export function transitionOf(from: SkillState | null, event: SkillEvent, subject?: Subject): Transition {
   const transition = STEPS.get(keyOf(from, event));
-  // Boundary: what the table does not list cannot be done, whoever asks.
+  // Boundary: what the table does not list cannot be done, whoever requests it.
   if (transition === undefined) throw wrongState(from, event, subject);
   return transition;
 }

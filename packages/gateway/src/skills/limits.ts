@@ -3,7 +3,7 @@
  * is measured before it is read.
  */
 
-/** What no package is larger than, for writer and reader. Nothing is compressed, so there is no ratio to limit. */
+/** The largest package, for writer and reader. Nothing is compressed, so there is no ratio to limit. */
 export const PACKAGE_LIMITS = {
   packageBytes: 64 * 1024 * 1024,
   entries: 512,
@@ -51,7 +51,7 @@ export const AUDIT_LIMITS = {
   /** Findings of one check that are listed one by one; the rest is counted. */
   findingsPerCheck: 20,
   textChars: 600,
-  /** All test cases of a package together; what has not begun by then is not run. */
+  /** All test cases of a package together; cases that have not started by then are not run. */
   casesMs: 120_000,
   patternChars: 256,
   schemaDepth: 16,

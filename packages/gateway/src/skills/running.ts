@@ -1,4 +1,4 @@
-/** The calls of skills that run now, each ended when its skill may no longer be used, whoever decided so and wherever. */
+/** The running calls of skills; each is ended when its skill may no longer be used, whichever process decided so. */
 import { Withdrawn } from '../core/coded-error.ts';
 import type { Reader } from '../store/transaction.ts';
 import { epochOf, versionsOf } from './index/read.ts';
@@ -12,7 +12,7 @@ type Running = { readonly signal: AbortSignal; readonly leave: () => void };
 /** How long a call of a skill that another process revoked may go on. */
 const LOOK_MS = 250;
 
-/** Who may run to its end: a skill that was only switched off, or replaced by a newer version, harms nobody by it. */
+/** Calls that may run to the end: a skill that was only switched off, or replaced by a newer version, does no harm. */
 const LETS_END: ReadonlySet<SkillState> = new Set(['active', 'approved', 'disabled']);
 
 export class RunningSkills {
@@ -40,7 +40,7 @@ export class RunningSkills {
     };
   }
 
-  /** Ends the calls whose skill is in quarantine, revoked or gone; called at once by whoever has changed something here. */
+  /** Ends the calls whose skill is in quarantine, revoked or gone; called directly after a change in this process. */
   look(): void {
     if (this.#calls.size === 0) return;
     const epoch = epochOf(this.#reader);
@@ -66,7 +66,7 @@ export class RunningSkills {
     try {
       this.look();
     } catch {
-      // A database that cannot be read now is looked at again; nothing can be recorded meanwhile either.
+      // A database that cannot be read now is tried again later; nothing can be recorded in the meantime either.
       this.#epoch = -1;
     }
   }

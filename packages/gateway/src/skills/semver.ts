@@ -1,6 +1,6 @@
 /*
- * Versions by Semantic Versioning 2.0.0, as it is written: no leading "v", no leading zeros, nothing left out. A version
- * comes from a package of somebody else, so nothing here is rounded: numbers are exact at any length.
+ * Versions by Semantic Versioning 2.0.0, strictly: no leading "v", no leading zeros, nothing left out. A version comes
+ * from an untrusted package, so nothing is rounded: numbers are exact at any length.
  */
 
 type Version = {
@@ -77,7 +77,7 @@ function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']):
   return compare(a.length, b.length);
 }
 
-/** Numbers by their size, words by their characters, and every number before every word. */
+/** Numbers by value, other identifiers by their characters, and every number before every other identifier. */
 function compareIdentifiers(a: bigint | string, b: bigint | string): number {
   if (typeof a === typeof b) return compare(a, b);
   return typeof a === 'bigint' ? -1 : 1;

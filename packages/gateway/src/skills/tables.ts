@@ -7,7 +7,7 @@ import type { TrustOrigin } from './trust.ts';
 
 /** What lists show of a version; short columns only. */
 export type SummaryRow = {
-  /** The order of installing, whatever the clock did meanwhile. */
+  /** The order of installation, even if the clock was set back. */
   readonly seq: number;
   readonly id: string;
   readonly version: string;
@@ -77,7 +77,7 @@ type SkillTables = {
   skill_epoch: { readonly id: number; readonly epoch: number };
 };
 
-/** A trigger for each way of changing a table: whoever changes it, and however, the epoch moves on. */
+/** A trigger for each kind of change to a table: whatever changes it, the epoch moves on. */
 function countChanges(table: string): string {
   return ['INSERT', 'UPDATE', 'DELETE']
     .map(

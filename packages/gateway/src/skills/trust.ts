@@ -6,9 +6,9 @@ import type { Reader, Transaction } from '../store/transaction.ts';
 import { type KeyRow, query } from './tables.ts';
 
 /*
- * The keys that publishers sign with, as the operator (or, where that is configured, the first use) made them known. A key
- * belongs to one publisher. It is never forgotten: a key that was revoked stays revoked, and its publisher stays one that had
- * a key, so that nobody comes in as the first a second time.
+ * The keys that publishers sign with, as the operator (or, where that is configured, the first use) registered them. A
+ * key belongs to one publisher. It is never forgotten: a key that was revoked stays revoked, and its publisher stays
+ * one that had a key, so that first use cannot happen twice.
  */
 
 export type TrustedKey = {
@@ -22,7 +22,7 @@ export type TrustedKey = {
   readonly origin: TrustOrigin;
   /** The first moment at which it no longer counts; null: never. */
   readonly expiresAtMs: number | null;
-  /** Another took its place: what it signed before goes on, and nothing new comes in. */
+  /** Another key replaced it: what it signed before keeps running, and it can install nothing new. */
   readonly retiredAtMs: number | null;
   readonly revokedAtMs: number | null;
   /** Why it was revoked. */
@@ -72,15 +72,15 @@ export function keysOf(reader: Reader, publisher?: string): readonly TrustedKey[
   return rows.map(keyOf);
 }
 
-/** The key of that id; null where nobody made it known. */
+/** The key of that id; null if it is unknown. */
 export function keyAt(reader: Reader, keyId: string): TrustedKey | null {
   const row = reader.get(selectKey, { keyId });
   return row === undefined ? null : keyOf(row);
 }
 
 /**
- * Makes a key known. An operator may add one again (it expires later, or it comes back from retirement); nobody brings
- * back one that was revoked, and the first use is for publishers that never had a key. Otherwise `skill/conflict`.
+ * Registers a key. An operator may add one again (it expires later, or it comes back from retirement); a revoked key
+ * cannot come back, and first use is only for publishers that never had a key. Otherwise `skill/conflict`.
  */
 export function addKey(tx: Transaction, added: NewKey): TrustedKey {
   const { publisher, keyId, origin } = added;
@@ -179,7 +179,7 @@ function conflict({ publisher, keyId }: NewKey, is: string): CodedError {
 export type TrustAsked = {
   /** That the manifest names. */
   readonly publisher: string;
-  /** That signed; null: nobody did. */
+  /** The key that signed; null if unsigned. */
   readonly keyId: string | null;
   readonly nowMs: number;
   /** Whether something new is to come in, or what is here is to run. */
@@ -188,7 +188,7 @@ export type TrustAsked = {
   readonly firstUse?: 'refuse' | 'trust';
 };
 
-/** Whether a key may speak for a publisher at a moment. Keys of other publishers among those given speak for nobody here. */
+/** Whether a key may sign for a publisher at a given time. Keys of other publishers are ignored. */
 export function trustFor(keys: readonly TrustedKey[], asked: TrustAsked): TrustVerdict {
   const { publisher, keyId, nowMs, use } = asked;
   if (keyId === null) return { ok: false, code: 'skill/unsigned', why: 'it has no signature' };
@@ -203,7 +203,7 @@ type Judging = Pick<TrustAsked, 'publisher' | 'nowMs' | 'use'>;
 
 function problemOf(key: TrustedKey, { publisher, nowMs, use }: Judging): string | null {
   const { expiresAtMs, retiredAtMs, revokedAtMs, reason } = key;
-  // Boundary: a key speaks for one publisher; whoever has it cannot speak for another.
+  // Boundary: a key is valid for one publisher; its holder cannot sign for another.
   if (key.publisher !== publisher)
     return `belongs to the publisher "${key.publisher}", expected a key of "${publisher}"`;
   // That it was revoked or retired counts, not when: no clock that is put back brings it to life.

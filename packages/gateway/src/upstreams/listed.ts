@@ -107,7 +107,7 @@ export function asDefinitions({ prompts, templates, completes }: Listed): readon
   ];
 }
 
-/** Whether an address could be one that this template makes. A place in braces stands for any text. */
+/** Whether an address could be one that this template makes. An expression in braces matches any text. */
 export function fitsTemplate(template: string, uri: string): boolean {
   const [first = '', ...rest] = template.split(/\{[^{}]*\}/);
   if (rest.length === 0) return uri === template;

@@ -28,7 +28,7 @@ export class Deadline {
     return this.#idleMs;
   }
 
-  /** Something was heard: the time begins anew. */
+  /** Something was received: the timeout starts again. */
   touch(): void {
     clearTimeout(this.#timer);
     if (this.#idleMs === 0 || this.signal.aborted) return;

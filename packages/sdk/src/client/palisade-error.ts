@@ -18,7 +18,7 @@ export type ErrorCode = Code | ClientCode | (string & {});
 export type Failure = {
   readonly code: ErrorCode;
   readonly detail: string;
-  /** Of the reply; null when there was none. */
+  /** Of the response; null when there was none. */
   readonly status: number | null;
   readonly remedy: string | null;
   readonly callId: string | null;

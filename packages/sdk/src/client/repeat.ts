@@ -49,7 +49,7 @@ export function makeTurns(connection: Connection, signal: AbortSignal | null): T
     },
     async next(error) {
       if (!isPassing(error)) throw error;
-      // A call that is still open has not failed: it is waited for as long as a call can run.
+      // A call that is still open has not failed: wait for as long as a call can run.
       const isOpen = error.code === 'door/call-open';
       const ms = waitMs(isOpen ? opens++ : failures++, error.retryAfterMs, connection.random);
       if (isOpen) waitedMs += ms;
@@ -73,7 +73,7 @@ export function isPassing(error: unknown): error is PalisadeError {
   if (!(error instanceof PalisadeError)) return false;
   const { code, status } = error;
   if (code === 'client/unreachable' || code === 'client/timed-out' || code === 'door/call-open') return true;
-  // How a call ended is no trouble of the way to it: the same key gives the same ending again.
+  // How a call ended is not a transport error: the same key gives the same ending again.
   if (isCode(code) && (CODES[code].kind === 'refused' || CODES[code].kind === 'failed')) return false;
   return status !== null && PASSING.includes(status);
 }

@@ -18,7 +18,7 @@ export type EventParser = {
 
 /**
  * Reads server-sent events as they come. A line ends with LF, CR or CRLF; a byte order mark at the start, comments and
- * unknown fields are passed over; an event that its empty line does not end is none.
+ * unknown fields are skipped; an event without its final empty line is dropped.
  */
 export function makeEventParser(maxEventChars: number = MAX_EVENT_CHARS): EventParser {
   const decoder = new TextDecoder();
@@ -87,7 +87,7 @@ export async function* eventsOf(
 /** An event of a gateway, whose data is JSON. */
 export type JsonEvent = { readonly event: string; readonly id: string; readonly data: unknown };
 
-/** The events of a reply; throws a PalisadeError for what are none. */
+/** The events of a response; throws a PalisadeError for malformed ones. */
 export async function* readEvents(reply: Reply): AsyncGenerator<JsonEvent, void, undefined> {
   try {
     for await (const { event, id, data } of eventsOf(reply.chunks)) yield { event, id, data: parse(data) };

@@ -12,7 +12,7 @@ import type { CallDocument, CallRequest, OutputEvent, StartedEvent } from './wir
  */
 
 export type CallOptions = RequestOptions & {
-  /** Made anew for each call unless given. With null the call is never repeated, and ends when its connection does. */
+  /** Generated for each call unless passed. With null the call is never repeated, and ends when its connection does. */
   readonly idempotencyKey?: string | null | undefined;
   /** A W3C trace context that the call belongs to. */
   readonly traceparent?: string | undefined;

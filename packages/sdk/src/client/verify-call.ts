@@ -12,8 +12,8 @@ export type ToldCall = Pick<CallDocument, 'callId' | 'status' | 'code' | 'output
 };
 
 /**
- * Verifies that the receipt of a call holds, is of this very call, and tells the same ending and output as the document.
- * The keys are what the reader trusts; they have to come by another way than the document.
+ * Verifies that the receipt of a call is valid, belongs to this call, and states the same ending and output as the
+ * document. The keys are the reader's root of trust; they must come from another source than the document.
  */
 export async function verifyCall(
   call: ToldCall,

@@ -1,9 +1,9 @@
 /**
- * The linker of components. In come bytes nobody trusts and the world they are held to; out comes one core module that
+ * The linker of components. It takes untrusted bytes and the world they must fit, and returns one core module that
  * passes through the same reader, meter and limits as every other. A component is read into plain data, evaluated by a
  * small machine that only looks things up, and its core modules are merged into one; nothing of it runs, and nothing is
- * made of it that its bytes do not pay for. What the world does not have is refused by its name before anything is
- * merged. Nothing here decides whether the result is valid: V8 and the meter do, as for every module.
+ * allocated that is not proportional to its bytes. What the world lacks is refused by name before anything is merged.
+ * Nothing here decides whether the result is valid: V8 and the meter do, as for every module.
  */
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
 import { evaluate } from './link/evaluate.ts';

@@ -9,13 +9,13 @@ import type { GuestValue } from './value.ts';
 export type InnerCall = {
   readonly name: string;
   readonly values: readonly GuestValue[];
-  /** What host functions see meanwhile; without it they are out of reach. */
+  /** What host functions see during the call; without it they cannot be reached. */
   readonly seen?: Guest | undefined;
 };
 
 /**
- * Calls an export of the guest on the fuel, the stack and the deadline of the running call. However it fails, the whole
- * call has ended with that, also where the caller goes on.
+ * Calls an export of the guest on the fuel, the stack and the deadline of the running call. Any failure ends the whole
+ * call, even if the caller continues.
  */
 export function callExport(state: CallState, { name, values, seen }: InnerCall): GuestValue | undefined {
   // Boundary: of a call that has ended no code runs any more, not even what the meter would not check.

@@ -14,11 +14,11 @@ export type Controls = {
   /** 0: the guest ended by itself; 1: its fuel ran out; 2: its stack did. */
   readonly why: () => number;
   readonly start: (() => unknown) | undefined;
-  /** Sets all that is no memory to what it was at first, where the meter could see to that. */
+  /** Resets everything except memories to its initial state, where the meter made that possible. */
   readonly renew: (() => void) | undefined;
 };
 
-/** What one call of a guest knows of itself; one of these per seat, set anew for each call. */
+/** The state of one call of a guest; one of these per seat, reset for each call. */
 export type CallState = {
   readonly recipe: Recipe;
   controls: Controls;
@@ -28,8 +28,8 @@ export type CallState = {
   /** The memory that host functions see. */
   memory: WebAssembly.Memory | undefined;
   /**
-   * What host functions see of the running call; there is none between calls, and another one in each. None either
-   * while a host function has called the guest: then no host function can be reached.
+   * What host functions see of the running call; absent between calls, and a new one in each. Also absent while a host
+   * function has called the guest: then no host function can be reached.
    */
   guest: Guest | undefined;
   /** Views of that memory which the package keeps to itself, if they were asked for. */
@@ -46,7 +46,7 @@ export type CallState = {
   raised: WasmError | undefined;
   /** What ended the call; nothing the guest or a host function does afterwards makes it succeed. */
   ended: WasmError | undefined;
-  /** What a visit threw by itself: it may look like a trap, and is none. */
+  /** What a visit threw itself: it may look like a trap, but is not one. */
   fault: { readonly thrown: unknown } | undefined;
   readonly now: () => number;
   readonly stack: Stack;
@@ -95,7 +95,7 @@ export function newCallState(recipe: Recipe, { now, stack }: Surroundings): Call
 
 /** Takes fuel from the running call before the work is done, or ends the call. */
 export function charge(state: CallState, fuel: number): void {
-  // Boundary: the work is paid for before it is done, even if the host function goes on after this throws.
+  // Boundary: the work is paid for before it is done, even if the host function continues after this throws.
   if (state.controls.left() < fuel) throw endCall(state, outOfFuel(state));
   state.controls.charge(fuel);
 }

@@ -35,7 +35,7 @@ export type Terms = {
   readonly context: unknown;
 };
 
-/** Fills what is open from the limits and the stack; asks for more, or for what is no number, are refused. */
+/** Fills in missing values from the limits and the stack; more than those, or not a number, is refused. */
 export function readTerms(options: CallOptions, limits: CallLimits, stack: Stack): Terms {
   const { fuel = limits.fuel, deadline = Number.POSITIVE_INFINITY } = options;
   requireWithin('fuel', fuel, limits.fuel);
@@ -65,7 +65,7 @@ export function runMetered(state: CallState, terms: Terms, { owed, work }: Job):
     if (owed > 0) charge(state, owed);
     const returned = work();
     const usage = usageOf(state);
-    // Boundary: a call that took too much has not succeeded, whatever it returned.
+    // Boundary: a call that used too much has not succeeded, whatever it returned.
     if (state.ended !== undefined) throw state.ended;
     if (state.controls.left() < 0) throw endCall(state, outOfFuel(state));
     if (terms.deadline !== Number.POSITIVE_INFINITY && state.now() >= terms.deadline)

@@ -37,7 +37,7 @@ export type Compilation = {
   readonly bytes: number;
 };
 
-/** Meters and compiles bytes that nobody changes meanwhile. */
+/** Meters and compiles bytes that do not change in the meantime. */
 export async function compile(
   bytes: Uint8Array<ArrayBuffer>,
   key: Uint8Array,

@@ -123,7 +123,7 @@ function enter({ state, weight, fuel }: Gate): Guest {
   state.patience -= weight;
   if (state.patience <= 0) readClock(state);
   if (fuel > 0) charge(state, fuel);
-  // Boundary: what a host function has begun is not begun again by the guest that it calls meanwhile.
+  // Boundary: a guest that a host function calls cannot enter a host function again.
   if (state.guest === undefined) throw endCall(state, reentered(state));
   return state.guest;
 }

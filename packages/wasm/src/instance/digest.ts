@@ -1,4 +1,4 @@
-/** SHA-256 over bytes that nobody changes meanwhile. */
+/** SHA-256 over bytes that do not change in the meantime. */
 export async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }

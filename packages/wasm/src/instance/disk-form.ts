@@ -1,12 +1,12 @@
 /**
- * A compiled module as bytes that can lie on a disk. The file is: four bytes of magic, the version of the file, the
- * version of the meter, the key, the length of the terms, the terms as JSON, the metered module, and SHA-256 over all of
- * that, the seal.
+ * The serialized form of a compiled module. The file is: four bytes of magic, the version of the file, the version of
+ * the meter, the key, the length of the terms, the terms as JSON, the metered module, and SHA-256 over all of that, the
+ * seal.
  *
- * What such a file is worth: its terms are bound to the key, so it cannot pass for another module, other limits or other
- * prices than those of the digest that the caller remembers. The metered code is not: who can write the file can write
- * another seal too. So without a remembered seal a file is as trustworthy as the place it lies in, and with one as the
- * place where the seal lies. Whoever can write both can replace both.
+ * How far such a file can be trusted: its terms are bound to the key, so it cannot pass for another module, other
+ * limits or other prices than those of the digest that the caller remembers. The metered code is not: anyone who can
+ * write the file can write another seal too. So without a remembered seal a file is as trustworthy as its location, and
+ * with one as the location of the seal. Anyone who can write both can replace both.
  */
 import { WasmError } from '../error.ts';
 import { METER_VERSION } from '../meter/meter.ts';

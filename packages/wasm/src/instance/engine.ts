@@ -1,17 +1,17 @@
 /**
- * The engine: guests in, numbers out. In comes a module that nobody trusts. It is metered, compiled and kept by what it
- * is (compile, cache); admitted against the caps of the house and linked to a table of host functions, type for type
- * (house, link, host); given a seat with memories of its own (seat, memory); called with fuel, stack and a deadline
- * (call, crossing, guest); and when it fails, V8's word for it is told apart by what V8 says to known failures (trap).
+ * The engine: guests in, numbers out. An untrusted module is metered, compiled and cached by digest (compile, cache);
+ * admitted against the caps of the engine and linked to a table of host functions, type for type (house, link, host);
+ * given a seat with memories of its own (seat, memory); called with fuel, stack and a deadline (call, crossing, guest);
+ * and when it fails, V8's message is compared with those of known failures (trap).
  *
  * Trusted: V8, the host functions, the clock. Not trusted: the module, its names, its arguments to host functions, what
  * it leaves in its memory. A guest reaches nothing but its own memory and the rows of the table it was linked to; it
  * stops when its fuel or its stack is used up, at the same instruction each time. What fuel does not bound is the time
- * inside V8's compiler and inside host functions: who needs a hard end runs the engine in a process that can be killed.
+ * inside V8's compiler and inside host functions: for a hard limit, run the engine in a process that can be killed.
  *
  * Everything after compilation is synchronous. One call at a time per instance; an instance that failed is never called
- * again; a pool gives every call a new guest. This room opens no file, starts no timer, knows no network and reads no
- * clock but the one it was handed.
+ * again; a pool gives every call a new guest. This module opens no file, starts no timer, uses no network and reads no
+ * clock but the one it was passed.
  */
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from '../limits.ts';
 import { DEFAULT_FORM } from '../meter/meter.ts';
@@ -131,7 +131,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   });
 }
 
-/** Boundary: a bound that is no number would hold nothing back. */
+/** Boundary: a bound that is not a number would limit nothing. */
 function requireWhole<T extends Readonly<Record<string, number>>>(bounds: T): T {
   for (const [name, bound] of Object.entries(bounds)) {
     if (Number.isSafeInteger(bound) && bound >= 0) continue;

@@ -35,7 +35,7 @@ export function requirePassing(
   throw new WasmError('export', message, { detail: name });
 }
 
-/** In a visit: writes the input where the guest has room for it, lets it work, and copies the answer. */
+/** In a visit: writes the input where the guest allocates it, lets it work, and copies the answer. */
 export function passBytes(
   guest: Guest,
   { room, work }: BytesExports,

@@ -22,9 +22,9 @@ export type Guest = {
   charge(fuel: number): void;
   fuelLeft(): number;
   /**
-   * Calls an export of the guest that has one result or none, on the same fuel, stack and deadline. In a host function
-   * the guest cannot reach the host meanwhile: a crossing ends the call as 'trap' with the detail 're-entered'. If the
-   * guest fails, the whole call has ended with that, whatever is done with the error.
+   * Calls an export of the guest that has one result or none, on the same fuel, stack and deadline. Inside a host
+   * function the guest cannot reach the host: a crossing ends the call as 'trap' with the detail 're-entered'. If the
+   * guest fails, the whole call has failed, even if the error is caught.
    */
   call(name: string, ...values: GuestValue[]): GuestValue | undefined;
 };
@@ -63,7 +63,7 @@ export class GuestView implements Guest {
   #view(pointer: number, length: number): Uint8Array<ArrayBuffer> {
     const start = pointer >>> 0;
     const count = length >>> 0;
-    // Asked for anew each time: a memory that grew has another buffer.
+    // Read again each time: a memory that grew has another buffer.
     const buffer = this.#running().memory?.buffer ?? NO_BYTES;
     // Boundary: both are below 2^32, so their sum is exact; past the end of the memory nothing is read or written.
     if (start + count > buffer.byteLength) throw this.#outOfBounds(start, count, buffer.byteLength);

@@ -6,7 +6,7 @@ export type Caps = { readonly instances: number; readonly totalMemoryBytes: numb
 /** What is reserved at this moment. */
 export type Occupancy = { readonly instances: number; readonly memoryBytes: number };
 
-/** A place in the house. Giving it back twice gives it back once. */
+/** A reservation of instances and bytes. Releasing it twice releases it once. */
 export type Reservation = { release(): void };
 
 /**
@@ -43,7 +43,7 @@ export class House {
   }
 
   #admit(instances: number, memoryBytes: number): void {
-    // Boundary: what would pass a cap of the house is refused before V8 allocates anything.
+    // Boundary: what would exceed a cap of the engine is refused before V8 allocates anything.
     if (this.#instances + instances > this.#caps.instances) {
       const state = `${this.#instances} of ${this.#caps.instances} instances are taken`;
       throw new WasmError('memory', `Cannot make ${instances} more: ${state}, expected one to be released`, {

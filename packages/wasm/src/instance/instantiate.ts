@@ -117,15 +117,12 @@ export class Instance {
       this.#hasFailed = true;
       throw error;
     } finally {
-      // Failed, or released while it ran: nobody can call it any more, and nothing of it runs.
+      // Failed, or released while it ran: it can no longer be called, and nothing of it runs.
       if (this.isRetired) this.#leave();
     }
   }
 
-  /**
-   * Gives back what the house reserved, at once or when the running call has ended. Twice, or after a failure, it does
-   * no more.
-   */
+  /** Releases what was reserved, at once or when the running call has ended. Idempotent, also after a failure. */
   release(): void {
     this.#isReleased = true;
     if (this.#seat.state.guest === undefined) this.#leave();

@@ -27,7 +27,7 @@ export type Outline = {
   readonly guestMemory: number;
   /** Pages of each memory, at first and at most. */
   readonly memories: readonly (readonly [minPages: number, maxPages: number])[];
-  /** What stands in the memories at first, by its place in the code; null: a guest cannot be made new in its place. */
+  /** The initial contents of the memories, by their position in the code; null: a guest cannot be reset in place. */
   readonly images: readonly (readonly [memory: number, place: number, start: number, end: number])[] | null;
   /** How much memory all this takes, about. */
   readonly bytes: number;

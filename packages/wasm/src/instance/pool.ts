@@ -25,7 +25,7 @@ export type PoolOptions = {
   readonly limits?: Partial<InstanceLimits>;
 };
 
-/** Refuses a pool that the house has no room for, or a module that cannot be linked, before anything is run. */
+/** Refuses a pool that exceeds the engine's caps, or a module that cannot be linked, before anything is run. */
 export function openPool(recipe: Recipe, options: PoolOptions, { house, ...surroundings }: Premises): Pool {
   const { size, hosts = NO_HOSTS } = options;
   if (!Number.isSafeInteger(size) || size < 1) {
@@ -101,8 +101,8 @@ export class Pool {
   }
 
   /**
-   * Hands bytes to a new guest and takes bytes from it: `room` gives a place for so many, `work` takes the place and the
-   * length and gives both of its answer in one i64, the place above. It is one call, with one count of fuel.
+   * Passes bytes to a new guest and returns its answer: `room` allocates that many, `work` takes address and length and
+   * returns those of its answer in one i64, the address in the upper half. It is one call, with one count of fuel.
    */
   exchange(names: BytesExports, input: Uint8Array, options: BytesOptions = {}): BytesResult {
     const { mostBytes = Number.MAX_SAFE_INTEGER, ...terms } = options;
@@ -145,7 +145,7 @@ export class Pool {
     for (const seat of this.#seats) if (!seat.isTaken) seat.seat();
   }
 
-  /** Gives back what the house reserved, at once or when the last run has ended. Twice does no more than once. */
+  /** Releases what was reserved, at once or when the last run has ended. Idempotent. */
   close(): void {
     this.#isClosed = true;
     this.#leaveIfDone();
@@ -159,7 +159,7 @@ export class Pool {
     throw new WasmError('memory', message, { detail: 'pool' });
   }
 
-  /** Boundary: nobody sits down on a place that was given back. */
+  /** Boundary: a released seat is never used again. */
   #requireOpen(): void {
     if (this.#isClosed) throw new WasmError('retired', 'Cannot seat guest: the pool is closed');
   }

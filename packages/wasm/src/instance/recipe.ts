@@ -39,7 +39,7 @@ export type Recipe = {
   readonly memories: readonly MemorySlot[];
   /** Which of the memories host functions see. */
   readonly guestMemory: number;
-  /** What the meter was told a call of each import costs, by `module.name`. */
+  /** The cost of a call of each import as passed to the meter, by `module.name`. */
   readonly hostFuel: Readonly<Record<string, number>>;
   /** Imports whose fuel the crossing takes, as the guest can call them where the meter does not see it. */
   readonly hostCharged: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 import type { Outline } from './outline.ts';
 
-/** What stands in a memory before a guest runs. */
+/** The contents of a memory before a guest runs. */
 export type Image = { readonly memory: number; readonly place: number; readonly bytes: Uint8Array };
 
 /**

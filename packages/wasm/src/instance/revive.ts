@@ -16,10 +16,10 @@ export type ReviveTerms = Expected & {
   readonly isDeterministic: boolean;
 };
 
-/** Compiles what a disk form holds. The bytes must not change meanwhile. Everything that does not fit is 'malformed'. */
+/** Compiles a serialized module. The bytes must not change in the meantime. Any mismatch is 'malformed'. */
 export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerms): Promise<Compilation> {
   const { terms: text, code, key, file } = openDiskForm(sealed, wanted);
-  // Both at once, on other threads: what is compiled is worth nothing without the seal, and nobody has it before.
+  // Both at once, on other threads: the compiled module is not handed out before the seal is verified.
   const [seal, compiled] = await Promise.all([
     requireSeal(sealed, wanted),
     WebAssembly.compile(code).catch((cause: unknown) => ({ cause })),
@@ -46,7 +46,7 @@ export async function revive(sealed: Uint8Array<ArrayBuffer>, wanted: ReviveTerm
 }
 
 async function requireTerms(terms: FileTerms, wanted: ReviveTerms): Promise<void> {
-  // Boundary: module, limits, prices and form are those that the digest stands for.
+  // Boundary: module, limits, prices and form are those of the digest.
   const key = writeHex(await keyOf(terms));
   if (key !== wanted.digest) throw refusal(`its terms are those of ${key}`, wanted.digest);
   if (terms.form !== wanted.form) throw refusal(`its form is ${terms.form}`, wanted.form);

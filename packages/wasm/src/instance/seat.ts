@@ -38,7 +38,7 @@ export class Seat {
   /** Clean memories, by slot. */
   #spare: readonly (WebAssembly.Memory | undefined)[] = [];
   #guest: WebAssembly.Instance | undefined;
-  /** Nobody has called the guest yet. */
+  /** The guest has not been called yet. */
   #isNew = false;
 
   /** Refuses a module whose imports the table does not cover. */
@@ -49,14 +49,16 @@ export class Seat {
     this.#imports = link(recipe, hosts, this.state);
   }
 
-  /** A new guest for one run. Boundary: whatever becomes of the run, nobody else finds it new unless `clear` said so. */
+  /**
+   * A new guest for one run. Boundary: however the run ends, no other run finds the guest new unless `clear` said so.
+   */
   occupy(): void {
     this.seat();
     this.#isNew = false;
     this.#spare = [];
   }
 
-  /** The guest that the seat was left with; a new one where there is none, or where somebody has called it. */
+  /** The guest that is already in the seat; a new one if there is none, or if it has been called. */
   seat(): WebAssembly.Instance {
     if (this.#guest !== undefined && this.#isNew) return this.#guest;
     const memories = this.#slots.map((slot, index) => this.#spare[index] ?? makeMemory(slot));
@@ -90,11 +92,11 @@ export class Seat {
     this.state.exports = NO_EXPORTS;
   }
 
-  /** Whether the guest is one that nobody has called yet, as if it had only now sat down. */
+  /** Whether the guest has not been called yet, as if it were new. */
   #renew(): boolean {
     const { renewal } = this.recipe;
     const { renew } = this.state.controls;
-    // Boundary: a memory that has grown cannot shrink, and all of them are as new or none is used.
+    // Boundary: a memory that has grown cannot shrink, and all of them are reset or none is reused.
     if (renewal === null || renew === undefined || this.#spare.includes(undefined)) return false;
     for (const { memory, place, bytes } of renewal) {
       const buffer = this.#spare[memory]?.buffer;

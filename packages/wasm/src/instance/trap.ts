@@ -3,10 +3,10 @@ import { TRAPS } from './trap.table.ts';
 
 const HEADER = '0061736d01000000';
 
-// What this V8 says to each trap; filled when the first trap has to be told from others, then never changed.
+// This V8's message for each trap; filled when the first trap has to be identified, then never changed.
 const learnt = new Map<string, WasmErrorCode>();
 
-/** Which trap V8 ended the guest with; 'trap' for one that no probe shows, undefined for what is no trap at all. */
+/** Which trap V8 ended the guest with; 'trap' for one that no probe shows, undefined for what is not a trap. */
 export function classifyTrap(thrown: unknown): WasmErrorCode | undefined {
   // V8 gives up a guest whose calls do not fit the machine's stack with a RangeError, and throws none for anything else.
   if (isOf(thrown, RangeError)) return 'stack';
@@ -15,7 +15,7 @@ export function classifyTrap(thrown: unknown): WasmErrorCode | undefined {
   return learnt.get(thrown.message) ?? 'trap';
 }
 
-/** Like `instanceof`, but a proxy that throws when it is asked is none. */
+/** Like `instanceof`, but false for a proxy that throws. */
 function isOf<T>(thrown: unknown, kind: abstract new (...args: never[]) => T): thrown is T {
   try {
     return thrown instanceof kind;

@@ -10,7 +10,7 @@ import { type Path, WARM } from './path.ts';
 const LOOP_HEAT = 24;
 const MOST_HEAT = 250;
 
-/** Enters the block, loop or if that the walker stands at. */
+/** Enters the block, loop or if at the walker's position. */
 export function openBlock(path: Path, module: WasmModule, code: number): void {
   path.work(COST_OF[code] ?? 0);
   path.changeHeight(CHANGE_OF[code] ?? 0);

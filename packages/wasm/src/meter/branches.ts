@@ -52,7 +52,7 @@ function cool(path: Path, label: number, heat: number): void {
   }
 }
 
-/** Goes on from a node from which every way has the same debt. */
+/** Continues from a node from which every path has the same debt. */
 function decide(path: Path, label: number): void {
   const node = path.flow.addNode();
   path.pay(node, path.heat, path.walker.at);
@@ -61,7 +61,7 @@ function decide(path: Path, label: number): void {
   path.owed = 0;
 }
 
-/** All labels of a table have the same debt, for there is no place to pay between it and them. */
+/** All labels of a table have the same debt, since nothing can be paid between it and them. */
 export function branchTable(path: Path): void {
   const { walker, frames } = path;
   const node = path.flow.addNode();

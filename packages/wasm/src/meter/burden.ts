@@ -1,7 +1,7 @@
 /**
- * What a function asks of V8's compiler. It copies all locals and operands wherever control splits or joins, so the work
- * grows with their number times that of the branches; and with the square of what a call passes and returns. The numbers
- * are estimates of time, in no unit but their own.
+ * What a function costs V8's compiler, which copies all locals and operands wherever control splits or joins, so the
+ * work grows with their number times that of the branches; and with the square of what a call passes and returns. The
+ * numbers are estimates of time, in no unit but their own.
  */
 import { twice } from './flow.ts';
 

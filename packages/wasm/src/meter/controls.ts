@@ -21,7 +21,7 @@ export type Controls = readonly { readonly name: string; readonly index: number 
 const FUEL_SHIFT = 16;
 const STACK_UNIT_SHIFT = 5;
 
-/** Adds the controls. `palisade:renew` is there only where it makes all that is no memory as it was at first. */
+/** Adds the controls. `palisade:renew` is there only where it resets everything except memories. */
 export function addControls(plan: Plan, isRenewable: boolean): Controls {
   const renew = () => ({ name: RENEW, index: plan.add({ params: [], results: [] }, renewBody(plan)) });
   return [

@@ -1,7 +1,7 @@
 /**
- * Writes a function anew: its own bytes, with the meter's instructions at the sites of its trace. In the local form the
+ * Rewrites a function: its own bytes, with the meter's instructions at the sites of its trace. In the local form the
  * counter is one more local; in the thread form it is one more parameter, which takes the place of the first local, and
- * that local moves behind all others.
+ * that local moves after all others.
  */
 import { I64 } from '../read/value-type.ts';
 import { LEAVES } from './blocks.ts';

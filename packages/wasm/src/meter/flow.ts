@@ -88,7 +88,7 @@ export class Flow {
     this.isHard[edge] = 1;
   }
 
-  /** Adds a site that stands in place of the bytes from `at` to `end`. Sites come in the order of the code. */
+  /** Adds a site that replaces the bytes from `at` to `end`. Sites come in code order. */
   addSite(kind: number, at: number, end: number, link: number): number {
     const site = this.sites;
     if (site === this.siteAt.length) this.#growSites();

@@ -1,7 +1,7 @@
 /**
- * Functions that stand for the operations whose work grows with an operand. Each takes the operands and the counter,
- * pays by the length, stops the guest when that is too much, and then does the operation. An operation that is going to
- * fail anyway, because its length is beyond the memory or the table, pays no more than its base.
+ * Functions that replace the operations whose work grows with an operand. Each takes the operands and the counter, pays
+ * by the length, stops the guest when that is too much, and then does the operation. An operation that is going to fail
+ * anyway, because its length is beyond the memory or the table, pays no more than its base.
  */
 import { BY_LENGTH, type LengthOperator } from '../costs.table.ts';
 import { PAGE_BYTES } from '../read/extents.ts';

@@ -1,6 +1,6 @@
 /**
- * The rewriter. In comes a module nobody trusts; out comes the same program that counts its own work and stops when the
- * count is used up. The reader and the survey refuse what is malformed or past the limits, V8 then validates the
+ * The rewriter. It takes an untrusted module and returns the same program, which counts its own work and stops when the
+ * fuel is used up. The reader and the survey refuse what is malformed or past the limits, V8 then validates the
  * original, and only what passed both is rewritten. Results, traps, memory, names and exports stay as they were.
  */
 import { WasmError } from '../error.ts';

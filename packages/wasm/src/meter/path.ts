@@ -1,6 +1,6 @@
 /**
- * Where the trace stands: the last node it passed, the work since, and the open blocks. Everything that records flow is
- * said in these few moves.
+ * The position of the trace: the last node it passed, the work since, and the open blocks. All control flow is recorded
+ * with these few operations.
  */
 import { MOST_UNCHECKED } from '../costs.table.ts';
 import { type Flow, GROUND, SITES } from './flow.ts';
@@ -49,7 +49,7 @@ export class Path {
     return this.addCheck();
   }
 
-  /** Makes the node after a check; from it on the work counts anew. */
+  /** Makes the node after a check; from there the work is counted from zero. */
   addCheck(): number {
     const node = this.flow.addNode();
     this.flow.isCheck[node] = 1;
@@ -87,7 +87,7 @@ export class Path {
     this.flow.addSite(SITES.pay, at, at, edge);
   }
 
-  /** An edge from here to no debt at all, with the site that pays it; work goes on from there. */
+  /** An edge from here to zero debt, with the site that pays it; work continues from there. */
   toGround(kind: number, at: number, end: number): number {
     const edge = this.flow.addEdge(this.node, GROUND, this.owed, this.heat);
     this.node = GROUND;
@@ -117,7 +117,7 @@ export class Path {
     this.arrive(frame);
   }
 
-  /** Goes on from the label of a block. */
+  /** Continues from the label of a block. */
   continueAt(frame: number): void {
     this.node = this.frames.node[frame] ?? GROUND;
     this.owed = 0;
@@ -131,7 +131,7 @@ export class Path {
     this.skipDead(false);
   }
 
-  /** Passes over what cannot be reached, up to the end or else of the block it stands in. */
+  /** Skips unreachable code, up to the end or else of its block. */
   skipDead(isDeaf: boolean): void {
     const { walker } = this;
     const start = walker.next;
@@ -146,7 +146,7 @@ export class Path {
       }
     }
     walker.next = walker.at;
-    // After the end of a block V8 takes the code for reachable again: it must be told that it is not.
+    // After the end of a block V8 takes the code for reachable again, unless it is marked as unreachable.
     if (isDeaf) this.flow.addSite(SITES.dropDeaf, start, walker.at, 0);
     else if (walker.at > start) this.flow.addSite(SITES.drop, start, walker.at, 0);
   }

@@ -14,7 +14,7 @@ import type { Survey } from './survey.ts';
 export type Form = 'local' | 'thread';
 
 export const PROTOCOLS = {
-  /** Imported: the counter is in the global meanwhile. */
+  /** Imported: the counter is in the global during the call. */
   host: 0,
   /** Takes the counter from the global and leaves it there. */
   local: 1,
@@ -61,7 +61,7 @@ export class Plan {
   readonly hostFuel: Float64Array;
   /** By function: the index of the copy that its callers pay for, where it is another one. */
   readonly bareOf = new Map<number, number>();
-  /** By function: the index of the function that stands for it in exports. */
+  /** By function: the index of the function that replaces it in exports. */
   readonly doorOf = new Map<number, number>();
   readonly added: Added[] = [];
   readonly types: FunctionType[];

@@ -42,10 +42,10 @@ export function survey(module: WasmModule, limits: Limits): Survey {
   return new Surveyor(module, limits).run();
 }
 
-/** Whether nobody else has its tables and globals, and setting the globals back is a small function. */
+/** Whether its tables and globals are not shared, and resetting the globals is a small function. */
 function canSetBack({ imports, globals }: WasmModule): boolean {
   const initialBytes = globals.reduce((sum, { start, end }) => sum + end - start, 0);
-  // Boundary: no body that V8 would refuse, or compile for long, is added to a module that is none.
+  // Boundary: the added body is never one that V8 would refuse or take long to compile.
   if (initialBytes > MOST_INITIAL_BYTES) return false;
   return imports.every(({ kind }) => kind === 'function' || kind === 'memory');
 }

@@ -155,7 +155,7 @@ export class Tracer {
   }
 }
 
-/** Whether vectors come in or go out: they take twice the room of any other value. */
+/** Whether vectors come in or go out: they take twice the space of any other value. */
 function hasVectors({ params, results }: FunctionType): boolean {
   return params.includes(V128) || results.includes(V128);
 }

@@ -22,7 +22,7 @@ export type Writing = {
 
 export const MEMORY_MODULE = 'palisade';
 
-/** The order of sections in a file: data count stands before code. */
+/** The order of sections in a file: data count precedes code. */
 const ORDER = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11];
 
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];

@@ -36,7 +36,7 @@ export type Draft = {
   /** The minima of all tables and of all memories so far. */
   tableElements: number;
   memoryPages: number;
-  /** The types of the operands of the constant expression being read: one room for all of a million, and how many. */
+  /** The types of the operands of the constant expression being read: one shared buffer, and how many. */
   readonly operands: Uint8Array;
   operandCount: number;
 };

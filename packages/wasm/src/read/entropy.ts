@@ -5,7 +5,7 @@ const DENSE_BITS = 7.5;
 
 /**
  * Shannon's entropy of the bytes in [start, end), in bits per byte: 0 for one value repeated, 8 for noise. `counts` is
- * room for 256 numbers, all zero before and after, so that many small ranges share one.
+ * a buffer for 256 numbers, all zero before and after, so that many small ranges share one.
  */
 export function entropyOf(
   bytes: Uint8Array,

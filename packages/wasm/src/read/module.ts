@@ -1,8 +1,8 @@
 /**
- * The section reader. In come bytes nobody has looked at; out comes plain data about them, or a WasmError with the byte
- * that is wrong. Every count is held against its limit and against the bytes left before anything is made of it, so the
- * work and the memory are a small multiple of the file whatever the file claims. Function bodies are found but not
- * looked into, and what needs their types is left to V8, which validates whatever is run. Nothing here runs anything.
+ * The section reader. It takes untrusted bytes and returns plain data about them, or a WasmError with the wrong byte's
+ * offset. Every count is checked against its limit and against the bytes left before anything is allocated for it, so
+ * the work and the memory are a small multiple of the file whatever the file claims. Function bodies are located but
+ * not parsed, and their types are left to V8, which validates every module that runs. Nothing here runs anything.
  */
 import type { FeatureName } from '../features.table.ts';
 import type { Limits } from '../limits.ts';
@@ -142,7 +142,7 @@ export function readModule(bytes: Uint8Array, limits: Limits): WasmModule {
     if (read === undefined) continue;
     const cursor = new Cursor(bytes, section.start, section.end);
     read(cursor, draft);
-    // Boundary: a section has no room for bytes that nobody read.
+    // Boundary: a section must not contain unread bytes.
     if (cursor.left > 0) {
       throw malformed(`section ${section.id} has ${cursor.left} bytes too many, expected its end`, cursor.at);
     }

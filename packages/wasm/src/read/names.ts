@@ -21,7 +21,7 @@ export function findCustom(module: WasmModule, name: string): Section | undefine
   return module.sections.find((section) => section.name === name);
 }
 
-/** Looks into the "name" section. What stands before a malformed part is still told. */
+/** Reads the "name" section. What precedes a malformed part is still reported. */
 export function readNames(module: WasmModule): NameFacts {
   const section = findCustom(module, 'name');
   if (section === undefined) return { state: 'absent', module: undefined, functions: 0 };

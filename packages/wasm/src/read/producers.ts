@@ -10,10 +10,10 @@ const MOST_FIELDS = 16;
 const MOST_PRODUCERS = 64;
 const MOST_TEXT_BYTES = 256;
 
-/** A language or tool that a module says it was made with. Nobody has checked that. */
+/** A language or tool that a module claims it was made with. The claim is unchecked. */
 export type Producer = { readonly field: string; readonly name: string; readonly version: string };
 
-/** What the "producers" section says; nothing where there is none or where it is malformed or too long. */
+/** What the "producers" section says; empty if it is missing, malformed or too long. */
 export function readProducers(module: WasmModule): readonly Producer[] {
   const section = findCustom(module, 'producers');
   if (section === undefined) return [];

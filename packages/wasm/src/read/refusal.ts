@@ -2,7 +2,7 @@ import { WasmError } from '../error.ts';
 import { type FeatureName, requireFeature } from '../features.table.ts';
 import type { Limits } from '../limits.ts';
 
-/** The error for bytes that are no module; `what` is `<what is>, expected <what should be>`. */
+/** The error for bytes that are not a module; `what` is `<what is>, expected <what should be>`. */
 export function malformed(what: string, offset: number): WasmError {
   return new WasmError('malformed', `Cannot read module: ${what}`, { offset });
 }

@@ -9,7 +9,7 @@ const CUSTOM = 0;
 const TAG = 13;
 const STRINGS = 14;
 
-/** The one order that sections have, by id. The data count (12) stands before the code (10). */
+/** The required order of sections, by id. The data count (12) precedes the code (10). */
 const ORDER = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11];
 
 /**

@@ -15,7 +15,7 @@ export function writeValueType(type: ValueType): string {
   return NAMES[type] ?? `0x${type.toString(16)}`;
 }
 
-/** `(i32, i32) -> i64`; several results or none stand in brackets. */
+/** `(i32, i32) -> i64`; several results, or none, are in brackets. */
 export function writeFunctionType({ params, results }: FunctionType): string {
   const given = results.map(writeValueType);
   return `(${params.map(writeValueType).join(', ')}) -> ${given.length === 1 ? given[0] : `(${given.join(', ')})`}`;

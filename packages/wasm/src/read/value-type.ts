@@ -54,7 +54,7 @@ function requireReferenceType(type: number, draft: Draft, offset: number): Value
   return type;
 }
 
-/** Refuses a byte that is no type here, by the name of its proposal if it has one. */
+/** Refuses a byte that is not a type here, by the name of its proposal if it has one. */
 export function refuseType(type: number, what: string, offset: number): never {
   const feature = FOREIGN.get(type);
   if (feature !== undefined) unsupported(feature, offset);

@@ -83,7 +83,7 @@ export function keepReceipt(
   }
 }
 
-/** Warns that the policies that decide are no longer those of the files. */
+/** Warns that the active policies are no longer those in the files. */
 function warnOfPolicyProblems(print: Printer): void {
   print.note(
     'The policy files have problems; an earlier policy set decides.',

@@ -63,7 +63,7 @@ function run<Name extends OperationName>(
   return runOperation(context, name, withoutAbsent(input));
 }
 
-/** Flags that were not given are no members of an input. */
+/** Flags that were not passed are left out of the input. */
 function withoutAbsent(input: object): object {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }

@@ -89,7 +89,7 @@ export function writePrivateFile(path: string, text: string, mayReplace: boolean
     try {
       // Boundary: `wx` follows no link that someone placed there, and the file gets the mode of a new one.
       writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-      // A link fails where the name was taken meanwhile; a rename would replace it.
+      // A link fails where the name was taken in the meantime; a rename would replace it.
       if (mayReplace) renameSync(fresh, path);
       else linkSync(fresh, path);
     } finally {

@@ -10,7 +10,7 @@ const SHORT: Readonly<Record<string, string>> = { help: 'h', out: 'o' };
 
 export type Parsed = {
   readonly verb: Verb | null;
-  /** The words that name a group of commands, when its help is wanted. */
+  /** The arguments that name a group of commands, when its help is requested. */
   readonly words: readonly string[];
   readonly args: readonly string[];
   /** The arguments after `--`, unread, where the verb takes them. */
@@ -45,7 +45,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   return { verb, words: leading, args, rest, flags: values };
 }
 
-/** A value cannot be told from an argument before the verb is known, so flags come after the verb. */
+/** A value cannot be distinguished from an argument before the verb is known, so flags come after the verb. */
 function leadingWords(argv: readonly string[]): string[] {
   const end = argv.findIndex((word) => word.startsWith('-'));
   return argv.slice(0, end === -1 ? argv.length : end).map(String);

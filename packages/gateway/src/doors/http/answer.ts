@@ -240,7 +240,7 @@ function oneLine(text: string): string {
   return text.replace(/[\r\n\0]/g, ' ');
 }
 
-/** Writes all events until there are no more or the reader is gone; the head was written before. */
+/** Writes all events until there are no more or the reader is gone; the head has already been written. */
 async function writeEvents(response: ServerResponse, events: AsyncIterable<ServerEvent>): Promise<void> {
   const keepAlive = setInterval(() => void response.write(KEEP_ALIVE), KEEP_ALIVE_MS);
   try {

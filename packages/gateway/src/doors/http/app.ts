@@ -124,7 +124,7 @@ export class HttpApp {
     this.#isDraining = true;
   }
 
-  /** Tells everything that still goes on to end, calls included. */
+  /** Aborts everything that is still running, calls included. */
   stop(): void {
     const { running } = this.#parts.gateway;
     this.requests.stop();

@@ -53,7 +53,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
     const door = await openHttpDoor({ listen, socketPath, http: config.http });
     const { metrics, traces, observer } = await openTelemetry(options);
     undo.push(() => traces?.close());
-    // No one is served yet, so that there is no one to wait for.
+    // No request is being served yet, so there is nothing to wait for.
     const gateway = await openGatewayOr(door, () =>
       options.openGateway({ isLasting: true, observer, log, ports: [door.port] }),
     );

@@ -101,7 +101,7 @@ async function runAndAsk(
   if (asking.client.era === 'modern') return askBack(asking, first, approval);
   const answered = await askNow(asking, approval);
   const counts = answered !== null && (await giveAnswer(asking, approver, approval.id, answered));
-  // A client that has given up meanwhile does not use the approval up.
+  // A client that has given up in the meantime does not use up the approval.
   if (!counts || asking.ctx.mcpReq.signal.aborted) return tell(asking, first, listed, approval);
   return tell(asking, await run(), listed);
 }

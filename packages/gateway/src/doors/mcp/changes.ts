@@ -9,7 +9,7 @@ type Subscribed = { readonly owner: string; readonly listener: Listener };
 
 /** Policies and skills are files and rows that any process may change; this often we look. */
 const LOOK_EVERY_MS = 1_000;
-/** Calls end often, and clients read their list anew each time they hear of it. */
+/** Calls end often, and clients fetch the list again at each notification. */
 const TELL_CALLS_AFTER_MS = 5_000;
 
 /** Tells open connections when the tools that they may see, or the calls that they may read, could have changed. */

@@ -29,7 +29,7 @@ export function messageLimits(input: StrictLimits, maxBytes: number): StrictLimi
   return { maxBytes, maxDepth: input.maxDepth + MESSAGE_LEVELS };
 }
 
-/** Reads the JSON of a message; batches are none. */
+/** Reads the JSON of a message; a batch is not a message. */
 export function readBody(raw: string | Uint8Array, limits: StrictLimits): Read<Json> {
   const parsed = parseStrict(raw, limits);
   if (!parsed.ok) return failed(idIn(raw, limits), PARSE_ERROR, `Parse error: ${parsed.message}`);

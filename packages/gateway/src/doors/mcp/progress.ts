@@ -14,9 +14,9 @@ type Notify = (notification: { method: string; params: Record<string, unknown> }
 
 export type Progress = {
   readonly onOutput: NonNullable<CallContext['onOutput']>;
-  /** Takes what an upstream server says of how far it is; undefined where nobody asked. */
+  /** Takes the progress reports of an upstream server; undefined when the client did not request progress. */
   readonly onProgress: CallContext['onProgress'];
-  /** Nothing is told after this. */
+  /** Nothing is reported after this. */
   readonly stop: () => void;
 };
 

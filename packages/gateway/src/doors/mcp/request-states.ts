@@ -4,9 +4,9 @@ import type { Clock, Random } from '../../core/clock.ts';
 import { type Digest, digestBytes } from '../../core/digest.ts';
 
 /*
- * What a client carries from the question to the answer (`requestState`). It is the client's to keep, so it is worth
- * nothing by itself: sealed with a key that only this process has, bound to one principal, one tool and one input, good
- * for minutes, and taken once. Whether the answer counts is for the approval and the policies to say.
+ * What a client carries from the question to the answer (`requestState`). The client stores it, so it proves nothing by
+ * itself: it is sealed with a key that only this process has, bound to one principal, one tool and one input, valid for
+ * minutes, and accepted once. Whether the answer counts is decided by the approval and the policies.
  */
 
 /** Everything that an answer is bound to. One that comes with anything else is refused. */
@@ -54,7 +54,7 @@ export class RequestStates {
     return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** The approval that a state is about; null for what we did not mint for this very call, or have taken before. */
+  /** The approval that a state is about; null for one that was not issued for exactly this call, or was used before. */
   take(state: string, bound: Bound): string | null {
     const sealed = this.#unseal(state);
     if (sealed === null) return null;

@@ -8,9 +8,9 @@ import { makeServer } from './server.ts';
 import { announceTo } from './stdio.ts';
 
 /*
- * Clients of the legacy era over HTTP. Their session is a server of ours that lives from `initialize` to DELETE, or until
- * nobody has asked for a while. The id of a session is not a credential: each request brings its own, and must be of the
- * principal who opened the session.
+ * Clients of the legacy era over HTTP. Their session is a server of ours that lives from `initialize` to DELETE, or
+ * until it has been idle for a while. The id of a session is not a credential: each request brings its own, and must
+ * come from the principal that opened the session.
  */
 
 type Session = {

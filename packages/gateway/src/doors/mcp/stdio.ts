@@ -90,8 +90,8 @@ const INVALID_REQUEST = -32_600;
 const BUSY = -32_000;
 
 /**
- * Messages over two streams, one on each line. What is not a message is answered as such and the connection goes on; a client
- * that sends more than it reads is not read from until it does. It ends when the input ends.
+ * Messages over two streams, one per line. What is not a message is answered as such and the connection stays open; a
+ * client that sends more than it reads is not read from until it does. It ends when the input ends.
  */
 class StdioWire implements Transport {
   onclose?: () => void;

@@ -10,7 +10,7 @@ import { ownerOf } from './door.ts';
 
 /** How many tools come at a time: more than most clients ever see, and still a message of about a megabyte. */
 const PAGE_TOOLS = 1_000;
-/** Lists that are kept; beyond that the oldest is made anew when it is wanted. */
+/** Lists that are cached; beyond that the oldest is rebuilt when it is needed. */
 const MOST_LISTS = 64;
 /** A look at the policies and the skills takes longer than to find a tool. */
 const LOOK_EVERY_MS = 100;
@@ -47,14 +47,14 @@ export class ToolLists {
     const list = this.#list(caller);
     const kept = list.pages.get(cursor);
     if (kept !== undefined) return kept;
-    // The list has changed since the page before: it goes on after the same tool.
+    // The list has changed since the previous page: continue after the same tool.
     const after = cursor === undefined ? '' : toolBefore(cursor);
     return after === null ? null : this.#addPage(list, cursor, after);
   }
 
   /**
-   * The tool of that name, if this caller sees it, as of a moment ago: whether the call may be made is decided anew by the
-   * line, and this only says how a refusal is shown.
+   * The tool of that name, if this caller sees it, as of a moment ago: whether the call may be made is decided again by
+   * the line; this only affects how a refusal is shown.
    */
   find(caller: Caller, name: string): ListedTool | undefined {
     const recent = this.#lists.get(ownerOf(caller));
@@ -159,7 +159,7 @@ function annotationsOf({ annotations, risk, tier }: Tool): NonNullable<WireTool[
   };
 }
 
-/** The words for a client that what it gets is no output of the tool, but why there is none. */
+/** Tells a client that this is not the tool's output, but the reason why there is none. */
 export const FAILURE_SCHEMA: JsonSchema = {
   type: 'object',
   properties: { status: { enum: ['refused', 'failed', 'approval_required'] }, code: { type: 'string' } },

@@ -19,8 +19,8 @@ import { safeBlock } from './upstream-content.ts';
 import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
 
 /*
- * What clients ask of upstream servers beside calls of tools. Each is a call of the line all the same: policies decide it,
- * and its receipt is named in the result. There is no result that tells of a failure here, so a failure is an error.
+ * What clients request from upstream servers besides tool calls. Each is a call of the line all the same: policies
+ * decide it, and its receipt is named in the result. These results cannot express a failure, so it is an error.
  */
 
 const MAX_MESSAGE_CHARS = 4_096;

@@ -61,7 +61,7 @@ export function readRequest(raw: FetchRequest, limits: FetchLimits): Fetched<Pre
     method,
     fields: fields.value.filter(({ name }) => name !== 'accept-encoding'),
     encodings: encodingsFor(fields.value),
-    // Boundary: a guest may change its memory meanwhile; what was measured is what is sent, on every hop.
+    // Boundary: a guest may change its memory in the meantime; what was measured is what is sent, on every hop.
     body: raw.body === null || BODILESS.has(method) ? null : new Uint8Array(raw.body),
   });
 }

@@ -40,7 +40,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
   'x-palisade-egress',
 ]);
-/** Headers that are made anew, so that a body has one length and a request one host. */
+/** Headers that are generated here, so that a body has one length and a request one host. */
 const MADE_ANEW: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding']);
 
 /** Reads the lines after the first. */
@@ -104,7 +104,7 @@ export function tokensOf(
   return accept(tokens);
 }
 
-/** What is passed on of a head: neither what is meant for this connection alone nor what is made anew. */
+/** The headers that are passed on: neither those of this connection alone nor those generated here. */
 export function endToEnd(fields: readonly Field[], side: MessageSide): HttpResult<readonly Field[]> {
   const listed = tokensOf(fields, 'connection', side);
   if (!listed.ok) return listed;

@@ -66,7 +66,7 @@ export function readHead(socket: Socket, terms: ReadHeadTerms): Promise<HttpResu
   });
 }
 
-/** Collects the lines of one head from any number of pieces. Every line ends in CR LF, and neither stands alone. */
+/** Collects the lines of one head from any number of pieces. Every line ends in CR LF, and neither may occur alone. */
 export class HeadReader {
   readonly #terms: HeadTerms;
   readonly #lines: string[] = [];

@@ -27,8 +27,8 @@ import {
 import type { HeadLines } from './head.ts';
 
 /*
- * Reads the head of a request. The head that the target gets shares no text with it but the path and the headers that are
- * meant for the target, and each of those was read; the host and the framing are made anew.
+ * Reads the head of a request. The head sent to the target shares only the path and the headers meant for the target
+ * with it, and each of those was parsed; the host and the framing are generated.
  */
 
 type Common = {
@@ -82,7 +82,7 @@ export function parseRequestLine(line: string): HttpResult<RequestLine> {
   }
   if (version !== '1.1' && version !== '1.0')
     return rejectLine(505, line, `its version is ${quote(version)}`, '"1.1" or "1.0"');
-  // Boundary: an entry with methods compares the exact word, so a word in other letters is none of them.
+  // Boundary: an entry with methods compares exactly, so a method in another case does not match.
   if (!METHOD.test(method))
     return rejectLine(400, line, `${quote(method)} is not a valid method`, 'capital letters');
   if (REFUSED_METHODS.has(method))
@@ -194,7 +194,7 @@ function problemWithHost(fields: readonly Field[], egress: EgressRequest, terms:
 function rejectUnsupported(fields: readonly Field[], egress: EgressRequest): HttpResult<null> {
   const upgrades = tokensOf(fields, 'upgrade', 'request');
   if (!upgrades.ok) return rejectUpgrade(valuesOf(fields, 'upgrade').join(', '), egress);
-  // A client that offers h2c goes on with HTTP/1.1 when the offer is dropped; with any other it would not.
+  // A client that offers h2c continues with HTTP/1.1 when the offer is dropped; with any other upgrade it would not.
   const upgrade = upgrades.value.find((each) => each !== 'h2c');
   if (upgrade !== undefined) return rejectUpgrade(upgrade, egress);
   const expectation = valuesOf(fields, 'expect').join(', ');
@@ -214,7 +214,7 @@ function rejectUpgrade(to: string, { host, port }: EgressRequest) {
   });
 }
 
-/** The head that a target gets. It says that the connection ends after the response, so none is used for a second. */
+/** The head that a target gets. It says that the connection ends after the response, so no connection is reused. */
 export function formatRequestHead(
   request: Pick<PlainRequest, 'method' | 'path' | 'fields' | 'framing'> & { readonly egress: Site },
 ): Buffer {

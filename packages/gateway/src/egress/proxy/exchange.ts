@@ -69,7 +69,7 @@ export class ProxyExchange {
     return this.#canAnswer;
   }
 
-  /** Goes on inside a tunnel: whatever is said from here on is said in there, a refusal as well. */
+  /** Continues inside a tunnel: everything from here on, a refusal included, is sent through it. */
   enter(inside: Socket): void {
     this.#canAnswer = true;
     // Without TLS the inside of a tunnel is the wire itself.
@@ -171,7 +171,7 @@ export class ProxyExchange {
     else reset(this.#wire);
   }
 
-  /** Gives the client time to read: closing with bytes unread would throw away what it has not read yet. */
+  /** Gives the client time to read: closing with bytes unread would discard what it has not read yet. */
   #leave(): void {
     this.#end();
     this.#linger = setTimeout(() => this.destroy(), this.#terms.limits.idleMs);

@@ -21,9 +21,9 @@ import type { ProxyRun } from './receive.ts';
 import { relay } from './relay.ts';
 
 /*
- * One plain request and its response. Both connections end after it: both heads say so,
- * whatever it requested. A second request therefore comes on a connection of its own and is decided anew, and a target
- * that answers more than one request is not listened to.
+ * One plain request and its response. Both connections end after it: both heads say so, whatever the client requested.
+ * A second request therefore needs its own connection and its own decision, and a target that answers more than one
+ * request is not read further.
  */
 
 /** Passes a request on, with its secrets, and its response back. */

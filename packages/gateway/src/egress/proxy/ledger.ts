@@ -30,7 +30,7 @@ type Counts = {
   /** Accepted in all; those that were turned away at once are not among them. */
   connections: number;
   turnedAway: number;
-  /** Answered without a decision, because the head was no request that can be read. */
+  /** Answered without a decision, because the head was not a readable request. */
   malformed: number;
   /** Without the credential of the run. */
   unauthorized: number;

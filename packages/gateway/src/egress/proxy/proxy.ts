@@ -14,14 +14,14 @@ import { reset } from './relay.ts';
 import { serve } from './serve.ts';
 
 /*
- * The HTTP proxy of one run. What comes in is hostile: the clients, the names they ask for, the targets that answer. A
+ * The HTTP proxy of one run. What comes in is hostile: the clients, the names they request, the targets that respond. A
  * connection carries one request, CONNECT or a plain one in absolute form; it is read by a parser that repairs nothing,
  * must carry the token of the run, is decided on by the allow-list before any name is looked up, and goes to an address
- * that was checked. A door stands for one target and knows no proxy protocol; what comes through it is decided on in the
- * same way. Of a tunnel only the name in its first message is looked at, unless it leads to a host whose tunnels are
- * opened, or only unencrypted HTTP is allowed inside: then the request inside is one like any other. Whatever is wrong
- * with one connection ends that connection and no other. This folder never follows a redirect, never reads a file, and
- * never keeps a connection for a second request.
+ * that was checked. A door is a socket for one target and speaks no proxy protocol; its connections are decided on in
+ * the same way. Of a tunnel only the name in its first message is inspected, unless it leads to a host whose tunnels
+ * are opened, or only unencrypted HTTP is allowed inside: then the request inside is one like any other. An error on
+ * one connection ends that connection and no other. This folder never follows a redirect, never reads a file, and never
+ * keeps a connection for a second request.
  */
 
 export type { EgressDoor };
@@ -48,7 +48,7 @@ export type Proxy = {
   readonly accept: (socket: Socket) => void;
   /** Takes over a listening socket: all its connections, and its end. */
   readonly listen: (server: Server) => void;
-  /** Takes over a listening socket that stands for one target. Only the run may be able to connect to it. */
+  /** Takes over a listening socket for one target. Only the run may be able to connect to it. */
   readonly listenFor: (server: Server, door: EgressDoor) => void;
   /** Cuts what the list of this moment does not allow. */
   readonly recheck: () => void;

@@ -36,8 +36,8 @@ export type ProxyRun = {
 };
 
 /**
- * A listening socket that stands for one target: every connection to it is for that target. It knows no proxy protocol and
- * asks for no credential, so only the run may be able to connect to it.
+ * A listening socket for one target: every connection to it is for that target. It speaks no proxy protocol and
+ * requires no credential, so only the run may be able to connect to it.
  */
 export type EgressDoor = {
   readonly host: Host;

@@ -9,7 +9,7 @@ const READ_BYTES = 64 * 1024;
 const GATHERED_BYTES = 512 * 1024;
 /** A bulk connection on which little comes holds this much; many are open and silent. */
 const SMALL_READ_BYTES = 16 * 1024;
-/** So many full reads in a row are a flow, for which a large buffer is worth its memory. */
+/** This many full reads in a row are a bulk transfer, for which a large buffer is worth its memory. */
 const FLOW_READS = 4;
 
 const readers: WeakMap<Socket, BulkReader> = new WeakMap();

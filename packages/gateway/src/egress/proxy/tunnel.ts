@@ -126,7 +126,7 @@ async function openTunnel(
 ): Promise<Result<InnerChannel, Denial> | null> {
   const opening = await readHello(client);
   if (opening.kind === 'silent' || client.destroyed) return null;
-  // Boundary: what does not begin as TLS is read here, and goes on as a request that the list allows or not at all.
+  // Boundary: what does not begin as TLS is parsed here, and continues only as a request that the list allows.
   if (opening.kind === 'other' && canBePlain) return accept({ socket: client, scheme: 'http' });
   // Boundary: no one sees what is said inside TLS that is not opened, so only an allowed tunnel carries it.
   if ('denial' in tls) return reject(tls.denial);

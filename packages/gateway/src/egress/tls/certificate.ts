@@ -7,11 +7,10 @@ import { TLS_LIMITS } from '../limits.ts';
 import * as der from './der.ts';
 
 /*
- * Certificates (X.509 v3, RFC 5280) of an authority that lives as long as one run, and of the hosts it stands in for.
- * A holder of its key can speak for any host to a client that trusts it. So the key is made here, stands in no result
- * and is gone with the closure; and where the hosts are known, the certificate of the authority names them, and clients
- * refuse it for all others (those of Java overlook that). The measure are the strictest verifiers in use: whatever one
- * of them asks for is there.
+ * Certificates (X.509 v3, RFC 5280) of an authority that lives as long as one run, and of the hosts it impersonates.
+ * Anyone with its key can impersonate any host to a client that trusts it. So the key is generated here, is never
+ * returned and is gone with the closure; and where the hosts are known, the certificate of the authority names them,
+ * and clients refuse it for all others (Java's ignore that). Certificates satisfy the strictest verifiers in use.
  */
 
 /** Signs for hosts. Its key is in none of its fields. */
@@ -31,7 +30,7 @@ export type AuthorityTerms = {
   /** From 8 to 20 unpredictable bytes, others for every certificate. */
   readonly serial: () => Uint8Array;
   readonly lifeMs: number;
-  /** The only hosts that clients take from this authority; a name stands for all below it too. Without: every host. */
+  /** The only hosts that clients accept from this authority; a name includes its subdomains. If absent: every host. */
   readonly names?: readonly Host[];
 };
 
@@ -168,7 +167,7 @@ function extension(oid: string, content: Uint8Array, isCritical = false): Uint8A
 
 function newKeyPair(): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  // The other form, JWK, would be faster but can stop Node 20 for good when garbage is collected meanwhile.
+  // The other form, JWK, would be faster but can hang Node 20 when garbage is collected during the import.
   const info = publicKey.export({ type: 'spki', format: 'der' });
   // RFC 7093: a digest of the key itself, cut to the length that all verifiers know.
   const id = createHash('sha256').update(info.subarray(KEY_HEADER_BYTES)).digest().subarray(0, KEY_ID_BYTES);
@@ -217,7 +216,7 @@ export function newInterceptor({ authority, isFor }: InterceptorTerms): Intercep
   const contexts = new Map<string, SecureContext>();
   const contextFor = (host: Host): SecureContext => {
     const name = formatHost(host);
-    // Boundary: there is no certificate for a host that is not opened.
+    // Boundary: no certificate is issued for a host whose tunnels are not opened.
     if (!isFor(host))
       throw new TypeError(
         `Cannot open tunnel: "${name}" is not a host to open, expected one of process.egress_intercept`,
@@ -235,6 +234,6 @@ export function newInterceptor({ authority, isFor }: InterceptorTerms): Intercep
 
 function makeContext(authority: CertificateAuthority, host: Host): SecureContext {
   const { keyPem, certificatePem } = authority.leafFor(host);
-  // No client shows a certificate here, so none is trusted; without the empty list every context would hold all roots.
+  // No client presents a certificate here; without the empty list every context would load all roots.
   return createSecureContext({ key: keyPem, cert: certificatePem, ca: [], minVersion: 'TLSv1.2' });
 }

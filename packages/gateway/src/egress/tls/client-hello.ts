@@ -69,7 +69,7 @@ function collect(bytes: Buffer): Buffer | ClientHello {
   let [at, announced, needed] = [0, 0, Number.POSITIVE_INFINITY];
   for (let records = 1; at + RECORD_HEADER_BYTES <= bytes.length; records += 1) {
     const size = bytes.readUInt16BE(at + 3);
-    // Boundary: a hello stands in records of its own kind, none of them empty (servers differ on those) or too long.
+    // Boundary: a hello is in handshake records only, none of them empty (servers differ on those) or too long.
     if (bytes[at] !== HANDSHAKE || bytes[at + 1] !== 3)
       return malformed('a record of another kind stands in it', 'none');
     if (size === 0 || size > RECORD_BYTES)
@@ -93,7 +93,7 @@ function collect(bytes: Buffer): Buffer | ClientHello {
   return { kind: 'more' };
 }
 
-/** So many bytes of the message, out of records that were looked at and hold them. */
+/** This many bytes of the message, from records that were checked and contain them. */
 function join(bytes: Buffer, count: number): Buffer {
   const message = Buffer.alloc(count);
   for (let [at, done] = [0, 0]; done < count; ) {
@@ -145,7 +145,7 @@ function readServerName(extension: Buffer): string | Malformed {
   if (type[0] !== HOST_NAME || !entry.isAtEnd())
     return malformed('it has another name than of a host', 'one');
   const text = name.toString('latin1');
-  // Boundary: where a NUL, a blank or a byte above ASCII stands, programs differ on where the name ends.
+  // Boundary: with a NUL, a blank or a non-ASCII byte, programs differ on where the name ends.
   if (!/^[!-~]+$/.test(text) || /^\.+$/.test(text))
     return malformed(`its server name is ${quote(text)}`, 'a name in ASCII');
   return text;
@@ -164,7 +164,7 @@ function readProtocols(extension: Buffer): readonly string[] | Malformed {
   return protocols;
 }
 
-/** Takes fields off bytes, one behind the other. After the first that is not whole, none is. */
+/** Takes fields off bytes, one after the other. After the first incomplete field, all others are missing too. */
 class Fields {
   #rest: Buffer | null;
 

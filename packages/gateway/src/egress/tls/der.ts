@@ -54,7 +54,7 @@ export function objectId(dotted: string): Buffer {
   return value(TAG.objectId, Uint8Array.of(first * 40 + second), ...others.map(septets));
 }
 
-/** A value whose kind the place says where it stands: `[number]`. */
+/** A context-specific value, whose kind follows from its position: `[number]`. */
 export function context(number: number, bytes: Uint8Array): Buffer {
   return value(CONTEXT + number, bytes);
 }

@@ -7,7 +7,7 @@ export type Component = { readonly name: string; readonly version: string; reado
 export type Affecting = {
   /** False: the component says too little of itself to be sure that it is this package. */
   readonly isSure: boolean;
-  /** The version that has the fault no more; null: none is known. */
+  /** The version that fixes the vulnerability; null if none is known. */
   readonly fixed: string | null;
 };
 
@@ -170,7 +170,7 @@ const ECOSYSTEMS: Readonly<Record<string, Ecosystem>> = {
   conan: { name: 'ConanCenter' },
 };
 
-/** Reads a package URL; null for what is none. */
+/** Parses a package URL; null for anything else. */
 function parsePurl(text: string): Purl | null {
   const [, type = '', rest = ''] = /^pkg:\/{0,2}([A-Za-z0-9.+-]+)\/([^?#]+)/.exec(text.slice(0, 1024)) ?? [];
   // The @ of a scope is written as %40, and by some as it is; it begins a part that others follow.

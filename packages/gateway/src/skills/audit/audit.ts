@@ -20,10 +20,10 @@ import { moduleSubjects } from './module/module-subject.ts';
 import { materialOf } from './prose/material.ts';
 
 /*
- * The audit of a package. In comes a package whose archive and signature are sound and whose contents nobody trusts; out
- * come findings. Everything is read once into a subject, every row of the table looks at it, and nothing is run, compiled,
- * written or asked of anybody: the same package gives the same findings on every machine with the same bench. What is found
- * can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
+ * The audit of a package. Takes a package with a valid archive and signature but untrusted contents; returns findings.
+ * Everything is read once into a subject, every row of the table looks at it, and nothing is run, compiled, written or
+ * requested from elsewhere: the same package gives the same findings on every machine with the same bench. What is
+ * found can only keep a skill out or make a person look; an audit that finds nothing approves nothing.
  */
 
 const WEIGHT: Readonly<Record<AuditSeverity, number>> = { refusal: 0, warning: 1, note: 2 };
@@ -60,7 +60,7 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
 
 /** A text of a finding, cut and without anything active. */
 export function harmless(text: string): string {
-  // Boundary: findings repeat words of the package, and a terminal or a page shows them.
+  // Boundary: findings quote text of the package, and a terminal or a page shows them.
   const { textChars } = AUDIT_LIMITS;
   return inert(text.length > textChars ? `${text.slice(0, textChars)}…` : text);
 }

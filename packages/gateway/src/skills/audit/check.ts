@@ -15,7 +15,7 @@ export type AuditSubject = {
   readonly bench: AuditBench;
   /** The modules that a tool names. */
   readonly modules: readonly ModuleSubject[];
-  /** The texts that people and models read, with what stands out in them. */
+  /** The texts that people and models read, with what is notable in them. */
   readonly texts: readonly Material[];
 };
 

@@ -1,4 +1,4 @@
-/** How files that are no part of a skill begin. `at` is where; a mark is in Latin-1. */
+/** The first bytes of files that do not belong in a skill. `at` is where; a mark is in Latin-1. */
 type FileMark = {
   readonly kind: 'program' | 'archive' | 'picture';
   /** With its article, as sentences have it. */
@@ -40,7 +40,7 @@ const FILE_MARKS: readonly FileMark[] = [
   { kind: 'picture', name: 'a GIF picture', mark: 'GIF8' },
 ];
 
-/** Names of files that a system runs when it is told to open them. */
+/** Names of files that a system runs when they are opened. */
 const SCRIPT_ENDINGS =
   /\.(?:sh|bash|zsh|fish|csh|ksh|command|ps1|psm1|bat|cmd|vbs|vbe|jse|wsf|hta|scpt|applescript|py|pyw|rb|pl|php|lua|reg|desktop|service|exe|dll|so|dylib|jar|msi|app|apk|lnk)$/i;
 
@@ -96,7 +96,7 @@ const LEAST_BYTES = 4096;
 /** Code, text and most tables have 4 to 7 bits in a byte; what is compressed or encrypted has close to 8. */
 const DENSE_BITS = 7.5;
 
-/** How many of the bytes stand in pieces that look so, whatever they are split into. */
+/** How many of the bytes are in dense blocks, whatever the data is split into. */
 export function denseBytes(bytes: Uint8Array): number {
   let found = 0;
   for (let at = 0; at + LEAST_BYTES <= bytes.length; at += LEAST_BYTES)

@@ -145,8 +145,8 @@ function lengthOf(value: JsonSchema[string] | undefined): number {
 }
 
 /**
- * How many steps a pattern has once its repetitions are written out: what compiling it takes, and what each character of a
- * text takes at most. A pattern that is none gives some number; to refuse it is for whoever compiles it.
+ * How many steps a pattern has once its repetitions are written out: what compiling it takes, and what each character
+ * of a text takes at most. An invalid pattern gives some number; the compiler refuses it.
  */
 export function patternSize(pattern: string): number {
   const groups: number[] = [];

@@ -70,7 +70,7 @@ export function typesOf({ type }: JsonSchema): readonly Json[] {
   return Array.isArray(type) ? (type as readonly Json[]) : [type];
 }
 
-/** A schema that stands inside of another. */
+/** A schema nested in another. */
 type SchemaChild = { readonly keyword: string; readonly name: string; readonly child: JsonSchema };
 
 /** The schemas directly inside of one, with the keyword and the name or number that each has there. */

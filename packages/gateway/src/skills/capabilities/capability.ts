@@ -37,7 +37,7 @@ export type Capability = {
 
   /** Each single thing that is asked for, for people to decide on. */
   readonly describe: (asks: Asks) => readonly AskRow[];
-  /** Words that withhold more or less than one of these. */
+  /** Options that withhold more or less than one of these. */
   readonly withholdings?: (asks: Asks) => readonly string[];
 
   /** The grant of all that is asked for. */

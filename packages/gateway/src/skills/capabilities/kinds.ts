@@ -79,7 +79,7 @@ export function grantAll(asks: Asks): WasmGrants {
   return Object.assign({}, NO_GRANTS, ...ALL.map((each) => each.grantAll(asks)));
 }
 
-/** The grants without what one of the words of `withholdingsOf` takes away. */
+/** The grants without what one of the options of `withholdingsOf` removes. */
 export function withhold(grants: WasmGrants, word: string): WasmGrants {
   return changed(grants, (each) => each.withhold?.(grants, word));
 }

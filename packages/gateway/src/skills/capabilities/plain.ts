@@ -1,4 +1,4 @@
-/** What a module has or has not: it reaches nothing beyond the call, so it cannot be withheld. */
+/** A property of the module: it reaches nothing beyond the call, so it cannot be withheld. */
 import { accept, reject } from '../../core/result.ts';
 import { isFlag, isText, listOf, orNull, recordOf } from '../index/shape.ts';
 import { flag, texts } from '../manifest/key-rows.ts';

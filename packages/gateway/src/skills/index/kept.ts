@@ -111,7 +111,7 @@ export function writeKept(value: unknown, what: string): string {
 
 /** The value of a kept text; null when it does not have that shape. */
 export function readKept<T>(text: string, shape: Shape<T>): T | null {
-  // Boundary: whoever has the file of the database can write anything here, also what no writer of ours would.
+  // Boundary: anyone with access to the database file can write anything here, including what our code never writes.
   const read = parseStrict(text, KEPT_LIMITS);
   return read.ok && shape(read.value) ? read.value : null;
 }

@@ -21,12 +21,12 @@ import {
 } from './statements.ts';
 
 /*
- * The index of installed skills, for every door. Rows are written by `write.ts` alone, inside transactions of the caller.
- * Nobody who can read the index is trusted with more than looking; whoever can write the file of the database could
- * write anything, so a version is read back whole and checked before it may run, and a list decides nothing.
+ * The index of installed skills, for every door. Rows are written by `write.ts` alone, inside transactions of the
+ * caller. Reading the index grants nothing else. Anyone with write access to the database file could write anything, so
+ * a version is read back whole and checked before it may run, and a list decides nothing.
  */
 
-/** More is no page. */
+/** The most rows of one page. */
 const MOST_ROWS = 1000;
 /** The id and the order of installing of the last row; ids have no colon. */
 const CURSOR = /^([a-z0-9.-]{1,64}):([0-9]{1,15})$/;
@@ -118,7 +118,7 @@ type SkillPage = {
   readonly next: string | null;
 };
 
-/** A page of installed versions by id, and under one id in the order of installing. After a cursor that is none there is nothing. */
+/** A page of installed versions by id, and under one id in the order of installing. A bad cursor gives nothing. */
 export function pageOf(reader: Reader, { after, limit, state }: SkillPageAsked): SkillPage {
   const place = placeOf(after);
   if (place === null) return { skills: [], next: null };
@@ -146,7 +146,7 @@ function placeOf(cursor: string | null): { readonly id: string; readonly seq: nu
   return id === undefined ? null : { id, seq: Number(seq) };
 }
 
-/** Boundary: whoever asks for any number of rows gets a page. */
+/** Boundary: whatever number of rows is requested, one page is returned. */
 function bounded(limit: number): number {
   return Math.min(Math.max(1, Math.floor(limit) || 1), MOST_ROWS);
 }

@@ -7,7 +7,7 @@ export const isFlag: Shape<boolean> = (value) => typeof value === 'boolean';
 export const isWhole: Shape<number> = (value): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Any object that is no list. */
+/** Any object that is not an array. */
 export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

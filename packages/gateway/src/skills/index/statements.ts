@@ -157,7 +157,7 @@ export const upsertHighest = query<{ id: string; version: string }>()((db, p) =>
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ version: p('version') })),
 );
 
-/** What a change writes anew. */
+/** What a change rewrites. */
 export type ChangedColumns = Pick<
   VersionRow,
   | 'state'

@@ -56,7 +56,7 @@ export function addVersion(tx: Transaction, added: NewSkill): Added {
     requireSameBytes(there, artifact);
     return { skill: there, isNew: false };
   }
-  // Boundary: what was revoked does not come back by being removed and installed anew.
+  // Boundary: what was revoked does not come back by being removed and installed again.
   if (isRevokedArtifact(tx, artifact)) {
     throw new CodedError('skill/revoked', `Cannot install ${id}@${version}: these very bytes were revoked`);
   }

@@ -14,7 +14,7 @@ type Leaf<Type extends string, Default, Rule> = Row<
     readonly isRequired?: true;
     /** What holds when the file does not say it; null: nothing does. */
     readonly default: Default | null;
-    /** As it stands in a file. */
+    /** As written in a file. */
     readonly example: string;
   }
 >;
@@ -30,7 +30,7 @@ export type TextsKey = Leaf<
 >;
 /** A JSON Schema, as a table or as the path of a file in the package. */
 export type SchemaKey = Leaf<'schema', never, { readonly of: 'input' | 'output' }>;
-/** A table; one that is filled is read as if it stood there empty when it does not. */
+/** A table; one with defaults is read as an empty table when it is absent. */
 type TableKey = Row<'table', { readonly isFilled: boolean }>;
 /** Tables under `[[key]]`. */
 export type TablesKey = Row<'tables', { readonly min: number; readonly max: number }>;
@@ -61,7 +61,7 @@ export function quota(key: string, max: number, example: number, sentence: strin
   return { key, type: 'integer', min: 1, max, default: null, example: String(example), sentence };
 }
 
-/** One of a few words, which has to be given. */
+/** A required value out of a few. */
 export function choice(
   key: string,
   choices: readonly string[],

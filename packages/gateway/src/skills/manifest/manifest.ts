@@ -21,7 +21,7 @@ export type Manifest = {
   readonly trust: {
     /** How many different people must approve it. */
     readonly reviewers: number;
-    /** It is audited again after so many days, or sooner where the operator says so; null: as the operator says. */
+    /** It is audited again after this many days, or sooner if the operator says so; null: as the operator says. */
     readonly reauditDays: number | null;
   };
   readonly compat: {

@@ -24,7 +24,7 @@ const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const PAIR = /^([A-Za-z][A-Za-z0-9_-]*):(?:[ \t](.*))?$/;
 /** What begins something else than a plain text in YAML, or changes what follows. */
 const SPECIAL_START = /^[[\]{}&*!|>%@`"'#,?:-]/;
-/** Words that YAML readers take for something else than texts. */
+/** Words that YAML readers do not take for strings. */
 const SPECIAL_WORD = /^(?:~|null|true|false|yes|no|on|off|[-+.]?[0-9][0-9_.,:eExXoO+-]*|\.inf|\.nan)$/i;
 /** Others that the Agent Skills form has; they are read over, because nothing here follows from them. */
 const OTHER_KEYS: ReadonlySet<string> = new Set([
@@ -34,7 +34,7 @@ const OTHER_KEYS: ReadonlySet<string> = new Set([
   'version',
   'metadata',
 ]);
-/** What stands beneath `metadata:`, the one key with lines of its own. */
+/** The lines below `metadata:`, the one key with lines of its own. */
 const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 
 /** Reads the front matter and gives the rest as it is. */

@@ -38,7 +38,7 @@ export const TEXTS = {
     chars: [1, SEGMENT_CHARS],
     pattern: `^${SEGMENT}$`,
     oddity(text) {
-      // Boundary: no one publishes under a name that stands for palisade itself.
+      // Boundary: no one publishes under a name reserved for palisade itself.
       if (RESERVED_PUBLISHERS.includes(text))
         return { is: `${quote(text)} is reserved`, expected: 'your own name' };
       return isSegment(text) ? null : plain(text, isSegment);

@@ -90,7 +90,7 @@ function readEntries(archive: Buffer, end: End): readonly Laid[] {
   for (let index = 0; index < end.entries; index += 1) {
     const entry = readEntry(archive, at, end.directoryAt);
     const before = laid.at(-1)?.path;
-    // Boundary: entries that rise strictly are in one order and none is there twice.
+    // Boundary: strictly ascending entries have one order and no duplicates.
     if (before !== undefined && entry.path <= before) {
       const where =
         entry.path === before ? 'is there twice, expected once' : `is after "${before}", expected before`;
@@ -131,7 +131,7 @@ function readEntry(archive: Buffer, at: number, limit: number): Laid {
   return entry;
 }
 
-/** The directory and the end say what the entries themselves said, and nothing stands between or behind them. */
+/** The directory and the end repeat what the entries say, and nothing is between or after them. */
 function checkDirectory(archive: Buffer, laid: readonly Laid[], end: End): void {
   const endAt = archive.length - END_BYTES;
   let at = end.directoryAt;

@@ -36,7 +36,7 @@ type Component = {
   readonly purl?: string;
 };
 
-/** Whose tools made a module; languages are none. */
+/** The tools that produced a module; languages do not count. */
 const TOOL_FIELDS: ReadonlySet<string> = new Set(['processed-by', 'sdk']);
 
 /** The bill of materials of these files; the same files and version give the same bytes. */
@@ -64,7 +64,7 @@ export function makeBom(contents: Contents, manifest: Manifest, palisade: string
   return `${JSON.stringify(bom, null, 2)}\n`;
 }
 
-/** The package URL of a skill: there is no type for skills, so it is a generic one below its publisher. */
+/** The package URL of a skill: purl has no type for skills, so it is a generic one below its publisher. */
 function skillPurl({ publisher, id, version }: Pick<Manifest, 'publisher' | 'id' | 'version'>): string {
   return `pkg:generic/${publisher}/${id}@${encodeURIComponent(version)}`;
 }
@@ -151,7 +151,7 @@ function producersOf(bytes: Uint8Array): ReturnType<typeof inspect>['producers']
   try {
     return inspect(bytes).producers;
   } catch (error) {
-    // Boundary: bytes that are no module, or a component, name no tools; to refuse them is for the audit.
+    // Boundary: bytes that are not a module, or are a component, name no tools; the audit refuses them.
     if (error instanceof WasmError) return [];
     throw error;
   }
@@ -170,10 +170,10 @@ function serialOf(digests: ReadonlyMap<string, Digest>): string {
   ].join('-');
 }
 
-/** A component that a bill of materials names; nobody has checked its texts. */
+/** A component that a bill of materials names; its texts are unchecked. */
 type BomComponent = { readonly name: string; readonly version: string; readonly purl: string | null };
 
-/** Where the bill of materials, whoever made it, does not fit the package: one sentence each, none when it fits. */
+/** Where the bill of materials, whoever made it, does not fit the package: one sentence each, empty when it fits. */
 export function checkBom(pkg: SkillPackage): readonly string[] {
   const bytes = pkg.entries.get(PACKAGE_FILES.bom);
   if (bytes === undefined) return [`The package has no ${PACKAGE_FILES.bom}.`];

@@ -8,10 +8,10 @@ import { type Identity, verifySigner } from './signature.ts';
 import { digestsOf, type Entries, PACKAGE_FILES, type SkillPackage, showText } from './skill-package.ts';
 
 /*
- * From bytes of anybody to a package. The size comes first, then the archive, then the signature over everything in it,
- * and only then is the manifest read; each step sees nothing that the one before has not let through. Whether the
- * signer may be trusted, and whether the skill may run, is for others. Nothing is written, run or compiled here, and
- * what is wrong is always a CodedError.
+ * Turns untrusted bytes into a package. The size comes first, then the archive, then the signature over everything in
+ * it, and only then is the manifest read; each step sees only what passed the previous one. Whether the signer is
+ * trusted, and whether the skill may run, is decided elsewhere. Nothing is written, run or compiled here, and what is
+ * wrong is always a CodedError.
  */
 
 /** Opens a package: it is sound, and signed over every other byte where it is signed at all. */

@@ -8,7 +8,7 @@ import { makeProvenance } from './provenance.ts';
 import { encodeStatement, PACKAGE_PAYLOAD_TYPE } from './signature.ts';
 import { digestsOf, type Entries, PACKAGE_FILES } from './skill-package.ts';
 
-/** The files of an earlier package that are made anew, or have to be. */
+/** The files of an earlier package that are generated again. */
 const MADE: ReadonlySet<string> = new Set([
   PACKAGE_FILES.bom,
   PACKAGE_FILES.provenance,

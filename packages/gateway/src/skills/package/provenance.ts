@@ -16,9 +16,9 @@ import {
 } from './skill-package.ts';
 
 /*
- * How the modules came to be, as the author says it: an in-toto statement with a SLSA provenance, version 1. Packing
- * has not watched the building, so this is the author's word, which the signature makes theirs for good; the digests of
- * the modules and of the sources are those of the files in the package, and the audit compares them again.
+ * How the modules came to be, as claimed by the author: an in-toto statement with a SLSA provenance, version 1. Packing
+ * does not observe the build, so this is the author's claim, bound to them by the signature; the digests of the modules
+ * and of the sources are those of the files in the package, and the audit compares them again.
  */
 
 const PROVENANCE_PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';

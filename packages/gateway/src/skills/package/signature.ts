@@ -33,7 +33,7 @@ export const PACKAGE_PAYLOAD_TYPE = RECEIPT_PAYLOAD_TYPE;
 
 type Signed = { readonly signer: Signer; readonly identity: Identity };
 
-/** Who signed exactly these files, verified with the key that they bring along; null: there is no signature. */
+/** Who signed exactly these files, verified with the key in the package; null if there is no signature. */
 export function verifySigner(contents: Contents): Signed | null {
   const raw = contents.entries.get(PACKAGE_FILES.signature);
   if (raw === undefined) return null;

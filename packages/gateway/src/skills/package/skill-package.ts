@@ -44,13 +44,11 @@ export function modulesOf(digests: ReadonlyMap<string, Digest>): readonly (reado
   return [...digests].filter(([path]) => path.toLowerCase().endsWith('.wasm'));
 }
 
-/*
- * Looks into JSON that somebody else wrote: what is not there, or of another kind, is null and never an error.
- */
+/* Reads untrusted JSON: a member that is missing or of another type is null and never an error. */
 
 const SHOWN_CHARS = 80;
 
-/** A member of an object; null where there is none. */
+/** A member of an object; null if missing. */
 export function memberOf(value: Json, key: string): Json {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
   const object = value as { readonly [key: string]: Json };
@@ -63,13 +61,13 @@ export function textOf(value: Json, key: string): string | null {
   return typeof member === 'string' ? member : null;
 }
 
-/** A member that is a list; empty where it is none. */
+/** A member that is an array; empty if it is not one. */
 export function listOf(value: Json, key: string): readonly Json[] {
   const member = memberOf(value, key);
   return Array.isArray(member) ? member : [];
 }
 
-/** A text of somebody else's for a message. */
+/** An untrusted text for a message. */
 export function showText(text: string | null): string {
   return text === null ? 'missing' : JSON.stringify(inert(text.slice(0, SHOWN_CHARS)));
 }

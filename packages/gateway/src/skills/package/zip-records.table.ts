@@ -7,7 +7,7 @@ export type ZipField = {
   readonly name: string;
   readonly bytes: 2 | 4;
   readonly value: number | null;
-  /** What the value stands for, where the number does not say it. */
+  /** What the value means, where the number does not say it. */
   readonly means: string | null;
 };
 

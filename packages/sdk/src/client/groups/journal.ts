@@ -47,8 +47,8 @@ export type LiveOptions = RequestOptions & {
 };
 
 /**
- * Yields records as they are written, each once and in their order. Where the connection breaks, it goes on behind the
- * last record that came. It ends when its reader stops, its signal fires, or the gateway cannot be had again.
+ * Yields records as they are written, each once and in their order. Where the connection breaks, it continues after the
+ * last record received. It ends when its reader stops, its signal fires, or the gateway cannot be reached again.
  */
 export async function* followJournal(
   send: Sender,

@@ -67,7 +67,7 @@ export function makeTrust(send: Sender) {
     list: (query?: { readonly publisher?: string | undefined }, options?: RequestOptions) =>
       send.json('listTrustedKeys', { query, options }),
     add: (body: AddTrustRequest, options?: RequestOptions) => send.json('trustKey', { body, options }),
-    /** Trusts a new key; the ones before sign nothing new, and what they signed goes on. */
+    /** Trusts a new key; earlier ones sign nothing new, and what they signed keeps running. */
     rotate: (publisher: string, body: RotateTrustRequest, options?: RequestOptions) =>
       send.json('rotateTrustedKey', { params: { publisher }, body, options }),
     /** For good; what the key signed goes into quarantine. */

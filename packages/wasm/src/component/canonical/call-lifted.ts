@@ -14,8 +14,8 @@ export type LiftedExport = {
 };
 
 /**
- * Calls an export of the guest with values of its WIT, inside a visit (or a host function, where the guest cannot reach
- * the host meanwhile). What the guest gives back that is no value of its type ends the call.
+ * Calls an export of the guest with values of its WIT, inside a visit (or a host function, during which the guest
+ * cannot reach the host). A returned value that is not of its type ends the call.
  */
 export function callLifted(
   guest: Guest,

@@ -3,7 +3,7 @@ import { misfit } from './codec.ts';
 /** What the cases of a variant are in JavaScript. */
 export type Guise = {
   readonly make: (index: number, payload: unknown) => unknown;
-  /** The case that a value is of; what is of none is refused. */
+  /** The case of a value; a value of no case is refused. */
   readonly indexOf: (value: unknown) => number;
   readonly payloadOf: (value: unknown) => unknown;
 };

@@ -30,7 +30,7 @@ export function loweredHost(row: WorldHost): HostFunction {
     blocks,
     run(guest: Guest, ...values: GuestValue[]): GuestValue | undefined {
       const passage = new Passage(GuestView.stateOf(guest));
-      // Looked at before the work: what the host does is not done for a guest that could not be told.
+      // Checked before the work: the host does nothing for a guest that could not receive the result.
       const place = isBehind && result !== null ? placeOf(passage, result, values) : 0;
       const given = run(guest, ...takeArguments(passage, passing, values));
       passage.refresh();

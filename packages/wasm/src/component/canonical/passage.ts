@@ -13,7 +13,7 @@ export const MOST_VALUE_BYTES = 2 ** 28 - 1;
  */
 export const MOST_SHARED_BYTES = 16 * 1024 * 1024;
 
-/** What the linked module calls the function that gives room in the guest's memory. */
+/** The name that the linked module gives the function that allocates in the guest's memory. */
 const REALLOC = 'realloc';
 
 /**
@@ -61,14 +61,14 @@ export class Passage {
     return this.reach(pointer, size, align);
   }
 
-  /** Room in the guest for `size` bytes. The guest runs meanwhile, but cannot reach the host. */
+  /** Allocates `size` bytes in the guest. The guest runs for that, but cannot reach the host. */
   allocate(size: number, align: number): number {
     const place = callExport(this.state, { name: REALLOC, values: [0, 0, align, size] });
     this.refresh();
     return this.reach(Number(place), size, align);
   }
 
-  /** The bytes of a list of so many elements; refused where that is more than a list may have. */
+  /** The bytes of a list of that many elements; refused when that is more than a list may have. */
   measure(length: number, elementBytes: number): number {
     const bytes = length * elementBytes;
     if (bytes <= MOST_VALUE_BYTES) return bytes;
@@ -81,7 +81,7 @@ export class Passage {
     if (fuel > 0) charge(this.state, fuel);
   }
 
-  /** Ends the call over a value that is none of its type. */
+  /** Ends the call because of a value that is not of its type. */
   trap(detail: string, is: string, expected: string, cause?: unknown): WasmError {
     const message = `Cannot pass value: ${is}, expected ${expected}`;
     const usage = usageOf(this.state);

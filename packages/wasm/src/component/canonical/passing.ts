@@ -19,7 +19,7 @@ export type Passing = {
   /** The core values of the parameters, or of the pointer to them. */
   readonly flatParams: readonly NumberType[];
   readonly result: Codec | null;
-  /** Whether the result lies in memory: a host is told where to put it, a guest says where it is. */
+  /** Whether the result is in memory: a host gets the address to write to, a guest returns the address. */
   readonly isBehind: boolean;
 };
 

@@ -6,7 +6,7 @@ import type { Passage } from './passage.ts';
 export type Span = {
   /** Reads what the guest says is there. */
   readonly take: (passage: Passage, pointer: number, length: number) => unknown;
-  /** Puts a value into room that the guest gives, and says where. */
+  /** Stores a value in memory that the guest allocates, and returns its address. */
   readonly put: (passage: Passage, value: unknown) => Place;
 };
 
@@ -22,7 +22,7 @@ export function spanCodec({ take, put }: Span): Codec {
       take(passage, passage.view.getUint32(at, true), passage.view.getUint32(at + 4, true)),
     store: (passage, at, value) => {
       const { pointer, length } = put(passage, value);
-      // The guest ran to give room: the view is asked for only now.
+      // The guest ran to allocate: the view is taken only now.
       passage.view.setUint32(at, pointer, true);
       passage.view.setUint32(at + 4, length, true);
     },

@@ -79,7 +79,7 @@ export function shifted(error: unknown, by: number): unknown {
   return new WasmError(error.code, message, { offset: error.offset + by, ...detail });
 }
 
-/** What an import of a module stands for. */
+/** What an import of a module refers to. */
 function supply(
   module: WasmModule,
   wanted: Import,

@@ -142,7 +142,7 @@ function useOptional(scope: Scope, type: TypeUse | null, tally: Tally): WitType 
 function count(tally: Tally, nodes: number, depth: number): void {
   tally.nodes += nodes;
   tally.depth = Math.max(tally.depth, depth);
-  // Boundary: whoever walks a type walks a bounded tree, however often its parts are shared.
+  // Boundary: a type is a bounded tree to walk, however often its parts are shared.
   if (tally.nodes <= MOST_NODES && tally.depth < MOST_DEPTH) return;
   const message = `Cannot link component: a type has more than ${MOST_NODES} parts or ${MOST_DEPTH} levels, expected fewer`;
   throw new WasmError('limit', message, { offset: tally.offset, detail: 'component-type' });
@@ -156,7 +156,7 @@ function resourceOf(scope: Scope, index: number, offset: number): string {
 }
 
 function requireDistinct(names: readonly string[], offset: number): void {
-  // Boundary: two fields of one name would be one value for whoever reads them by name.
+  // Boundary: two fields of one name would be one value to a reader by name.
   if (new Set(names).size !== names.length)
     throw malformed('two parts of a type have one name, expected two', offset);
 }

@@ -29,7 +29,7 @@ export type Flat = {
   readonly type: FunctionType;
   /** Whether anything crosses in memory. */
   readonly needsMemory: boolean;
-  /** Whether the host has to ask for room in the guest. */
+  /** Whether the host has to allocate in the guest. */
   readonly needsRealloc: boolean;
 };
 
@@ -95,7 +95,7 @@ function flatten(type: WitType): readonly ValueType[] {
   }
 }
 
-/** A discriminant and room for each case, where what differs is held by the wider. */
+/** A discriminant and space for each case, with the wider type where they differ. */
 function flattenCases(cases: readonly (WitType | null)[]): readonly ValueType[] {
   const flat: ValueType[] = [I32];
   for (const type of cases) {
@@ -114,7 +114,7 @@ function join(one: ValueType, other: ValueType): ValueType {
   return isNarrow ? I32 : I64;
 }
 
-/** Whether a value holds a pointer wherever it is. */
+/** Whether a value contains a pointer anywhere. */
 function pointsToMemory(type: WitType): boolean {
   if (typeof type === 'string') return type === 'string';
   switch (type.kind) {

@@ -9,10 +9,10 @@ import { type Linking, spend } from './linking.ts';
 import { unlinked } from './refuse.ts';
 import { lookUp, newScope, put, take } from './scope.ts';
 
-/** Where functions and resources stand that a world has outside of any interface. */
+/** Where the functions and resources are that a world has outside of any interface. */
 const ROOT = '$root';
 
-/** What the outermost component imports: an interface of the world, or what stands outside of one. */
+/** What the outermost component imports: an interface of the world, or an item outside of one. */
 export function importFromWorld(
   linking: Linking,
   scope: Scope,

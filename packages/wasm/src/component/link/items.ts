@@ -1,9 +1,9 @@
-/** What stands in the index spaces of a component once names and indices are looked up. */
+/** The contents of a component's index spaces once names and indices are resolved. */
 import type { FunctionType, Global, Memory, Table, WasmModule } from '../../read/module.ts';
 import type { ComponentSyntax, Declaration } from '../read/syntax.ts';
 import type { WitFunction, WitType, WorldImport } from '../types.ts';
 
-/** A function of the world, as a core function: what the host writes into and with what it asks for room. */
+/** A function of the world, as a core function: the memory the host writes to and its allocator. */
 export type Lowered = {
   readonly row: WorldImport;
   readonly memory: CoreMemory | null;
@@ -99,5 +99,5 @@ export type View = {
   readonly modules: number;
 };
 
-/** A core module to be merged, with what its imports stand for, in their order. */
+/** A core module to be merged, with what its imports refer to, in order. */
 export type PlannedInstance = { readonly module: WasmModule; readonly imports: readonly CoreItem[] };

@@ -1,4 +1,4 @@
-/** Where everything of the merged modules comes to stand: one index space of each kind, instance behind instance. */
+/** The final position of everything in the merged modules: one index space of each kind, instance after instance. */
 import type { FunctionType, WasmModule } from '../../read/module.ts';
 import type { CoreFunction, CoreItem, PlannedInstance } from './items.ts';
 import { type Crossing, itemKey, type Surface } from './surface.ts';

@@ -55,7 +55,7 @@ export function newLinking(bytes: Uint8Array, world: World, limits: Limits): Lin
 /** Adds the bytes of a module that will be merged, before it is looked into. */
 export function countBytes({ totals, limits }: Linking, bytes: number, offset: number): void {
   totals.moduleBytes += bytes;
-  // Boundary: a module that is instantiated often is merged as often; all of that is no more than one module may be.
+  // Boundary: a module that is instantiated often is merged as often; the sum must be within the limits of one module.
   requireWithin('moduleBytes', totals.moduleBytes, limits, offset);
 }
 

@@ -11,7 +11,7 @@ import { KINDS, type PlacedModule } from './layout.ts';
 const HAS_MEMORY = 0x40;
 const NONE = 255;
 
-/** What the indices behind an instruction are of, in the order they stand in. */
+/** What the indices after an instruction refer to, in their order. */
 const INDICES: readonly (readonly [names: string, ...kinds: (keyof typeof KINDS)[]])[] = [
   ['call return_call ref.func', 'function'],
   ['call_indirect return_call_indirect', 'type', 'table'],

@@ -69,7 +69,7 @@ function takeOuter(scope: Scope, { sort, count, index }: Outer, offset: number):
   return take(inner, sort, index, offset);
 }
 
-/** What an alias stands for. */
+/** What an alias refers to. */
 export function lookUp(scope: Scope, alias: Alias, offset: number): Item | CoreItem {
   if (alias.kind === 'outer') return takeOuter(scope, alias, offset);
   const sort = alias.kind === 'export' ? 'instance' : 'core-instance';

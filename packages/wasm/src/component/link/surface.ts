@@ -14,7 +14,7 @@ export type Surface = {
   readonly memory: CoreMemory | null;
   /** All that are needed; the first is the one of the exports, where they have one. */
   readonly reallocs: readonly CoreFunction[];
-  /** What stands for a function of the world inside, with the number of its import and of its realloc. */
+  /** The wrapper of a function of the world, with the number of its import and of its realloc. */
   readonly crossings: ReadonlyMap<string, Crossing>;
 };
 

@@ -43,8 +43,8 @@ export function writeGlobals(placed: PlacedModule, transcript: Transcript, out: 
 }
 
 /**
- * A constant expression. The value of a global stands in its place: not every engine lets a constant name a global that
- * the same module defines, which is what the imported ones have become.
+ * A constant expression. A global is replaced by its value: not every engine lets a constant name a global that the
+ * same module defines, which is what the imported ones have become.
  */
 function writeConstant(cursor: Cursor, placed: PlacedModule, transcript: Transcript, out: Sink): void {
   for (;;) {

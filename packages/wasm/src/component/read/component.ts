@@ -1,7 +1,7 @@
 /**
- * The reader of components. In come bytes nobody has looked at; out comes what their sections say, as plain data with
- * indices that nobody has looked up, or a WasmError with the byte that is wrong. Core modules are found but not looked
- * into. What a world of ours cannot have (streams, futures, threads, …) is refused here by its name.
+ * The reader of components. It takes untrusted bytes and returns what their sections say, as plain data with unresolved
+ * indices, or a WasmError with the offset of the wrong byte. Core modules are located but not parsed. What our worlds
+ * cannot have (streams, futures, threads, …) is refused here by name.
  */
 import type { Limits } from '../../limits.ts';
 import { Cursor } from '../../read/cursor.ts';
@@ -65,7 +65,7 @@ function readNested(cursor: Cursor, reading: Reading, depth: number): ComponentS
     const section = new Cursor(cursor.bytes, content, cursor.at);
     for (const definition of readSection({ id, section, reading, depth }, offset))
       definitions.push(definition);
-    // Boundary: a section has no room for bytes that nobody read.
+    // Boundary: a section must not contain unread bytes.
     if (section.left > 0)
       throw malformed(`section ${id} has ${section.left} bytes too many, expected its end`, section.at);
   }

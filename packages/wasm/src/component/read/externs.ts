@@ -51,7 +51,7 @@ export function readExternName(cursor: Cursor, reading: Reading): string {
   return readText(cursor, reading);
 }
 
-/** An argument of an instantiation: a name as it is, then what it stands for. */
+/** An argument of an instantiation: its name, then what it refers to. */
 export function readArgument(cursor: Cursor, reading: Reading): NamedIndex {
   const name = readText(cursor, reading);
   const sort = readSort(cursor);

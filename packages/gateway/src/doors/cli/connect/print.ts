@@ -3,7 +3,7 @@ import { type Printer, shellWord } from '../printer.ts';
 import type { Invocation } from '../verb.ts';
 import type { FileScope, McpClient } from './clients.table.ts';
 
-/* What `connect` and `disconnect` print: the outcome in words or as a document, the difference of two texts, the list of clients. */
+/* What `connect` and `disconnect` print: the outcome as text or JSON, the diff of two texts, the list of clients. */
 
 export type Status =
   | 'connected'

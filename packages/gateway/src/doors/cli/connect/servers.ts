@@ -82,7 +82,7 @@ export function withServer(source: Source, name: string, entry: Entry | null): s
   throw new UneditableServer(source, name, entry, 'more would change than the entry');
 }
 
-/** The text without the key that holds the servers, which are none. */
+/** The text without the key that contains the servers, once there are none. */
 export function withoutHolder(source: Source): string {
   const { client, text } = source;
   try {

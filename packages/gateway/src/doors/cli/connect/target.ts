@@ -156,8 +156,8 @@ type OwnProgram = {
 };
 
 /**
- * The command line that starts this very palisade from any program. A client with windows is not started from a shell, so
- * its search path has neither `palisade` nor, often, `node`: both are absolute, and Node by a link that survives an update.
+ * The command line that starts this palisade from any program. A desktop client is not started from a shell, so its
+ * search path has neither `palisade` nor, often, `node`: both are absolute, and Node by a link that survives an update.
  */
 export function programOf(node = process.execPath, folders = LINK_FOLDERS): OwnProgram {
   const program = PROGRAMS.find((path) => existsSync(path)) ?? PROGRAMS[0] ?? '';

@@ -96,7 +96,7 @@ function printPlan(
   printExplanation(print, title, explained);
 }
 
-/** Arguments quoted as for a shell, so that each can be told from the next. */
+/** Arguments quoted as for a shell, so that their boundaries are visible. */
 function spell(words: readonly string[]): string {
   if (words.length === 0) return 'none';
   return words.map(shellWord).join(' ');

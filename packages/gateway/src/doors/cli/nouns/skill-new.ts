@@ -99,7 +99,7 @@ function write(folder: string, files: ReadonlyMap<string, string>): void {
     make(folder);
     for (const [path, text] of files) {
       make(dirname(join(folder, path)));
-      // Boundary: `wx` replaces no file that was created meanwhile.
+      // Boundary: `wx` replaces no file that was created in the meantime.
       writeFileSync(join(folder, path), text, { flag: 'wx' });
       made.push(join(folder, path));
     }

@@ -62,7 +62,7 @@ export function add(invocation: Invocation): Promise<number> {
   });
 }
 
-/** Trusts a new key of a publisher; the keys before it install nothing new, and what they signed goes on. */
+/** Trusts a new key of a publisher; earlier keys can install nothing new, and what they signed keeps running. */
 export function rotate(invocation: Invocation): Promise<number> {
   const { print } = invocation;
   const question = {

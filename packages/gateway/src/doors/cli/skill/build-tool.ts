@@ -19,8 +19,8 @@ import { WORLD } from './templates/languages.table.ts';
 
 /*
  * The compiler as a tool of its own, for as long as one command takes. It goes through the line like every other: it is
- * authorised, recorded and has a receipt. A caller names the module and no more: program, arguments, folder and limits
- * are fixed here, the sandbox is the jail, and there is no network.
+ * authorised, recorded and has a receipt. The caller names the module and nothing else: program, arguments, folder and
+ * limits are fixed here, the sandbox is the jail, and there is no network.
  */
 
 export const BUILD_TOOL = 'palisade.skill.build';

@@ -16,7 +16,7 @@ export function keyOf(need: string): string {
   return `capabilities.${isGrantKind(need) ? CAPABILITIES[need].manifestKey : need}`;
 }
 
-/** What is asked for and imported by no module. A secret that is only sent is used by whoever makes requests. */
+/** Needs declared but imported by no module. A secret that is only sent is used by modules that make requests. */
 export function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
   // What could not be read is refused for that; nothing is known of what it uses.
   if (modules.some(({ looked }) => looked === null)) return [];

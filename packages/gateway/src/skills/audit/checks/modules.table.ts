@@ -18,7 +18,7 @@ const DESCRIBING =
 /** What is dense in a module is a payload where it is more than this part of it; engines and codecs have tables. */
 const PAYLOAD_PART = 1 / 16;
 
-/** What compilers export beside what they were told to: Clang and its linker, AssemblyScript, Emscripten, TinyGo, Rust. */
+/** What compilers export besides what was requested: Clang, LLD, AssemblyScript, Emscripten, TinyGo, Rust. */
 const COMPILER_EXPORTS =
   /^(?:_start|_initialize|__wasm_call_ctors|__(?:new|pin|unpin|collect|rtti_base)|malloc|free|realloc|calloc|cabi_realloc|table|__indirect_function_table|__(?:heap_base|heap_end|data_end|stack_pointer|stack_low|stack_high|global_base|memory_base|table_base|dso_handle|tls_base|tls_size|tls_align))$/;
 const COMPONENT_SECTIONS = /^(?:component-name|component-type(?::.*)?|package-docs)$/;

@@ -14,10 +14,10 @@ import type { PhraseKind } from '../prose/phrases.table.ts';
 
 const READ_IT = 'Read the passage as a model would, and accept it only if it is harmless.';
 const DO_NOT_TYPE = 'Do not run, or let an agent run, what it says; a skill needs nothing but its package.';
-/** So many words that press, so close together, are no accident. */
+/** This many urgent words, this close together, are not an accident. */
 const URGENT_HITS = 3;
 const URGENT_CHARS = 400;
-/** Letters one by one, as nobody writes who wants to be found. */
+/** Letters spaced one by one, a way of hiding words from a search. */
 const SPELLED_OUT = /(?:^|[^a-z0-9])(?:[a-z][ .*_-]{1,3}){11}[a-z](?![a-z0-9])/;
 
 /** The key of the Agent Skills form by which clients let tools run without a question. */

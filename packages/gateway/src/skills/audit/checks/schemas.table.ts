@@ -228,7 +228,7 @@ class Costs {
   }
 }
 
-/** Wherever it stands: a reference can make a schema of anything. */
+/** In any position: a reference can make a schema of anything. */
 function refusedKeywordOf(schema: JsonSchema): string | null {
   const open: Json[] = [schema];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {

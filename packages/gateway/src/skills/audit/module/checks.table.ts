@@ -25,7 +25,7 @@ export type ModuleCheck = {
 const ENGINE_MODULE = 'palisade';
 const MANY_LOCALS = 1_000;
 
-/** What compilers and their tools write beside the code; anything else is a load that nobody looked into. */
+/** What compilers and their tools write beside the code; anything else is a payload that no check has inspected. */
 export const KNOWN_SECTIONS =
   /^(name|producers|target_features|sourceMappingURL|external_debug_info|build_id|dylink(\.0)?|linking|reloc\..*|\.debug_.*|metadata\.code\.(branch_hint|trace_inst))$/;
 const DEBUG_SECTIONS = /^(name|sourceMappingURL|external_debug_info|\.debug_.*)$/;

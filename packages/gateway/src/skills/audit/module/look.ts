@@ -16,17 +16,17 @@ import {
  * V8 validates them, and the meter rewrites them where only that would tell whether they are taken.
  */
 
-/** All that can be told of a module without compiling or running it. */
+/** Everything that is known of a module without compiling or running it. */
 export type Looked = {
   readonly facts: Facts;
-  /** The module as the engine would run it; null when it would not, or when nobody had to know. */
+  /** The module as the engine would run it; null when it would not, or when that was not needed. */
   readonly metered: Metered | null;
   readonly needs: readonly Need[];
   /** Why the engine would not take it. */
   readonly refusal: WasmError | null;
 };
 
-/** Looks at all of a module. Throws a WasmError for what is no module, or not one within the limits and features. */
+/** Inspects a whole module. Throws a WasmError for bytes that are not a module within the limits and features. */
 export function lookWhole(bytes: Uint8Array, limits: Partial<Limits> = {}): Looked {
   const facts = inspect(bytes, limits);
   const { metered, refusal } = tryMeter(bytes, limits);

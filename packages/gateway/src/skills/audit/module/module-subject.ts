@@ -83,7 +83,7 @@ function judgeImport({ module, name, kind, type }: ImportFact, { abi }: AuditBen
   return { module, name, need: row.needs, misfit };
 }
 
-/** A custom section: nothing runs it, and whoever runs the module passes over it. */
+/** A custom section: it is not executed, and engines ignore it. */
 export type CustomSection = { readonly name: string; readonly content: Uint8Array };
 
 const HEADER_BYTES = 8;
@@ -98,7 +98,7 @@ function customSections(bytes: Uint8Array): readonly CustomSection[] {
   let left = AUDIT_LIMITS.sections;
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const isComponent = part[6] === 1;
-    // Boundary: a section that is longer than what it stands in ends the walk; the engine refuses such a module.
+    // Boundary: a section that is longer than its container ends the walk; the engine refuses such a module.
     for (let at = HEADER_BYTES; at < part.length && left > 0; left -= 1) {
       const id = part[at] ?? 0;
       const [length, start] = readUnsigned(part, at + 1);

@@ -7,7 +7,7 @@ import { decodeWords } from './hidden.ts';
 import { LOOK_ALIKE_LETTERS } from './look-alikes.table.ts';
 
 const PLAIN = /^\p{ASCII}*$/u;
-/** Marks and what shows nothing; and the few signs that stand for whole phrases and grow to many times their size. */
+/** Marks and invisible characters; and the few signs that expand to whole phrases, many times their size. */
 const MARKS_AND_IGNORED = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\ufdf0-\ufdfd]+/gu;
 const MARKS = /\p{M}+/gu;
 /** The letter that a reader takes another one for, by its number; zero: itself. */
@@ -37,7 +37,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const ENTITY = /&(?:#(\d{1,12});?|#x([0-9a-f]{1,12});?|([a-z]{2,16});)/g;
 /** `%69`, `\x69`, `\u0069`, `\u{69}`. */
 const ESCAPE = /(?:%|\\x|\\u00|\\u\{0{0,6})([2-7][0-9a-f])\}?/g;
-/** What stands between two letters of one word and shows as nothing: emphasis, escapes, comments, tags within a line. */
+/** What may separate two letters of one word without being visible: emphasis, escapes, comments, inline tags. */
 const INSIDE_WORD =
   /(?<=[a-z])(?:[*~`\\]|""|''|<!--[^<>\n]{0,80}-->|<\/?(?:a|abbr|b|big|bdi|bdo|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?:\s[^<>\n]{0,200})?\/?>)+(?=[a-z])/g;
 const APOSTROPHE = /(?<=[a-z])['’](?=[a-z])/g;
@@ -46,7 +46,7 @@ const APOSTROPHE = /(?<=[a-z])['’](?=[a-z])/g;
 export function fold(text: string): string {
   const decoded = decodeWords(text);
   const lower = (PLAIN.test(decoded) ? decoded : toPlainLetters(decoded)).toLowerCase();
-  // What is escaped twice is read by whoever reads it twice.
+  // Text that is escaped twice is unescaped by a reader that decodes twice.
   const plain = lower.includes('&')
     ? lower.replace(ENTITY, decodeEntity).replace(ENTITY, decodeEntity)
     : lower;
@@ -54,7 +54,7 @@ export function fold(text: string): string {
 }
 
 function toPlainLetters(text: string): string {
-  // Boundary: sorting a long run of marks takes the square of its length, so there is none left to sort.
+  // Boundary: sorting a long run of marks takes quadratic time, so marks are removed before.
   const bare = text.replace(MARKS_AND_IGNORED, '').replace(FRAMED, unframe);
   const bytes = Buffer.from(bare.normalize('NFKD').replace(MARKS, ''), 'utf16le');
   // A text can have many such letters, and a call for each would be slow.
@@ -84,7 +84,7 @@ function decodeEntity(whole: string, decimal?: string, hex?: string, name?: stri
 
 function decodeEscape(whole: string, hex: string): string {
   const char = printable(Number.parseInt(hex, 16));
-  // In a link these mean another thing than what they stand for.
+  // In a link these mean something other than the character they encode.
   return '/?#@:'.includes(char) ? whole : char;
 }
 
@@ -92,7 +92,7 @@ function printable(point: number): string {
   return point < 0x7f ? String.fromCharCode(point).toLowerCase() : ' ';
 }
 
-/** The number of the line that an index stands in, counted from 1. */
+/** The line number of an index, counted from 1. */
 export function lineAt(text: string, index: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at >= 0 && at < index; at = text.indexOf('\n', at + 1)) line += 1;

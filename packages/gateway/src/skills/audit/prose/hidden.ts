@@ -3,7 +3,7 @@ export type HiddenCharacter = { readonly kind: HiddenKind; readonly at: number; 
 export type HiddenKind = 'bidirectional' | 'invisible' | 'control';
 
 const PLAIN = /^[\t\n\r\x20-\x7e]*$/;
-/** The braille blank is no ignorable character by its properties, and shows nothing all the same. */
+/** The braille blank is not ignorable by its Unicode properties, but shows nothing all the same. */
 const SUSPECT = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const BIDIRECTIONAL = /\p{Bidi_Control}/u;
 const PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\u20e3|\ufe0f/u;
@@ -71,7 +71,7 @@ export function isMixedName(name: string): boolean {
   );
 }
 
-/** A greeting or a name in another script is none that could instruct a model. */
+/** A greeting or a name in another script cannot instruct a model. */
 const LEAST_OTHER_BYTES = 24;
 const OTHER_LETTERS = /(?:(?![\p{Script=Latin}\p{Script=Common}])\p{L})+/gu;
 
@@ -87,7 +87,7 @@ export function isOfOtherScript(text: string): boolean {
   return false;
 }
 
-/** A long run of base64 or hexadecimal: something that nobody can read, in a text that people are to read. */
+/** A long run of base64 or hexadecimal: unreadable text in a document for people. */
 type EncodedRun = { readonly at: number; readonly chars: number };
 
 /** The longest digest in any common spelling has 128. */
@@ -100,7 +100,7 @@ const ENCODED = new Uint8Array(256);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-')
   ENCODED[char.charCodeAt(0)] = 1;
 
-/** The first such run, over line ends where it was wrapped; null where there is none. */
+/** The first such run, across line ends where it was wrapped; null if there is none. */
 export function findEncoded(bytes: Uint8Array): EncodedRun | null {
   let start = 0;
   let chars = 0;
@@ -115,14 +115,14 @@ export function findEncoded(bytes: Uint8Array): EncodedRun | null {
       chars = 0;
     }
     const next = afterLineEnd(bytes, at);
-    // A run goes on in the next line when its own line was long and full of it.
+    // A run continues on the next line when its own line was long and full of it.
     if (at - from < LEAST_LINE || next === at) chars = 0;
     at = Math.max(next, at + 1);
   }
   return null;
 }
 
-/** Past one line end and what indents the next line; the same place where there is none. */
+/** Past one line end and the indentation of the next line; the same position if there is no line end. */
 function afterLineEnd(bytes: Uint8Array, at: number): number {
   let next = bytes[at] === 0x0d ? at + 1 : at;
   if (bytes[next] !== 0x0a) return at;
@@ -131,7 +131,7 @@ function afterLineEnd(bytes: Uint8Array, at: number): number {
   return next;
 }
 
-/** Letters and digits of many kinds; a line of one sign or a long word is none. */
+/** Letters and digits of many kinds; a line of one character or a long word does not count. */
 function isMixed(run: Uint8Array): boolean {
   const sample = Buffer.from(run.subarray(0, 4 * LEAST_CHARS)).toString('latin1');
   return /\d/.test(sample) && /[A-Za-z]/.test(sample) && new Set(sample).size >= LEAST_KINDS;
@@ -143,7 +143,7 @@ const HEX = /^(?:[0-9a-fA-F]{2})+$/;
 /** Two words at least, and nothing that begins a line. */
 const WORDS = /^[\x20-\x7e]*[A-Za-z]{2} +[A-Za-z]{2}[\x20-\x7e]*$/;
 
-/** The same text with the words that it has in base64 or hexadecimal, where they are nothing but words. */
+/** The same text with its base64 or hexadecimal runs decoded, where they decode to nothing but words. */
 export function decodeWords(text: string): string {
   return text.replace(RUN, (run) => {
     const decoded = Buffer.from(run, HEX.test(run) ? 'hex' : 'base64').toString('latin1');

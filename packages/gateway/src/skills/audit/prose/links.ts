@@ -26,7 +26,7 @@ export function findDoubtfulLinks(text: string): readonly DoubtfulLink[] {
   return [...found, ...disguised(text), ...bareHosts(text, seen)];
 }
 
-/** Where a link is a text or a program itself; -1 where none is. */
+/** Where a link is text or a program itself; -1 if it is not. */
 export function findActiveLink(text: string): number {
   ACTIVE_SCHEME.lastIndex = 0;
   return ACTIVE_SCHEME.exec(text)?.index ?? -1;
@@ -34,7 +34,7 @@ export function findActiveLink(text: string): number {
 
 function authorityAt(text: string, start: number): string {
   const rest = text.slice(start, start + MOST_CHARS);
-  // An IPv6 address stands in brackets, which end any other one.
+  // An IPv6 address is in brackets, which end any other one.
   const from = rest.startsWith('[') ? Math.max(rest.indexOf(']'), 0) : 0;
   const end = rest.slice(from + 1).search(AUTHORITY_END);
   return end < 0 ? rest : rest.slice(0, from + 1 + end);
@@ -89,7 +89,7 @@ function disguised(text: string): readonly DoubtfulLink[] {
   return found;
 }
 
-/** The same hosts where a path follows them and no scheme stands before. */
+/** The same hosts followed by a path and not preceded by a scheme. */
 function bareHosts(text: string, seen: ReadonlySet<string>): readonly DoubtfulLink[] {
   const found = new Map<string, DoubtfulLink>();
   for (let at = text.indexOf('/'); at >= 0; at = text.indexOf('/', at + 1)) {

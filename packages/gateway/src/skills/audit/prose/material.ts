@@ -7,8 +7,8 @@ import { findHidden, type HiddenCharacter } from './hidden.ts';
 import { findPhrases, type PhraseHit } from './phrases.ts';
 
 /*
- * The texts of a package that a person or a model reads, and what stands out in each. Every text is folded and walked once,
- * whatever the checks ask of it later.
+ * The texts of a package that a person or a model reads, and what is notable in each. Every text is folded and scanned
+ * once, for all checks.
  */
 
 /** A name; what is listed to a model; SKILL.md; another page; a file for programs and authors; and what is too much. */
@@ -21,14 +21,14 @@ export type Material = {
   readonly text: string;
   /** Whether places in it are lines of a file. */
   readonly hasLines: boolean;
-  /** As it is understood; empty for a file, whose words are for no reader. */
+  /** The folded text; empty for a file that is not prose. */
   readonly folded: string;
   readonly phrases: readonly PhraseHit[];
   /** Characters that show nothing, one of each kind. */
   readonly hidden: readonly HiddenCharacter[];
 };
 
-/** What programs read; every other text is a page to whoever finds it. */
+/** What programs read; every other text may be read as prose. */
 const FOR_PROGRAMS =
   /\.(?:[cm]?[jt]sx?|json|jsonl|toml|lock|c|h|cc|cpp|hpp|rs|go|zig|py|rb|java|kt|swift|cs|wit|map|css|patch|diff)$/i;
 /** What signing makes: keys and signatures, checked by what they are for. */
@@ -104,7 +104,7 @@ function part(kind: MaterialKind, where: string, text: string): Text {
   return { kind, where, text, hasLines: false };
 }
 
-/** The texts of a schema, its keys included, up to so many: a model is shown all of them. */
+/** The texts of a schema, its keys included, up to a limit: a model sees all of them. */
 export function stringsOf(schema: Json, most: number): readonly string[] {
   const found: string[] = [];
   const open: Json[] = [schema];

@@ -1,7 +1,7 @@
 /*
- * What words are looked for in prose. A phrase is a row of words, each with its alternatives; `~3` in front of one means
- * that up to three others may stand before it. Words are letters and digits; `|` as a sign is written `pipe`, and so on.
- * A phrase stays within a sentence unless it says `across`.
+ * Phrases that are searched for in prose. A phrase is a sequence of words, each with its alternatives; `~3` in front of
+ * one means that up to three others may stand before it. Words are letters and digits; `|` as a sign is written `pipe`,
+ * and so on. A phrase stays within a sentence unless it says `across`.
  */
 
 export type PhraseKind =
@@ -22,7 +22,7 @@ export type Phrase = {
   readonly words: string;
   /** It may go over the ends of sentences and paragraphs. */
   readonly across?: true;
-  /** Not where a word such as "never" stands right before it. */
+  /** Does not match directly after a word such as "never". */
   readonly unlessDenied?: true;
   /** Only in what is listed to a model: names, descriptions and schemas. SKILL.md is there to instruct. */
   readonly listedOnly?: true;
@@ -43,7 +43,7 @@ const FETCH =
   'curl|wget|iwr|irm|aria2c|httpie|webrequest|restmethod|downloadstring|downloadfile|urlopen|urlretrieve';
 const SHELL =
   'sh|bash|zsh|dash|ksh|fish|ash|python|python2|python3|perl|ruby|node|php|iex|expression|sudo|osascript|powershell|pwsh|cmd|source|eval|xargs|busybox';
-/** What runs a file or its standard input, and is no common word. */
+/** Programs that run a file or their standard input and whose name is not a common word. */
 const PIPED = 'sh|bash|zsh|dash|ksh|python|python3|perl|ruby|node|php|sudo|pwsh|powershell';
 const RULES =
   'instruction|instructions|rule|rules|prompt|prompts|guideline|guidelines|directions|directive|directives|policies|constraints|restrictions|safeguards|guardrails';

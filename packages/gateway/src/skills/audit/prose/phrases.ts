@@ -1,14 +1,14 @@
 /*
- * Looks for all phrases in one walk over a folded text. A phrase is known by the last place where each of its words was
- * reached: a later place leaves more room than an earlier one, so nothing has to be tried again, and a text takes the same
- * time whatever it says.
+ * Searches for all phrases in one pass over a folded text. For each word of a phrase the last position where it matched
+ * is kept: a later one always allows more than an earlier one, so there is no backtracking, and the time depends only
+ * on the length of the text.
  */
 import { PHRASES, type Phrase, SIGNS } from './phrases.table.ts';
 
 /** A phrase that was found, and where it begins in the folded text. */
 export type PhraseHit = { readonly phrase: Phrase; readonly at: number };
 
-/** A word of a phrase, and how many others may stand before it. */
+/** A word of a phrase, and how many others may precede it. */
 type Step = {
   readonly phrase: number;
   readonly place: number;
@@ -19,7 +19,7 @@ type Step = {
 const STEPS: ReadonlyMap<string, readonly Step[]> = stepsOf(PHRASES);
 const LONGEST_WORD = Math.max(...[...STEPS.keys()].map((word) => word.length));
 const MOST_PLACES = 8;
-/** Words that turn a phrase around, and how many others may stand between: "do not hesitate to" turns nothing. */
+/** Words that negate a phrase, and how many others may be in between: "do not hesitate to" negates nothing. */
 const DENYING: ReadonlySet<string> = new Set(['not', 'never', 'dont', 'cannot', 'doesnt']);
 const MOST_DENIED = 1;
 const LEET: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ for (const code of [NEWLINE, ...ENDS, ...[...SIGNS.keys()].map((sign) => sign.ch
 
 /** The phrases of a text, each at every place where it ends first after it begins. */
 export function findPhrases(folded: string): readonly PhraseHit[] {
-  // Where a link leads to stands between its words and the next ones, and no reader sees it.
+  // The target of a link is between its words and the next ones, and no reader sees it.
   const text = folded.replace(TARGET, (target) => ' '.repeat(target.length));
   const walk = new Walk(text);
   let at = 0;
@@ -76,7 +76,7 @@ class Walk {
   readonly #reached = new Int32Array(PHRASES.length * MOST_PLACES).fill(-1);
   readonly #began = new Int32Array(PHRASES.length * MOST_PLACES);
   #words = 0;
-  /** Words have even places and the signs behind them odd ones, so that signs take no room between words. */
+  /** Words have even positions and the signs after them odd ones, so that signs do not count as words. */
   #place = 0;
   #stop = -1;
   #denied = -1;
@@ -104,7 +104,7 @@ class Walk {
     const endsSentence = ENDS.includes(code) && !(next > SPACE);
     if (endsSentence || (code === NEWLINE && next === NEWLINE)) this.#stop = 2 * this.#words;
     if (code === NEWLINE) this.#isRow = isTableRow(this.#text, at + 1);
-    // Between the cells of a table it is no sign of a shell, unless it is escaped and so part of a cell.
+    // Between the cells of a table it is not a shell pipe, unless it is escaped and so part of a cell.
     if (code === PIPE && this.#isRow && this.#text[at - 1] !== '\\') return;
     const sign = SIGNS.get(this.#text.slice(at, at + 2)) ?? SIGNS.get(this.#text.charAt(at));
     if (sign === undefined) return;
@@ -149,7 +149,7 @@ function isTableRow(text: string, start: number): boolean {
   return /^[ \t>]{0,8}\|.*\|[ \t\r]{0,8}$/.test(text.slice(start, end < 0 ? start + LONGEST_ROW : end));
 }
 
-/** The same word where figures stand for letters; `1` for both that it looks like. */
+/** The same word where digits replace letters; `1` for both that it looks like. */
 function plainSteps(word: string): readonly Step[] | undefined {
   if (!/[0-9@$]/.test(word) || !/[a-z]/.test(word)) return undefined;
   const plain = word.replace(/[0134578@$]/g, (sign) => LEET[sign] ?? sign);

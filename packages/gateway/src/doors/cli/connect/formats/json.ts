@@ -25,7 +25,7 @@ import {
 
 /*
  * JSON, with comments and trailing commas where a file has them. jsonc-parser finds the edit; only the inserted part is
- * formatted, because its own formatting would also lay out the lines beside it anew.
+ * formatted, because its own formatting would also reformat the surrounding lines.
  */
 
 /** Every client's dialect is read; whether the client takes comments is its own matter. */

@@ -27,12 +27,12 @@ import {
 } from './format.ts';
 
 /*
- * YAML. The Document of `yaml` knows where each node is. Writing a Document out would wrap, quote and indent the whole
- * file anew, so only the lines of one server are written, right below the key that holds the servers: nothing before them
- * can be a block scalar that keeps the blank lines behind it.
+ * YAML. The Document of `yaml` knows where each node is. Writing a Document out would re-wrap, re-quote and re-indent
+ * the whole file, so only the lines of one server are written, right below the key that holds the servers: nothing
+ * before them can be a block scalar that keeps the blank lines after it.
  */
 
-/** An alias may multiply what it stands for at most this often. */
+/** How many times an alias may multiply the node it refers to. */
 const READING = { maxAliasCount: 1000 };
 const WRITING = { lineWidth: 0 };
 /** How much deeper our lines are than the key that holds them. */
