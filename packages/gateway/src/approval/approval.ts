@@ -5,7 +5,7 @@ import type { Risk, Tool } from '../core/tool.ts';
 import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
-/** Everything an approval is bound to. A call that differs in any of it needs another approval. */
+/** Everything an approval is bound to. A call that differs in any part needs another approval. */
 export type ApprovalBinding = {
   readonly tenant: string;
   readonly principal: string;
@@ -16,7 +16,7 @@ export type ApprovalBinding = {
   readonly policySet: string;
 };
 
-/** What an approval of this call under this policy set is bound to. */
+/** The binding of an approval of this call under this policy set. */
 export function bindingOf(
   { call, tool, toolDigest, inputDigest, artifacts }: CheckedCall,
   policySet: string,
@@ -32,7 +32,7 @@ export function approvalDigest(binding: ApprovalBinding): Digest {
   return digestValue({ tenant, principal, tool, toolDigest, inputDigest, artifacts, policySet });
 }
 
-/** What people and policies see of a tool; all of it without secrets. */
+/** The part of a tool that people and policies see; all of it without secrets. */
 export type AskedTool = Pick<Tool, 'description' | 'category' | 'tier' | 'capabilities' | 'inputSchema'>;
 
 /** A request for the approval of a person, and its answer once there is one. */
@@ -42,7 +42,7 @@ export type Approval = {
   readonly tenant: string;
   readonly principal: string;
   readonly tool: string;
-  /** The canonical input without secrets: to be shown, never to be run. Empty once the request is used or expired. */
+  /** The canonical input without secrets: for display, never to be run. Empty once the request is used or expired. */
   readonly inputText: string;
   readonly inputDigest: string;
   readonly toolDigest: string;
@@ -51,21 +51,21 @@ export type Approval = {
   readonly policies: readonly string[];
   readonly risk: Risk;
   readonly askedAtMs: number;
-  /** The first moment at which it no longer counts. */
+  /** The time from which it no longer counts. */
   readonly expiresAtMs: number;
   readonly state: StoredState;
   readonly decidedBy: string | null;
   readonly decidedAtMs: number | null;
   readonly note: string | null;
   readonly usedByCall: string | null;
-  /** The tool, where it lives no longer than its call; null for one that every gateway has. */
+  /** The tool, where it exists only during its call; null for one that every gateway has. */
   readonly askedTool: AskedTool | null;
 };
 
-/** The state as it is shown: an open request or an unused approval whose time has passed is expired. */
+/** The state for display: an open request or an unused approval whose time has passed is expired. */
 export type ShownState = StoredState | 'expired';
 
-/** The state of an approval at a moment. Being expired is never stored. */
+/** The state of an approval at a given time. Expiry is never stored. */
 export function stateAt(approval: Approval, nowMs: number): ShownState {
   const isOpen = approval.state === 'pending' || approval.state === 'approved';
   return isOpen && nowMs >= approval.expiresAtMs ? 'expired' : approval.state;
@@ -119,11 +119,11 @@ export type ApprovalRow = {
   decided_at_ms: number | null;
   note: string | null;
   used_by_call: string | null;
-  /** JSON of a tool that lives no longer than its call; empty for one that every gateway has. */
+  /** JSON of a tool that exists only during its call; empty for one that every gateway has. */
   tool_json: string;
 };
 
-/** `seq` is the order of asking, whatever the clock did meanwhile. */
+/** `seq` is the order of the requests, regardless of the clock. */
 export type ApprovalTables = { approval: ApprovalRow & { seq: number } };
 
 /** The table of this module. */
@@ -182,7 +182,7 @@ const selectNewest = query<{ digest: string }>()((db, p) =>
   db.selectFrom('approval').selectAll().where('digest', '=', p('digest')).orderBy('seq', 'desc').limit(1),
 );
 
-/** The newest answer to this request; one that was used, or denied long ago, counts as none. */
+/** The newest answer to this request; one that was used, or denied long ago, does not count. */
 export function approvalState(reader: Reader, digest: string, nowMs: number): ApprovalState {
   const row = reader.get(selectNewest, { digest });
   if (row === undefined || row.state === 'used') return { kind: 'none' };
@@ -201,12 +201,12 @@ const markUsed = query<{ id: string; callId: string; nowMs: number }>()((db, p) 
     .updateTable('approval')
     .set({ state: 'used', used_by_call: p('callId'), input_json: '' })
     .where('id', '=', p('id'))
-    // Boundary: the state is judged where it is changed, so that exactly one caller of all processes gets it.
+    // Boundary: the state is checked where it is changed, so that exactly one caller of all processes gets it.
     .where('state', '=', 'approved')
     .where('expires_at_ms', '>', p('nowMs')),
 );
 
-/** Uses an approval up for one call and drops its input; true exactly once in its life, and only before it expires. */
+/** Uses up an approval for one call and drops its input; true exactly once, and only before it expires. */
 export function use(tx: Transaction, id: string, callId: string, nowMs: number): boolean {
   return tx.run(markUsed, { id, callId, nowMs }) === 1;
 }

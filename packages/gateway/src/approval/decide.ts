@@ -40,12 +40,12 @@ const settleRequest = query<Verdict>()((db, p) =>
     .returningAll(),
 );
 
-/** Records a user's answer to an open request, once. Whether this user may decide is for the policies to say, before. */
+/** Records a user's answer to an open request, once. The policies have decided before whether this user may decide. */
 export function decide(tx: Transaction, deciding: Deciding): Decided {
   const { id, verdict, note, currentPolicySet, nowMs } = deciding;
   const by = formatPrincipal(deciding.by);
   const doing = `Cannot ${verdict === 'approved' ? 'approve' : 'deny'} request "${id}"`;
-  // Boundary: only people decide. No policy can change that; an agent could otherwise approve what it asked for.
+  // Boundary: only people decide. No policy can change that; an agent could otherwise approve its own request.
   if (deciding.by.kind !== 'user') {
     const message = `${doing}: ${by} is of kind "${deciding.by.kind}", expected "user"`;
     return { ok: false, code: 'approval/not-allowed', message };
@@ -75,10 +75,10 @@ function fateOf(approval: Approval, nowMs: number): string {
   return `was ${state} by ${approval.decidedBy} at ${isoTime(approval.decidedAtMs ?? approval.askedAtMs)}`;
 }
 
-/** How long a request is listed after its time has passed; the journal keeps request and answer for good. */
+/** How long a request is listed after its expiry; the journal keeps request and answer permanently. */
 const LISTED_AFTER_EXPIRY_MS = 30 * 24 * 60 * 60_000;
 
-// The literals let the partial index answer: what has no input any more is not looked at again.
+// The literals make the partial index usable: rows without an input are not visited again.
 const dropInputs = query<{ nowMs: number }>()((db, p) =>
   db
     .updateTable('approval')
@@ -87,12 +87,12 @@ const dropInputs = query<{ nowMs: number }>()((db, p) =>
     .where('expires_at_ms', '<=', p('nowMs')),
 );
 
-// A used request expires like any other, so its age is counted from there too.
+// A used request expires like any other, so its age is also counted from there.
 const deleteOld = query<{ expiredBeforeMs: number }>()((db, p) =>
   db.deleteFrom('approval').where('expires_at_ms', '<', p('expiredBeforeMs')),
 );
 
-/** Drops the inputs of requests whose time has passed, forgets those of long ago, and gives how many it forgot. */
+/** Drops the inputs of expired requests, deletes those from long ago, and returns how many it deleted. */
 export function pruneApprovals(tx: Transaction, nowMs: number): number {
   tx.run(dropInputs, { nowMs });
   return tx.run(deleteOld, { expiredBeforeMs: nowMs - LISTED_AFTER_EXPIRY_MS });

@@ -13,24 +13,24 @@ import {
 } from './approval.ts';
 
 /*
- * An approval is a person's yes or no to one exact call. `invoke` asks (`ask`) when the policies would permit the call once
- * approved; a user decides (`decide`); the repeated call finds the answer by its digest (`approvalState`), hands it to the
- * policies as a fact, and uses it up (`use`) in the transaction that records the call.
+ * An approval is a person's yes or no to one exact call. `invoke` opens a request (`ask`) when the policies would
+ * permit the call once approved; a user decides (`decide`); the repeated call finds the answer by its digest
+ * (`approvalState`), passes it to the policies as a fact, and uses it up (`use`) when the call is recorded.
  *
- * What is asked comes from an agent and may be hostile: the digest is made here from the parts that were checked, never
- * taken from the agent, and the shown input is redacted text that nothing runs. An approval decides nothing by itself: the
- * policies do, with it as one fact among others. This module never authorises, never runs and never reads a clock.
+ * A request comes from an agent and may be hostile: the digest is computed here from the checked parts, never taken
+ * from the agent, and the displayed input is redacted text that is never run. An approval decides nothing by itself:
+ * the policies do, with it as one fact among others. This module never authorises, never runs and never reads a clock.
  */
 
 export type ApprovalRequest = {
-  /** The id for a new request; not used when one is open already. */
+  /** The id for a new request; unused when one is already open. */
   readonly id: string;
   readonly binding: ApprovalBinding;
-  /** The canonical input with every secret taken out. */
+  /** The canonical input with every secret removed. */
   readonly inputText: string;
   readonly policies: readonly string[];
   readonly risk: Risk;
-  /** Of a tool that only this call's gateway has: the canonical text of its AskedTool; else empty. */
+  /** For a tool that only this call's gateway has: the canonical text of its AskedTool; else empty. */
   readonly toolText: string;
   readonly nowMs: number;
   readonly expiresAtMs: number;
@@ -76,7 +76,7 @@ const insert = query<ApprovalRow>()((db, p) =>
   }),
 );
 
-/** Opens a request, or finds the one that is open: there is never more than one for the same call. */
+/** Opens a request, or finds the open one: there is never more than one for the same call. */
 export function ask(tx: Transaction, request: ApprovalRequest): OpenedRequest {
   const digest = approvalDigest(request.binding);
   const open = tx.get(selectOpen, { digest, nowMs: request.nowMs });
@@ -110,7 +110,7 @@ function rowOf({ binding, ...request }: ApprovalRequest, digest: string): Approv
   };
 }
 
-/** More than a person will look through; each request keeps an input that no budget has paid for. */
+/** More than a person will look through; each request keeps an input that no budget was charged for. */
 export const MAX_OPEN_REQUESTS = 100;
 
 type OpenOf = { tenant: string; principal: string; nowMs: number };
@@ -125,19 +125,19 @@ const selectCount = query<OpenOf>()((db, p) =>
     .where('expires_at_ms', '>', p('nowMs')),
 );
 
-/** How many requests of this principal in this tenant wait for an answer now. */
+/** How many requests of this principal in this tenant are open. */
 export function countOpen(reader: Reader, tenant: string, principal: string, nowMs: number): number {
   return reader.get(selectCount, { tenant, principal, nowMs })?.open ?? 0;
 }
 
-/** Shorter beginnings of an id are the same for most requests of a day. */
+/** Shorter prefixes of an id are the same for most requests of a day. */
 const MIN_PREFIX_CHARS = 6;
 
 export type ListAsked = {
   readonly state?: ShownState;
-  /** Only those of this tenant; left out: of all. */
+  /** Only those of this tenant; left out: all. */
   readonly tenant?: string;
-  /** Only those that this principal asked for; left out: of all. */
+  /** Only those of this principal; left out: all. */
   readonly principal?: string;
   /** The id of the last request already seen. */
   readonly after?: string;
@@ -165,7 +165,7 @@ const LISTS = {
   used: inState(['used']),
 } as const;
 
-/** Null stands for all. */
+/** Null matches all. */
 function isOf(p: Placeholder<Page>) {
   const [tenant, principal] = [p('tenant'), p('principal')];
   return sql<boolean>`(${tenant} is null or tenant = ${tenant}) and (${principal} is null or principal = ${principal})`;
@@ -193,7 +193,7 @@ const selectByRange = query<{ from: string; to: string }>()((db, p) =>
   db.selectFrom('approval').selectAll().where('id', '>=', p('from')).where('id', '<', p('to')).limit(2),
 );
 
-/** A page of requests, the newest first; `after` an unknown id there is nothing. */
+/** A page of requests, the newest first; `after` an unknown id the page is empty. */
 export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
   const { state, after, limit, nowMs, tenant = null, principal = null } = asked;
   const beforeSeq =
@@ -201,7 +201,7 @@ export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
   return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit, tenant, principal }).map(approvalOf);
 }
 
-/** The request with that id, or the only one whose id begins so; null when none or more than one has it. */
+/** The request with that id, or the only one with that prefix; null when there is none or more than one. */
 export function show(reader: Reader, id: string): Approval | null {
   const exact = reader.get(selectById, { id });
   if (exact !== undefined) return approvalOf(exact);

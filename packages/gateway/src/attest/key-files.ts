@@ -15,12 +15,12 @@ import { canonicalize, type KeyDocument, keyDocumentMessage, toBase64 } from '@p
 import { isoTime } from '../core/clock.ts';
 import { digestBytes } from '../core/digest.ts';
 
-/* Files of the key directory: each is there whole or not at all, whenever a process ends. */
+/* Files of the key directory: each exists whole or not at all, whenever a process ends. */
 
-/** How the name of a file ends that is still being written. */
+/** The suffix of a file that is still being written. */
 export const UNFINISHED = '.new';
 
-/** Written beside under a name that no other writer has, flushed, then renamed. */
+/** Written under a unique temporary name, flushed, then renamed. */
 export function writeWhole(directory: string, name: string, text: string, mode: number): void {
   const { path, fd } = openUnfinished(join(directory, name), mode);
   try {
@@ -36,19 +36,19 @@ export function writeWhole(directory: string, name: string, text: string, mode: 
   flushFolder(directory);
 }
 
-/** Puts one file in the place of another. */
+/** Replaces one file with another. */
 export function moveOver(directory: string, from: string, to: string): void {
   renameSync(join(directory, from), join(directory, to));
   flushFolder(directory);
 }
 
-/** Removes files, where they are there. */
+/** Removes files, if they exist. */
 export function remove(directory: string, names: readonly string[]): void {
   for (const name of names) rmSync(join(directory, name), { force: true });
   flushFolder(directory);
 }
 
-/** Names of the directory, none where there is no directory. */
+/** The names in the directory; none where it does not exist. */
 export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
@@ -78,7 +78,7 @@ function openUnfinished(path: string, mode: number): { readonly path: string; re
     try {
       return { path: unfinished, fd: openSync(unfinished, 'wx', mode) };
     } catch (error) {
-      // Another writer has that name, or a crash left it.
+      // Another writer is using that name, or a crash left it.
       if ((error as { code?: string }).code !== 'EEXIST') throw error;
     }
   }
@@ -105,7 +105,7 @@ export function generateKey(nowMs: number): SigningKey {
   return describeKey(generateKeyPairSync('ed25519').privateKey, isoTime(nowMs));
 }
 
-/** Reads the private key file: a line with the time of making, then PKCS#8 PEM. */
+/** Parses the private key file: a line with the time of creation, then PKCS#8 PEM. */
 export function decodeKey(text: string): SigningKey {
   const [, createdAt, pem] = /^created: (\S+)\n([\s\S]+)$/.exec(text) ?? [];
   if (createdAt === undefined || pem === undefined)

@@ -30,28 +30,28 @@ import {
 } from './key-files.ts';
 
 /*
- * The signing keys of one state directory: `keys/current.pem` holds the private key that signs now (mode 0600);
- * `keys/<id>.json` the public document of every key there ever was.
+ * The signing keys of one state directory: `keys/current.pem` is the private key that signs now (mode 0600);
+ * `keys/<id>.json` is the public document of every key so far.
  *
  * Rotation has two steps, both while the caller holds the write lock of the store. `prepare` writes the new key as
- * `next.pem` and changes nothing else; the caller records it. `settle` follows what is on record: it puts the new key in
- * place by a rename, publishes it and retires the old one, whose private key lies in `retiring.pem` until its retired
- * document is written. A key that no record names is removed. Whatever a crash leaves, `settle` can be called again. A
- * signer in another process sees the new file before its next signature, and every signature is made under that lock:
- * none is later than the time of retirement.
+ * `next.pem` and changes nothing else; the caller records it. `settle` follows what is recorded: it moves the new key
+ * into place by a rename, publishes it and retires the old one, whose private key is in `retiring.pem` until its
+ * retired document is written. A key that no record names is removed. Whatever a crash leaves, `settle` can be called
+ * again. A signer in another process sees the new file before its next signature, and every signature is made under
+ * that lock: none is later than the time of retirement.
  */
 
 const CURRENT = 'current.pem';
 const NEXT = 'next.pem';
 const RETIRING = 'retiring.pem';
-/** What only a rotation writes. */
+/** Files that only a rotation writes. */
 const OF_ROTATION = /^(next|retiring)\.pem/;
 const encoder = new TextEncoder();
 
-/** Signs payloads; handed to modules that make records. */
+/** Signs payloads; passed to modules that make records. */
 export type Signer = {
   readonly sign: (payloadType: string, payload: string) => string;
-  /** Since when the key is valid that signs now; nothing that it signs may be dated before. */
+  /** The start of validity of the current key; nothing that it signs may be dated earlier. */
   readonly validSince: () => string;
 };
 
@@ -63,19 +63,19 @@ export class Keys implements Signer {
   readonly #directory: string;
   #key: SigningKey | null = null;
   #stamp = '';
-  /** Signs in the place of a lost key, in the transaction that records it. */
+  /** Signs in place of a lost key, in the transaction that records it. */
   #standIn: SigningKey | null = null;
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** Makes the first key of a new state directory; true when it did. Never replaces a key that went missing. */
+  /** Creates the first key of a new state directory; true when it did. Never replaces a missing key. */
   createFirst(nowMs: number): boolean {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const names = readdirSync(this.#directory);
     if (names.some((name) => !name.endsWith(UNFINISHED))) return false;
-    // What a crash left half written was never a key.
+    // A file that a crash left incomplete was never a key.
     remove(this.#directory, names);
     const key = generateKey(nowMs);
     this.#write(CURRENT, encodeKey(key), 0o600);
@@ -91,17 +91,17 @@ export class Keys implements Signer {
     return this.#load().createdAt;
   }
 
-  /** True when the current key is there and signs. */
+  /** True when the current key exists and signs. */
   get isReady(): boolean {
     return this.#tryCurrentId() !== null;
   }
 
-  /** Throws where no signature could be made now. */
+  /** Throws where no signature can be made now. */
   ensureReady(): void {
     this.#load();
   }
 
-  /** A DSSE envelope over the exact payload, signed by the key that is current at this moment. */
+  /** A DSSE envelope over the exact payload, signed by the current key. */
   sign(payloadType: string, payload: string): string {
     const key = this.#load();
     const bytes = encoder.encode(payload);
@@ -114,8 +114,8 @@ export class Keys implements Signer {
   }
 
   /**
-   * Makes the key that is to follow the current one, valid from `nowMs` on. It counts once it is recorded and settled.
-   * With `lost`, there is no current one, and this one signs in memory until then.
+   * Creates the key that is to follow the current one, valid from `nowMs` on. It takes effect once it is recorded and
+   * settled. With `lost`, there is no current one, and this one signs in memory until then.
    */
   prepare(nowMs: number, lost: boolean): Rotation {
     const from = lost ? null : this.#load().keyId;
@@ -125,7 +125,7 @@ export class Keys implements Signer {
     return { from, to: key.keyId };
   }
 
-  /** Says that the transaction of `prepare` is over, however it went. */
+  /** Signals that the transaction of `prepare` is over, however it ended. */
   leavePrepared(): void {
     this.#standIn = null;
   }
@@ -135,7 +135,7 @@ export class Keys implements Signer {
     return namesIn(this.#directory).some((name) => OF_ROTATION.test(name));
   }
 
-  /** Ends a rotation as the records have it: `named` is the key that they name last, `retiredMs` when the old one ends. */
+  /** Completes a recorded rotation: `named` is the key that the records name last, `retiredMs` the old one's end. */
   settle(named: string | null, retiredMs: number): void {
     const next = this.#readPending(NEXT);
     if (next !== null && next.keyId === named) this.#promote(next);
@@ -150,7 +150,7 @@ export class Keys implements Signer {
     );
   }
 
-  /** Every key there ever was, oldest first. */
+  /** Every key so far, oldest first. */
   list(): KeyInfo[] {
     const current = this.#tryCurrentId();
     const names = readdirSync(this.#directory).filter((name) => name.endsWith('.json'));
@@ -162,7 +162,7 @@ export class Keys implements Signer {
     return infos.sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
   }
 
-  /** The key file for verifiers: one public document a line. */
+  /** The key file for verifiers: one public document per line. */
   export(): string {
     return this.list()
       .map(({ document }) => `${document}\n`)
@@ -206,14 +206,14 @@ export class Keys implements Signer {
       return this.#key;
     } catch (error) {
       if (this.#standIn !== null) return this.#standIn;
-      // The key is there, and will be read again.
+      // The key exists, and will be read again.
       if (isOutOfFiles(error)) throw storeErrorOf(error, `sign with "${path}"`);
       const why = error instanceof Error ? error.message : String(error);
       throw new CodedError('attest/missing-key', `Cannot sign with "${path}": ${why}`, { cause: error });
     }
   }
 
-  /** The key in a file of a rotation; null where there is none that may be used. */
+  /** The key in a file of a rotation; null where no usable one exists. */
   #readPending(name: string): SigningKey | null {
     if (!namesIn(this.#directory).includes(name)) return null;
     try {
@@ -226,7 +226,7 @@ export class Keys implements Signer {
 
   #promote(next: SigningKey): void {
     const current = this.#tryCurrentId() === null ? null : this.#load();
-    // A crash after the rename comes back here no more, and `retiring.pem` is then all there is of the old key.
+    // After the rename a crash does not return here, and `retiring.pem` is then the only copy of the old key.
     if (current !== null && current.keyId !== next.keyId) this.#write(RETIRING, encodeKey(current), 0o600);
     moveOver(this.#directory, NEXT, CURRENT);
     this.#key = null;
@@ -246,7 +246,7 @@ function documentName(key: SigningKey): string {
   return `${key.keyId.replace('sha256:', '')}.json`;
 }
 
-/** All that a receipt says, but for its place in the journal and the time of its ending, which the journal gives. */
+/** Everything in a receipt except its journal position and the time of its ending, which the journal provides. */
 type ReceiptFacts = Omit<Predicate, 'journal' | 'call'> & {
   readonly call: Omit<Predicate['call'], 'endedAt'>;
   readonly inputDigest: Digest;
@@ -260,7 +260,7 @@ type SignedReceipt = { readonly envelope: string; readonly sha256: Digest };
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
-/** Signs the statement of what was requested, decided, achieved and used. It says nothing that is not in the facts. */
+/** Signs the statement of what was requested, decided, achieved and used. It adds nothing to the facts. */
 export function signReceipt(facts: ReceiptFacts, place: Place, signer: Signer): SignedReceipt {
   const payload = canonicalize(statementOf(facts, place));
   return { envelope: signer.sign(PAYLOAD_TYPE, payload), sha256: digestBytes(payload) };

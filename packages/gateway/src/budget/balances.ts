@@ -46,7 +46,7 @@ const selectLive = query<Asked>()((db, p) =>
     .selectFrom('budget_account')
     .selectAll()
     .where(sql<boolean>`(window_ms = 0 or window_start_ms + window_ms > ${p('nowMs')} or calls_reserved > 0)`)
-    // The name of a tenant has no "/", so no other tenant's accounts begin alike.
+    // The name of a tenant contains no "/", so no other tenant's accounts have this prefix.
     .where(
       sql<boolean>`(${p('tenant')} is null or subject = ${p('tenant')} or substr(subject, 1, length(${p('tenant')}) + 1) = ${p('tenant')} || '/')`,
     )
@@ -64,18 +64,18 @@ type BalancesAsked = {
   readonly rules: readonly BudgetRule[];
   readonly nowMs: number;
   readonly limit: number;
-  /** Only those of this tenant; left out: of all. */
+  /** Only those of this tenant; left out: all. */
   readonly tenant?: string;
 };
 
-/** The accounts that still count or still hold something, the last used first. */
+/** The accounts that still count or have reservations, the last used first. */
 export function balances(reader: Reader, asked: BalancesAsked): readonly Balance[] {
   const { rules, nowMs, limit, tenant = null } = asked;
   return reader.all(selectLive, { nowMs, limit, tenant }).map((row) => balanceOf(row, rules));
 }
 
 function balanceOf(row: AccountRow, rules: readonly BudgetRule[]): Balance {
-  // A rule that was removed or got another window no longer limits this account.
+  // A rule that was removed or whose window was changed no longer limits this account.
   const rule = rules.find(({ name, windowMs }) => name === row.budget && (windowMs ?? 0) === row.window_ms);
   const spent = amountsIn(row, 'spent');
   const reserved = amountsIn(row, 'reserved');
@@ -93,7 +93,7 @@ function balanceOf(row: AccountRow, rules: readonly BudgetRule[]): Balance {
   };
 }
 
-/** What running calls hold, and what calls of dead processes still hold until they are settled. */
+/** What running calls have reserved, and what calls of dead processes keep reserved until they are settled. */
 export function reservations(reader: Reader): readonly Reservation[] {
   return reader.all(selectReservations, {}).flatMap(({ call_id, accounts, amounts }) =>
     (JSON.parse(accounts) as AccountKey[]).map(({ budget, subject, window_start_ms }) => ({

@@ -23,14 +23,14 @@ import {
 } from './rule.ts';
 
 /*
- * Before a call runs, the most it may use is held back on the account of
- * every rule that applies (`reserve`); after it, the hold is exchanged for what it really used (`settle`). Both happen in
- * the transaction that also writes the journal, so that a crash between them leaves a hold, never a free call; the process
- * that finds such a hold settles it "as reserved".
+ * Before a call runs, the most it may use is reserved on the account of every rule that applies (`reserve`); after it,
+ * the hold is replaced with its actual usage (`settle`). Both happen in the transaction that also writes the journal,
+ * so that a crash between them leaves a hold, never a free call; the process that finds such a hold settles it "as
+ * reserved".
  *
- * The rules come from the operator and are trusted; who calls, which tool and which run were checked by the door and the
- * registry. No call gets more than a rule leaves: the amounts of all rules meet downward and become the limits of
- * the call. A real usage may pass its hold a little, where a limit is watched from outside (a wall clock); it is charged
+ * The rules come from the operator and are trusted; who calls, which tool and which run were checked by the door and
+ * the registry. No call gets more than a rule leaves: the lowest amounts of all rules become the limits of the call.
+ * The actual usage may exceed its hold a little, where a limit is enforced from outside (a wall clock); it is charged
  * in full. This module never runs, waits or reads a clock.
  */
 
@@ -41,7 +41,7 @@ type Reserving = {
   readonly nowMs: number;
 };
 
-/** Holds what the call may use at most on every account it draws on, or refuses and writes nothing. */
+/** Reserves the most that the call may use on every account it draws on, or refuses and writes nothing. */
 export function reserve(
   tx: Transaction,
   { callId, rules, checked, nowMs }: Reserving,
@@ -51,7 +51,7 @@ export function reserve(
   for (const drawn of readAccounts(tx, claims, nowMs)) {
     for (const row of UNITS) {
       const left = leftOf(drawn, row.unit);
-      // A call that can use nothing of a unit is not in want of it.
+      // A call that cannot use a unit does not need any of it.
       if (left === null || amounts[row.unit] === 0) continue;
       // Boundary: an exhausted budget stops the call here, before it can run on a limit of zero.
       if (left < 1) return reject(refuseFor(drawn, row, nowMs));
@@ -64,7 +64,7 @@ export function reserve(
 }
 
 function mostOf({ wallMs, cpuMs, fuel, outputBytes, egressBytes }: Limits): Record<Unit, number> {
-  // Accounts are kept in whole units; a part of one is held as one.
+  // Accounts are kept in whole units; a fraction is rounded up.
   return {
     calls: 1,
     wallMs: Math.ceil(wallMs),
@@ -106,7 +106,7 @@ const query = queries<BudgetTables>();
 
 const AMOUNTS = UNITS.flatMap(({ column }) => [sql.ref(`${column}_spent`), sql.ref(`${column}_reserved`)]);
 
-// One column of text is read in a third of the time of seventeen.
+// Reading one text column takes a third of the time of seventeen columns.
 const selectAmounts = query<AccountKey>()((db, p) =>
   db
     .selectFrom('budget_account')
@@ -160,7 +160,7 @@ function keyOf({ rule, subject }: Claim, nowMs: number): AccountKey | null {
   return { budget: rule.name, subject, window_start_ms: windowStartMs(rule, nowMs) };
 }
 
-/** The account of each claim as it is now; an account that was never drawn on is empty. */
+/** The current account of each claim; an account that was never drawn on is empty. */
 function readAccounts(reader: Reader, claims: readonly Claim[], nowMs: number): readonly Drawn[] {
   return claims.map((claim) => {
     const key = keyOf(claim, nowMs);
@@ -176,7 +176,7 @@ function accountOf(amounts: readonly number[]): Account {
   };
 }
 
-/** Holds the amounts for a call on the account of every claim. */
+/** Reserves the amounts for a call on the account of every claim. */
 export function hold(
   tx: Transaction,
   claims: readonly Claim[],
@@ -200,7 +200,7 @@ export function hold(
   });
 }
 
-/** What the rule leaves of a unit, never below zero; null where it limits nothing. */
+/** What the rule leaves of a unit, never below zero; null where it does not limit it. */
 function leftOf({ claim, account }: Drawn, unit: Unit): number | null {
   const limit = claim.rule[unit];
   if (limit === null) return null;
@@ -230,8 +230,8 @@ const exchange = query<Exchange>()((db, p) =>
 );
 
 /**
- * Exchanges what a call held for what it used, in the window it was held in, and gives what was charged. A call that holds
- * nothing (unknown, or settled before) is charged nothing. `as-reserved` is for a call whose ending is unknown.
+ * Replaces what a call reserved with what it used, in the window of the reservation, and returns the charge. A call
+ * without a reservation (unknown, or settled before) is charged nothing. `as-reserved`: its ending is unknown.
  */
 export function settle(tx: Transaction, callId: string, usage: Usage | 'as-reserved'): Usage {
   const reservation = tx.get(takeReservation, { callId });
@@ -245,11 +245,11 @@ export function settle(tx: Transaction, callId: string, usage: Usage | 'as-reser
 }
 
 function chargeable(used: number, held: number): number {
-  // Boundary: a usage that is not an amount (NaN, negative, infinite) is charged as held, never as nothing.
+  // Boundary: a usage that is not an amount (NaN, negative, infinite) is charged as reserved, never as nothing.
   return used >= 0 && used <= Number.MAX_SAFE_INTEGER ? Math.ceil(used) : held;
 }
 
-/** What is left for this call, the least over all rules that apply; the greatest safe integer where none limits. */
+/** What is left for this call, the least over all rules that apply; the greatest safe integer where none limits it. */
 export function left(
   reader: Reader,
   rules: readonly BudgetRule[],
@@ -265,7 +265,7 @@ export function left(
   return least;
 }
 
-/** A run without calls for this long is taken as over. */
+/** A run without calls for this long is considered over. */
 const RUN_FORGOTTEN_AFTER_MS = 30 * 24 * 60 * 60_000;
 
 // An account whose window ended more than two windows ago: start + 3 windows lies in the past.
@@ -280,7 +280,7 @@ const deleteOld = query<{ nowMs: number; untouchedSinceMs: number }>()((db, p) =
     ),
 );
 
-/** Forgets accounts that can no longer matter and hold nothing, and gives how many. */
+/** Deletes accounts that can no longer matter and have no reservations, and returns how many. */
 export function prune(tx: Transaction, nowMs: number): number {
   return tx.run(deleteOld, { nowMs, untouchedSinceMs: nowMs - RUN_FORGOTTEN_AFTER_MS });
 }

@@ -6,7 +6,7 @@ import type { Migration } from '../store/migrate.ts';
 
 type UnitRow = {
   readonly unit: keyof Usage;
-  /** The stem of the columns `*_spent` and `*_reserved`. */
+  /** The prefix of the columns `*_spent` and `*_reserved`. */
   readonly column: string;
   /** The key of `[[budget]]` in palisade.toml. */
   readonly configKey: string;
@@ -65,7 +65,7 @@ export type UnitOfBudget = (typeof UNITS)[number];
 export type Unit = UnitOfBudget['unit'];
 type UnitColumn = UnitOfBudget['column'];
 
-/** One amount per unit, made from the rows of the table. */
+/** One amount per unit, computed from the rows of the table. */
 export function perUnit<T>(amountOf: (row: UnitOfBudget, index: number) => T): Record<Unit, T> {
   const amounts: Partial<Record<Unit, T>> = {};
   for (const [index, row] of UNITS.entries()) amounts[row.unit] = amountOf(row, index);
@@ -83,7 +83,7 @@ export type AccountRow = AccountKey & {
 } & UnitColumns<'spent'> &
   UnitColumns<'reserved'>;
 
-/** What one call holds: the same amounts on each of its accounts. */
+/** What one call has reserved: the same amounts on each of its accounts. */
 export type ReservationRow = {
   call_id: string;
   /** JSON: the key of each account. */
@@ -144,16 +144,16 @@ CREATE TABLE budget_reservation (
 export type BudgetRule = {
   readonly name: string;
   readonly per: 'run' | 'principal' | 'tool' | 'tenant';
-  /** On which subjects the rule applies, with `*`; null is all of them. */
+  /** The subjects that the rule applies to, with `*`; null is all of them. */
   readonly match: string | null;
-  /** Null counts over the whole life of a run. */
+  /** Null counts over the whole lifetime of a run. */
   readonly windowMs: number | null;
 } & { readonly [U in Unit]: number | null };
 
-/** A rule that applies to a call, and whose account it draws on. */
+/** A rule that applies to a call, and the account that it draws on. */
 export type Claim = {
   readonly rule: BudgetRule;
-  /** The key of the account; null when the call is a run of its own and no account is kept. */
+  /** The key of the account; null when the call is a run by itself and no account is kept. */
   readonly subject: string | null;
   /** How messages name the subject. */
   readonly title: string;
@@ -189,22 +189,22 @@ function nameOf(per: BudgetRule['per'], { call, tool }: CheckedCall): Named {
   }
 }
 
-/** Where the window that holds this moment starts; 0 for a rule without windows. */
+/** The start of the window that contains this time; 0 for a rule without windows. */
 export function windowStartMs(rule: BudgetRule, nowMs: number): number {
   return rule.windowMs === null ? 0 : Math.floor(nowMs / rule.windowMs) * rule.windowMs;
 }
 
-/** When the window that holds this moment ends; null for a rule without windows. */
+/** The end of the window that contains this time; null for a rule without windows. */
 export function resetsAtMs(rule: BudgetRule, nowMs: number): number | null {
   return rule.windowMs === null ? null : windowStartMs(rule, nowMs) + rule.windowMs;
 }
 
-/** Tells whether the whole text fits the pattern, where `*` stands for any characters or none. */
+/** Whether the whole text matches the pattern, where `*` matches any number of characters. */
 export function fitsPattern(pattern: string, text: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
   if (tail === undefined) return text === pattern;
-  // Taking the earliest place for each piece in turn is enough, and takes no time that a subject could stretch.
+  // Taking the earliest match of each part in turn is sufficient, and no subject can make it slow.
   if (!text.startsWith(head)) return false;
   let at = head.length;
   for (const piece of rest) {

@@ -1,11 +1,11 @@
 /*
- * How running calls of one tenant send messages to each other: named channels inside this process. A call joins the channels
- * that were granted to it; from then on it has a queue on each channel it may receive from, until it leaves. A message goes
- * to every queue on the channel at that moment, that of the sender included, in the order of publishing.
+ * How running calls of one tenant send messages to each other: named channels inside this process. A call joins the
+ * channels that were granted to it; from then on it has a queue on each channel it may receive from, until it leaves. A
+ * message goes to every queue on the channel at that time, including the sender's, in the order of publishing.
  *
- * Tenants, grants and senders come from the gateway and are trusted; the message is bytes of a guest that are not read here.
- * Tenants share nothing. A subscriber that does not receive misses messages and is told how many; it never holds up the
- * others, and the memory it can take is bounded. Nothing here is durable, and this module has no timer but that of a wait,
+ * Tenants, grants and senders come from the gateway and are trusted; the message is bytes of a guest that are not read
+ * here. Tenants share nothing. A subscriber that does not receive misses messages and learns how many; it never delays
+ * the others, and its memory is bounded. Nothing here is durable, and this module has no timer except that of a wait,
  * no file and no socket.
  */
 import { CAPABILITY_NAME_SHAPE, isCapabilityName } from '../core/wasm.ts';
@@ -31,7 +31,7 @@ export class Channels {
   readonly #tenants = new Map<string, TenantChannels>();
   readonly #joined = new Set<CallChannels>();
 
-  /** The channels of one call; null, and nothing is kept, when the tenant has too many channels or subscribers. */
+  /** The channels of one call; null, without any effect, when the tenant has too many channels or subscribers. */
   join({ tenant, sender, publish, receive }: ChannelTerms): CallChannels | null {
     for (const name of [...publish, ...receive]) checkName(name);
     const channels = this.#tenants.get(tenant) ?? new TenantChannels();
@@ -52,11 +52,11 @@ export class Channels {
     return joined;
   }
 
-  /** Hands a message to all who listen now; for the gateway itself, a call publishes by its own channels. */
+  /** Delivers a message to all current subscribers; for the gateway itself, as calls use their own channels. */
   publish(tenant: string, channel: string, message: Uint8Array, sender: Sender): Published {
     // Boundary: one message must not fill a queue.
     if (message.byteLength > CHANNEL_LIMITS.messageBytes) return 'too-large';
-    // Boundary: a copy, taken now: the memory of a guest changes under the reader.
+    // Boundary: a copy, taken now: the memory of a guest can change under the reader.
     return this.#tenants.get(tenant)?.deliver(channel, new Uint8Array(message), sender) ?? 'ok';
   }
 
@@ -66,7 +66,7 @@ export class Channels {
   }
 
   #forgetIfEmpty(tenant: string): void {
-    // Those of today: the ones that a call without queues was given may be gone, and others made since.
+    // The current ones: those of a call without queues may be gone, and others created since.
     if (this.#tenants.get(tenant)?.isEmpty()) this.#tenants.delete(tenant);
   }
 }
@@ -84,10 +84,10 @@ class TenantChannels {
   readonly #byteBudget: ByteBudget = { bytes: 0 };
   #subscribers = 0;
 
-  /** A queue on each of these channels, or null and nothing when there would be too many. */
+  /** A queue on each of these channels, or null without any effect when there would be too many. */
   subscribe(names: ReadonlySet<string>): ReadonlyMap<string, Queue> | null {
     const fresh = [...names].filter((name) => !this.#channels.has(name)).length;
-    // Boundary: a call that opens more and more is refused before anything is made.
+    // Boundary: a call that opens more and more is refused before anything is created.
     if (this.#channels.size + fresh > CHANNEL_LIMITS.channelsPerTenant) return null;
     if (this.#subscribers + names.size > CHANNEL_LIMITS.subscribersPerTenant) return null;
     const queues = new Map<string, Queue>();
@@ -102,7 +102,7 @@ class TenantChannels {
     return queues;
   }
 
-  /** Closes the queues that `subscribe` gave, once; a channel without a queue is gone. */
+  /** Closes the queues that `subscribe` returned, once; a channel without a queue is gone. */
   unsubscribe(queues: ReadonlyMap<string, Queue>): void {
     for (const [name, queue] of queues) {
       queue.close();
@@ -113,7 +113,7 @@ class TenantChannels {
     this.#subscribers -= queues.size;
   }
 
-  /** Hands the message to every queue on the channel; a full one misses it and holds up no other. */
+  /** Delivers the message to every queue on the channel; a full one misses it and delays no other. */
   deliver(channel: string, bytes: Uint8Array, sender: Sender): Published {
     const queues = [...(this.#channels.get(channel) ?? [])];
     const taken = queues.filter((queue) => queue.push(bytes, sender)).length;
@@ -132,7 +132,7 @@ type CallChannelsOptions = {
   readonly leave: () => void;
 };
 
-/** What a running call holds of the channels: those that were granted to it, until they are closed. */
+/** A running call's access to the channels that were granted to it, until they are closed. */
 export class CallChannels {
   readonly #options: CallChannelsOptions;
   #isClosed = false;
@@ -141,26 +141,26 @@ export class CallChannels {
     this.#options = options;
   }
 
-  /** Hands a copy of the message to all who have a queue on the channel now. */
+  /** Delivers a copy of the message to all current queues on the channel. */
   publish(channel: string, message: Uint8Array): Published | 'denied' {
-    // Boundary: a guest names the channel; only the granted names lead anywhere.
+    // Boundary: a guest names the channel; only granted names have any effect.
     if (this.#isClosed || !this.#options.publish.has(channel)) return 'denied';
     return this.#options.send(channel, message);
   }
 
-  /** The oldest message that waits, or null. */
+  /** The oldest waiting message, or null. */
   receive(channel: string): ChannelMessage | null | 'denied' {
     const queue = this.#queueOf(channel);
     return queue === null ? 'denied' : queue.take();
   }
 
-  /** The next message; null when the time is over, the signal fires or the channels are closed. */
+  /** The next message; null when the time is up, the signal fires or the channels are closed. */
   async wait(channel: string, signal: AbortSignal, ms: number): Promise<ChannelMessage | null | 'denied'> {
     const queue = this.#queueOf(channel);
     return queue === null ? 'denied' : queue.wait(signal, ms);
   }
 
-  /** Gives the queues back, with all that waits in them. */
+  /** Releases the queues, with all waiting messages. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,20 +1,20 @@
 import type { Principal } from '../core/principal.ts';
 
-/** What channels keep in memory at most. */
+/** The most that channels keep in memory. */
 export const CHANNEL_LIMITS = {
   messageBytes: 65_536,
-  /** Of one subscriber that does not receive. */
+  /** For one subscriber that does not receive. */
   queueMessages: 256,
   queueBytes: 1_048_576,
-  /** Of all queues of a tenant: subscribers that do not receive must not fill the memory of the gateway. */
+  /** For all queues of a tenant: subscribers that do not receive must not fill the memory of the gateway. */
   tenantBytes: 67_108_864,
   channelsPerTenant: 1_024,
   subscribersPerTenant: 4_096,
-  /** A timer takes no longer time; the deadline of a call ends a wait long before. */
+  /** The longest timer; the deadline of a call ends a wait long before. */
   waitMs: 2_147_483_647,
 } as const;
 
-/** Who published, as the gateway knows it; never as the message says. */
+/** Who published, as the gateway knows; never as the message claims. */
 export type Sender = { readonly principal: Principal; readonly skill: string | null };
 
 export type ChannelMessage = {
@@ -24,15 +24,15 @@ export type ChannelMessage = {
   readonly missed: number;
 };
 
-/** `ok` also without a subscriber; `full` when every queue on the channel is full. */
+/** `ok` even without a subscriber; `full` when every queue on the channel is full. */
 export type Published = 'ok' | 'full' | 'too-large';
 
-/** What all queues of a tenant hold together. */
+/** The total of all queues of a tenant. */
 export type ByteBudget = { bytes: number };
 
 type Waiter = (message: ChannelMessage | null) => void;
 
-/** The messages that wait for one subscriber of one channel; bounded, and gone once closed. */
+/** The waiting messages of one subscriber of one channel; bounded, and dropped once closed. */
 export class Queue {
   readonly #byteBudget: ByteBudget;
   #messages: ChannelMessage[] = [];
@@ -45,7 +45,7 @@ export class Queue {
     this.#byteBudget = byteBudget;
   }
 
-  /** Takes the message, or counts it as missed and gives false. */
+  /** Accepts the message, or counts it as missed and returns false. */
   push(bytes: Uint8Array, sender: Sender): boolean {
     if (!this.#canTake(bytes)) {
       this.#missed += 1;
@@ -71,11 +71,11 @@ export class Queue {
     return ownCopy(message);
   }
 
-  /** The next message; null when the time is over, the signal fires or the queue is closed. The first to wait is the first to receive. */
+  /** The next message; null when the time is up, the signal fires or the queue is closed. Waiters come in order. */
   wait(signal: AbortSignal, ms: number): Promise<ChannelMessage | null> {
     if (this.#isClosed || signal.aborted) return Promise.resolve(null);
     const message = this.take();
-    // Boundary: a guest gives any number; what is no time at all does not wait.
+    // Boundary: a guest passes any number; one that is not positive does not wait.
     if (message !== null || !(ms > 0)) return Promise.resolve(message);
     return new Promise((resolve) => {
       const end: Waiter = (ending) => {
@@ -91,7 +91,7 @@ export class Queue {
     });
   }
 
-  /** Forgets all messages and ends all waits. */
+  /** Drops all messages and ends all waits. */
   close(): void {
     this.#isClosed = true;
     this.#messages = [];
@@ -101,7 +101,7 @@ export class Queue {
 
   #canTake({ byteLength }: Uint8Array): boolean {
     if (this.#isClosed) return false;
-    // A receiver waits: the message is handed over and never queued.
+    // A receiver is waiting: the message is delivered directly and never queued.
     if (this.#waiters.size > 0) return true;
     // Boundary: a subscriber that does not receive costs this much and no more.
     return (
@@ -117,7 +117,7 @@ export class Queue {
   }
 }
 
-/** Subscribers share what is queued; what is handed out is the receiver's alone. */
+/** Subscribers share what is queued; what is delivered belongs to the receiver alone. */
 function ownCopy(message: ChannelMessage): ChannelMessage {
   return { ...message, bytes: new Uint8Array(message.bytes) };
 }

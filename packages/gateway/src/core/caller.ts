@@ -1,6 +1,6 @@
 import type { Principal } from './principal.ts';
 
-/** What a credential may be used for. It only narrows: the policies decide about every single act all the same. */
+/** What a credential may be used for. It only narrows: the policies still decide about every action. */
 export const SCOPES = {
   call: 'Call tools, list them, and see and cancel calls of one’s own.',
   read: 'Read calls of others, the journal, budgets, policies, skills and the state of the gateway.',
@@ -15,13 +15,13 @@ export type Scope = keyof typeof SCOPES;
 
 export const ALL_SCOPES = Object.keys(SCOPES) as readonly Scope[];
 
-/** Who came in by a door, as the credential says. Nothing of it is ever taken from the body of a request. */
+/** The identity of a caller, from its credential. It is never taken from the body of a request. */
 export type Caller = {
   readonly principal: Principal;
   readonly tenant: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Names the credential in records and limits, and is no secret: `token:tok_…`, `oauth:…`, `process`. */
+  /** Names the credential in records and limits, and is not a secret: `token:tok_…`, `oauth:…`, `process`. */
   readonly credential: string;
-  /** The person who sits behind the client and may be asked there; null: nobody. */
+  /** The person at the client who may be asked there; null: none. */
   readonly approver: Principal | null;
 };

@@ -5,7 +5,7 @@ import type { Limits } from './limits.ts';
 import type { PreparedProcess } from './process.ts';
 import type { TierName, Tool } from './tool.ts';
 
-/** A call whose tool was found and whose input was read once, strictly. Policy and tool see this same value. */
+/** A call whose tool was found and whose input was parsed once, strictly. Policy and tool see this same value. */
 export type CheckedCall = {
   readonly call: ToolCall;
   readonly tool: Tool;
@@ -14,13 +14,13 @@ export type CheckedCall = {
   /** The canonical encoding of the input and its digest. */
   readonly inputText: string;
   readonly inputDigest: Digest;
-  /** Where it is to run: the tool's own tier, or the one that was asked for and found fit. */
+  /** Where it is to run: the tool's own tier, or a requested one that is acceptable. */
   readonly tier: TierName;
-  /** Of a tool that runs a command: the command, resolved once. */
+  /** For a tool that runs a command: the command, resolved once. */
   readonly process: PreparedProcess | null;
   /** The bytes that run: those of the tool and of the command. */
   readonly artifacts: Tool['artifacts'];
-  /** The tool's limits, met downward by the caller's and the configured ceilings. */
+  /** The tool's limits, narrowed by the caller's and the configured ceilings. */
   readonly limits: Limits;
 };
 
@@ -34,5 +34,5 @@ export type BudgetLeft = {
   readonly egressBytes: number;
 };
 
-/** The decision of a person on one exact call, handed to Cedar as a fact. */
+/** The decision of a person on one exact call, passed to Cedar as a fact. */
 export type ApprovalFact = { readonly id: string; readonly by: string; readonly atMs: number };

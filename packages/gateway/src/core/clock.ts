@@ -1,6 +1,6 @@
-/** Time and randomness are made in open.ts and handed down, so that every module can be tested with others. */
+/** Time and randomness are created in open.ts and passed down, so that tests can replace them. */
 export type Clock = {
-  /** Wall-clock time in milliseconds since 1970, as the machine believes it. */
+  /** Wall-clock time of the machine in milliseconds since 1970. */
   readonly nowMs: () => number;
   /** A clock that never goes back, in fractional milliseconds; for durations only. */
   readonly monotonicMs: () => number;
@@ -11,7 +11,7 @@ export type Random = {
   readonly bytes: (count: number) => Uint8Array;
 };
 
-/** The one spelling of a time in records and receipts: UTC with milliseconds. */
+/** The format of times in records and receipts: UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -31,7 +31,7 @@ export function makeId(prefix: string, nowMs: number, random: Random): string {
   return `${prefix}_${time}${tail}`;
 }
 
-/** Tells whether a normal absolute path is the given directory or lies below it. */
+/** Whether a normal absolute path is the given directory or lies below it. */
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }

@@ -16,7 +16,7 @@ export class CodedError extends Error {
   }
 }
 
-/** Why a running call is ended: what it runs with may no longer be used. The reason of the signal that ends it. */
+/** Why a running call is ended: what it runs with may no longer be used. It is the reason of the abort signal. */
 export class Withdrawn extends Error {
   override readonly name = 'Withdrawn';
 }

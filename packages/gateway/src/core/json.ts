@@ -1,4 +1,4 @@
-/** A value that came out of the strict reader, or that could have. */
+/** A value as the strict parser returns it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 

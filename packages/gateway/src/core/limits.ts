@@ -2,7 +2,7 @@ import type { Limits, Usage } from '@palisade/sdk';
 
 export type { Limits, Usage };
 
-/** What a call gets unless less is asked for. */
+/** The limits of a call unless less is requested. */
 export const DEFAULT_LIMITS: Limits = {
   wallMs: 30_000,
   cpuMs: 30_000,
@@ -12,7 +12,7 @@ export const DEFAULT_LIMITS: Limits = {
   egressBytes: 16 * 1024 * 1024,
 };
 
-/** What no call gets more of, whatever a tool or a caller asks for. */
+/** The ceilings for every call, whatever a tool or a caller requests. */
 export const LIMIT_CEILINGS: Limits = {
   wallMs: 15 * 60_000,
   cpuMs: 15 * 60_000,
@@ -24,11 +24,11 @@ export const LIMIT_CEILINGS: Limits = {
 
 export const NO_USAGE: Usage = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes: 0, egressBytes: 0 };
 
-/** The lower of the two in every term. Limits only ever meet downward. */
+/** The lower of the two in every term. Limits are only ever narrowed. */
 export function narrow(limits: Limits, by: Partial<Limits>): Limits {
   const narrowed: Record<string, number> = { ...limits };
   for (const [term, value] of Object.entries(by)) {
-    // Boundary: a limit that is not a number above zero is taken as zero, never as "no limit".
+    // Boundary: a limit that is not a positive number counts as zero, never as "no limit".
     const cap = typeof value === 'number' && value > 0 ? value : 0;
     narrowed[term] = Math.min(narrowed[term] ?? 0, cap);
   }

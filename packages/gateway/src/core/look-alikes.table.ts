@@ -1,9 +1,9 @@
 type LookAlike = { readonly char: string; readonly name: string };
 
 /**
- * Marks that a reader takes for `.`, `/` or `\`. Those that Unicode itself folds into one of the three (U+2024, U+FF0E,
- * U+FF0F, …) are found by folding and are not listed. Letters and digits are never listed, whatever they look like:
- * a language needs them.
+ * Characters that a reader mistakes for `.`, `/` or `\`. Those that Unicode itself folds into one of the three (U+2024,
+ * U+FF0E, U+FF0F, …) are found by folding and are not listed. Letters and digits are never listed, whatever they look
+ * like: languages need them.
  */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   { char: '\u0701', name: 'SYRIAC SUPRALINEAR FULL STOP' },

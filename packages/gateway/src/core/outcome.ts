@@ -14,7 +14,7 @@ export type Refused = {
   readonly remedy: string;
 };
 
-/** It ran and did not end well; what it gave so far comes with it. */
+/** It ran and did not succeed; its partial output is included. */
 export type Failed = {
   readonly status: 'failed';
   readonly code: FailedCode;
@@ -41,7 +41,7 @@ export function refuse(code: RefusedCode, message: string, remedy: string = CODE
 
 export type FailedFacts = Partial<Pick<Failed, 'output' | 'truncated' | 'usage' | 'remedy'>>;
 
-/** A failure with whatever the run had given by then. */
+/** A failure with the output of the run so far. */
 export function fail(code: FailedCode, message: string, facts: FailedFacts = {}): Failed {
   const { output = null, truncated = false, usage = NO_USAGE, remedy = CODES[code].remedy } = facts;
   return { status: 'failed', code, message, remedy, output, truncated, usage };

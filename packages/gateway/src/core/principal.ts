@@ -1,4 +1,4 @@
-/** Who asks. The door decides it from the credential, never from the body of a call. */
+/** Who makes a call. The door derives it from the credential, never from the body of a call. */
 export type Principal = {
   readonly kind: 'agent' | 'user' | 'service';
   readonly name: string;
@@ -8,26 +8,26 @@ export type Principal = {
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 const PRINCIPAL = /^(agent|user|service):(.+)$/;
 
-/** Tells whether a text can name a principal, a tenant or a run. */
+/** Whether a text can name a principal, a tenant or a run. */
 export function isName(text: string): boolean {
   return NAME.test(text);
 }
 
 const TOOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/;
 
-/** Tells whether a text can name a tool. */
+/** Whether a text can name a tool. */
 export function isToolName(text: string): boolean {
   return TOOL_NAME.test(text);
 }
 
-/** Reads `agent:NAME`, `user:NAME` or `service:NAME`; anything else is null. */
+/** Parses `agent:NAME`, `user:NAME` or `service:NAME`; anything else is null. */
 export function parsePrincipal(raw: string): Principal | null {
   const [, kind, name] = PRINCIPAL.exec(raw) ?? [];
   if (kind === undefined || name === undefined || !isName(name)) return null;
   return { kind: kind as Principal['kind'], name };
 }
 
-/** The one spelling of a principal in records, receipts and messages. */
+/** The format of a principal in records, receipts and messages. */
 export function formatPrincipal(principal: Principal): string {
   return `${principal.kind}:${principal.name}`;
 }

@@ -1,7 +1,7 @@
 /** Types of native commands: what is to run, what it may use, and how it ended. */
 import type { Digest } from './digest.ts';
 
-/** What a run of a command may use at most; each term counts its whole tree unless it says otherwise. */
+/** The limits of a command's run; each applies to its whole process tree unless it says otherwise. */
 export type ProcessLimits = {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -11,21 +11,21 @@ export type ProcessLimits = {
   /** One file. */
   readonly fileBytes: number;
   readonly processes: number;
-  /** Of one process. */
+  /** Per process. */
   readonly openFiles: number;
   /** Sent and received through the proxy of the run. */
   readonly egressBytes: number;
 };
 
-/** How the network is held: by the kernel, by a look at the arguments alone, or not at all. */
+/** How the network is restricted: by the kernel, only by checking the arguments, or not at all. */
 export type EgressMode = 'strict' | 'preflight' | 'none';
 
-/** A command whose every word was checked: what the policies judged and what runs. */
+/** A command whose every argument was checked: what the policies judged and what runs. */
 export type ProcessTerms = {
   /** The file that is executed, with all links resolved. */
   readonly executable: string;
   readonly executableSha256: Digest;
-  /** The words of the command, its own name first. */
+  /** The arguments of the command, its own name first. */
   readonly argv: readonly string[];
   /** The canonical directory that the run may write to. */
   readonly workspace: string;
@@ -35,9 +35,9 @@ export type ProcessTerms = {
   readonly stdin: string | null;
   readonly limits: ProcessLimits;
   readonly egress: EgressMode;
-  /** Where a strict run may go, as entries of an allow-list; none: it has no network at all. */
+  /** What a strict run may reach, as entries of an allow-list; none: it has no network at all. */
   readonly egressHosts: readonly string[];
-  /** Names of secrets that are put into its requests to the hosts that they are for. */
+  /** Names of secrets that are inserted into its requests to the hosts that they are for. */
   readonly secrets: readonly string[];
   /** Host paths, beside the system's own, that the run may read. */
   readonly readOnly: readonly string[];
@@ -45,34 +45,34 @@ export type ProcessTerms = {
   readonly protectedPaths: readonly string[];
 };
 
-/** What kind of program is started: of an interpreter, a shell or a launcher the arguments are programs themselves. */
+/** What kind of program is started: for an interpreter, a shell or a launcher the arguments are programs themselves. */
 export type ExecutableKind = 'plain' | 'interpreter' | 'shell' | 'launcher';
 
 /** The tiers that start native commands; each has a row in tiers/process/tiers.table.ts. */
 export const PROCESS_TIER_NAMES = ['b', 'c'] as const;
 export type ProcessTierName = (typeof PROCESS_TIER_NAMES)[number];
 
-/** What was found out about a command before it runs, for policies to judge. */
+/** What was determined about a command before it runs, for policies to judge. */
 export type ProcessFacts = {
   readonly kind: ExecutableKind;
   readonly tier: ProcessTierName;
-  /** Every path that the arguments can mean, resolved. */
+  /** Every path that the arguments may refer to, resolved. */
   readonly paths: readonly string[];
   /** Every host that the arguments name. */
   readonly hosts: readonly string[];
 };
 
-/** A command that is ready to be judged and then run, as it was judged. */
+/** A command that is ready to be judged, and then run exactly as it was judged. */
 export type PreparedProcess = {
   readonly terms: ProcessTerms;
   readonly facts: ProcessFacts;
-  /** Looks again, as late as the start: what is no longer as it was judged, in words; null when all of it is. */
+  /** Checks again right before the start: describes what has changed since it was judged; null when nothing has. */
   readonly stillHolds: () => string | null;
 };
 
 export type LimitName = 'wall' | 'cpu' | 'memory' | 'output' | 'file_size' | 'processes' | 'open_files';
 
-/** A launcher that starts as root, the ids that the run gets, and whose files its workspace holds. */
+/** For a launcher that starts as root: the ids of the run, and the owner of the files in its workspace. */
 export type AsRoot = {
   readonly uid: number;
   readonly gid: number;

@@ -1,16 +1,16 @@
 import type { Digest } from './digest.ts';
 
-/** One question of a guest and its answer, in the order in which they were asked. */
+/** One request of a guest and its answer, in their order. */
 export type Exchange = {
   readonly name: string;
-  /** Of the numbers and the bytes that it was asked with. */
+  /** Of the numbers and the bytes of the request. */
   readonly asked: Digest;
   readonly result: number;
   /** In base64. */
   readonly bytes: string;
 };
 
-/** What counts depend on, beside the module: fuel of two engines is compared only where all of it is equal. */
+/** What counts depend on, beside the module: the fuel of two engines is compared only where all of it is equal. */
 export type EngineFacts = {
   /** The version of the meter. */
   readonly meter: number;
@@ -18,10 +18,10 @@ export type EngineFacts = {
   readonly isDeterministic: boolean;
 };
 
-/** All that a call of a module came from, so that it can be run again and has to end in the same way. */
+/** Everything that a call of a module depended on, so that a replay must end in the same way. */
 export type Recording = {
   readonly version: 1 | 2;
-  /** Of the engine that ran it; version 1 does not say. */
+  /** Of the engine that ran it; version 1 does not include it. */
   readonly engine?: EngineFacts;
   readonly module: Digest;
   readonly exportName: string;

@@ -1,19 +1,19 @@
 import type { Json } from './json.ts';
 
 /*
- * Takes the secrets of the machine out of what is about to be recorded. It knows secrets by their value, never by the
- * name of a key, so a token is found wherever a tool printed it and a field that is merely called "token" survives.
- * It finds whole values in the usual encodings; it is no defence against a tool that hides a secret on purpose.
+ * Removes the secrets of the machine from what is about to be recorded. It recognises secrets by their value, never by
+ * the name of a key, so a token is found wherever a tool printed it and a field that is merely called "token" is kept.
+ * It finds whole values in the usual encodings; it does not stop a tool that hides a secret on purpose.
  */
 
 export type Secret = { readonly name: string; readonly value: string };
 
-/** Shorter values occur by chance, and taking them out would say what they are. */
+/** Shorter values occur by chance, and removing them would reveal them. */
 const MIN_SECRET_CHARS = 8;
 
 type Form = { readonly text: string; readonly mark: string };
 
-/** Makes a function that replaces every secret by `[redacted:NAME]`; what holds no secret is returned as it is. */
+/** Makes a function that replaces every secret with `[redacted:NAME]`; other values are returned unchanged. */
 export function makeRedactor(secrets: readonly Secret[]): (value: Json) => Json {
   const marks = new Map<string, string>();
   for (const { name, value } of secrets) {
@@ -26,10 +26,10 @@ export function makeRedactor(secrets: readonly Secret[]): (value: Json) => Json 
   return (value) => redact(value, replace);
 }
 
-/** One pass over a text: find the first characters of any form, then the longest form that stands there. */
+/** One pass over a text: find the first characters of any form, then the longest form at that position. */
 function makeReplace(forms: readonly Form[]): (text: string) => string {
   const byStart = new Map<string, Form[]>();
-  // Longest first: a secret that begins like another must not leave its own end behind.
+  // Longest first: a secret that starts like another must not leave its own end behind.
   for (const form of [...forms].sort((a, b) => b.text.length - a.text.length)) {
     const start = form.text.slice(0, MIN_SECRET_CHARS);
     byStart.set(start, [...(byStart.get(start) ?? []), form]);
@@ -70,14 +70,14 @@ function redactObject(object: { readonly [key: string]: Json }, replace: (text: 
     const newValue = redact(value, replace);
     let newKey = key.length < MIN_SECRET_CHARS ? key : replace(key);
     if (newKey !== key || newValue !== value) isChanged = true;
-    // Two keys that become one would lose a value of the record.
+    // Two keys that become equal would lose a value of the record.
     while (redacted.has(newKey)) newKey += '+';
     redacted.set(newKey, newValue);
   }
   return isChanged ? Object.fromEntries(redacted) : object;
 }
 
-/** The spellings in which a value leaves a program: as it is, escaped, percent-encoded, in hex and in base64. */
+/** The spellings in which a value leaves a program: plain, escaped, percent-encoded, in hex and in base64. */
 function formsOf(secret: string): Set<string> {
   const bytes = Buffer.from(secret);
   const escaped = JSON.stringify(secret).slice(1, -1);

@@ -1,9 +1,9 @@
 /*
- * One way to say that something is right or wrong. A check gives a `Result`: the value, or a `Problem` whose parts are
- * data, so that no module has to read another's sentence. Whoever shows a problem prints it with `sentenceOf`.
+ * The common form of check results. A check returns a `Result`: the value, or a `Problem` whose parts are data, so that
+ * no module has to parse another's sentence. Problems are displayed with `sentenceOf`.
  */
 
-/** Where something stands in a text: both counted from 1. */
+/** A position in a text: both counted from 1. */
 export type SourcePosition = { readonly line: number; readonly column: number };
 
 /** The keys and indexes that lead to a value. */
@@ -11,9 +11,9 @@ export type ValuePath = readonly (string | number)[];
 
 /** What is wrong with one thing. */
 export type Problem = {
-  /** The thing, as it follows `Cannot use`: `host "a..b"`. */
+  /** The subject, as it follows `Cannot use`: `host "a..b"`. */
   readonly subject: string;
-  /** What it is: `it has an empty label`. */
+  /** What is wrong with it: `it has an empty label`. */
   readonly is: string;
   /** What it should be: `letters, digits and hyphens between the dots`. */
   readonly expected: string;

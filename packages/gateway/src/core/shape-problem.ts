@@ -1,12 +1,12 @@
 import { quote } from './hostile-text.ts';
 import { type Problem, type SourcePosition, sentenceOf, type ValuePath } from './result.ts';
 
-/* What the checker of shapes finds, and how it is shown: `file:line:column: Cannot use …: …, expected … (hint)`. */
+/* The findings of the shape checker, and their format: `file:line:column: Cannot use …: …, expected … (hint)`. */
 
 /** What a value is and what it should be. */
 export type Misfit = { readonly is: string; readonly expected: string; readonly hint?: string | null };
 
-/** A problem whose position is not looked up yet and whose hint is not searched for yet. */
+/** A problem whose position and hint have not been determined yet. */
 export type ShapeProblem = Pick<Problem, 'subject' | 'is' | 'expected'> & {
   readonly path: ValuePath;
   /** Which part of the text is wrong: the value, or its key. */
@@ -14,7 +14,7 @@ export type ShapeProblem = Pick<Problem, 'subject' | 'is' | 'expected'> & {
   readonly hint: () => string | null;
 };
 
-/** The problem of a value that does not fit. */
+/** The problem of a value that does not match. */
 export function misfitAt(path: ValuePath, { is, expected, hint = null }: Misfit): ShapeProblem {
   return { subject: spellPath(path), is, expected, path, at: 'value', hint: () => hint };
 }
@@ -47,12 +47,12 @@ export function didYouMean(meant: string | null | undefined): string | null {
   return meant === null || meant === undefined ? null : `did you mean ${quote(meant)}?`;
 }
 
-/** Finds the position of a key or value; undefined where the text does not have it. */
+/** Finds the position of a key or value; undefined where the text does not contain it. */
 export type Positions = (path: ValuePath, at: 'key' | 'value') => SourcePosition | undefined;
 
 export type LocatedProblem = Problem & { readonly path: ValuePath; readonly position: SourcePosition };
 
-/** The problems in the order of the text, at most so many, each with its position and hint. */
+/** The problems in the order of the text, at most this many, each with its position and hint. */
 export function locate(
   found: readonly ShapeProblem[],
   positions: Positions,
@@ -68,7 +68,7 @@ export function locate(
     });
 }
 
-/** What is not in the text is missed where its table begins. */
+/** What is missing from the text is reported at the start of its table. */
 function nearestPosition({ path, at }: ShapeProblem, positions: Positions): SourcePosition {
   for (let parts = path.length; parts > 0; parts--) {
     const position = positions(path.slice(0, parts), at);

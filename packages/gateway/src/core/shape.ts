@@ -11,25 +11,25 @@ import {
 import { fold, nearest } from './suggest.ts';
 
 /*
- * The one checker of what people and packages write as TOML or JSON: configuration, manifests, test cases, statements. A
- * shape says what a value must be. Checking fills in defaults and finds every problem, each with the path of the value;
- * `locate` adds the positions in the text. Nothing is repaired, and a key that no shape names is a problem unless the
- * table says otherwise. (Requests of doors are held by zod, inputs of tools by their JSON Schemas.)
+ * The checker of everything that people and packages write as TOML or JSON: configuration, manifests, test cases,
+ * statements. A shape says what a value must be. Checking fills in defaults and finds every problem, each with the path
+ * of the value; `locate` adds the positions in the text. Nothing is repaired, and an unknown key is a problem unless
+ * the table says otherwise. (Requests of doors are checked by zod, inputs of tools by their JSON Schemas.)
  */
 
-/** Gives the value, or notes what is wrong with it and gives undefined. */
+/** Returns the value, or notes what is wrong with it and returns undefined. */
 export type Shape<T> = (raw: unknown, site: ValueSite) => T | undefined;
 
-/** Where a value is, and where its problems go. */
+/** The path of a value, and where its problems are collected. */
 export type ValueSite = { readonly path: ValuePath; readonly found: ShapeProblem[] };
 
-/** A table as TOML and JSON parsers give it. */
+/** A table as TOML and JSON parsers return it. */
 export type RawTable = Readonly<Record<string, unknown>>;
 
-/** Far more than are ever shown; a hostile text could make one of each byte. */
+/** Far more than are ever displayed; a hostile text could cause one per byte. */
 const MAX_FOUND = 10_000;
 
-/** Checks a value: all of it is right, or everything that is wrong with it. */
+/** Checks a value: returns it, or everything that is wrong with it. */
 export function check<T>(raw: unknown, shape: Shape<T>): Result<T, readonly ShapeProblem[]> {
   const found: ShapeProblem[] = [];
   const value = shape(raw, { path: [], found });
@@ -40,12 +40,12 @@ export function note(site: ValueSite, misfit: Misfit): undefined {
   if (site.found.length < MAX_FOUND) site.found.push(misfitAt(site.path, misfit));
 }
 
-/** Tells whether a parsed value is a table: neither a list nor a date, which are objects as well. */
+/** Whether a parsed value is a table: neither a list nor a date, which are objects as well. */
 export function isTable(raw: unknown): raw is RawTable {
   return typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof Date);
 }
 
-/** Any value at all, as it is. */
+/** Any value, unchanged. */
 export const anything: Shape<unknown> = (raw) => raw;
 
 const QUOTES_HINT = 'put text in double quotes';
@@ -82,7 +82,7 @@ export const flag: Shape<boolean> = (raw, site) => {
 
 type Range = { readonly min: number; readonly max: number; readonly multipleOf?: number };
 
-/** An integer of TOML; it comes as bigint, so that no float passes for one. */
+/** An integer of TOML; parsed as bigint, so that no float is mistaken for one. */
 export function integer({ min, max, multipleOf = 1 }: Range): Shape<number> {
   const kind = multipleOf === 1 ? 'an integer' : `a multiple of ${multipleOf}`;
   const expected = min === max ? `the integer ${min}` : `${kind} from ${min} to ${max}`;
@@ -101,7 +101,7 @@ function unquoteHint(raw: unknown, meant: RegExp): string | null {
 
 type ListRule = { readonly min?: number; readonly max?: number };
 
-/** A list of different texts. In a list with problems, an element that does not fit is null. */
+/** A list of distinct texts. In a list with problems, an invalid element is null. */
 export function texts(
   element: Shape<string>,
   { min = 0, max = 65_536 }: ListRule = {},
@@ -129,10 +129,10 @@ export function texts(
   };
 }
 
-/** A key of a table: its shape, and what holds where the key is missing. */
+/** A key of a table: its shape, and its value where the key is missing. */
 export type TableField<T, Gap = never> = {
   readonly shape: Shape<T>;
-  /** How the key is written, for keys that must be there; null: it may be missing. */
+  /** How the key is written, for required keys; null: it may be missing. */
   readonly example: string | null;
   /** What a missing key means. */
   readonly fill: (site: ValueSite) => T | Gap | undefined;
@@ -159,13 +159,13 @@ export type FilledTable<F extends TableFields> = {
 export type TableRule<F extends TableFields> = {
   /** How such a table is written, for a hint: `[limits]`. */
   readonly header?: string;
-  /** What may stand there beside these keys: nothing, with what to say of it, or anything. */
+  /** What is permitted beside these keys: nothing, with how to report it, or anything. */
   readonly others?: 'ignored' | { readonly expected: string; readonly keys: readonly string[] };
-  /** What the keys must be to each other; asked when each is right by itself. */
+  /** Constraints between keys; checked when each is valid by itself. */
   readonly also?: (value: FilledTable<F>, site: ValueSite) => void;
 };
 
-/** A table with these keys. What is wrong is not in the result. */
+/** A table with these keys. Invalid parts are not in the result. */
 export function table<F extends TableFields>(fields: F, rule: TableRule<F> = {}): Shape<FilledTable<F>> {
   const { header, others, also } = rule;
   return (raw, site) => {
@@ -179,7 +179,7 @@ export function table<F extends TableFields>(fields: F, rule: TableRule<F> = {})
     for (const [name, content] of Object.entries(raw)) {
       const inner = { path: [...path, name], found };
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      // Boundary: what this version does not know it does not read over: it could be what takes something back.
+      // Boundary: a key that this version does not know is never ignored: it could be one that restricts something.
       if (field === undefined) noteUnknown(inner, Object.keys(fields), others);
       else set(value, name, field.shape(content, inner));
     }
@@ -221,7 +221,7 @@ function noteUnknown(
   });
 }
 
-/** A key of the same table that is spelled nearly so, or begins or ends so; or one of another table that is spelled so. */
+/** A key of the same table with a similar spelling, prefix or suffix; or one of another table with this spelling. */
 function nearestKey(name: string, siblings: readonly string[], keys: readonly string[]): string | null {
   const sibling =
     nearest(name, siblings) ??
@@ -250,7 +250,7 @@ export function tables<T>(each: Shape<T>, { min = 0, max, header }: TablesRule):
   };
 }
 
-/** Notes each value of a key that an earlier table of the list has already. */
+/** Notes each value of a key that an earlier table of the list already has. */
 export function noteRepeated(list: readonly RawTable[], name: string, { path, found }: ValueSite): void {
   const seen = new Set<unknown>();
   for (const [i, each] of list.entries()) {

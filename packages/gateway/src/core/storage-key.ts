@@ -16,7 +16,7 @@ export const STORAGE_KEY_BYTES = 512;
 const ASCII = /^\p{ASCII}*$/u;
 const listed: ReadonlySet<string> = new Set(LOOK_ALIKES.map(({ char }) => char));
 
-/** What a key must not be. The first rule that is broken names the refusal. */
+/** The rules for keys. The first broken rule names the refusal. */
 export const KEY_RULES = [
   {
     fault: 'empty',
@@ -33,14 +33,14 @@ export const KEY_RULES = [
   },
   {
     fault: 'not-unicode',
-    // What is unassigned today may have another normal form tomorrow, and its key would be lost.
+    // A character that is unassigned today may have another normal form tomorrow, and its key would be lost.
     isBroken: (raw) => /[\p{Surrogate}\p{Unassigned}]/u.test(raw),
     what: 'it has half a character or one that Unicode does not know',
     expected: 'assigned characters',
   },
   {
     fault: 'control',
-    // A key is shown in lists and logs; what breaks or turns their lines is no part of it.
+    // Keys are shown in lists and logs, so characters that break or reverse lines are not allowed.
     isBroken: (raw) => /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\p{Bidi_Control}]/u.test(raw),
     what: 'it has a control character',
     expected: 'none of those that break or turn a line',
@@ -88,10 +88,10 @@ function isLookAlike(char: string): boolean {
   return !ASCII.test(char) && /[./\\]/.test(char.normalize('NFKC'));
 }
 
-/** A key in its one spelling: no two of them look or sort the same, and none climbs out of its prefix. */
+/** A key in its only spelling: no two of them look or sort the same, and none escapes from its prefix. */
 export type StorageKey = string & { readonly storageKey: unique symbol };
 
-/** A place that a grant or a list names: a key and all beneath it, or the whole space (the empty text). */
+/** The scope of a grant or a list: a key and everything beneath it, or the whole space (the empty text). */
 export type StoragePrefix = string & { readonly storagePrefix: unique symbol };
 
 export type KeyFault = (typeof KEY_RULES)[number]['fault'];
@@ -105,9 +105,9 @@ export type NotKey = {
 export type ParsedKey = { readonly ok: true; readonly key: StorageKey } | NotKey;
 export type ParsedPrefix = { readonly ok: true; readonly prefix: StoragePrefix } | NotKey;
 
-/** Reads a key; it is refused by the name of the first rule that it breaks, never mended. */
+/** Parses a key; it is refused with the name of the first rule that it breaks, never repaired. */
 export function parseKey(raw: string): ParsedKey {
-  // Boundary: a skill chose this text; past this line it means the same to everybody.
+  // Boundary: a skill chose this text; past this line it means the same to every reader.
   const broken = KEY_RULES.find(({ isBroken }) => isBroken(raw));
   if (broken === undefined) return { ok: true, key: raw as StorageKey };
   const { fault, what, expected } = broken;
@@ -115,14 +115,14 @@ export function parseKey(raw: string): ParsedKey {
   return { ok: false, fault, message: sentenceOf(problem), problem };
 }
 
-/** Reads `notes/` or `notes`, which are the same place, or `/`, which is the whole space. */
+/** Parses `notes/` or `notes`, which are equivalent, or `/`, which is the whole space. */
 export function parsePrefix(raw: string): ParsedPrefix {
   if (raw === '/') return { ok: true, prefix: '' as StoragePrefix };
   const parsed = parseKey(raw.endsWith('/') ? raw.slice(0, -1) : raw);
   return parsed.ok ? { ok: true, prefix: parsed.key as string as StoragePrefix } : parsed;
 }
 
-/** Tells whether a key or a place is the prefix itself or lies beneath it; a prefix ends where a segment ends. */
+/** Whether a key or a prefix is the given prefix itself or lies beneath it; a prefix ends where a segment ends. */
 export function isBeneath(place: StorageKey | StoragePrefix, prefix: StoragePrefix): boolean {
   return prefix === '' || place === prefix || place.startsWith(`${prefix}/`);
 }

@@ -4,20 +4,20 @@ import type { Problem, SourcePosition } from './result.ts';
 import { positionAt, positionOfBadUtf8 } from './text-position.ts';
 
 /*
- * The one reader of JSON that comes from outside. What it lets through has one meaning for every later reader: no key
- * twice, no number that a double cannot hold, no text that UTF-8 cannot carry, no depth that a recursive walk cannot
- * bear. It never throws on any input, and it never repairs: what is not strict RFC 8259 is refused with its position.
+ * The parser of all JSON from outside. What it accepts has one meaning for every later reader: no duplicate keys, no
+ * number that a double cannot represent, no text that UTF-8 cannot encode, no depth that a recursive walk cannot
+ * handle. It never throws on any input, and it never repairs: what is not strict RFC 8259 is refused with its position.
  */
 
 export type StrictLimits = { readonly maxBytes: number; readonly maxDepth: number };
 export type StrictResult =
   | { readonly ok: true; readonly value: Json }
-  /** The message is the problem as a sentence; whoever wants another sentence makes it of the problem. */
+  /** The message is the problem as a sentence; for another sentence, use the problem. */
   | { readonly ok: false; readonly message: string; readonly problem: JsonProblem };
 
 export type JsonProblem = Problem & { readonly position: SourcePosition };
 
-/** Keeps the recursion far from the end of the stack, whatever a caller allows. */
+/** Keeps the recursion far from a stack overflow, whatever a caller allows. */
 const RECURSION_MAX_DEPTH = 1_000;
 const SHOWN_KEY_CHARS = 64;
 /** Integers of up to this many digits are exact in a double. */
@@ -41,9 +41,9 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const END = -1;
 
-/** Reads strict JSON once; a refusal says the line and the column. */
+/** Parses strict JSON once; a refusal includes the line and the column. */
 export function parseStrict(raw: string | Uint8Array, limits: StrictLimits): StrictResult {
-  // Boundary: the size is known before a byte is looked at.
+  // Boundary: the size is known before a byte is parsed.
   if (raw.length > limits.maxBytes || Buffer.byteLength(raw) > limits.maxBytes) {
     return refusal('it is too large', `at most ${limits.maxBytes} bytes`);
   }
@@ -68,7 +68,7 @@ function refusal(is: string, expected: string, position = START): StrictResult {
   return { ok: false, message, problem: { subject: 'JSON', is, expected, position } };
 }
 
-/** Thrown and caught in this file alone. It does not extend Error: a stack trace would cost more than the reading. */
+/** Thrown and caught only in this file. It does not extend Error: a stack trace would cost more than the parsing. */
 class JsonFault {
   readonly is: string;
   readonly expected: string;
@@ -98,7 +98,7 @@ class Reader {
     return value;
   }
 
-  /** Skips white space and gives the character that follows, without taking it. */
+  /** Skips white space and returns the next character, without consuming it. */
   #next(): number {
     const text = this.#text;
     for (; this.#at < text.length; this.#at++) {
@@ -126,7 +126,7 @@ class Reader {
       if (c !== QUOTE) throw this.#unexpected('a key in double quotes');
       const keyAt = this.#at;
       const key = this.#string();
-      // Boundary: with two equal keys, policy and tool could each see another value; this key would set a prototype.
+      // Boundary: with two equal keys, policy and tool could see different values; this key would set a prototype.
       if (key === '__proto__' || Object.hasOwn(object, key)) throw badKey(key, keyAt);
       if (this.#next() !== COLON) throw this.#unexpected('":"');
       this.#at++;
@@ -162,7 +162,7 @@ class Reader {
     this.#at++;
   }
 
-  /** Takes a comma and gives the start of the next element, or gives the closing bracket. */
+  /** Consumes a comma and returns the start of the next element, or returns the closing bracket. */
   #afterElement(close: number, expected: string): number {
     const c = this.#next();
     if (c === close) return c;
@@ -201,7 +201,7 @@ class Reader {
     const literal = NUMBER.exec(this.#text)?.[0];
     if (literal === undefined) throw this.#unexpected('a JSON value');
     const value = Number(literal);
-    // Boundary: past this, two different numbers in the text become one number in the program.
+    // Boundary: beyond this, two different numbers in the text become one number in the program.
     if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
       throw new JsonFault('the number is too large', 'at most 2^53-1 in size', this.#at);
     }
@@ -258,7 +258,7 @@ class Reader {
   }
 
   #wellFormed(value: string): string {
-    // Boundary: a lone surrogate has no UTF-8, so its digest and its canonical form would be another text's.
+    // Boundary: a lone surrogate has no UTF-8, so its digest and its canonical form would be those of another text.
     if (/\p{Surrogate}/u.test(value)) {
       throw new JsonFault('a string has a lone surrogate', 'whole characters', this.#at);
     }

@@ -1,6 +1,6 @@
 const MAX_COMPARED_CHARS = 64;
 
-/** The nearest of a few names, for "did you mean"; null when none is near. Case, dashes and underscores do not count. */
+/** The nearest of a few names, for "did you mean"; null when none is near. Case, dashes and underscores are ignored. */
 export function nearest(text: string, among: Iterable<string>): string | null {
   if (text.length > MAX_COMPARED_CHARS) return null;
   let best: { readonly name: string | null; readonly steps: number } = {
@@ -28,7 +28,7 @@ export function editSteps(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** A name as it is compared: what is the same in all styles of writing it. */
+/** A name as it is compared: the same in all naming styles. */
 export function fold(name: string): string {
   return name.toLowerCase().replace(/[-_\s]/g, '');
 }

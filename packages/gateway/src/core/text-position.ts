@@ -7,19 +7,19 @@ export function positionAt(text: string, index: number): SourcePosition {
   return { line: before.split('\n').length, column: index - lineStart + 1 };
 }
 
-/** The position of the first byte that no UTF-8 text can have there. */
+/** The position of the first byte that is invalid UTF-8. */
 export function positionOfBadUtf8(bytes: Uint8Array): SourcePosition {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const repaired = Buffer.from(decoder.decode(bytes));
   const bad = repaired.findIndex((byte, i) => byte !== bytes[i]);
-  // A character that is cut off at the end is held back by `stream`.
+  // An incomplete character at the end is held back by `stream`.
   const text = decoder.decode(bytes.subarray(0, bad), { stream: true });
   return positionAt(text, text.length);
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** Finds keys and values in a text that `parseStrict` took: the position of a path, undefined where it has none. */
+/** Finds keys and values in a text that `parseStrict` accepted: the position of a path, or undefined. */
 export function jsonPositions(
   text: string,
 ): (path: ValuePath, at: 'key' | 'value') => SourcePosition | undefined {
@@ -31,7 +31,7 @@ export function jsonPositions(
 
 type Container = { readonly isList: boolean; part: string | number; keyIndex: number };
 
-/** Walks the tokens; the parts of the open containers are the path of the token at hand. */
+/** Walks the tokens; the parts of the open containers are the path of the current token. */
 function indexOf(text: string, path: ValuePath, at: 'key' | 'value'): number | undefined {
   const open: Container[] = [];
   let isValueNext = true;

@@ -12,17 +12,17 @@ export type TierName = 'builtin' | 'a' | 'b' | 'c';
 
 export type JsonSchema = { readonly [keyword: string]: Json };
 
-/** What a built-in tool is given: its checked input, a signal that fires at the deadline, and timers. */
+/** The inputs of a built-in tool: its checked input, a signal that fires at the deadline, and timers. */
 export type BuiltinRun = (input: Json, signal: AbortSignal) => Promise<Json>;
 
-/** Reads a checked input as a command: resolves and scopes every word of it, or refuses. Nothing is run. */
+/** Reads a checked input as a command: resolves and scopes every argument, or refuses. Nothing is run. */
 export type PrepareProcess = (input: Json) => Promise<PreparedProcess | Refused>;
 
 export type Executor =
   | { readonly kind: 'builtin'; readonly run: BuiltinRun }
   | { readonly kind: 'process'; readonly prepare: PrepareProcess }
   | { readonly kind: 'wasm'; readonly program: WasmProgram }
-  /** A tool of an MCP server that runs in a sandbox of its own; `tool` is what the server calls it. */
+  /** A tool of an MCP server that runs in its own sandbox; `tool` is the server's name for it. */
   | UpstreamExecutor;
 
 /** What an upstream server does beside running tools. */
@@ -32,7 +32,7 @@ export type UpstreamExecutor = {
   readonly kind: 'upstream';
   readonly upstream: string;
   readonly tool: string;
-  /** Left out: it is a tool of the server that is called. */
+  /** Left out: a tool of the server is called. */
   readonly method?: UpstreamMethod;
 };
 
@@ -53,7 +53,7 @@ export type ToolSkill = {
   readonly trust: 'operator' | 'first-use';
 };
 
-/** The one record of a tool. What is listed, authorised, run and attested is this record. */
+/** The record of a tool. What is listed, authorised, run and attested is this record. */
 export type Tool = {
   readonly id: string;
   readonly description: string;
@@ -69,10 +69,10 @@ export type Tool = {
   readonly paths: (input: Json) => readonly string[];
   readonly artifacts: readonly { readonly name: string; readonly sha256: Digest }[];
   readonly executor: Executor;
-  /** What people call it; its id where there is nothing else. */
+  /** Its name for people; its id where it has no other. */
   readonly title?: string;
   readonly annotations?: ToolAnnotations;
   readonly skill?: ToolSkill;
-  /** Its output is a result of MCP: `content`, and perhaps `structuredContent` and `isError`. */
+  /** Its output is an MCP result: `content`, and possibly `structuredContent` and `isError`. */
   readonly isMcpResult?: true;
 };

@@ -1,9 +1,9 @@
-/** The vocabulary of WASM tools: what runs, which capabilities exist, what a skill asks for and what it was granted. */
+/** The types of WASM tools: what runs, which capabilities exist, what a skill requests and what it was granted. */
 import type { Digest } from './digest.ts';
 
 /**
- * The kinds of capabilities that a guest names by a handle: their number in the ABI, where their handles begin, and the
- * list of the grants that they are counted in. All that a kind means to people is in skills/capabilities.
+ * The kinds of capabilities that a guest names by a handle: their number in the ABI, their first handle, and the list
+ * of grants that they index. Everything else about a kind is in skills/capabilities.
  */
 export const CAPABILITY_KINDS = {
   http: { number: 1, firstHandle: 10_000, list: 'http', sentence: 'Requests to one granted host.' },
@@ -24,12 +24,12 @@ export const CAPABILITY_KINDS = {
 
 export type CapabilityKind = keyof typeof CAPABILITY_KINDS;
 
-/** What a module can be granted: capabilities by handle, and what it has or has not. */
+/** What a module can be granted: capabilities by handle, and those that it either has or not. */
 export type GrantKind = CapabilityKind | 'log' | 'clock' | 'random' | 'config';
 
-/** What a guest may do outside of itself. A capability has its handle by its position in its list; what is empty is absent. */
+/** What a guest may do outside of itself. A capability's handle is its position in its list; an empty list has none. */
 export type WasmGrants = {
-  /** Entries of an allow-list, each a capability of its own; null: one that was asked for and not granted keeps its position. */
+  /** Entries of an allow-list, each a separate capability; null: requested but not granted, to keep the positions. */
   readonly http: readonly (string | null)[];
   readonly secrets: readonly SecretGrant[];
   /** Prefixes of keys in the space of the tenant and the skill. */
@@ -42,13 +42,13 @@ export type WasmGrants = {
   readonly config: Readonly<Record<string, string>> | null;
 };
 
-/** A secret that a guest may use in requests and, where it says so, read. */
+/** A secret that a guest may use in requests and, if specified, read. */
 export type SecretGrant = {
   readonly name: string;
   readonly mayReveal: boolean;
-  /** The one scope of the vault that it is taken from; left out: the most specific that has it. */
+  /** The only scope of the vault that it is taken from; left out: the most specific one that has it. */
   readonly scope?: SecretScope;
-  /** The only hosts that get the value, each with or without a port; without one that is 443 alone. None: no host does. */
+  /** The only hosts that get the value, each with or without a port; without one only 443. None: no host does. */
   readonly hosts: readonly string[];
 };
 
@@ -57,7 +57,7 @@ export type StorageGrant = { readonly read: readonly string[]; readonly write: r
 
 export type ChannelGrant = { readonly name: string; readonly publish: boolean; readonly receive: boolean };
 
-/** The capabilities that a skill asks for. The position in its list is what a guest knows a capability by. */
+/** The capabilities that a skill requests. A guest knows a capability by its position in the list. */
 export type Asks = {
   /** Entries of an allow-list. */
   readonly http: readonly string[];
@@ -68,15 +68,15 @@ export type Asks = {
   readonly log: boolean;
   readonly clock: boolean;
   readonly random: boolean;
-  /** Keys whose values the operator gives; null: it has no configuration. */
+  /** Keys whose values the operator provides; null: it has no configuration. */
   readonly config: readonly string[] | null;
-  /** Whether it says itself that its hosts are not all named. */
+  /** Whether it declares that its hosts are not all named. */
   readonly allowWildcards: boolean;
 };
 
 export type SecretScope = 'global' | 'tenant' | 'principal' | 'skill';
 
-/** A secret that is asked for, in the one scope of the vault that it is looked for in. */
+/** A secret that is requested, in the only scope of the vault that is searched for it. */
 export type AskedSecret = SecretGrant & { readonly scope: SecretScope };
 
 export const NO_GRANTS: WasmGrants = {
@@ -90,7 +90,7 @@ export const NO_GRANTS: WasmGrants = {
   config: null,
 };
 
-/** How many capabilities of a kind there are, with those that were asked for and withheld. */
+/** How many capabilities of a kind there are, including those that were requested and withheld. */
 export function countOf(grants: WasmGrants, kind: CapabilityKind): number {
   return grants[CAPABILITY_KINDS[kind].list].length;
 }
@@ -107,25 +107,25 @@ export function isCapabilityKind(kind: string): kind is CapabilityKind {
 
 /** A tool that is an export of a module. */
 export type WasmProgram = {
-  /** Whose storage it uses, and who it is to others. */
+  /** Whose storage it uses, and its identity to others. */
   readonly skill: string;
   readonly sha256: Digest;
-  /** The bytes of the module; the reader checks that they are those of the digest. */
+  /** The bytes of the module; the reader checks that they match the digest. */
   readonly read: () => Promise<Uint8Array>;
   readonly exportName: string;
   readonly grants: WasmGrants;
-  /** False: nothing is kept to run its calls again. */
+  /** False: nothing is kept for a replay of its calls. */
   readonly isRecorded?: boolean;
 };
 
 /** One grammar from manifest to configuration to run: no separator, quote or upper case, no dot or dash at an end. */
 const CAPABILITY_NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 
-/** What messages call the grammar. */
+/** How messages describe the grammar. */
 export const CAPABILITY_NAME_SHAPE =
   'up to 64 lower-case letters, digits and . _ - that begin and end with a letter or digit';
 
-/** Tells whether a text can name a secret, a channel or a storage space. */
+/** Whether a text can name a secret, a channel or a storage space. */
 export function isCapabilityName(text: string): boolean {
   return CAPABILITY_NAME.test(text);
 }

@@ -22,7 +22,7 @@ export type Answer = {
   readonly note: string | null;
 };
 
-/** Decides an approval request, if the policies let this principal, and records who did. An agent never decides. */
+/** Decides an approval request, if the policies permit this principal, and records who did. An agent never decides. */
 export async function answerApproval(gateway: Gateway, answer: Answer): Promise<Decided> {
   const { id, verdict, by, note } = answer;
   const nowMs = gateway.clock.nowMs();
@@ -54,7 +54,7 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
   });
 }
 
-/** The tool of this gateway; else, of one that lived no longer than its call, what was written down to be judged. */
+/** The tool of this gateway; for one that existed only during its call, the recorded description. */
 function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
   const { tool: id, risk, askedTool } = asked;
   const found = registry.find(id)?.tool;
@@ -73,22 +73,22 @@ function toolOf({ registry }: Gateway, asked: Approval): Tool | undefined {
   };
 }
 
-/** Asks the policies whether this principal may administer; refuses with their reason. */
+/** Checks with the policies whether this principal may administer; refuses with their reason. */
 export function requireAdministrator(gateway: Gateway, by: Principal, tenant: string): void {
   const act = authorizeAct(gateway.policy, by, 'administer', { tenant, nowMs: gateway.clock.nowMs() });
   if (!act.allowed) throw new CodedError('policy/denied', act.message);
 }
 
-/** Where the policies cannot be asked (a lost key, a wrong clock), only a person may go on. */
+/** Where the policies cannot be evaluated (a lost key, a wrong clock), only a person may proceed. */
 function requirePerson(by: Principal): void {
   if (by.kind === 'user') return;
   throw new CodedError('policy/denied', `Cannot administer as ${formatPrincipal(by)}: expected a user`);
 }
 
 /**
- * Starts a new signing key in two steps: the record that names it, then the key itself. Where the record cannot be
- * written, nothing has changed; where we end in between, `finishRotation` goes on from the record. The old key goes on
- * verifying what it signed.
+ * Starts a new signing key in two steps: the record that names it, then the key itself. If the record cannot be
+ * written, nothing has changed; if the process ends in between, `finishRotation` continues from the record. The old key
+ * still verifies what it signed.
  */
 export function rotateKey(records: Records, by: Principal, lost: boolean): Rotation {
   if (lost) requirePerson(by);
@@ -110,12 +110,12 @@ export function rotateKey(records: Records, by: Principal, lost: boolean): Rotat
   return rotation;
 }
 
-/** Ends a rotation that was recorded and not finished, and drops a key that was never recorded. */
+/** Completes a rotation that was recorded but not finished, and drops a key that was never recorded. */
 export function finishRotation(records: Records): void {
   if (records.keys.hasPending) records.store.transact((tx) => settleRotation(records, tx));
 }
 
-/** Goes on from the clock as it is, although the journal is ahead of it; who decided so is on record. */
+/** Continues from the current clock, although the journal is ahead of it; who decided so is recorded. */
 export function acceptClock(records: Records, by: Principal): void {
   requirePerson(by);
   const { store, journal, keys } = records;
@@ -123,7 +123,7 @@ export function acceptClock(records: Records, by: Principal): void {
     settleRotation(records, tx);
     const { atMs: lastMs } = readHead(tx);
     const { atMs } = journal.acceptClock(tx, formatPrincipal(by));
-    // What the key signed is of a time that is still to come: it stays valid until then, and signs no more.
+    // The key has signed with future times: it stays valid until then, and signs no more.
     if (lastMs <= atMs || !keys.isReady) return;
     const rotation = keys.prepare(atMs, false);
     journal.append(tx, rotationDraft(by, { ...rotation, lost: false, until: isoTime(lastMs) }));

@@ -12,7 +12,7 @@ import type { Reader } from '../store/transaction.ts';
 import type { Executors, Tier } from '../tiers/tier.ts';
 import type { Line, Records } from './gateway.ts';
 
-/** What the policies decided, as far as they were asked; it goes into the receipt of a refusal too. */
+/** What the policies decided, as far as they were evaluated; it also goes into the receipt of a refusal. */
 export type Verdict = { readonly set: Digest | null; readonly decidedBy: readonly string[] };
 
 export const UNDECIDED: Verdict = { set: null, decidedBy: [] };
@@ -32,12 +32,12 @@ export type Admission =
       readonly verdict: Verdict;
     };
 
-/** In place of what no policy reads: nothing is left, should one read it after all. */
+/** Replaces what no policy reads: nothing is left, should one read it after all. */
 const UNREAD: BudgetLeft = { calls: 0, wallMs: 0, cpuMs: 0, fuel: 0, outputBytes: 0, egressBytes: 0 };
 
 const MAX_TIMEOUT_MS = 86_400_000;
 
-/** find, authorize and, where the policies ask for it, approve: everything before budgets and the journal. Changes nothing. */
+/** find, authorize and, where the policies require it, approve: all before budgets and the journal. Changes nothing. */
 export async function admit(line: Line, call: ToolCall): Promise<Admission> {
   const invalid = invalidField(call, line.redact);
   if (invalid !== null) return refusedAs(refuse('door/invalid-call', invalid));
@@ -51,7 +51,7 @@ export async function admit(line: Line, call: ToolCall): Promise<Admission> {
   return judge(line, line.store, checked);
 }
 
-/** Asks the policies, with what the reader shows of budgets and approvals. */
+/** Evaluates the policies, with what the reader shows of budgets and approvals. */
 export function judge(line: Line, reader: Reader, checked: CheckedCall): Admission {
   const nowMs = line.clock.nowMs();
   // The accounts are read only for policies that read them.
@@ -84,7 +84,7 @@ function admissionOf(decision: Decision, checked: CheckedCall): Admission {
   }
 }
 
-/** The executor that a call runs in; undefined where this gateway has none for it. */
+/** The executor of a call; undefined where this gateway has none for it. */
 export function executorOf(executors: Executors, { tool, tier }: CheckedCall): Tier | undefined {
   return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
 }
@@ -98,7 +98,7 @@ function refusedAs(refused: Refused): Admission {
   return { kind: 'refused', checked: null, refused, verdict: UNDECIDED };
 }
 
-/** Boundary: names from outside are held to one grammar before they reach a policy, a row or a record. */
+/** Boundary: names from outside must match one grammar before they reach a policy, a row or a record. */
 function invalidField(call: ToolCall, redact: Line['redact']): string | null {
   const name = unrecordableName(call, redact);
   if (name !== null) return `Cannot accept call: the name of the ${name} is not valid`;
@@ -112,8 +112,8 @@ function invalidField(call: ToolCall, redact: Line['redact']): string | null {
 }
 
 /**
- * What is known of a call before it runs. The intent has all of it, so that a gateway that starts after a crash can still
- * sign how the call ended.
+ * What is known about a call before it runs. The intent includes all of it, so that a gateway that starts after a crash
+ * can still sign how the call ended.
  */
 export type CallFacts = {
   readonly call: {
@@ -133,7 +133,7 @@ export type CallFacts = {
   readonly gateway: { readonly version: string };
 };
 
-/** In place of a name that was refused. */
+/** Replaces a name that was refused. */
 const UNNAMED = 'invalid-name';
 
 type Refusal = { readonly checked: CheckedCall | null; readonly verdict: Verdict };
@@ -159,7 +159,7 @@ export function refusalFacts(
   };
 }
 
-/** The facts of a call that was granted and may use what `limits` say. */
+/** The facts of a call that was granted with these limits. */
 export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
   const { call, tool, toolDigest, inputDigest, artifacts } = grant.call;
   const { approval, setDigest, decidedBy } = grant;
@@ -175,7 +175,7 @@ export function grantedFacts({ version }: Records, grant: Grant, limits: Limits)
   };
 }
 
-/** Which name of a call cannot be recorded, or null: it breaks the grammar of names, or the caller put a secret there. */
+/** Which name of a call cannot be recorded, or null: it breaks the grammar, or the caller put a secret there. */
 export function unrecordableName(call: ToolCall, redact: Records['redact']): string | null {
   const { principal, tenant, run, tool } = call;
   const isPlain = (name: string) => name === UNNAMED || (isName(name) && redact(name) === name);
@@ -185,7 +185,7 @@ export function unrecordableName(call: ToolCall, redact: Records['redact']): str
   return isToolName(tool) ? null : 'tool';
 }
 
-/** Boundary: a name that cannot be recorded never is; another one takes its place. */
+/** Boundary: a name that cannot be recorded is always replaced. */
 function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
   switch (unrecordableName(call, redact)) {
     case null:
@@ -201,7 +201,7 @@ function recordable(call: ToolCall, redact: Records['redact']): ToolCall {
   }
 }
 
-/** The name of a known tool; any other name is the caller's, who may have put a secret there. */
+/** The name of a known tool; any other name is chosen by the caller, who may have put a secret there. */
 function toolNameOf(tool: string, isKnown: boolean, redact: Records['redact']): string {
   return isKnown || redact(tool) === tool ? tool : UNNAMED;
 }

@@ -41,12 +41,12 @@ type Granted = Extract<Admission, { kind: 'granted' }>;
 type Asking = Extract<Admission, { kind: 'ask' }>;
 
 /**
- * One transaction: either the intent with everything it needs, or the refusal with its receipt. Nothing in between can
- * be seen by another process or be left by a crash.
+ * One transaction: either the intent with everything it needs, or the refusal with its receipt. Another process never
+ * sees, and a crash never leaves, anything in between.
  */
 export function begin(line: Line, call: ToolCall, admission: Admission): Promise<Begun | Ended | Stale> {
   return line.store.commit((tx) => {
-    // Boundary: the wait for the database may have been long; a forbid or a revocation that came meanwhile counts.
+    // Boundary: the wait for the database may have been long; a forbid or a revocation since then counts.
     if (admission.kind === 'granted' && !stillHolds(line, tx, admission)) return { kind: 'stale' };
     const judged = judgeInside(line, tx, admission);
     switch (judged.kind) {
@@ -62,12 +62,12 @@ export function begin(line: Line, call: ToolCall, admission: Admission): Promise
   });
 }
 
-/** Neither the policies nor the skill that the call is of have changed since. */
+/** Neither the policies nor the skill of the call have changed since. */
 function stillHolds({ policy, registry }: Line, tx: Transaction, { grant, checked }: Granted): boolean {
   return policy.holds(grant.setDigest) && registry.holds(tx, checked.tool);
 }
 
-/** Where the policies read what is left of a budget, it is read again in this transaction. */
+/** Where the policies read what is left of a budget, they are evaluated again in this transaction. */
 function judgeInside(line: Line, tx: Transaction, admission: Admission): Admission {
   const isJudgedAgain = admission.kind === 'granted' && line.policy.reads.has('budgetLeft');
   return isJudgedAgain ? judge(line, tx, admission.checked) : admission;
@@ -81,12 +81,12 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
   const { id: callId, idempotencyKey: key, trace } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
   if (grant.approval !== null && !isStillApproved(tx, grant, nowMs)) {
-    // Another process has used the approval meanwhile.
+    // Another process has used the approval since then.
     const binding = bindingOf(checked, grant.setDigest);
     const asking: Asking = { kind: 'ask', checked, verdict, binding };
     return refuseIn(line, tx, asking, askIn(line, tx, asking));
   }
-  // Boundary: the same call may have begun elsewhere meanwhile; it runs once.
+  // Boundary: the same call may have begun elsewhere since then; it runs once.
   if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
   const reserved = reserve(tx, { callId, rules: line.budgets, checked, nowMs });
   if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.problem);
@@ -174,12 +174,12 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
   return refuse('policy/approval-required', `Cannot run call: it needs the approval ${approval.id}`, remedy);
 }
 
-/** Of a file, or of a server that only one line knows. */
+/** From a file, or of a server that only one line knows. */
 function mayComeAndGo({ executor }: Tool): boolean {
   return executor.kind === 'wasm' || executor.kind === 'upstream';
 }
 
-/** A module may be run from a file, by a gateway of its own: the approver has to see the tool all the same. */
+/** A module may be run from a file, by a temporary gateway: the approver still has to see the tool. */
 function askedTool({ description, category, tier, capabilities, inputSchema }: Tool): Json {
   return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }
@@ -197,8 +197,8 @@ function refuseIn(
 }
 
 /**
- * The answer to a call whose idempotency key was used before: the ending of that same call as it was returned then, or a
- * refusal. Null: the call is new, and runs.
+ * The answer to a call whose idempotency key was used before: the ending of that same call as it was returned then, or
+ * a refusal. Null: the call is new, and runs.
  */
 export async function repeated(line: Line, call: ToolCall): Promise<Ended | null> {
   const { idempotencyKey: key } = call;

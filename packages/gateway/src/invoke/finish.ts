@@ -17,7 +17,7 @@ import { type CallFacts, refusalFacts, UNDECIDED } from './admit.ts';
 import type { Begun } from './begin.ts';
 import type { Line, Records } from './gateway.ts';
 
-/** A disk or a lock may come back; a run that happened is worth waiting for. */
+/** A disk or a lock may recover; the ending of a run is worth waiting for. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 200;
 const LATER_MS = 5000;
@@ -26,11 +26,10 @@ const LATER_ATTEMPTS = 720;
 const UNSAVED = 'none: it could not be saved';
 
 /**
- * One transaction: the budgets are settled with what was really used, the recording is kept, the receipt is signed, the
- * intent is closed. The receipt has the digest of the recording, so both are written together or neither is: no
- * receipt names a recording that does not exist. The ending is worth waiting for, the recording is not: it is
- * compressed before, tried once, and whatever fails then, the attempts after that write an ending whose receipt says that
- * there is none.
+ * One transaction: the budgets are settled with the actual usage, the recording is kept, the receipt is signed, the
+ * intent is closed. The receipt has the digest of the recording, so both are written together or neither is: no receipt
+ * names a recording that does not exist. The ending is worth waiting for, the recording is not: it is compressed
+ * before, tried once, and after any failure, later attempts write an ending whose receipt says that there is none.
  */
 export async function finish(line: Line, begun: Begun, result: RunResult): Promise<Ended> {
   const { ending, usage, egress = null } = result;
@@ -60,20 +59,20 @@ export async function finish(line: Line, begun: Begun, result: RunResult): Promi
   }
 }
 
-/** Where it ran, and by which digest its recording is known. */
+/** Where it ran, and the digest of its recording. */
 function executionOf({ execution, recorded }: RunResult, saved: Packed | null): Execution {
   if (recorded === undefined) return execution;
   return { ...execution, isolation: { ...execution.isolation, recording: saved?.digest ?? UNSAVED } };
 }
 
-/** A gateway that lives on closes the call itself once it can; one that ends leaves it to the next. */
+/** A gateway that continues closes the call itself once it can; one that ends leaves it to the next. */
 function recordLater(record: () => Promise<Ended>, attempts: number): void {
   if (attempts === 0) return;
   const again = () => record().catch(() => recordLater(record, attempts - 1));
   setTimeout(again, LATER_MS).unref();
 }
 
-/** It ran, but its ending could not be written: the next start will record it as unknown, and so we call it here. */
+/** It ran, but its ending could not be written: the next start will record it as unknown, so it is unknown here too. */
 function unrecorded({ facts }: Begun, { ending, usage }: RunResult, error: unknown): Ended {
   const reason = error instanceof CodedError ? error.message : 'the gateway broke';
   const remedy = error instanceof CodedError ? error.remedy : undefined;
@@ -84,7 +83,7 @@ function unrecorded({ facts }: Begun, { ending, usage }: RunResult, error: unkno
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt: null };
 }
 
-/** How a call ended, with the receipt that proves it; null only when nothing could be recorded any more. */
+/** How a call ended, with the receipt that proves it; null only when nothing could be recorded. */
 export type Ended = {
   readonly kind: 'ended';
   readonly callId: string;
@@ -95,15 +94,15 @@ export type Ended = {
   readonly replayed?: true;
 };
 
-/** Of a call that may have run; where and how is unknown. */
+/** For a call that may have run; where and how is unknown. */
 export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
 
 /** When and where it ran; null when nothing ran. */
 type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
 
 /**
- * Signs the receipt and adds the record that holds it, in one transaction. The receipt names the place of the record, the
- * record holds the receipt, and its hash goes into the chain: neither can be changed or left out without the other.
+ * Signs the receipt and appends the record that contains it, in one transaction. The receipt names the position of its
+ * record, and the hash of the record goes into the chain: neither can be changed or left out without the other.
  */
 export function appendEnding(
   records: Records,
@@ -112,7 +111,7 @@ export function appendEnding(
   ended: { outcome: Outcome; ran: Ran; egress?: Json | null; trace?: string | undefined },
 ): Ended {
   const { outcome, ran, trace } = ended;
-  // Boundary: hosts are named by what ran, which may have put a secret into a name.
+  // Boundary: the run chooses the host names, and may have put a secret into one.
   const egress = records.redact(ended.egress ?? null);
   const { status, code } = outcome;
   const usage = status === 'refused' ? NO_USAGE : outcome.usage;
@@ -162,7 +161,7 @@ export function appendEnding(
   return { kind: 'ended', callId: facts.call.id, outcome, usage, receipt };
 }
 
-/** Once in this many records, some of what is kept too long is dropped. */
+/** Once in this many records, some expired results are dropped. */
 const PRUNE_EVERY = 64;
 
 type Kept = Pick<Keeping, 'outcome' | 'usage' | 'receiptSeq' | 'atMs'>;
@@ -181,7 +180,7 @@ function keep(
   if (kept.receiptSeq % PRUNE_EVERY === 0) pruneResults(tx, kept.atMs - records.keep.keepForMs);
 }
 
-/** The receipt names what the journal has of the network, as it is written there. */
+/** The receipt refers to the journal's record of the network as it is written there. */
 function withRecord(execution: Execution, egress: Json): Execution {
   if (egress === null) return execution;
   const egressRecord = digestBytes(canonicalize(egress));
@@ -195,14 +194,14 @@ function outputOf(outcome: Outcome) {
   return { digest: digestBytes(text), bytes: Buffer.byteLength(text), truncated };
 }
 
-/** Times in a receipt are in order even when the clock was set back by a little in between. */
+/** Times in a receipt are in order even when the clock was set back slightly in between. */
 function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
 /*
- * Something was thrown before the call could run. A coded error is a refusal with its remedy; anything else is our own
- * fault, and the caller gets an incident id instead of a stack. Both are recorded where the journal can still be written.
+ * Handles what was thrown before the call could run. A coded error is a refusal with its remedy; anything else is an
+ * internal fault, and the caller gets an incident id, not a stack. Both are recorded if the journal is writable.
  */
 export async function refuseOrFault(line: Line, call: ToolCall, error: unknown): Promise<Ended> {
   const incident = makeId('inc', line.clock.nowMs(), line.random);
@@ -214,12 +213,12 @@ export async function refuseOrFault(line: Line, call: ToolCall, error: unknown):
       return appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace });
     });
   } catch {
-    // Nothing ran and nothing can be written: the refusal itself is all we can give.
+    // Nothing ran and nothing can be written: the refusal itself is all we can return.
     return { kind: 'ended', callId: call.id, outcome, usage: NO_USAGE, receipt: null };
   }
 }
 
-/** Records what broke while the call ran, and returns the incident for the caller. */
+/** Records what failed while the call ran, and returns the incident for the caller. */
 export async function recordFault(line: Line, facts: CallFacts, error: unknown): Promise<string> {
   const incident = makeId('inc', line.clock.nowMs(), line.random);
   await line.store.commit((tx) => appendFault(line, tx, facts, { incident, error }));
@@ -244,7 +243,7 @@ function outcomeOf(error: unknown, incident: string): Outcome {
   return fail('gateway/fault', `Cannot handle call: the gateway broke, incident ${incident}`);
 }
 
-/** Enough to find the place in our code; values from the caller stay out of it. */
+/** Enough to locate the failure in our code, without values from the caller. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const frames = (error.stack ?? '')
@@ -257,7 +256,7 @@ function describe(error: unknown): string {
 /** Enough for every record of one call. */
 const RECORDS_OF_A_CALL = 16;
 
-/** The receipt of a call as the journal has it, an envelope of JSON; null where the call has none. */
+/** The receipt of a call from the journal, an envelope of JSON; null where the call has none. */
 export function receiptOf({ segments }: Pick<Records, 'segments'>, callId: string): string | null {
   const page = search(
     segments,

@@ -22,7 +22,7 @@ import type { Executors } from '../tiers/tier.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { RunningCalls } from './invoke.ts';
 
-/** What keeps the record; enough to read it, prove it and close what a crash left open. */
+/** What keeps the records; enough to read and prove them and to close what a crash left open. */
 export type Records = {
   readonly version: string;
   readonly clock: Clock;
@@ -38,14 +38,14 @@ export type Records = {
   readonly keep: ResultTerms;
 };
 
-/** What is installed, and what of it runs. */
+/** The installed skills, and those of them that run. */
 export type InstalledSkills = {
   readonly artifacts: Artifacts;
   readonly running: RunningSkills;
   readonly terms: SkillTerms;
 };
 
-/** What the operator says about skills; the advisories are read when they are wanted. */
+/** The operator's settings for skills; the advisories are read on demand. */
 export type SkillTerms = {
   readonly firstUse: 'refuse' | 'trust';
   readonly reviewers: number;
@@ -53,7 +53,7 @@ export type SkillTerms = {
   readonly advisories: () => readonly Advisory[];
 };
 
-/** What a call needs on its way along the line. */
+/** What a call needs along the line. */
 export type Line = Records & {
   readonly policy: PolicyEngine;
   readonly budgets: readonly BudgetRule[];
@@ -61,28 +61,28 @@ export type Line = Records & {
   readonly registry: Registry;
   readonly skills: InstalledSkills;
   readonly executors: Executors;
-  /** The calls on the line at this moment. */
+  /** The calls that are on the line now. */
   readonly running: RunningCalls;
   readonly observer: Observer;
 };
 
-/** The whole gateway, built by open.ts: the line, and what operators look at and change beside it. */
+/** The whole gateway, built by open.ts: the line, and what operators inspect and change beside it. */
 export type Gateway = Line & {
   /** The MCP servers behind this gateway. */
   readonly upstreams: UpstreamServers;
-  /** Where modules run, for calls that are run again. */
+  /** Where modules run, for replayed calls. */
   readonly engines: EnginePool;
-  /** Modules in the form in which engines take them. */
+  /** Modules in the form that engines run. */
   readonly ready: ReadyModules;
-  /** Tries the tiers that run commands and says what holds on this machine. */
+  /** Tries the tiers that run commands and reports what works on this machine. */
   readonly inspectTiers: () => Promise<readonly TierRow[]>;
 };
 
-/** Something that was opened on a state directory, with the configuration that it was opened with. */
+/** Something that was opened on a state directory, with its configuration. */
 export type Opened<T> = T & {
   readonly config: Config;
-  /** Signs what is not signed yet, seals what is full, and lets go of everything. */
+  /** Signs what is unsigned, seals what is full, and releases everything. */
   readonly close: () => Promise<void>;
-  /** Only lets go: nothing is signed on the way out. */
+  /** Only releases everything: nothing is signed on the way out. */
   readonly release: () => void;
 };

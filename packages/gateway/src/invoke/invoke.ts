@@ -23,13 +23,13 @@ const MAX_DECISIONS = 8;
 /*
  * The line. Every door ends here and nothing runs anywhere else:
  *
- *   discover  connect to the upstream server of a tool that no one has called yet, so that the tool is known
- *   admit     find the tool, read the input once, ask the policies (and, where they say so, a person)
+ *   discover  connect to the upstream server of a tool that was never called, so that the tool is known
+ *   admit     find the tool, read the input once, evaluate the policies (and, if they require it, ask a person)
  *   begin     one durable transaction: budgets reserved, approval used, intent written; or the refusal, written
- *   run       the executor spends the grant and holds the limits
+ *   run       the executor spends the grant and enforces the limits
  *   finish    one durable transaction: budgets settled, receipt signed, ending written
  *
- * It never throws: what breaks becomes a refusal before the run, or a failed ending after it.
+ * It never throws: a fault becomes a refusal before the run, or a failed ending after it.
  */
 export async function invoke(
   line: Line,
@@ -70,7 +70,7 @@ async function runToEnd(line: Line, call: ToolCall, watch: CallWatch, context: C
   }
 }
 
-/** Whether the policies of this moment let a call go on that has begun: a forbid that came meanwhile counts. */
+/** Whether the current policies let a call continue that has begun: a forbid that was added since then counts. */
 function isStillPermitted(line: Line, { grant }: Begun): boolean {
   const { policy, store, budgets, clock } = line;
   policy.refresh();
@@ -81,7 +81,7 @@ function isStillPermitted(line: Line, { grant }: Begun): boolean {
   return authorize(policy, checked, { budgetLeft, approval, nowMs }).verdict === 'allow';
 }
 
-/** A decision that is overtaken by a change of the policies, or by the same call elsewhere, is made again. */
+/** A decision that is outdated by a change of the policies, or by the same call elsewhere, is made again. */
 async function admitAndBegin(line: Line, call: ToolCall, watch: CallWatch): Promise<Begun | Ended> {
   for (let attempt = 1; attempt <= MAX_DECISIONS; attempt++) {
     watch.step('admit');
@@ -129,8 +129,8 @@ async function checkedEnding(line: Line, { grant }: Begun, ending: RunEnding): P
 }
 
 /**
- * A tier that throws has broken, not failed: the call is closed as a fault. It costs what the tier knows that it used; of
- * one that knows nothing that is one call and its time.
+ * A tier that throws has broken, not failed: the call is closed as a fault. It is charged what the tier knows it used;
+ * if the tier knows nothing, one call and its time.
  */
 async function brokenResult(
   line: Line,
@@ -206,11 +206,11 @@ export class RunningCalls {
   }
 }
 
-/** What a door knows of a call, beside who makes it. */
+/** What a door knows about a call, beside its caller. */
 export type AskedCall = Pick<ToolCall, 'tool' | 'rawInput' | 'door'> &
   Partial<Pick<ToolCall, 'run' | 'timeoutMs' | 'idempotencyKey' | 'trace'>>;
 
-/** A call as a door hands it in: who it is of comes from the credential, the rest from the request. */
+/** A call as a door submits it: its identity comes from the credential, the rest from the request. */
 export function doorCall(
   { clock, random }: Pick<Records, 'clock' | 'random'>,
   { principal, tenant }: Caller,

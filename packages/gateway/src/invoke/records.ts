@@ -10,11 +10,11 @@ import type { CallFacts } from './admit.ts';
 import { appendEnding, UNKNOWN_EXECUTION } from './finish.ts';
 import type { Records } from './gateway.ts';
 
-/* The life of the records: founded in a new state directory, brought up to date at a start, closed at an end. */
+/* The lifetime of the records: created in a new state directory, brought up to date at a start, closed at an end. */
 
 /**
- * Closes what processes that are gone have left open: whether those calls took effect is not known, so it is recorded as
- * unknown, signed, and charged as reserved. A call of a process that is alive is never touched. Gives how many it closed.
+ * Closes what ended processes have left open: whether those calls took effect is not known, so they are recorded as
+ * unknown, signed, and charged as reserved. A call of a live process is never touched. Returns how many it closed.
  */
 export function recover(gateway: Records): number {
   const { journal, store, presence } = gateway;
@@ -42,7 +42,7 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
     );
   }
   const { facts, trace } = (JSON.parse(intent.line) as { body: { facts: CallFacts; trace?: string } }).body;
-  // A call that drew on no account was still one call.
+  // A call without an account was still one call.
   const usage = { ...settle(tx, open.call, 'as-reserved'), calls: 1 };
   const message = 'Cannot tell how the call ended: the gateway stopped while it was running';
   const startedAt = new Date(intent.at_ms).toISOString();
@@ -53,7 +53,7 @@ function closeUnknown(gateway: Records, tx: Parameters<typeof settle>[0], open: 
   });
 }
 
-/** The first key and the first record of a new state directory, made by exactly one process. */
+/** The first key and the first record of a new state directory, created by exactly one process. */
 export function foundState({ store, keys, journal, segments, clock, random, version }: Records): void {
   if (readHead(store).seq > 0) return;
   store.transact((tx) => {
@@ -68,11 +68,11 @@ export function foundState({ store, keys, journal, segments, clock, random, vers
   });
 }
 
-/** Signs what is not signed yet, seals what is full, drops what is too old, and lets go of everything. */
+/** Signs what is unsigned, seals what is full, drops what is too old, and releases everything. */
 export async function closeRecords(records: Records, roller: Roller): Promise<void> {
   const { store, journal, segments, presence } = records;
   try {
-    // A process that is writing at this moment signs in our place.
+    // A process that is writing at the moment signs in our place.
     if (journal.isUncovered(store)) {
       store.transactIfFree((tx) => {
         journal.checkpoint(tx);
@@ -93,7 +93,7 @@ export async function closeRecords(records: Records, roller: Roller): Promise<vo
   }
 }
 
-/** Only lets go: nothing is signed on the way out. */
+/** Only releases everything: nothing is signed on the way out. */
 export function releaseRecords({ segments, presence, store }: Records): void {
   segments.close();
   presence.close();

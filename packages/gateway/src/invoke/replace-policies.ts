@@ -1,7 +1,7 @@
 /**
- * New policies in the place of all that there are. They are checked like those that an operator writes by hand; then, under
- * the write lock of the store, the files must still be those that the caller saw, the record is written and the files are
- * replaced as a whole. What is refused leaves everything as it was.
+ * Replaces all policies. The new ones are checked like those that an operator writes by hand; then, under the write
+ * lock of the store, the files must still be those that the caller saw, the record is written and the files are
+ * replaced as a whole. A refusal changes nothing.
  */
 import { join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
@@ -21,17 +21,17 @@ export type Replacing = Acting & {
   readonly files: readonly PolicyFile[];
   /** The digest of the files that the caller saw. */
   readonly ifDigest: string;
-  /** The caller means it, although it could not administer afterwards. */
+  /** The caller confirms the change, although it could not administer afterwards. */
   readonly force: boolean;
 };
 
-/** Checks policy texts against the tools of this gateway, as it does with those in its folder. */
+/** Checks policy texts against the tools of this gateway, like those in its folder. */
 export function checkTexts({ policy, registry }: Gateway, files: readonly PolicyFile[]): CheckResult {
   const tools = registry.named(namedIn(files.map(({ text }) => text)));
   return checkPolicies(files, tools, policy.bench);
 }
 
-/** Replaces the policies; what the check says comes back whether it passed or not. */
+/** Replaces the policies; returns the result of the check whether it passed or not. */
 export function replacePolicies(gateway: Gateway, replacing: Replacing): CheckResult {
   const { by, tenant, force } = replacing;
   const decidedBy = requireMay(gateway, replacing);
@@ -66,7 +66,7 @@ function write({ store, journal }: Gateway, writing: Writing): void {
   const { files, ifDigest, by, tenant, set, decidedBy, isForced } = writing;
   const directory = join(store.directory, 'policies');
   store.transact((tx) => {
-    // Boundary: nobody overwrites what they have not seen. Whoever edits by hand takes no lock, and is seen up to here.
+    // Boundary: no one overwrites what they have not seen. Edits by hand take no lock, and are noticed up to here.
     const before = filesDigestOf(readPolicyFiles(directory));
     if (before !== ifDigest)
       throw new CodedError(

@@ -15,15 +15,15 @@ import {
 import { requireAdministrator } from './administer.ts';
 import type { Gateway } from './gateway.ts';
 
-/** What the credential of whoever asks is good for; all of it where a process acts by itself. */
+/** The scopes of the caller's credential; all of them where a process acts by itself. */
 export type Held = { readonly held: ReadonlySet<Scope> };
 
 export const HOLDS_ALL: Held = { held: new Set(ALL_SCOPES) };
 
-/** A token that was just made; the only time that its text is seen. */
+/** A newly created token; the only time that its text is visible. */
 export type Minted = { readonly token: string; readonly about: Token };
 
-/** Makes a token in the name of somebody who may administer its tenant, and records who did and what it is good for. */
+/** Creates a token on behalf of an administrator of its tenant, and records who did and its scopes. */
 export async function mintToken(gateway: Gateway, by: Principal, minting: Minting & Held): Promise<Minted> {
   const { clock, random, store, journal } = gateway;
   checkMinting(minting, clock.nowMs());
@@ -49,11 +49,11 @@ export async function mintToken(gateway: Gateway, by: Principal, minting: Mintin
 
 export type Withdrawing = {
   readonly id: string;
-  /** Tokens of other tenants are not there for whoever asks; null: all are. */
+  /** Tokens of other tenants do not exist for the caller; null: all do. */
   readonly tenant: string | null;
 };
 
-/** Revokes a token, from the next request on. One that was revoked before stays as it is, without a second record. */
+/** Revokes a token, from the next request on. One that is already revoked stays as it is, without a second record. */
 export async function withdrawToken(gateway: Gateway, by: Principal, asked: Withdrawing): Promise<Token> {
   const { clock, store, journal } = gateway;
   const found = findToken(store, asked.id);
@@ -73,7 +73,7 @@ export async function withdrawToken(gateway: Gateway, by: Principal, asked: With
   });
 }
 
-/** Boundary: nobody makes a credential that is good for more than the one they came with. */
+/** Boundary: a caller cannot create a credential with more scopes than its own. */
 function requireHeld({ scopes, approver, held }: Minting & Held): void {
   const wanted = approver === null ? scopes : [...scopes, 'approve' as const];
   const missing = inOrder(wanted).filter((scope) => !held.has(scope));
@@ -85,7 +85,7 @@ function requireHeld({ scopes, approver, held }: Minting & Held): void {
 }
 
 function unknown(id: string): CodedError {
-  // Boundary: who gives the token in place of its id does not find it in a message or a log.
+  // Boundary: a token that was passed in place of its id does not appear in a message or a log.
   const shown = hasToken(id) ? 'that was given' : `"${id}"`;
   return new CodedError('token/unknown', `Cannot find the token ${shown}: there is none of that id`, {
     ...(hasToken(id) ? { remedy: 'Give the id: tok_ and the 25 characters behind pls_.' } : {}),

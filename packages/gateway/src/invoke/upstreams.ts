@@ -19,23 +19,23 @@ import type { Gateway } from './gateway.ts';
 
 export type UpstreamState = 'unmet' | 'accepted' | 'quarantined';
 
-/** A server with all that is known of it. */
+/** A server with everything that is known about it. */
 export type UpstreamView = {
   readonly name: string;
-  /** Null for one that was wrapped: only the client that starts it knows its command. */
+  /** Null for a wrapped server: only the client that starts it knows its command. */
   readonly rule: UpstreamRule | null;
   readonly state: UpstreamState;
   readonly pin: Pin | null;
   /** Why it is in quarantine; null where it is not. */
   readonly reason: string | null;
   readonly difference: Difference | null;
-  /** Of what would be accepted, or is. */
+  /** For what would be accepted, or is. */
   readonly findings: readonly ProseFinding[];
 };
 
 type Shown = Pick<Gateway, 'store' | 'upstreams'>;
 
-/** Every configured server in the order of the configuration, and then those that were wrapped. */
+/** Every configured server in the order of the configuration, then the wrapped ones. */
 export function listUpstreams(gateway: Shown): readonly UpstreamView[] {
   const { store, upstreams } = gateway;
   const configured = upstreams.rules.map(({ name }) => name);
@@ -43,7 +43,7 @@ export function listUpstreams(gateway: Shown): readonly UpstreamView[] {
   return [...configured, ...wrapped].map((name) => showUpstream(gateway, name));
 }
 
-/** One server; refuses a name that is neither configured nor was wrapped. */
+/** One server; refuses a name that is neither configured nor wrapped. */
 export function showUpstream({ store, upstreams }: Shown, name: string): UpstreamView {
   const rule = upstreams.rules.find((each) => each.name === name) ?? null;
   const pin = pinOf(store, name);
@@ -80,7 +80,7 @@ export type Accepting = Requester & {
   readonly shown: string;
 };
 
-/** Accepts what a server offers, if the policies let this principal administer; who did is on record. */
+/** Accepts what a server offers, if the policies let this principal administer; who did is recorded. */
 export async function approveUpstream(gateway: Gateway, accepting: Accepting): Promise<UpstreamView> {
   const { name, principal, tenant, shown } = accepting;
   const { rule } = showUpstream(gateway, name);
@@ -100,7 +100,7 @@ export async function approveUpstream(gateway: Gateway, accepting: Accepting): P
   return showUpstream(gateway, name);
 }
 
-/** What there is to accept: the last offer of the command that is configured now, or of the one that was wrapped. */
+/** What can be accepted: the last offer of the command that is configured now, or of the wrapped one. */
 export function offerOf(name: string, pin: Pin | null, rule: UpstreamRule | null): Offer {
   const command = rule === null ? (pin?.offeredRule ?? pin?.rule) : ruleDigest(rule);
   if (pin?.offered != null && pin.offeredRule === command)

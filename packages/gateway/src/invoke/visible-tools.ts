@@ -5,8 +5,8 @@ import type { Registry } from '../registry/registry.ts';
 import type { Gateway } from './gateway.ts';
 
 /*
- * What a caller is shown of the tools, for every door the same: a tool that no call of this principal could ever be
- * permitted to is not there. Lists are made anew only when policies or tools have changed.
+ * The tools that are visible to a caller, the same at every door: a tool that no call of this principal could ever be
+ * permitted to use is hidden. Lists are made again only when policies or tools have changed.
  */
 
 type Shown = { readonly tools: readonly Tool[]; readonly ids: ReadonlySet<string> };
@@ -17,7 +17,7 @@ type Lists = {
 };
 type Listing = Pick<Gateway, 'policy' | 'registry'>;
 
-/** Lists that are kept at once; past it, all are made anew. */
+/** The maximum of cached lists; beyond it, all are dropped. */
 const MOST_LISTS = 256;
 const PAGE = 1_000;
 
@@ -29,12 +29,12 @@ export function toolsVersion({ policy, registry }: Listing): string {
   return `${registry.version()}-${policy.setDigest ?? 'none'}`;
 }
 
-/** The tools that some call of this principal could be permitted to, in the order of their ids. */
+/** The tools that some call of this principal could be permitted to use, in the order of their ids. */
 export function visibleTools(gateway: Listing, principal: Principal, tenant: string): readonly Tool[] {
   return shownTo(gateway, principal, tenant).tools;
 }
 
-/** Whether a tool is among them, or would be if it were in a list at all. */
+/** Whether a tool is visible, or would be if it were listed at all. */
 export function isVisible(gateway: Listing, principal: Principal, tenant: string, toolId: string): boolean {
   if (shownTo(gateway, principal, tenant).ids.has(toolId)) return true;
   const tool = gateway.registry.find(toolId)?.tool;

@@ -13,7 +13,7 @@ export type RecordRow = {
   readonly principal: string | null;
   readonly tool: string | null;
   readonly tenant: string | null;
-  /** The record itself; the columns beside it are copies to search by, held to it by `verify`. */
+  /** The record itself; the columns beside it are copies for searching, which `verify` compares with it. */
   readonly line: string;
   readonly hash: Uint8Array;
 };
@@ -41,7 +41,7 @@ export type JournalTables = {
   journal_segment: SegmentRow;
 };
 
-/** The table of records and what it is searched by; the same in the live database and in every sealed segment. */
+/** The table of records and its search columns; the same in the live database and in every sealed segment. */
 export const RECORD_TABLE = `
   CREATE TABLE journal_record (
     seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -49,9 +49,9 @@ export const RECORD_TABLE = `
   ) STRICT;`;
 
 /**
- * Two indexes that only ever grow at their right edge, so that an append touches one page of each. The first is a narrow
- * copy of everything that is searched by, in the order of the records: any search is a scan of it, a tenth of a second for
- * a million records, and stops when its page is full. Call ids start with their time and grow as well.
+ * Two indexes that only ever grow at their right edge, so that an append touches one page of each. The first is a
+ * narrow copy of all search columns, in the order of the records: any search is a scan of it, a tenth of a second for a
+ * million records, and stops when its page is full. Call ids start with their time and grow as well.
  */
 export const RECORD_INDEXES = `
   CREATE INDEX journal_record_search ON journal_record (seq, kind, principal, tool, at_ms);
@@ -75,7 +75,7 @@ export const journalMigrations: readonly Migration[] = [
 /** Makes a statement over the journal's tables. */
 export const query = queries<JournalTables>();
 
-/** Where the chain ends, as one transaction moves it on. */
+/** The end of the chain, as one transaction advances it. */
 export type Head = {
   seq: number;
   hash: Uint8Array;
@@ -148,7 +148,7 @@ export function writeHead(tx: Transaction, head: Head): void {
   });
 }
 
-/** Signs size, root and last hash of the journal as it is now. Of the live part only the newest checkpoint is kept. */
+/** Signs size, root and last hash of the current journal. For the live part only the newest checkpoint is kept. */
 export function writeCheckpoint(tx: Transaction, head: Head, signer: Signer): string {
   const envelope = signer.sign(CHECKPOINT_TYPE, checkpointPayload(head, signer.validSince()));
   tx.run(dropLiveCheckpoints, { sealed: tx.get(lastSealed, {})?.last ?? 0 });
@@ -173,8 +173,8 @@ function checkpointPayload(head: Head, validSince: string): string {
 
 /*
  * The right edge of a Merkle tree (RFC 6962) that only grows: the roots of its complete subtrees, largest first. It is
- * all that must be kept to append and to know the root. Roots of complete subtrees of 256 leaves ("tiles") are handed
- * out as they come to be, so that an inclusion proof never has to read the whole journal.
+ * all that must be kept to append and to know the root. Roots of complete subtrees of 256 leaves ("tiles") are returned
+ * as they are completed, so that an inclusion proof never has to read the whole journal.
  */
 
 const HASH_BYTES = 32;
@@ -191,7 +191,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   return hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
 }
 
-/** Adds one leaf to the tree of `size` leaves; gives the root of a tile when this leaf completed one. */
+/** Adds one leaf to the tree of `size` leaves; returns the root of a tile when this leaf completed one. */
 export function appendLeaf(frontier: Uint8Array[], size: number, leaf: Uint8Array): Uint8Array | null {
   let node = leaf;
   let tile: Uint8Array | null = null;

@@ -17,14 +17,14 @@ import {
 import type { Segments } from './segments.ts';
 
 /*
- * The journal: what was requested, decided and done, in one chain without gaps. Modules hand in drafts inside a transaction;
- * the journal gives each its number, its time and the hash of the record before it. The time of a record is never before
- * that of its predecessor: order comes from the number, not from the clock. Secrets in use are taken out by their values
- * before anything is hashed. A record says digests of inputs and outputs, never the bytes.
+ * The journal: what was requested, decided and done, in one chain without gaps. Modules submit drafts inside a
+ * transaction; the journal assigns each its number, its time and the hash of the record before it. The time of a record
+ * is never before that of its predecessor: order comes from the number, not from the clock. Secrets in use are removed
+ * by their values before anything is hashed. A record contains digests of inputs and outputs, never the bytes.
  *
  * What it defends: any change to a record, and any missing, added or moved record, breaks the chain; a missing tail
- * breaks the signed checkpoint. What it cannot: whoever holds the state directory holds the signing key too. A checkpoint
- * or receipt kept elsewhere is the anchor against that.
+ * breaks the signed checkpoint. What it cannot: an attacker with the state directory has the signing key too. A
+ * checkpoint or receipt kept elsewhere is the anchor against that.
  */
 
 export type Draft = {
@@ -35,16 +35,16 @@ export type Draft = {
   readonly tenant: string | null;
   readonly body: { readonly [key: string]: Json };
   /**
-   * Made of checked names, digests, numbers and what was signed, and of nothing a caller, a tool or an operator wrote:
-   * it holds no secret, and must be recorded to the letter. Anything else is redacted.
+   * Consists of checked names, digests, numbers and signed data, and nothing that a caller, a tool or an operator
+   * wrote: it contains no secret, and must be recorded exactly. Anything else is redacted.
    */
   readonly isPlain?: boolean;
-  /** An intent stays open, in the name of its process, until the record that closes it. */
+  /** An intent stays open, under the name of its process, until the record that closes it. */
   readonly opens?: string;
   readonly closes?: boolean;
 };
 
-/** The place of a record that is about to be written. */
+/** The position of a record that is about to be written. */
 type Position = {
   readonly seq: number;
   readonly prev: string;
@@ -63,7 +63,7 @@ export type JournalOptions = {
   readonly onGrown?: (seq: number) => void;
 };
 
-/** Of one line; half of what a verifier reads, so that no record can ever make the journal unverifiable. */
+/** For one line; half of what a verifier reads, so that no record can ever make the journal unverifiable. */
 export const MAX_LINE_BYTES = 512 * 1024;
 
 export type OpenCall = { readonly call: string; readonly owner: string; readonly seq: number };
@@ -119,7 +119,7 @@ export class Journal {
     const body = draft.isPlain === true ? draft.body : this.#options.redact(draft.body);
     const { seq, prev, at, atMs } = position;
     const line = canonicalize({ at, body, call, kind, prev, principal, seq, tenant, tool, v: 1 });
-    // Boundary: a line that no verifier reads would spoil every record after it.
+    // Boundary: a line that verifiers refuse to read would invalidate every record after it.
     if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
       throw new TypeError(`Cannot record "${kind}": the line has over ${MAX_LINE_BYTES} bytes`);
     }
@@ -128,7 +128,7 @@ export class Journal {
     const tile = appendLeaf(head.frontier, head.seq, hash);
     if (tile !== null) tx.run(insertTile, { tile: seq / TILE_LEAVES - 1, hash: tile });
     if (draft.opens !== undefined && call !== null) tx.run(insertOpen, { call, owner: draft.opens, seq });
-    // Boundary: an ending is recorded once; a second one, after an error that was none, takes its transaction down.
+    // Boundary: an ending is recorded once; a second one, after a spurious error, fails its transaction.
     if (draft.closes === true && tx.run(deleteOpen, { call }) !== 1) {
       throw new TypeError(`Cannot record the ending of call ${call}: it is not open`);
     }
@@ -139,19 +139,19 @@ export class Journal {
     return position;
   }
 
-  /** Signs the journal as it is now, whatever the schedule. */
+  /** Signs the current journal, regardless of the schedule. */
   checkpoint(tx: Transaction): { readonly head: Head; readonly envelope: string } {
     const head = tx.once(this, () => this.#enter(tx));
     if (head.seq === 0) throw new TypeError('Cannot sign checkpoint: the journal is empty');
     return { head, envelope: writeCheckpoint(tx, head, this.#options.signer) };
   }
 
-  /** Starts again from the clock as it is now, and says so in the chain. */
+  /** Starts again from the current clock, and records that in the chain. */
   acceptClock(tx: Transaction, principal: string): Position {
     const head = tx.once(this, () => this.#enter(tx));
     const before = isoTime(head.atMs);
     head.atMs = Math.min(head.atMs, this.#options.nowMs());
-    // Else no checkpoint would be due until the clock is where it was.
+    // Otherwise no checkpoint would be due until the clock has caught up.
     head.checkpointAtMs = Math.min(head.checkpointAtMs, head.atMs);
     return this.append(tx, {
       kind: 'clock-accepted',
@@ -195,7 +195,7 @@ export class Journal {
 
   #positionAfter(head: Head): Position {
     const nowMs = this.#options.nowMs();
-    // Boundary: with the clock set back, windows and approvals that are over would come back to life.
+    // Boundary: with the clock set back, expired windows and approvals would become valid again.
     if (nowMs < head.atMs - this.#options.maxBehindMs) {
       const [clock, last] = [isoTime(nowMs), isoTime(head.atMs)];
       throw new CodedError(
@@ -210,9 +210,9 @@ export class Journal {
 }
 
 /*
- * Seals full segments while the gateway runs, so that one which is never stopped keeps its live table as small as one
- * that starts for each call. It is called at every growth of the journal, in the middle of a transaction, and so only
- * takes note there; the sealing comes in later turns of the event loop, a slice at a time, and never twice at once.
+ * Seals full segments while the gateway runs, so that one that is never stopped keeps its live table as small as one
+ * that starts for each call. It is called whenever the journal grows, in the middle of a transaction, and only takes
+ * note there; the sealing happens in later turns of the event loop, a slice at a time, and never concurrently.
  */
 
 export class Roller {
@@ -233,7 +233,7 @@ export class Roller {
     this.#headSeq = headSeq;
     if (headSeq < this.#dueAt || this.#rolling !== null) return;
     this.#rolling = this.#rollWhileDue()
-      // What cannot be sealed now is tried again later, and at the end, where its error is seen.
+      // What cannot be sealed now is tried again later, and at the end, where its error is reported.
       .catch(() => undefined)
       .finally(() => {
         this.#rolling = null;

@@ -8,7 +8,7 @@ import type { Journal } from './journal.ts';
 import type { Segments, Shelf } from './segments.ts';
 import { Tree } from './verify.ts';
 
-/** What to look for; every given term must hold. */
+/** The search terms; all that are set must match. */
 export type Wanted = {
   readonly kind?: string;
   readonly principal?: string;
@@ -16,13 +16,13 @@ export type Wanted = {
   readonly call?: string;
   readonly fromMs?: number;
   readonly toMs?: number;
-  /** Of one of these tenants; null: of none, but of the gateway itself. */
+  /** For one of these tenants; null: for none, but for the gateway itself. */
   readonly tenants?: readonly (string | null)[];
 };
 
 type Page = {
   readonly records: readonly RecordRow[];
-  /** Give it back to go on where this page ended; null at the end of history. */
+  /** Pass it back to continue where this page ended; null at the end of history. */
   readonly cursor: number | null;
 };
 
@@ -47,12 +47,12 @@ const byRange = query<{ from: number; to: number }>()((kysely, p) =>
     .orderBy('seq'),
 );
 
-/** A page of the records that fit, over all of history, by cursor. */
+/** A page of the matching records, over all of history, by cursor. */
 export function search(segments: Segments, wanted: Wanted, options: PageOptions): Page {
   for (;;) {
     const shelves = segments.shelves();
     const page = searchOn(shelves, wanted, options);
-    // Records that another process sealed meanwhile were on neither shelf.
+    // Records that another process sealed since then were found in neither place.
     if (segments.shelves().length === shelves.length) return page;
   }
 }
@@ -81,7 +81,7 @@ export function recordAt(segments: Segments, seq: number): RecordRow | undefined
   }
 }
 
-/** Every record from `from` on, in order, read a page at a time; records may be sealed by others meanwhile. */
+/** Every record from `from` on, in order, read a page at a time; other processes may seal records in the meantime. */
 export function* recordsFrom(segments: Segments, from: number, pageRecords = 1024): Generator<RecordRow> {
   const shelfOf = (seq: number) => segments.shelves().find(({ last }) => seq <= last);
   for (let next = from; ; ) {
@@ -89,7 +89,7 @@ export function* recordsFrom(segments: Segments, from: number, pageRecords = 102
     if (shelf === undefined) return;
     const to = Math.min(shelf.last, next + pageRecords - 1);
     const page = shelf.all(byRange, { from: next, to });
-    // What is missing may have been sealed since the shelves were looked up; then it is looked for once more.
+    // What is missing may have been sealed since the shelves were listed; then it is looked up again.
     if (page[0]?.seq !== next && shelfOf(next)?.last !== shelf.last) continue;
     if (page.length === 0) return;
     yield* page;
@@ -100,7 +100,7 @@ export function* recordsFrom(segments: Segments, from: number, pageRecords = 102
 type Span = { newestFirst: boolean; cursor: number; first: number; limit: number };
 
 function pageQuery(wanted: Wanted, span: Span): Query<Record<never, never>, RecordRow> {
-  // SQLite would rather scan the wide records themselves, because they are in order as well.
+  // SQLite would prefer to scan the wide records themselves, because they are in order as well.
   const source = wanted.call === undefined ? sql`journal_record_search` : sql`journal_record_call`;
   const order = span.newestFirst ? sql`desc` : sql`asc`;
   const { sql: text, parameters } = sql<RecordRow>`
@@ -123,7 +123,7 @@ function termsOf(wanted: Wanted, span: Span): RawBuilder<SqlBool>[] {
   const { tenants } = wanted;
   if (tenants !== undefined) {
     const each = tenants.map((name) => sql<SqlBool>`tenant is ${name}`);
-    // An empty list fits nothing.
+    // An empty list matches nothing.
     terms.push(sql<SqlBool>`(${sql.join([sql<SqlBool>`0`, ...each], sql` or `)})`);
   }
   return terms;

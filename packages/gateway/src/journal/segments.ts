@@ -10,18 +10,18 @@ import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './head.ts'
 
 /*
  * Old records leave the live database for sealed segment files, so that it stays small and appends stay as fast as on
- * the first day. A segment is a copy first (under a name of its own, counted and flushed), then known (a row, in one
+ * the first day. A segment is a copy first (under a unique name, counted and flushed), then known (a row, in one
  * transaction), and only then are its records deleted from the live table, a slice at a time. A crash in between loses
  * nothing and shows nothing twice: below the last known segment, only segments are read.
  */
 
 const FOLDER = 'journal';
-/** What is moved between two turns of the event loop; calls wait for no more than one slice. */
+/** What is moved between two turns of the event loop; calls wait for at most one slice. */
 const SLICE_RECORDS = 512;
-/** Of a long history; the one that was not read for the longest time is closed for the next. */
+/** For a long history; the least recently read one is closed for the next. */
 const MAX_OPEN_SEGMENTS = 16;
 const PAGE_BYTES = 16_384;
-/** A copy is named by its first record, the process that made it, and which of its copies it is. */
+/** A copy is named after its first record, the process that made it, and its number among that process's copies. */
 const COPY = /^segment-\d{12}-(.+)-\d+\.db$/;
 
 const listSegments = query()((db) => db.selectFrom('journal_segment').selectAll().orderBy('first'));
@@ -36,7 +36,7 @@ const deleteSlice = query<{ from: number; to: number }>()((db, p) =>
 );
 const firstLive = query()((db) => db.selectFrom('journal_record').select((e) => e.fn.min('seq').as('seq')));
 
-/** One place records are read from: the live database or a sealed file. */
+/** One source of records: the live database or a sealed file. */
 export type Shelf = {
   readonly first: number;
   readonly last: number;
@@ -53,14 +53,14 @@ export class Segments {
   readonly #owner: string;
   #copies = 0;
 
-  /** `owner` names this process, so that two that seal at once never write to one file; nor do two copies of one. */
+  /** `owner` names this process, so that two processes that seal at the same time never write to the same file. */
   constructor(store: Store, owner: string) {
     this.#store = store;
     this.#owner = owner;
     this.#folder = join(store.directory, FOLDER);
   }
 
-  /** All shelves in the order of their records; together they hold every record once. */
+  /** All shelves in the order of their records; together they contain every record once. */
   shelves(): Shelf[] {
     const sealed = this.#store.all(listSegments, {});
     const shelves: Shelf[] = sealed.map((row) => ({
@@ -73,7 +73,7 @@ export class Segments {
     return [...shelves, { first, last, all: (q, values) => this.#store.all(q, values) }];
   }
 
-  /** Moves full segments out of the live table, leaving at least one segment's worth of records in it; gives the last sealed. */
+  /** Moves full segments out of the live table, leaving at least one segment of records; returns the last sealed. */
   async roll(headSeq: number, segmentRecords: number): Promise<number> {
     for (;;) {
       const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
@@ -83,7 +83,7 @@ export class Segments {
     }
   }
 
-  /** Seals these records, unless another does so at the same time. */
+  /** Seals these records, unless another process does so at the same time. */
   async #seal(first: number, last: number): Promise<void> {
     this.#copies += 1;
     const file = `segment-${String(first).padStart(12, '0')}-${this.#owner}-${this.#copies}.db`;
@@ -93,7 +93,7 @@ export class Segments {
       isWhole && (await this.#store.commit((tx) => tx.run(insertSegment, { first, last, file }))) === 1;
     if (!isOurs) rmSync(join(this.#folder, file), { force: true });
     const sealedTo = this.#store.all(listSegments, {}).at(-1)?.last ?? 0;
-    // Records that no other process has sealed and deleted are missing for good.
+    // Records are missing for good unless another process has sealed and deleted them.
     if (!isWhole && sealedTo < first) {
       const message = `Cannot seal records ${first} to ${last} of the journal: ${copied} are there, expected ${last - first + 1}`;
       throw new CodedError('store/corrupt', message);
@@ -107,7 +107,7 @@ export class Segments {
       const [, owner] = COPY.exec(file) ?? [];
       return owner !== undefined && isGone(owner);
     });
-    // Asked after: a process that is gone can no longer make a copy known.
+    // Queried afterwards: a process that is gone can no longer make a copy known.
     const known = new Set(this.#store.all(listSegments, {}).map(({ file }) => file));
     for (const file of left) if (!known.has(file)) rmSync(join(this.#folder, file), { force: true });
   }
@@ -117,7 +117,7 @@ export class Segments {
     this.#open.clear();
   }
 
-  /** Gives how many records there were to copy; another process may have sealed and deleted them in the meantime. */
+  /** Returns how many records there were to copy; another process may have sealed and deleted them since. */
   async #copy(first: number, last: number, file: string): Promise<number> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const path = join(this.#folder, file);
@@ -130,7 +130,7 @@ export class Segments {
       // A record of the usual size leaves a third of a default page empty.
       db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
       db.exec(RECORD_TABLE);
-      // Indexes grow with the slices: made at the end, they would hold the gateway for as long as all slices together.
+      // Indexes grow with the slices: built at the end, they would block the gateway as long as all slices together.
       db.exec(RECORD_INDEXES);
       db.prepare('ATTACH ? AS live').run([join(this.#store.directory, 'palisade.db')]);
       const copy = db.prepare(
@@ -167,7 +167,7 @@ export class Segments {
       return this.#openSealed(path).statements.all(q, values);
     } catch (error) {
       const known = storeErrorOf(error, `read the journal segment "${path}"`);
-      // A file that cannot be opened at this moment is not damaged.
+      // A file that cannot be opened at the moment is not damaged.
       if (known instanceof CodedError && !isOutOfFiles(error)) {
         throw new CodedError(
           'store/corrupt',
@@ -186,7 +186,7 @@ export class Segments {
     return segment;
   }
 
-  /** The connection to use for another segment, when there are as many as there may be. */
+  /** The connection to reuse for another segment, when the maximum is reached. */
   #takeOldest(): OpenSegment | undefined {
     const [oldest] = this.#open;
     if (oldest === undefined || this.#open.size < MAX_OPEN_SEGMENTS) return undefined;
@@ -196,11 +196,11 @@ export class Segments {
 }
 
 /**
- * A connection that reads one segment. It is used for one after the other, because what is closed keeps its files until
- * its statements are collected, while what is detached is closed at once.
+ * A connection that reads one segment. It is reused for one after the other, because a closed one keeps its files until
+ * its statements are collected, while a detached one is closed at once.
  */
 function attach(path: string, used: OpenSegment | undefined): OpenSegment {
-  // SQLite would make a missing file anew, and empty; nor does it tell a damaged file from too many open ones.
+  // SQLite would create a missing file, empty; nor does it distinguish a damaged file from too many open ones.
   closeSync(openSync(path, 'r'));
   const db = used?.db ?? new Database(':memory:');
   if (used !== undefined) db.exec('DETACH sealed');
@@ -208,7 +208,7 @@ function attach(path: string, used: OpenSegment | undefined): OpenSegment {
   return used ?? { db, statements: new Statements(db) };
 }
 
-/** On another thread: a whole segment takes the disk longer than a call should wait. */
+/** On another thread: flushing a whole segment takes longer than a call should wait. */
 async function flush(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

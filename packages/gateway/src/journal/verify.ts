@@ -15,10 +15,10 @@ import type { Segments } from './segments.ts';
 import { type Bad, type Trust, Walk } from './walk.ts';
 
 /*
- * Verifies the journal as it lies in the state directory: the records up to the last signed checkpoint by the verifier
- * of the sdk, the few after it by the chain and their receipts, and then what is kept beside the records: the columns that are searched, the
- * stored parts of the tree, the head, and the list of open calls. The first bad record is named; a cut-off tail shows
- * against the checkpoint.
+ * Verifies the journal in the state directory: the records up to the last signed checkpoint by the verifier of the sdk,
+ * the few after it by the chain and their receipts, and then what is kept beside the records: the search columns, the
+ * stored parts of the tree, the head, and the list of open calls. The first bad record is named; a cut-off tail is
+ * detected by the checkpoint.
  */
 
 export type LiveReport = {
@@ -81,12 +81,12 @@ function* coveredLines(walk: Walk, checkpoint: CheckpointRow): Generator<string>
   yield encodeExportCheckpoint(checkpoint.envelope);
 }
 
-/** A journal is signed from its first record on, and the head says up to where. */
+/** A journal is signed from its first record on, and the head says how far. */
 function checkpointProblem({ seq, checkpointSeq }: Head, checkpoint: CheckpointRow | undefined): Bad | null {
   if (checkpoint === undefined)
     return seq === 0 ? null : { seq: null, why: 'the signed checkpoint is missing' };
   if (!isJson(checkpoint.envelope)) return { seq: null, why: 'the signed checkpoint is not JSON' };
-  // A checkpoint of more records than there are names the first that is missing.
+  // A checkpoint of more records than exist names the first missing one.
   if (checkpoint.size === checkpointSeq || checkpoint.size > seq) return null;
   const why = `the newest checkpoint is of ${checkpoint.size} records, the head names one of ${checkpointSeq}`;
   return { seq: null, why };
@@ -100,7 +100,7 @@ function beyond(head: Head, lastSeq: number): Bad | null {
   };
 }
 
-/** What is wrong with a record comes before what is wrong with none, and of two records the first. */
+/** A problem of a record comes before one that concerns no record, and of two records the first. */
 function earliest(a: Bad | null, b: Bad | null): Bad | null {
   if (a === null || b === null) return a ?? b;
   return (b.seq ?? Number.POSITIVE_INFINITY) < (a.seq ?? Number.POSITIVE_INFINITY) ? b : a;

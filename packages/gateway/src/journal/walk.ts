@@ -18,10 +18,10 @@ import {
 } from './head.ts';
 import { type JournalParts, recordsFrom } from './search.ts';
 
-/** The first thing wrong; without a number where it is about no single record. */
+/** The first problem; without a number where it concerns no single record. */
 export type Bad = { readonly seq: number | null; readonly why: string };
 
-/** The keys that count and what they are checked with. */
+/** The trusted keys and the primitives to check them with. */
 export type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
 
 const tileAt = query<{ tile: number }>()((db, p) =>
@@ -29,8 +29,8 @@ const tileAt = query<{ tile: number }>()((db, p) =>
 );
 
 /**
- * One pass over all records, shared by the verifier of the sdk and the checks of what is kept beside them. The sdk verifies
- * the receipts in the lines that it is given; those in the rest are verified here.
+ * One pass over all records, shared by the verifier of the sdk and the checks of what is kept beside them. The sdk
+ * verifies the receipts in the lines that it gets; those in the rest are verified here.
  */
 export class Walk {
   bad: Bad | null = null;
@@ -98,7 +98,7 @@ export class Walk {
       return { seq: head.seq, why: 'the last record is not the one that the head names' };
     }
     if (this.#origin !== hex(head.origin)) return { seq: null, why: 'the head names another first record' };
-    // The next checkpoint would sign a tree that is not that of the records.
+    // The next checkpoint would sign a tree that does not match the records.
     if (!encodeFrontier(this.#frontier).equals(encodeFrontier(head.frontier))) {
       return { seq: null, why: 'the head holds a tree that is not that of the records' };
     }
@@ -125,7 +125,7 @@ export class Walk {
 
   #notePair({ kind, call, seq }: RecordRow): void {
     if (call === null) return;
-    // A call that the gateway broke on before it could run has a fault in the place of an intent.
+    // A call that failed in the gateway before it could run has a fault in place of an intent.
     if (kind === 'intent' || kind === 'fault') this.#open.add(call);
     if (kind === 'ended' && !this.#open.delete(call)) {
       this.bad ??= { seq, why: `call ${call} ends without an intent` };
@@ -133,7 +133,7 @@ export class Walk {
   }
 }
 
-/** The columns are what search answers from; they must say what the line says. */
+/** Search answers from the columns, so they must match the line. */
 function differenceOf(row: RecordRow, hash: string): string | null {
   const parsed = parseRecord(row.line);
   if (!parsed.ok) return parsed.detail;

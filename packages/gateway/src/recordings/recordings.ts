@@ -8,24 +8,23 @@ import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /**
- * Keeps what calls of modules came from, so that they can be run again. A recording holds inputs and answers as they
- * were, in the database of the operator and nowhere else; the receipt has its digest. Their size is bounded: the
- * oldest go first.
+ * Keeps what is needed to replay calls of modules. A recording contains inputs and answers unchanged, in the database
+ * of the operator and nowhere else; the receipt has its digest. Their size is bounded: the oldest are dropped first.
  */
 
 export type Recorded = { readonly recording: Recording; readonly module: Uint8Array };
 
-/** A recording as the text that its digest is of, with its module. */
+/** A recording as the text that its digest covers, with its module. */
 export type Written = {
   readonly text: string;
   readonly digest: Digest;
   readonly module: { readonly sha256: Digest; readonly bytes: Uint8Array };
 };
 
-/** The same, as it is saved. */
+/** The same, compressed for storage. */
 export type Packed = Pick<Written, 'digest' | 'module'> & { readonly body: Buffer };
 
-/** Of all recordings and their modules together, as they lie in the database. */
+/** For all recordings and their modules together, as stored in the database. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 
@@ -77,12 +76,12 @@ export function writeDown({ recording, module }: Recorded): Written {
   return { text, digest: digestBytes(text), module: { sha256: recording.module, bytes: module } };
 }
 
-/** Takes its time beside everything else, so that the database is not held meanwhile. */
+/** Runs asynchronously, so that the database is not locked in the meantime. */
 export async function pack({ text, digest, module }: Written): Promise<Packed> {
   return { digest, module, body: await compress(text) };
 }
 
-/** Keeps the recording of a call with its module, once, and makes room for it. */
+/** Keeps the recording of a call with its module, once, and frees space for it. */
 export function saveRecording(
   tx: Transaction,
   call: string,
@@ -96,7 +95,7 @@ export function saveRecording(
   tx.run(insertRun, { call, module: sha256, body, bytes: body.length });
 }
 
-/** What a call came from; null where nothing was kept, or no longer is. */
+/** The recording of a call; null where it was not kept, or no longer is. */
 export function findRecording(reader: Reader, call: string): Recorded | null {
   const row = reader.get(selectRun, { call });
   if (row === undefined) return null;
@@ -104,7 +103,7 @@ export function findRecording(reader: Reader, call: string): Recorded | null {
   return { recording: JSON.parse(text) as Recording, module: row.bytes };
 }
 
-/** What is wanted counts the module, whether it is there already or not: there is a little room to spare. */
+/** `wanted` includes the module even if it is already stored, so this errs on the side of freeing more. */
 function makeRoom(tx: Transaction, wanted: number, mostBytes: number): void {
   while ((tx.get(selectTotal, {})?.bytes ?? 0) + wanted > mostBytes) {
     const oldest = tx.get(selectOldest, {});
@@ -116,7 +115,7 @@ function makeRoom(tx: Transaction, wanted: number, mostBytes: number): void {
 
 type RunRow = { call: string; module: string; body: Buffer; bytes: number };
 type ModuleRow = { sha256: string; bytes: Buffer };
-/** `seq` is the order of recording: what is oldest goes first. The total is kept by the database, modules included. */
+/** `seq` is the order of recording: the oldest is dropped first. The database keeps the total, including modules. */
 type RecordingTables = {
   recorded_run: RunRow & { seq: number };
   recorded_module: ModuleRow;
@@ -143,7 +142,7 @@ CREATE INDEX recorded_run_by_module ON recorded_run (module);`,
   },
   {
     id: 'recordings/002',
-    // To add up all rows takes a tenth of a second and more where there are many, at every call.
+    // Summing up all rows at every call would take a tenth of a second and more where there are many.
     sql: `
 CREATE TABLE recorded_total (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -2,7 +2,7 @@ import type { Json } from '../core/json.ts';
 import { DEFAULT_LIMITS } from '../core/limits.ts';
 import type { Tool } from '../core/tool.ts';
 
-/** Tools that are our own code. They show that the line works and need nothing but the gateway itself. */
+/** Tools that are our own code. They show that the line works and need only the gateway itself. */
 const LONGEST_SLEEP_MS = 900_000;
 
 const none = () => [];

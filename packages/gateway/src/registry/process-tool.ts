@@ -1,4 +1,4 @@
-/** The tool that runs native commands. Its record says what a caller sees; what it may do is settings and policy. */
+/** The tool that runs native commands. Its record is what callers see; settings and policy decide what it may do. */
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';

@@ -14,18 +14,18 @@ import type { FoundTool, SkillTools } from './skill-tools.ts';
 import type { UpstreamTools } from './upstream-tools.ts';
 
 /*
- * The one table of tools. A call comes in with bytes; it leaves as a checked call whose input was read once, strictly,
- * and fits the tool's schema. That same value is what policies judge and what the tool gets.
+ * The one table of tools. A call arrives with bytes; it leaves as a checked call whose input was parsed once, strictly,
+ * and matches the tool's schema. Policies judge, and the tool gets, that same value.
  */
 
 type InputLimits = { readonly maxBytes: number; readonly maxDepth: number };
 
 export type RegistryOptions = {
-  /** Those that exist for as long as the gateway does. */
+  /** Tools that exist for as long as the gateway does. */
   readonly tools: readonly Tool[];
-  /** Those of installed skills; left out: there are none. */
+  /** Tools of installed skills; left out: there are none. */
   readonly skills?: SkillTools;
-  /** Those of MCP servers behind this gateway; left out: there are none. */
+  /** Tools of MCP servers behind this gateway; left out: there are none. */
   readonly upstreams?: UpstreamTools;
   readonly input: InputLimits;
   readonly limits: Limits;
@@ -46,14 +46,14 @@ export class Registry {
     this.#entries = new Map(options.tools.map((tool) => [tool.id, entryOf(tool)]));
   }
 
-  /** The same registry with some tools more, for calls of what lives no longer than they do. */
+  /** The same registry with additional tools, for calls of tools that exist no longer than the calls. */
   with(tools: readonly Tool[]): Registry {
     const more = new Registry({ ...this.#options, tools: [...this.#options.tools, ...tools] });
     more.#schemas = this.#schemas;
     return more;
   }
 
-  /** The same registry with the tools of upstream servers and no others. */
+  /** The same registry with only the tools of upstream servers. */
   ofUpstreams(): Registry {
     const { skills: _, ...options } = this.#options;
     const fewer = new Registry({ ...options, tools: [] });
@@ -61,28 +61,28 @@ export class Registry {
     return fewer;
   }
 
-  /** The tools that the gateway itself has, in the order of their ids; those of skills come in pages. */
+  /** The gateway's own tools, in the order of their ids; those of skills come in pages. */
   list(): Tool[] {
     return [...this.#entries.values()].map(({ tool }) => tool).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Up to `limit` tools that may be called, of skills and upstreams too, in the order of their ids after one. */
+  /** Up to `limit` callable tools after this id, including those of skills and upstreams, in the order of their ids. */
   page(after: string | null, limit: number): readonly Tool[] {
     const { skills, upstreams } = this.#options;
     const ours = this.list().filter(({ id }) => after === null || id > after);
     const all = [...(upstreams?.page(after, limit) ?? []), ...(skills?.page(after, limit) ?? []), ...ours];
-    // Of the same id, what `look` finds first comes last and stays.
+    // For equal ids, what `look` finds first comes last and is kept.
     const byId = new Map(all.map((tool) => [tool.id, tool]));
     return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
   }
 
-  /** Changes whenever another tool may be called, or one no longer. */
+  /** Changes whenever a tool becomes callable, or no longer is. */
   version(): string {
     const { skills, upstreams } = this.#options;
     return `${skills?.version() ?? 0}.${upstreams?.version() ?? 0}`;
   }
 
-  /** What policies are checked against: the tools of the gateway itself, and those that they name. */
+  /** What policies are checked against: the gateway's own tools, and those that the policies name. */
   named({ tools, skills }: { readonly tools: Iterable<string>; readonly skills: Iterable<string> }): Tool[] {
     const known = new Map(this.list().map((tool) => [tool.id, tool]));
     for (const id of tools) {
@@ -106,20 +106,20 @@ export class Registry {
     return found !== undefined && 'tool' in found ? entryOf(found.tool) : undefined;
   }
 
-  /** The upstream server that a tool of this id could be of, where its tools are not known yet. */
+  /** The upstream server that a tool of this id could belong to, where its tools are not known yet. */
   undiscovered(id: string): string | null {
     const server = this.#options.upstreams?.undiscovered(id) ?? null;
     return server !== null && this.look(id) === undefined ? server : null;
   }
 
-  /** Whether a tool is still what it was when it was found, as the reader sees it. */
+  /** Whether a tool is unchanged since it was found, as the reader sees it. */
   holds(reader: Reader, tool: Tool): boolean {
     const { skills, upstreams } = this.#options;
     if (this.#entries.get(tool.id)?.tool === tool) return true;
     return (skills?.holds(reader, tool) ?? false) || (upstreams?.holds(reader, tool) ?? false);
   }
 
-  /** Finds the tool and reads the input; refuses what is not strict JSON or does not fit. */
+  /** Finds the tool and parses the input; refuses what is not strict JSON or does not match. */
   async check(call: ToolCall): Promise<CheckedCall | Refused> {
     const found = this.look(call.tool);
     if (found === undefined)
@@ -171,7 +171,7 @@ export class Registry {
     };
   }
 
-  /** A command brings its own limits, its tier, and the digest of the file that runs. */
+  /** A command has its own limits, its tier, and the digest of the file that runs. */
   #checkedCommand(call: ToolCall, entry: Entry, input: Json, process: PreparedProcess): CheckedCall {
     const { terms, facts } = process;
     const { wallMs, cpuMs, memoryBytes, outputBytes, egressBytes } = terms.limits;
@@ -188,7 +188,7 @@ export class Registry {
 
   async #validator(schema: Tool['inputSchema']): Promise<Validate> {
     this.#schemas ??= this.#options.loadSchemas().catch((error: unknown) => {
-      // What could not be loaded now may be at the next call.
+      // What could not be loaded now may be loaded at the next call.
       this.#schemas = null;
       throw error;
     });
@@ -196,7 +196,7 @@ export class Registry {
   }
 }
 
-/** The configured limits, unless the caller asks for less time, or for more up to the tool's own limit. */
+/** The configured limits, unless the caller requests less time, or more up to the tool's own limit. */
 function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<Limits> {
   const wallMs = call.timeoutMs ?? Math.min(configured.wallMs, tool.limits.wallMs);
   return { ...configured, wallMs };
@@ -204,7 +204,7 @@ function callerLimits(call: ToolCall, tool: Tool, configured: Limits): Partial<L
 
 const entries: WeakMap<Tool, Entry> = new WeakMap();
 
-/** A tool with the digest of its definition, made once for each record. */
+/** A tool with the digest of its definition, computed once for each record. */
 function entryOf(tool: Tool): Entry {
   let entry = entries.get(tool);
   if (entry === undefined) {

@@ -5,23 +5,23 @@ import { safeLine } from '../core/hostile-text.ts';
 import type { Json } from '../core/json.ts';
 import type { JsonSchema } from '../core/tool.ts';
 
-/** Null when the value fits, else where and why it does not; never a part of the value itself. */
+/** Null when the value matches, else where and why it does not; never a part of the value itself. */
 export type Validate = (value: Json) => string | null;
 
-/** A hostile value must not be able to fill an answer with its faults. */
+/** A hostile value must not be able to fill an answer with its errors. */
 const MAX_PROBLEMS = 3;
 
 /**
  * Compiles JSON Schemas (2020-12, strict) once per distinct schema. Patterns run on a linear-time engine, so that no
- * schema and no input can hold the gateway; look-around and back-references are refused when the schema is compiled.
+ * schema and no input can block the gateway; look-around and back-references are refused when the schema is compiled.
  */
 export class Schemas {
   readonly #compiled = new Map<string, Validate>();
   readonly #ajv = new Ajv2020({
     strict: true,
-    // The schemas of tools are held to the meta-schema where tools are made, not at every start.
+    // The schemas of tools are checked against the meta-schema when tools are defined, not at every start.
     validateSchema: false,
-    // Boundary: a schema that names itself like another would keep that one from being compiled.
+    // Boundary: a schema with the `$id` of another one would keep that one from being compiled.
     addUsedSchema: false,
     allowUnionTypes: true,
     allErrors: false,
@@ -33,7 +33,7 @@ export class Schemas {
     const known = this.#compiled.get(digest);
     if (known !== undefined) return known;
     const check = this.#ajv.compile(schema);
-    // Boundary: such a check gives a promise, which would pass for a value that fits.
+    // Boundary: such a check returns a promise, which would count as a match.
     if ('$async' in check) throw new TypeError('Cannot use schema: it is asynchronous, expected a plain one');
     const validate: Validate = (value) => (check(value) ? null : describe(check.errors ?? []));
     this.#compiled.set(digest, validate);
@@ -46,7 +46,7 @@ function linearRegExp(pattern: string, flags: string) {
   return {
     // Boundary: unlike RegExp, no input can make this take more than linear time.
     test: (text: string) => compiled.matcher(text).find(),
-    // Ajv keeps patterns apart by this text; without it all patterns of a schema would be the first one.
+    // Ajv identifies patterns by this text; without it all patterns of a schema would be the first one.
     toString: () => `/${pattern}/${flags}`,
   };
 }

@@ -1,4 +1,4 @@
-/** The tools of an installed skill, as records like every other: what the manifest says of them, met by what was granted. */
+/** The tools of an installed skill, as ordinary records: what the manifest says, limited to what was granted. */
 import { type Digest, digestValue } from '../core/digest.ts';
 import { LIMIT_CEILINGS, narrow } from '../core/limits.ts';
 import type { Risk, Tool, ToolAnnotations, ToolSkill } from '../core/tool.ts';
@@ -11,11 +11,11 @@ import type { Manifest, ManifestTool } from '../skills/manifest/manifest.ts';
 export type GrantedSkill = {
   readonly manifest: Manifest;
   readonly artifact: Digest;
-  /** Of the files of its package. */
+  /** For the files of its package. */
   readonly digests: ReadonlyMap<string, Digest>;
   readonly grant: SkillGrant;
   readonly trust: ToolSkill['trust'];
-  /** A file of its package; whoever takes it looks whether it is that of the digest. */
+  /** A file of its package; the reader checks that it matches the digest. */
   readonly read: (path: string) => Promise<Uint8Array>;
 };
 
@@ -27,7 +27,7 @@ export function toolIdOf(skill: string, tool: string): string {
   return `${skill}.${tool}`;
 }
 
-/** Every tool of a skill, bound to its bytes and to its grant: a call that was approved under another is not approved. */
+/** Every tool of a skill, bound to its bytes and its grant: an approval under another grant does not apply. */
 export function skillTools(skill: GrantedSkill): readonly Tool[] {
   const { manifest, artifact, grant } = skill;
   const open = openGrants(grant.wasm);
@@ -78,12 +78,12 @@ function moduleDigest({ digests, manifest }: GrantedSkill, { module }: ManifestT
   return sha256;
 }
 
-/** Boundary: a manifest that plays its risk down does not get below what its grant can do. */
+/** Boundary: a manifest cannot claim a risk below what its grant can do. */
 function higher(one: Risk, other: Risk): Risk {
   return RISKS.indexOf(one) > RISKS.indexOf(other) ? one : other;
 }
 
-/** Boundary: what a manifest says about itself holds only as far as its grant leaves it true. */
+/** Boundary: a manifest's claims about itself count only as far as its grant leaves them true. */
 function honestAnnotations(claimed: ToolAnnotations, open: WasmGrants): ToolAnnotations {
   const canWrite =
     open.http.length > 0 ||

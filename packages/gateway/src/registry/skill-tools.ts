@@ -1,8 +1,8 @@
 /**
- * The tools of installed skills, found when they are called: nothing of a skill is read at a start, so that ten thousand of
- * them cost a gateway nothing. What is found is looked at again at every call: whether anything changed in the index (one
- * row), whether the key of its publisher is still good, and whether the file of its package is the one that was read. A
- * file that changed is read and compared to the byte; what differs from what was approved does not run.
+ * The tools of installed skills, found when they are called: nothing of a skill is read at a start, so that ten
+ * thousand of them cost a gateway nothing. Every call checks again whether anything changed in the index (one row),
+ * whether the key of its publisher is still valid, and whether the file of its package is the one that was read. A
+ * changed file is read and compared to the byte; what differs from what was approved does not run.
  */
 import { canonicalize } from '@palisade/sdk';
 import type { Clock } from '../core/clock.ts';
@@ -40,7 +40,7 @@ type Loaded = {
   stamp: string | null;
 };
 
-/** Skills that are kept ready in memory; the one that was loaded first makes room. */
+/** Skills that are kept in memory; the one that was loaded first is dropped first. */
 const MOST_LOADED = 1_000;
 
 export class SkillTools {
@@ -53,7 +53,7 @@ export class SkillTools {
     this.#options = options;
   }
 
-  /** The tool of that id as it is at this moment; undefined where no skill has one. */
+  /** The current tool of that id; undefined where no skill has one. */
   find(toolId: string): FoundTool | undefined {
     this.#refresh();
     const known = this.#byTool.get(toolId);
@@ -67,10 +67,10 @@ export class SkillTools {
     return this.#judge(loaded, toolId);
   }
 
-  /** Tools of active skills by their ids, those that come after one; what cannot run now is left out. */
+  /** Tools of active skills after this id, in the order of their ids; what cannot run now is left out. */
   page(after: string | null, limit: number): readonly Tool[] {
     const tools: Tool[] = [];
-    // A page that is short is the last one, so what is left out makes room for what comes after it.
+    // A short page is the last one, so what is left out is replaced by what follows.
     for (let from = after; tools.length < limit; ) {
       const rows = pageOfTools(this.#options.reader, { after: from, limit });
       tools.push(...rows.flatMap(({ toolId }) => this.#usable(toolId)));
@@ -95,7 +95,7 @@ export class SkillTools {
     return found !== undefined && 'tool' in found ? [found.tool] : [];
   }
 
-  /** Boundary: whether a tool that was found a while ago is still what the index has, in this transaction. */
+  /** Boundary: whether a tool that was found earlier is still what the index has, in this transaction. */
   holds(reader: Reader, tool: Tool): boolean {
     return epochOf(reader) === this.#epoch && this.#byTool.get(tool.id)?.tools.get(tool.id) === tool;
   }
@@ -107,14 +107,14 @@ export class SkillTools {
     this.#epoch = epoch;
   }
 
-  /** What may have changed without a change in the index: time, and the disk. */
+  /** What may have changed without a change of the index: time, and the disk. */
   #judge(loaded: Loaded, toolId: string): FoundTool | undefined {
     const { skill, tools, expiresAtMs } = loaded;
     const tool = tools.get(toolId);
     if (tool === undefined) return undefined;
     if (this.#options.clock.nowMs() >= expiresAtMs)
       return { refused: cannot(toolId, 'skill/untrusted', 'the key of its publisher has expired') };
-    // Before it is read: what is put there afterwards has another one.
+    // Taken before the file is read: a file that replaces it afterwards has another one.
     const stamp = this.#options.artifacts.stampOf(skill.artifact);
     if (stamp === loaded.stamp) return { tool };
     try {
@@ -126,7 +126,7 @@ export class SkillTools {
     }
   }
 
-  /** Reads a skill that is active, or what was read of it before where nothing of it has changed. */
+  /** Reads an active skill, or returns what was read before where nothing has changed. */
   #load({ id, version }: SkillRef, toolId: string): Loaded | Exclude<FoundTool, { tool: Tool }> {
     const { reader, clock, artifacts } = this.#options;
     let skill: InstalledSkill | null;
@@ -192,14 +192,14 @@ export class SkillTools {
   }
 }
 
-/** The errors of a skill that is not what was approved, with the code that a caller gets. */
+/** The errors of a skill that is not what was approved, with the code for the caller. */
 const MISFITS: ReadonlyMap<string, RefusedCode> = new Map<string, RefusedCode>([
   ['skill/changed', 'skill/changed'],
   ['skill/invalid-package', 'skill/changed'],
   ['store/corrupt', 'store/corrupt'],
 ]);
 
-/** Boundary: a row that was meddled with takes no other tool out of a list, and no policy out of force. */
+/** Boundary: a row that was tampered with removes no other tool from a list, and no policy from force. */
 function unlessCorrupt<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -209,14 +209,14 @@ function unlessCorrupt<T>(look: () => T): T | undefined {
   }
 }
 
-/** The ids of the tools of the version that is active. */
+/** The ids of the tools of the active version. */
 function toolsOf(reader: Reader, id: string): readonly string[] {
   const version = activeOf(reader, id);
   const skill = version === null ? null : unlessCorrupt(() => skillAt(reader, id, version));
   return skill?.manifest.tools.map((tool) => toolIdOf(id, tool.id)) ?? [];
 }
 
-/** Nothing of what a tool is made of has changed; the clock alone is not enough, as it can be set back. */
+/** Whether nothing that a tool depends on has changed; the clock alone is not enough, as it can be set back. */
 function isSame(before: InstalledSkill, now: InstalledSkill): boolean {
   return (
     before.artifact === now.artifact &&
@@ -251,7 +251,7 @@ const CODES_OF_STATES: Readonly<Record<Exclude<SkillState, 'active'>, RefusedCod
   revoked: 'skill/revoked',
 };
 
-/** Boundary: whatever is not active does not run; an unknown state is a quarantine. */
+/** Boundary: only an active skill runs; an unknown state counts as quarantine. */
 function refusalOf(toolId: string, { id, version, state, reason }: Owner): Refused {
   const code = state === 'active' ? 'skill/quarantined' : (CODES_OF_STATES[state] ?? 'skill/quarantined');
   return cannot(toolId, code, `${id}@${version} is ${state}${reason === null ? '' : ` (${reason})`}`);

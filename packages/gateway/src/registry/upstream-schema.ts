@@ -1,8 +1,8 @@
 /*
- * From a schema that an upstream server wrote, in whatever dialect, to one that this gateway compiles. What it cannot hold
- * without doubt is left out, which only lets more through to the server, who has to check its input anyway: formats,
- * conditions, references to other documents, patterns with more than plain parts. What policies see of an input is
- * read from the same schema, so type, properties and required mean what they say.
+ * From a schema that an upstream server wrote, in whatever dialect, to one that this gateway compiles. What it cannot
+ * enforce reliably is left out, which only lets more through to the server, which has to check its input anyway:
+ * formats, conditions, references to other documents, patterns with more than plain parts. What policies see of an
+ * input is read from the same schema, so type, properties and required mean what they say.
  */
 import { ACTIVE } from '../core/hostile-text.ts';
 import { isJsonObject, type Json } from '../core/json.ts';
@@ -13,7 +13,7 @@ import { schemaParts } from '../skills/audit/schema-parts.ts';
 type Schema = { [keyword: string]: Json };
 type Walk = { readonly at: string; left: number };
 
-/** Where a result of MCP has what a tool promises. */
+/** Where an MCP result contains a tool's structured output. */
 export const STRUCTURED = '#/properties/structuredContent';
 
 const MOST_PARTS = 1_000;
@@ -24,7 +24,7 @@ const MOST_PATTERN_CHARS = 256;
 
 const TYPES: readonly string[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
-/** Which type a keyword is about; a schema that says another type does not mean it. */
+/** The type that a keyword applies to; a schema of another type ignores it. */
 const ABOUT: Readonly<Record<string, string>> = {
   properties: 'object',
   required: 'object',
@@ -46,7 +46,7 @@ const ABOUT: Readonly<Record<string, string>> = {
 };
 const COUNTS = ['minProperties', 'maxProperties', 'minItems', 'maxItems', 'minLength', 'maxLength'];
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
-/** Of alternatives that are held less strictly, more than one can fit: none is taken for the only one. */
+/** Loosened alternatives can match more than once, so none is required to be the only match. */
 const JOINS = [
   ['anyOf', 'anyOf'],
   ['oneOf', 'anyOf'],
@@ -54,48 +54,48 @@ const JOINS = [
 ] as const;
 const NAMED = ['properties', '$defs', 'definitions'];
 const LOCAL = /^#(?:\/[A-Za-z0-9_$.-]+)+$/;
-/** Letters, classes and repetitions: what every engine of patterns reads in the same way. */
+/** Letters, classes and repetitions: what every regular expression engine interprets alike. */
 const PLAIN_PATTERN =
   /^\^?(?:[A-Za-z0-9_.:/@ -]|\\[dwsDWS./]|\[[A-Za-z0-9_.:/@ -]+\]|[*+?]|\{\d{1,3}(?:,\d{0,3})?\})*\$?$/;
 
-/** A schema like this one that compiles, for a value at `at` of the schema that it becomes a part of. */
+/** An equivalent schema that compiles, for a value at `at` of the schema that it becomes a part of. */
 export function tidySchema(schema: JsonSchema, at: '#' | typeof STRUCTURED = '#'): JsonSchema {
   const tidied = tidy(schema, { at, left: MOST_PARTS }, 0);
   if (tidied === null) return plainForm(schema, at);
   const whole = at === '#' ? tidied : { type: 'object', properties: { structuredContent: tidied } };
   const { cost, fault } = costOf(whole);
-  // Boundary: a schema that is too much to hold a value against is not held.
+  // Boundary: a schema that is too expensive to check is not enforced.
   const isUsable = cost <= MOST_COST && fault === null && !hasLostReference(whole);
   return isUsable ? tidied : plainForm(schema, at);
 }
 
-/** A text without characters that show nothing: what people do not see, no model is given. */
+/** A text without invisible characters: what people do not see, no model gets. */
 export function visibleText(text: string): string {
   return text.replace(ACTIVE, (char) => (char === '\n' || char === '\t' ? char : ''));
 }
 
-/** Only the names of what an input has at the top; of an output nothing. */
+/** Only the top-level property names of an input; nothing for an output. */
 function plainForm({ properties }: JsonSchema, at: string): JsonSchema {
   if (at !== '#') return {};
   const names = isJsonObject(properties) ? Object.keys(properties).slice(0, MOST_PARTS) : [];
   return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };
 }
 
-/** Whether something refers to what was left out. */
+/** Whether something refers to a part that was left out. */
 function hasLostReference(whole: JsonSchema): boolean {
   return schemaParts(whole).parts.some(
     ({ schema: { $ref } }) => typeof $ref === 'string' && !leadsSomewhere($ref, whole),
   );
 }
 
-/** Null where it is too large or too deep. `around` are the types that a schema about the same value leaves. */
+/** Null where it is too large or too deep. `around`: the types that an enclosing schema of the same value permits. */
 function tidy(raw: JsonSchema, walk: Walk, depth: number, around: readonly string[] = []): Schema | null {
   walk.left -= 1;
   if (walk.left < 0 || depth > MOST_DEPTH) return null;
   const out: Schema = {};
   const own = typesOf(raw);
   const left = around.length === 0 ? own : own.filter((type) => isAmong(type, around));
-  // What no value can be is not held against any.
+  // A schema that no value can match is not enforced.
   if (own.length > 0 && left.length === 0) return {};
   if (left.length > 0) out.type = left.length === 1 ? (left[0] ?? '') : left;
   const types = left.length > 0 ? left : around;
@@ -130,7 +130,7 @@ function addParts(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside):
   return addRest(raw, out, { walk, depth, types });
 }
 
-/** Which other properties there may be, and which have to be there. */
+/** Which additional properties are permitted, and which are required. */
 function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
   const { additionalProperties: others, required } = raw;
   if (others !== undefined && fits('additionalProperties', types) && raw.patternProperties === undefined) {
@@ -152,7 +152,7 @@ function addRest(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): 
   return addJoins(raw, out, { walk, depth, types: types.length > 0 ? types : typesOf(out) });
 }
 
-/** What several schemas say about the same value. */
+/** Several schemas for the same value. */
 function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside): Schema | null {
   for (const [keyword, becomes] of JOINS) {
     const parts = raw[keyword];
@@ -164,7 +164,7 @@ function addJoins(raw: JsonSchema, out: Schema, { walk, depth, types }: Inside):
   return out;
 }
 
-/** The type that all its keywords are about, as everybody means it; where they are about several, those go. */
+/** The type that all its keywords imply; where they imply several, the keywords are dropped. */
 function addType(out: Schema): void {
   const about = new Set(Object.keys(out).flatMap((keyword) => ABOUT[keyword] ?? []));
   const [first] = about;

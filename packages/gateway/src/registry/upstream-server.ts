@@ -1,7 +1,7 @@
 /*
- * An upstream server as a tool: the command that the operator configured, which a session starts. It is judged and recorded
- * like every command, under a name of its own, so that policies can speak of it; no caller can ask for it by itself, and
- * what it does is what its tools are called for.
+ * An upstream server as a tool: the command that the operator configured, which a session starts. It is judged and
+ * recorded like every command, under its own name, so that policies can refer to it; no caller can request it directly,
+ * and it acts only through calls of its tools.
  */
 import type { UpstreamRule } from '../config/config.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
@@ -14,10 +14,10 @@ import { resolvePath } from '../runner/resolve-path.ts';
 import type { RunnerSettings } from '../runner/settings.ts';
 import { findChange, type RunnerDeps, termsOf } from '../runner/terms.ts';
 
-/** Tells a server from its tools, which are in the same category: a starter policy lets every principal start one. */
+/** Distinguishes a server from its tools in the same category: a starter policy lets every principal start one. */
 const SERVER_CAPABILITY = 'upstream-server';
 
-/** What is kept of what it prints to standard error. */
+/** How much of its standard error is kept. */
 const KEPT_BYTES = 64 * 1024;
 
 /** The id under which a server is started and recorded. */
@@ -53,7 +53,7 @@ function makeServer({ name, tier }: UpstreamRule, prepare: PrepareProcess): Tool
     id: serverId(name),
     description: `The upstream server "${name}", which the operator configured. Calls of its tools start it.`,
     category: UPSTREAM_CATEGORY,
-    // To start it does nothing; what its tools do is judged call by call, with the risk that the operator named.
+    // Starting it has no effect; its tools are judged call by call, with the risk that the operator configured.
     risk: 'low',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: {},
@@ -100,9 +100,9 @@ function settingsFor(rule: UpstreamRule, settings: RunnerSettings): RunnerSettin
     allowedExecutables: 'any',
     envAllow: rule.env.map((each) => pairOf(each)[0]),
     readOnly: [...settings.readOnly, ...rule.readOnly.map(settle)],
-    // A run of tier B can protect no paths, and a server of that tier has the whole workspace.
+    // Tier B cannot protect paths, and a server of that tier has the whole workspace.
     protectedPaths: rule.tier === 'b' ? [] : settings.protectedPaths,
-    // It lives for many calls; each of them has limits of its own.
+    // It lives for many calls; each of them has its own limits.
     defaults: {
       ...settings.defaults,
       wallMs: ceilings.wallMs,

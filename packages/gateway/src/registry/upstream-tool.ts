@@ -8,19 +8,19 @@ import type { Definition, DefinitionSet } from '../upstreams/definition.ts';
 import { STRUCTURED, tidySchema, visibleText } from './upstream-schema.ts';
 import { serverId } from './upstream-server.ts';
 
-/** The tools of an upstream server, as records like every other: what it says of them, and what the operator says of it. */
+/** The tools of an upstream server, as ordinary records: what the server and the operator say about them. */
 
-/** What no server can be called like. */
+/** The prefix that no server may use. */
 const RESERVED = 'palisade.';
 
-/** The id of a tool in the registry; null where the prefix and its name make none. */
+/** The id of a tool in the registry; null where the prefix and its name do not form a valid one. */
 export function upstreamToolId({ prefix }: UpstreamRule, name: string): string | null {
   const id = `${prefix}${name}`;
-  // Boundary: a server without a prefix cannot put its tools in the place of ours.
+  // Boundary: a server without a prefix cannot replace our own tools.
   return isToolName(id) && !id.startsWith(RESERVED) ? id : null;
 }
 
-/** Every tool of an accepted set, bound to exactly that set: a call that was approved under another is not approved. */
+/** Every tool of an accepted set, bound to exactly that set: an approval under another set does not apply. */
 export function upstreamTools(rule: UpstreamRule, set: DefinitionSet): ReadonlyMap<string, Tool> {
   const tools = set.definitions.flatMap((definition) => {
     const id = upstreamToolId(rule, definition.name);
@@ -47,7 +47,7 @@ function upstreamTool(
     inputSchema: tidySchema(inputSchema),
     outputSchema: resultSchema(outputSchema),
     limits: LIMIT_CEILINGS,
-    // What it can reach at all is the operator's list; which of it a call is about, only the server knows.
+    // What it can reach at all is the operator's list; which of it a call needs, only the server knows.
     hosts: () => rule.allowHosts.filter((entry) => !entry.startsWith('!')),
     paths: () => [],
     artifacts: [{ name: `upstream ${rule.name}`, sha256: pinned }],
@@ -57,7 +57,7 @@ function upstreamTool(
   };
 }
 
-/** What every result of MCP looks like; `structuredContent` is what the server promises. */
+/** The schema of every MCP result; `structuredContent` is what the server promises. */
 function resultSchema(promised: JsonSchema | null): JsonSchema {
   return {
     type: 'object',
@@ -70,7 +70,7 @@ function resultSchema(promised: JsonSchema | null): JsonSchema {
   };
 }
 
-/** The hints of the server, with the defaults of MCP; for those who choose among tools, and nothing else. */
+/** The hints of the server, with the defaults of MCP; only for those who choose among tools. */
 function annotationsOf(hints: Definition['annotations'], { allowHosts }: UpstreamRule): ToolAnnotations {
   return {
     readOnly: hints.readOnlyHint ?? false,
@@ -81,9 +81,9 @@ function annotationsOf(hints: Definition['annotations'], { allowHosts }: Upstrea
 }
 
 /*
- * What an upstream server does beside running tools, as tools: to read a resource, to get a prompt, to complete what is
- * typed. They are in no list, since clients have methods of their own for them; but each goes along the line, with
- * policies, budgets and a receipt, under a name that policies can speak of.
+ * What an upstream server does beside running tools, as tools: reading a resource, getting a prompt, completing input.
+ * They are not listed, since clients have their own methods for them; but each goes along the line, with policies,
+ * budgets and a receipt, under a name that policies can refer to.
  */
 
 const TEXT = { type: 'string', maxLength: 4_096 } as const;
@@ -91,7 +91,7 @@ const TEXTS = { type: 'object', additionalProperties: TEXT } as const;
 
 type MethodRow = {
   readonly method: UpstreamMethod;
-  /** What follows the name of the server. */
+  /** The part after the name of the server. */
   readonly suffix: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
@@ -145,7 +145,7 @@ export function upstreamMethods(rule: UpstreamRule, set: DefinitionSet): Readonl
   return new Map(offered.map((row) => [methodId(rule.name, row.method), methodTool(rule, set, row)]));
 }
 
-/** The id of the tool that a method of this server is. */
+/** The id of the tool for a method of this server. */
 export function methodId(upstream: string, method: UpstreamMethod): string {
   const { suffix } = METHODS.find((row) => row.method === method) ?? { suffix: method };
   return `${serverId(upstream)}.${suffix}`;

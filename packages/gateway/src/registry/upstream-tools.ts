@@ -1,7 +1,7 @@
 /**
- * The tools of upstream servers, as they were accepted. What is listed and called is the pinned set, never what a server
- * offers at the moment; a server in quarantine, or one whose command was changed, has no tools. One row tells whether
- * anything changed, so that a look takes microseconds.
+ * The tools of upstream servers, as they were accepted. What is listed and called is the pinned set, never a server's
+ * current offer; a server in quarantine, or one whose command was changed, has no tools. One row shows whether anything
+ * changed, so that a lookup takes microseconds.
  */
 import type { UpstreamRule } from '../config/config.ts';
 import type { Digest } from '../core/digest.ts';
@@ -17,7 +17,7 @@ import { methodId, upstreamMethods, upstreamTools } from './upstream-tool.ts';
 type Loaded = {
   readonly revision: number;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** What it does beside running tools; in no list. */
+  /** What it does beside running tools; not listed. */
   readonly methods: ReadonlyMap<string, Tool>;
   readonly listed: Listed;
   readonly digest: Digest;
@@ -27,7 +27,7 @@ type Loaded = {
 export type UpstreamOffer = {
   readonly rule: UpstreamRule;
   readonly listed: Listed;
-  /** The tool that a method of the server is; null where it has none. */
+  /** The tool for a method of the server; null where it has none. */
   readonly method: (method: UpstreamMethod) => Tool | null;
 };
 
@@ -48,7 +48,7 @@ export class UpstreamTools {
     this.#servers = new Map(rules.map((rule) => [serverId(rule.name), serverTool(rule)]));
   }
 
-  /** The tool of that id as it is at this moment, or why it may not be called; undefined where no server has one. */
+  /** The current tool of that id, or why it may not be called; undefined where no server has one. */
   find(toolId: string): FoundTool | undefined {
     const server = this.#servers.get(toolId);
     if (server !== undefined) return { tool: server };
@@ -61,12 +61,12 @@ export class UpstreamTools {
     return undefined;
   }
 
-  /** Tools that may be called, in the order of their ids after one. */
+  /** Callable tools after this id, in the order of their ids. */
   page(after: string | null, limit: number): readonly Tool[] {
     const all = new Map<string, Tool>();
     for (const rule of this.#rules) {
       if (this.#whyNot(this.#reader, rule) !== null) continue;
-      // Of two servers with a tool of the same id, the first one that is configured has it.
+      // If two servers have a tool of the same id, the server that is configured first wins.
       for (const [id, tool] of this.#load(rule)?.tools ?? []) if (!all.has(id)) all.set(id, tool);
     }
     return [...all.values()]
@@ -75,7 +75,7 @@ export class UpstreamTools {
       .slice(0, limit);
   }
 
-  /** What each server that may be called offers beside its tools, in the order of the configuration. */
+  /** What each callable server offers beside its tools, in the order of the configuration. */
   offers(): readonly UpstreamOffer[] {
     return this.#rules.flatMap((rule) => {
       const loaded = this.#whyNot(this.#reader, rule) === null ? this.#load(rule) : null;
@@ -85,7 +85,7 @@ export class UpstreamTools {
     });
   }
 
-  /** The digest of what was accepted of a server last; null where nothing was. */
+  /** The digest of a server's last accepted set; null where nothing was accepted. */
   accepted(name: string): Digest | null {
     const rule = this.#rules.find((each) => each.name === name);
     return rule === undefined ? null : (this.#load(rule)?.digest ?? null);
@@ -96,7 +96,7 @@ export class UpstreamTools {
     return this.#rules.length === 0 ? 0 : pinEpoch(this.#reader);
   }
 
-  /** Boundary: whether a tool that was found a while ago is still accepted, in this transaction. */
+  /** Boundary: whether a tool that was found earlier is still accepted, in this transaction. */
   holds(reader: Reader, tool: Tool): boolean {
     const { executor } = tool;
     if (executor.kind !== 'upstream') return this.#servers.get(tool.id) === tool;
@@ -107,7 +107,7 @@ export class UpstreamTools {
     return loaded.tools.get(tool.id) === tool || loaded.methods.get(tool.id) === tool;
   }
 
-  /** The server that a tool of this id could be of, where it was never connected to. */
+  /** The server that a tool of this id could belong to, if it was never connected to. */
   undiscovered(toolId: string): string | null {
     const rule = this.#rules.find(({ name, prefix }) => toolId.startsWith(prefix) && this.#isNew(name));
     return rule?.name ?? null;

@@ -5,8 +5,8 @@ import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /*
- * Idempotency keys. A caller that does not know whether its call went through repeats it with the same key, and gets the
- * ending of the first. A key is taken in the transaction that begins the call: what was refused took none, so that it can
+ * Idempotency keys. A caller that does not know whether its call went through repeats it with the same key, and gets
+ * the ending of the first. A key is used in the transaction that begins the call: a refused call uses none, so it can
  * be repeated once the reason is gone.
  */
 
@@ -56,7 +56,7 @@ const take = query<KeyRow & { sinceMs: number }>()((db, p) =>
     ),
 );
 
-/** The state of the key of a call; a key that is older than `sinceMs` does not count. */
+/** The state of the key of a call; a key older than `sinceMs` does not count. */
 export function keyState(reader: Reader, call: ToolCall, key: string, sinceMs: number): KeyState {
   const { tenant } = call;
   const row = reader.get(select, { tenant, principal: formatPrincipal(call.principal), key, sinceMs });
@@ -64,7 +64,7 @@ export function keyState(reader: Reader, call: ToolCall, key: string, sinceMs: n
   return row.digest === requestDigest(call) ? { kind: 'same', callId: row.call } : { kind: 'other' };
 }
 
-/** Takes the key for a call that begins; false where another call has taken it meanwhile. */
+/** Takes the key for a call that begins; false where another call has taken it since. */
 export function takeKey(tx: Transaction, call: ToolCall, key: string, sinceMs: number): boolean {
   const row = {
     tenant: call.tenant,
@@ -97,7 +97,7 @@ export type ResultRow = {
   output_json: string;
   is_truncated: number;
   usage_json: string;
-  /** The journal record that has the receipt. */
+  /** The journal record that contains the receipt. */
   seq: number;
 };
 
@@ -113,7 +113,7 @@ export type KeyRow = {
 
 export type ResultTables = { call_result: ResultRow; idempotency: KeyRow };
 
-/** The tables of this module. The id of a call begins with its time, so its order is that of time. */
+/** The tables of this module. The id of a call starts with its time, so ids sort by time. */
 export const resultMigrations: readonly Migration[] = [
   {
     id: 'results/001',

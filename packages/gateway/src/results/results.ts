@@ -6,9 +6,9 @@ import { queries, type Reader, type Transaction } from '../store/transaction.ts'
 import type { ResultRow, ResultTables } from './keys.ts';
 
 /*
- * What is kept of calls that have ended, for as long as the operator configured: what a caller got, so that it can be read
- * again, and returned again when the call is repeated with the same idempotency key. It proves nothing:
- * the journal does, and has digests only.
+ * The results of ended calls, kept for as long as the operator configured: what a caller got, so that it can be read
+ * again, and returned again when the call is repeated with the same idempotency key. They prove nothing: the journal
+ * does, and has digests only.
  */
 
 /** How long and how much is kept. */
@@ -27,7 +27,7 @@ export type KeptResult = {
   readonly message: string;
   readonly remedy: string | null;
   readonly output: Json;
-  /** False: there was more than is kept, and `output` is null. */
+  /** False: the output was too large to keep, and `output` is null. */
   readonly isOutputKept: boolean;
   readonly truncated: boolean;
   readonly usage: Usage;
@@ -116,7 +116,7 @@ const selectOfRunAndPrincipal = query<Span & { run: string; principal: string }>
     .limit(p('limit')),
 );
 
-/** Keeps what the caller gets; of a call that ends twice, the first. */
+/** Keeps what the caller gets; for a call that ends twice, the first. */
 export function keepResult(tx: Transaction, keeping: Keeping, terms: ResultTerms): void {
   tx.run(insert, rowOf(keeping, terms));
 }
@@ -128,15 +128,15 @@ export function readResult(reader: Reader, callId: string): KeptResult | null {
 
 type ListWanted = {
   readonly tenant: string;
-  /** Null: of all in the tenant. */
+  /** Null: of all principals in the tenant. */
   readonly principal: string | null;
   readonly run?: string;
-  /** The id of the last one of the page before. */
+  /** The id of the last one on the previous page. */
   readonly after: string | null;
   readonly limit: number;
 };
 
-/** Comes after every id of a call. */
+/** Sorts after every call id. */
 const LAST = 'call_~';
 /** The newest first. */
 export function listResults(reader: Reader, wanted: ListWanted): readonly KeptResult[] {
@@ -209,7 +209,7 @@ function resultOf(row: ResultRow): KeptResult {
   };
 }
 
-/** What is dropped at once: more than one call ever adds, little enough that no call waits for it. */
+/** How many are dropped at a time: more than one call ever adds, few enough that no call waits for it. */
 const MOST_AT_ONCE = 64;
 
 const dropResults = query<{ beforeMs: number; most: number }>()((db, p) =>
@@ -226,7 +226,7 @@ const dropKeys = query<{ beforeMs: number }>()((db, p) =>
   db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
 );
 
-/** Drops some of what is kept longer than it has to be. */
+/** Drops some expired results. */
 export function pruneResults(tx: Transaction, beforeMs: number): void {
   tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
   tx.run(dropKeys, { beforeMs });

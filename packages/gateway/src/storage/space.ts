@@ -1,13 +1,13 @@
 /*
- * What skills keep between their calls: keys and values per tenant and skill, in the state database. A running call holds
- * a `Space`, which is bound to one tenant, one skill and the prefixes that were granted; what it does not hold it cannot
- * name. Each write is one transaction and durable once its promise resolves; it carries a version that never comes twice,
- * so that "write if nothing changed" is exact also after a deletion, with other calls and with other processes.
+ * What skills keep between their calls: keys and values per tenant and skill, in the state database. A running call has
+ * a `Space`, which is bound to one tenant, one skill and the prefixes that were granted; it cannot name anything else.
+ * Each write is one transaction and durable once its promise resolves; it has a version that is never reused, so that
+ * "write if nothing changed" is exact even after a deletion, with other calls and with other processes.
  *
  * Tenant, skill, grants and quota come from the gateway and are trusted. Keys, values, cursors and versions come from a
  * guest and may be hostile: what a guest causes is a refusal as a value, never an error. A read sees every write of its
- * own space asked before it, and every write of others that was done. This module never grants, never reads a clock and
- * never looks into a value.
+ * own space requested before it, and every completed write of others. This module never grants, never reads a clock and
+ * never inspects a value.
  */
 import { quote } from '../core/hostile-text.ts';
 import {
@@ -65,14 +65,14 @@ export class Space {
     this.#quota = quota;
   }
 
-  /** The value of a key with its version, or null when there is none. */
+  /** The value of a key with its version, or null when it does not exist. */
   async get(rawKey: string): Promise<Got> {
     const judged = this.#judgeKey(rawKey, 'read');
     if (!judged.ok) return judged;
     return this.#read((reader) => ({ ok: true, found: readValue(reader, this.#name, judged.key) }));
   }
 
-  /** Writes a value, durable once resolved; with `ifVersion` only over that version, or only where there is none. */
+  /** Writes a value, durable once resolved; with `ifVersion` only over that version, or only where none exists. */
   async put(rawKey: string, value: Uint8Array, { ifVersion }: { ifVersion?: IfVersion } = {}): Promise<Put> {
     const judged = this.#judgeKey(rawKey, 'write');
     if (!judged.ok) return judged;
@@ -82,7 +82,7 @@ export class Space {
       return refuseFor('too-large', message);
     }
     if (this.#isBusy()) return busy();
-    // Boundary: a copy, taken now, so that the guest cannot change it between here and the disk.
+    // Boundary: a copy, taken now, so that the guest cannot change it before it is written.
     const copy = Buffer.from(value);
     const putting = { key, value: copy, ifVersion, quota: this.#quota };
     return this.#commit((tx) => putValue(tx, this.#name, putting));
@@ -108,7 +108,7 @@ export class Space {
     return this.#read((reader) => ({ ok: true, ...readPage(reader, this.#name, asked) }));
   }
 
-  /** Takes the grants back, at the end of the call. What was asked before is still done. */
+  /** Withdraws the grants, at the end of the call. Earlier requests are still completed. */
   close(): void {
     this.#grants = NOTHING;
   }
@@ -119,12 +119,12 @@ export class Space {
     return this.#isGranted(parsed.key, act) ? parsed : denied(act, parsed.key);
   }
 
-  /** Boundary: the one place where a key meets the grants. */
+  /** Boundary: the only place where keys are checked against the grants. */
   #isGranted(place: StorageKey | StoragePrefix, act: 'read' | 'write'): boolean {
     return this.#grants[act].some((prefix) => isBeneath(place, prefix));
   }
 
-  /** While writes of ours are under way, a read queues behind them and is told when they are durable. */
+  /** While writes of this space are pending, a read queues behind them and resolves when they are durable. */
   async #read<T>(look: (reader: Reader) => T): Promise<T | StorageRefusal> {
     if (this.#pending === 0) return look(this.#store);
     return this.#isBusy() ? busy() : this.#commit(look);

@@ -9,7 +9,7 @@ type SpaceRow = {
   /** Of all keys and values, kept in step with every write. */
   bytes: number;
   keys: number;
-  /** The version of the last write. It outlives what was written, so that no version comes twice. */
+  /** The version of the last write. It is kept after deletions, so that no version is reused. */
   last_version: number;
 };
 
@@ -42,7 +42,7 @@ CREATE TABLE storage_value (
   },
 ];
 
-/** Whose space it is. Both names were checked before; they are two columns, so that no pair spells another. */
+/** The owner of a space. Both names were checked before; they are two columns, so that no two pairs collide. */
 export type SpaceName = { readonly tenant: string; readonly skill: string };
 
 export type SpaceAccount = Pick<SpaceRow, 'id' | 'bytes' | 'keys' | 'last_version'>;
@@ -85,24 +85,24 @@ const updateAccount = query<Charge>()((db, p) =>
     .where('id', '=', p('id')),
 );
 
-/** The account of a space; undefined as long as nothing was ever written to it. */
+/** The account of a space; undefined while nothing was ever written to it. */
 export function findAccount(reader: Reader, name: SpaceName): SpaceAccount | undefined {
   return reader.get(selectAccount, name);
 }
 
-/** The account of a space, made at its first write. */
+/** The account of a space, created at its first write. */
 export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): SpaceAccount {
   const account = tx.get(selectAccount, { tenant, skill }) ?? tx.get(insertAccount, { tenant, skill });
   if (account === undefined) throw new TypeError('Cannot open account: the insert gave no row');
   return account;
 }
 
-/** Moves the totals of a space by these amounts. */
+/** Changes the totals of a space by these amounts. */
 export function charge(tx: Transaction, amounts: Charge): void {
   tx.run(updateAccount, amounts);
 }
 
-/** How much a space holds now. */
+/** The current usage of a space. */
 export function usageOf(reader: Reader, name: SpaceName): { readonly bytes: number; readonly keys: number } {
   const { bytes, keys } = findAccount(reader, name) ?? { bytes: 0, keys: 0 };
   return { bytes, keys };

@@ -4,7 +4,7 @@ import { STORAGE_KEY_BYTES, type StorageKey, type StoragePrefix } from '../core/
 import type { Reader, Transaction } from '../store/transaction.ts';
 import { charge, findAccount, openAccount, query, type SpaceName } from './tables.ts';
 
-/** Why a request of a skill was not done. None of them is an error of the gateway, and nothing was changed. */
+/** Why a request of a skill was refused. None is an error of the gateway, and nothing was changed. */
 type StorageWhy = 'invalid-key' | 'denied' | 'too-large' | 'full' | 'conflict' | 'busy';
 
 export type StorageRefusal = { readonly ok: false; readonly why: StorageWhy; readonly message: string };
@@ -14,18 +14,18 @@ export function refuseFor(why: StorageWhy, message: string): StorageRefusal {
   return { ok: false, why, message };
 }
 
-/** What one space takes at most. Every number bounds what a skill can make the gateway keep or read at once. */
+/** The limits of one space. Every number bounds what a skill can make the gateway store or read at a time. */
 export const STORAGE_LIMITS = {
   /** Of a key in UTF-8. */
   keyBytes: STORAGE_KEY_BYTES,
   valueBytes: 1_048_576,
   /** Entries on one page of a list. */
   listEntries: 1_000,
-  /** Requests of one call that wait for the disk; each may hold a whole value in memory. */
+  /** Requests of one call that wait for the disk; each may keep a whole value in memory. */
   pending: 64,
 } as const;
 
-/** How much one space may hold. */
+/** The quota of one space. */
 export type Quota = {
   /** Of all keys and all values together. */
   readonly bytes: number;
@@ -39,12 +39,12 @@ export type Stored = { readonly value: Uint8Array; readonly version: number };
 /** `bytes` are those of the value alone. */
 export type KeyEntry = { readonly key: string; readonly version: number; readonly bytes: number };
 
-/** `next` is the cursor of the page that follows; null on the last one. */
+/** `next` is the cursor of the next page; null on the last one. */
 export type KeyPage = { readonly entries: readonly KeyEntry[]; readonly next: string | null };
 
 type PageAsked = {
   readonly prefix: StoragePrefix;
-  /** Only keys that sort behind this one. */
+  /** Only keys that sort after this one. */
   readonly after: StorageKey | null;
   readonly limit: number;
 };
@@ -59,7 +59,7 @@ const selectValue = query<SpaceName & { key: string }>()((db, p) =>
     .where('storage_value.key', '=', p('key')),
 );
 
-/** The value of a key with its version; null when there is none. */
+/** The value of a key with its version; null when it does not exist. */
 export function readValue(reader: Reader, { tenant, skill }: SpaceName, key: StorageKey): Stored | null {
   return reader.get(selectValue, { tenant, skill, key }) ?? null;
 }
@@ -74,7 +74,7 @@ const selectEntry = query<{ space: number; key: string }>()((db, p) =>
 
 type Range = { space: number; after: string; before: string; limit: number };
 
-// One bound on each side: with two, SQLite would start at the wrong one and walk.
+// One bound on each side: with two, SQLite would start at the wrong one and scan.
 const selectRange = query<Range>()((db, p) =>
   db
     .selectFrom('storage_value')
@@ -86,17 +86,17 @@ const selectRange = query<Range>()((db, p) =>
     .limit(p('limit')),
 );
 
-/** Behind every key: no key can have this character. */
+/** Sorts after every key: no key can contain this character. */
 const END = '\u{10ffff}';
 
 /** A page of the keys at and beneath a prefix, sorted by their bytes. */
 export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit }: PageAsked): KeyPage {
   const space = findAccount(reader, name)?.id;
   if (space === undefined) return { entries: [], next: null };
-  // Boundary: a guest asks for any number of entries and gets a page.
+  // Boundary: a guest requests any number of entries and gets a page.
   const most = Math.min(Math.max(1, Math.floor(limit) || 1), STORAGE_LIMITS.listEntries);
   const entries: KeyEntry[] = [];
-  // The prefix and what lies beneath it are not neighbours: "a-b" sorts between "a" and "a/b".
+  // The prefix and the keys beneath it are not adjacent: "a-b" sorts between "a" and "a/b".
   const own = isBehind(prefix, after) ? reader.get(selectEntry, { space, key: prefix }) : undefined;
   if (own !== undefined) entries.push(own);
   const { from, before } = rangeOf(prefix);
@@ -107,17 +107,17 @@ export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit
   return { entries, next: entries.at(-1)?.key ?? null };
 }
 
-/** Where the keys beneath a prefix lie, both ends excluded; the character behind "/" is "0". */
+/** The range of keys beneath a prefix, both ends excluded; the character after "/" is "0". */
 function rangeOf(prefix: StoragePrefix): { readonly from: string; readonly before: string } {
   return prefix === '' ? { from: '', before: END } : { from: `${prefix}/`, before: `${prefix}0` };
 }
 
-/** Compares as the database does: strings of JavaScript sort otherwise beyond U+FFFF. */
+/** Compares as the database does: JavaScript strings sort differently beyond U+FFFF. */
 function isBehind(text: string, other: string | null): boolean {
   return other === null || Buffer.compare(Buffer.from(text), Buffer.from(other)) > 0;
 }
 
-/** A version, or that there is no value yet; undefined writes over whatever is there. */
+/** A version, or that there is no value yet; undefined overwrites any value. */
 export type IfVersion = number | 'absent' | undefined;
 
 type Putting = {
@@ -170,7 +170,7 @@ export function putValue(tx: Transaction, name: SpaceName, { key, value, ifVersi
   const keyBytes = Buffer.byteLength(key);
   const moreBytes = keyBytes + value.byteLength - (found === undefined ? 0 : keyBytes + found.bytes);
   const moreKeys = found === undefined ? 1 : 0;
-  // Boundary: what does not grow is taken even above the quota, so that a space can be emptied that is too full.
+  // Boundary: a write that does not grow the space is accepted even above the quota, so that it can be emptied.
   if (moreBytes > 0 && account.bytes + moreBytes > quota.bytes)
     return full(key, 'bytes', account.bytes, quota.bytes);
   if (moreKeys > 0 && account.keys + moreKeys > quota.keys)

@@ -7,20 +7,19 @@ import { readPrivateFile } from './private-file.ts';
 import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
 
 /*
- * The one seat for a daemon in a state directory. The holder of the lock serves; `daemon.json` beside it says who that
- * is.
+ * The single daemon slot of a state directory. The holder of the lock serves; `daemon.json` beside it names the holder.
  */
 
 type DaemonSeat = {
-  /** Tells the commands of this user who serves. */
+  /** Announces the daemon to the commands of this user. */
   readonly announce: (facts: DaemonFacts) => void;
-  /** Gives the seat up. */
+  /** Releases the slot. */
   readonly close: () => void;
 };
 
 const LOCK = 'daemon.lock';
 
-/** Takes the seat, or refuses with who has it. */
+/** Takes the slot, or refuses and names its holder. */
 export function takeSeat(directory: string): DaemonSeat {
   prepareStateDir(directory);
   const lock = hold(directory);
@@ -54,26 +53,26 @@ function alreadyServed(directory: string): CodedError {
 }
 
 /*
- * `daemon.json`: who serves a state directory. It is only a hint: after a crash it may name a process that is gone, and
- * the next daemon writes it anew.
+ * `daemon.json`: which process serves a state directory. It is only a hint: after a crash it may name a process that is
+ * gone, and the next daemon replaces it.
  */
 
-/** What a daemon says of itself to the commands of its user. */
+/** What a daemon tells the commands of its user about itself. */
 export type DaemonFacts = {
   readonly pid: number;
   readonly url: string;
   readonly startedAt: string;
   readonly version: string;
-  /** Where it was started: the workspace of commands that name none. */
+  /** Where it was started: the default workspace of commands. */
   readonly cwd: string;
-  /** The operator named the directories that commands may work in, so that it does not matter where it was started. */
+  /** The operator configured the directories that commands may work in, so it does not matter where it was started. */
   readonly hasWorkspaces: boolean;
 };
 
 const FILE = 'daemon.json';
 const MAX_BYTES = 64 * 1024;
 
-/** Writes it in one step, for its owner alone. */
+/** Writes it atomically, for its owner alone. */
 function writeDaemon(directory: string, facts: DaemonFacts): void {
   const path = join(directory, FILE);
   const fresh = `${path}.new`;
@@ -86,7 +85,7 @@ function writeDaemon(directory: string, facts: DaemonFacts): void {
   }
 }
 
-/** What the last daemon wrote about itself; null where it is missing or cannot be relied on. */
+/** What the last daemon wrote about itself; null where it is missing or unreliable. */
 export function readDaemon(directory: string): DaemonFacts | null {
   try {
     const bytes = readPrivateFile(join(directory, FILE), MAX_BYTES);
@@ -97,7 +96,7 @@ export function readDaemon(directory: string): DaemonFacts | null {
   }
 }
 
-/** Boundary: a file from another version, or one that was edited, is held to the shape before it is used. */
+/** Boundary: a file from another version, or an edited one, must match the shape before it is used. */
 function isFacts(value: unknown): value is DaemonFacts {
   if (typeof value !== 'object' || value === null) return false;
   const { pid, url, startedAt, version, cwd, hasWorkspaces } = value as Partial<Record<string, unknown>>;

@@ -1,12 +1,12 @@
 import type { Code } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
 
-/** Another connection is in the way; SQLITE_PROTOCOL is what many openings at once give in write-ahead mode. */
+/** Another connection is in the way; SQLITE_PROTOCOL results from many simultaneous openings in write-ahead mode. */
 const BUSY = /^SQLITE_(BUSY|LOCKED|PROTOCOL)/;
 
 type Row = { readonly pattern: RegExp; readonly code: Code; readonly what: string };
 
-/** What SQLite's result codes mean for the person who runs palisade. */
+/** What SQLite's result codes mean for the operator. */
 const SQLITE_CODES: readonly Row[] = [
   {
     pattern: BUSY,
@@ -30,7 +30,7 @@ const SQLITE_CODES: readonly Row[] = [
   { pattern: /^(ENOSPC|EDQUOT|EFBIG)$/, code: 'store/full', what: 'the disk is full' },
 ];
 
-/** Turns an error of SQLite or of the file system into its code; any other error is returned as it is. */
+/** Turns an error of SQLite or of the file system into its code; any other error is returned unchanged. */
 export function storeErrorOf(error: unknown, doing: string): unknown {
   if (error instanceof CodedError || !(error instanceof Error)) return error;
   const { code = '', message } = error as Error & { code?: string };
@@ -40,14 +40,14 @@ export function storeErrorOf(error: unknown, doing: string): unknown {
   return new CodedError(row.code, `Cannot ${doing}: ${row.what} (${text})`, { cause: error });
 }
 
-/** Tells whether the file may be fine and only cannot be opened now. */
+/** Whether the file may be fine and only cannot be opened now. */
 export function isOutOfFiles(error: unknown): boolean {
   return (
     error instanceof Error && /^(EMFILE|ENFILE)$/.test(String((error as Error & { code?: string }).code))
   );
 }
 
-/** Tells whether trying again may help. */
+/** Whether trying again may help. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && BUSY.test(String((error as Error & { code?: string }).code));
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 type ShelfTerms = {
   /** Of all files together. */
   readonly mostBytes: number;
-  /** Tells the half-written files of one process from those of another. */
+  /** Distinguishes the unfinished files of one process from those of another. */
   readonly tag: string;
   readonly nowMs: () => number;
 };
 
-/** What can be made again, and is kept so that it need not be: files by name, in a directory of its own. */
+/** A cache of reproducible data: files by name, in a separate directory. */
 export class FileShelf {
   readonly #dir: string;
   readonly #mostBytes: number;
@@ -24,7 +24,7 @@ export class FileShelf {
     this.#tag = tag;
   }
 
-  /** All of a file; null where there is none, or it cannot be read. What stands in it is for the caller to check. */
+  /** The contents of a file; null where it does not exist or cannot be read. The caller checks the contents. */
   async read(name: string): Promise<Buffer | null> {
     try {
       const path = this.#pathOf(name);
@@ -37,7 +37,7 @@ export class FileShelf {
     }
   }
 
-  /** Puts a file there, whole or not at all; the ones that were used longest ago make room. */
+  /** Writes a file, whole or not at all; the least recently used ones are removed to make space. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     if (bytes.length > this.#mostBytes) return;
     this.#writes += 1;
@@ -54,7 +54,7 @@ export class FileShelf {
       }
       await rename(half, path);
     } catch {
-      // A full disk costs the work of making it again, and nothing else.
+      // A full disk only costs the work of producing it again.
       await rm(half, { force: true }).catch(() => undefined);
     }
   }
@@ -80,7 +80,7 @@ export class FileShelf {
   }
 
   #pathOf(name: string): string {
-    // Boundary: a name is a name, and no way to anywhere else.
+    // Boundary: a name must not be a path to anywhere else.
     if (!/^[a-z0-9-]{1,128}$/.test(name))
       throw new TypeError('Cannot name file: expected letters, digits and dashes');
     return join(this.#dir, name);

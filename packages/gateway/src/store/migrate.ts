@@ -22,7 +22,7 @@ export function migrate(db: Database.Database, migrations: readonly Migration[],
     }
     db.exec('COMMIT');
   } catch (error) {
-    // A disk that is full ends the transaction by itself.
+    // A full disk ends the transaction by itself.
     if (db.inTransaction) db.exec('ROLLBACK');
     throw error;
   }
@@ -34,7 +34,7 @@ function isUpToDate(db: Database.Database, migrations: readonly Migration[]): bo
   const applied = appliedIds(db);
   const known = new Set(migrations.map(({ id }) => id));
   for (const id of applied) {
-    // Boundary: tables we do not know may hold rules we would break.
+    // Boundary: unknown tables may contain rules that we would break.
     if (!known.has(id))
       throw new CodedError(
         'store/newer',

@@ -14,18 +14,18 @@ import { digestBytes } from '../core/digest.ts';
 import { storeErrorOf } from './fault-of.ts';
 
 /*
- * Which palisade processes are alive. Each holds an exclusive lock on a small file of its own for as long as it lives;
- * the kernel lets go of it however the process ends, also across PID namespaces. A process that can take the lock of another
+ * Which palisade processes are alive. Each holds an exclusive lock on its own small file for as long as it lives; the
+ * kernel releases it however the process ends, also across PID namespaces. A process that can take the lock of another
  * knows that the other is dead.
  */
 
 const FOLDER = 'instances';
 const SUFFIX = '.lock';
-/** A lock file that is not locked yet. */
+/** The suffix of a lock file that is not locked yet. */
 const UNSEEN_SUFFIX = `${SUFFIX}.new`;
-/** A start takes far less; what is left after it was left by a crash. */
+/** A start takes far less; older ones were left by a crash. */
 const UNSEEN_AT_MOST_MS = 60 * 60_000;
-/** A start should not pay for a thousand crashes of the past. */
+/** A start should not pay for a thousand past crashes. */
 const MOST_AT_ONCE = 64;
 
 export class Presence {
@@ -38,7 +38,7 @@ export class Presence {
     this.#folder = join(directory, FOLDER);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      // Locked before it can be seen: no process finds it free and takes us for gone.
+      // Locked before it is visible: no process finds it free and considers us gone.
       const unseen = join(this.#folder, `${id}${UNSEEN_SUFFIX}`);
       closeSync(openSync(unseen, 'wx', 0o600));
       this.#lock = takeLock(unseen);
@@ -48,10 +48,10 @@ export class Presence {
     }
   }
 
-  /** True when that process is gone for sure; a doubt counts as alive. */
+  /** True when that process is certainly gone; in doubt it counts as alive. */
   isGone(id: string): boolean {
     if (id === this.id) return false;
-    // SQLite would make a missing file anew and leave it behind.
+    // SQLite would create a missing file again and leave it behind.
     return !existsSync(this.#path(id)) || isFree(this.#path(id));
   }
 
@@ -60,7 +60,7 @@ export class Presence {
     remove(this.#path(id));
   }
 
-  /** Forgets processes that are gone, but for those whose open calls are still to be closed. */
+  /** Forgets processes that are gone, except those whose open calls are still to be closed. */
   sweep(owners: ReadonlySet<string>): void {
     const names = readdirSync(this.#folder).sort();
     const ids = names
@@ -70,18 +70,18 @@ export class Presence {
     this.#sweepUnseen(names.filter((name) => name.endsWith(UNSEEN_SUFFIX)));
   }
 
-  /** Removes what processes left that died while they started. */
+  /** Removes what processes left that died during their start. */
   #sweepUnseen(names: readonly string[]): void {
     const startedMs = madeAtMs(this.#path(this.id));
     if (startedMs === null) return;
     for (const path of this.#some(names).map((name) => join(this.#folder, name))) {
       const madeMs = madeAtMs(path);
-      // Compared with our own file: both times are of the clock of the file system.
+      // Compared with our own file: both times come from the clock of the file system.
       if (madeMs !== null && startedMs - madeMs > UNSEEN_AT_MOST_MS && isFree(path)) remove(path);
     }
   }
 
-  /** A bounded part, from a place that differs per process: living ones at the front hide nothing for ever. */
+  /** A bounded part, from a position that differs per process: live ones at the front never hide the rest forever. */
   #some(names: readonly string[]): string[] {
     const start = Number.parseInt(digestBytes(this.id).slice(0, 8), 16) % Math.max(names.length, 1);
     return [...names.slice(start), ...names.slice(0, start)].slice(0, MOST_AT_ONCE);
@@ -110,11 +110,11 @@ function remove(path: string): void {
 }
 
 /*
- * An exclusive lock on a small file, held for as long as a process lives. The kernel lets go of it however the process
+ * An exclusive lock on a small file, held for as long as a process lives. The kernel releases it however the process
  * ends, also across PID namespaces.
  */
 
-/** True when no process holds the lock of that file; a doubt counts as held. */
+/** True when no process holds the lock of that file; in doubt it counts as held. */
 function isFree(path: string): boolean {
   try {
     takeLock(path).close();
@@ -131,7 +131,7 @@ export function takeLock(path: string): Database.Database {
     db.exec('PRAGMA busy_timeout = 0');
     // Nothing is ever written; a journal beside it would outlive a killed process.
     db.exec('PRAGMA journal_mode = OFF');
-    // The lock is all we want of SQLite: no file beside this one.
+    // Only the lock of SQLite is needed: no file beside this one.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     db.exec('BEGIN EXCLUSIVE');

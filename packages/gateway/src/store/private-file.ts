@@ -1,16 +1,16 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { isOutOfFiles, storeErrorOf } from './fault-of.ts';
 
-/* A file that only its owner can read. It is opened once and judged by its descriptor: what was judged is what is read. */
+/* A file that only its owner can read. It is opened once and checked by its descriptor, so what is read was checked. */
 
-/** What a file is in the place of what it should be. */
+/** A file that is not what it should be, and how. */
 export class UnfitFile extends TypeError {
   override readonly name = 'UnfitFile';
 }
 
 const OTHERS = 0o077;
 
-/** All bytes of a private file, or null where there is none; throws UnfitFile for any other. */
+/** All bytes of a private file, or null where it does not exist; throws UnfitFile for any other. */
 export function readPrivateFile(path: string, maxBytes: number): Buffer | null {
   const fd = open(path);
   if (fd === null) return null;
@@ -32,7 +32,7 @@ export function readPrivateFile(path: string, maxBytes: number): Buffer | null {
 function open(path: string): number | null {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
   try {
-    // Boundary: a link is not followed, a pipe does not hold us, and a terminal does not become ours.
+    // Boundary: a link is not followed, a pipe does not block, and a terminal does not become our controlling one.
     return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   } catch (error) {
     const { code } = error as { code?: string };
@@ -44,7 +44,7 @@ function open(path: string): number | null {
   }
 }
 
-/** Boundary: a file that others own, read or write keeps no secret. */
+/** Boundary: a file that others own, read or write does not keep a secret. */
 function judge(stats: Stats): void {
   if (!stats.isFile()) throw new UnfitFile('it is something else, expected a regular file');
   const user = process.geteuid?.() ?? stats.uid;

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
 import { storeErrorOf } from './fault-of.ts';
 
-/** Makes the state directory for its owner alone, or refuses one that others can enter. */
+/** Creates the state directory for its owner alone, or refuses one that others can enter. */
 export function prepareStateDir(path: string): void {
   try {
     makeDirectories(path);
     const status = lstatSync(path);
     const { mode, uid } = status;
-    // Boundary: a link can be pointed elsewhere after we have looked.
+    // Boundary: a link can be redirected after the check.
     if (status.isSymbolicLink()) {
       throw new CodedError(
         'store/unwritable',
@@ -24,7 +24,7 @@ export function prepareStateDir(path: string): void {
         `Cannot use the state directory "${path}": it belongs to uid ${uid}, expected ${owner}`,
       );
     }
-    // Boundary: keys, policies and the journal lie here; a directory others can enter protects none of them.
+    // Boundary: keys, policies and the journal are here; a directory that others can enter protects none of them.
     if ((mode & 0o077) !== 0) {
       const octal = (mode & 0o777).toString(8);
       throw new CodedError(
@@ -40,7 +40,7 @@ export function prepareStateDir(path: string): void {
   }
 }
 
-/** Like a recursive mkdir, which never ends below some paths that take no directory (such as /proc). */
+/** Like a recursive mkdir, which never returns below some paths that permit no directory (such as /proc). */
 function makeDirectories(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -53,7 +53,7 @@ function makeDirectories(path: string): void {
   }
 }
 
-/** Makes sure the database file is readable by its owner alone before SQLite writes to it (its WAL inherits the mode). */
+/** Makes sure that only its owner can read the database file before SQLite writes to it (its WAL inherits the mode). */
 export function prepareDatabaseFile(directory: string, name: string): string {
   const path = join(directory, name);
   try {

@@ -6,12 +6,12 @@ import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
 import { type Query, type Reader, Statements, Transaction } from './transaction.ts';
 
 /*
- * The store opens one SQLite database in write-ahead mode with full synchronisation: what `commit` has resolved survives
- * a power cut. It knows no table; each module brings its migrations and its statements.
+ * The store opens one SQLite database in write-ahead mode with full synchronisation: what `commit` has resolved
+ * survives a power cut. It knows no tables; each module has its own migrations and statements.
  *
- * Group commit: works queued in the same turn of the event loop share one transaction and so one flush of the disk.
- * When one of them throws, the shared transaction is rolled back and each runs again alone, so that no work can take its
- * neighbours down; a work must therefore change nothing but rows. Several processes may use one database: a transaction
+ * Group commit: tasks queued in the same turn of the event loop share one transaction and so one flush of the disk.
+ * When one of them throws, the shared transaction is rolled back and each runs again alone, so that no task can affect
+ * its neighbours; a task must therefore change nothing but rows. Several processes may use one database: a transaction
  * takes the write lock first (BEGIN IMMEDIATE). Waiting for it happens in short turns, so that a busy neighbour never
  * stops our timers and signals, and ends with `store/locked` after about `busyTimeoutMs`.
  */
@@ -22,11 +22,11 @@ type Waiting = { work: Work<unknown>; resolve: (value: never) => void; reject: (
 /** Bounds how long one transaction holds the write lock against other processes. */
 const MAX_WORKS_PER_COMMIT = 256;
 const DATABASE = 'palisade.db';
-/** Of a new database. Two or three records fit a page instead of one, so that a group of them writes a third less. */
+/** For a new database. Two or three records fit a page instead of one, so that a group of them writes a third less. */
 const PAGE_BYTES = 8192;
-/** The log is carried over into the database when it has this many pages (32 MiB), which the commit at hand waits for. */
+/** The log is checkpointed into the database at this many pages (32 MiB), which the current commit waits for. */
 const LOG_PAGES = 4000;
-/** How long one turn of waiting for the lock takes. */
+/** The duration of one wait for the lock. */
 const TURN_MS = 25;
 
 export type StoreOptions = {
@@ -87,7 +87,7 @@ export class Store implements Reader {
     }
   }
 
-  /** Durable once resolved. The work may run more than once and must change nothing but rows. */
+  /** Durable once resolved. The task may run more than once and must change nothing but rows. */
   commit<T>(work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as (value: never) => void, reject });
@@ -97,7 +97,7 @@ export class Store implements Reader {
     });
   }
 
-  /** The same in one go, for starts and ends where nothing else goes on. */
+  /** The same, synchronously, for starts and ends where nothing else is going on. */
   transact<T>(work: Work<T>): T {
     try {
       this.#patiently(() => this.#db.exec('BEGIN IMMEDIATE'));
@@ -107,7 +107,7 @@ export class Store implements Reader {
     return this.#finish(work);
   }
 
-  /** The same if no other process is writing at this moment; else nothing, and undefined. */
+  /** The same if no other process is writing at the moment; else does nothing and returns undefined. */
   transactIfFree<T>(work: Work<T>): T | undefined {
     return this.#begin() ? this.#finish(work) : undefined;
   }
@@ -132,7 +132,7 @@ export class Store implements Reader {
       const results = this.#finish((tx) => batch.map(({ work }) => work(tx)));
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as never);
     } catch (error) {
-      // A disk that is full is so for all of them; an error of one work is its own.
+      // A full disk affects all of them; an error of one task is its own.
       if (batch.length === 1 || isOfStore(error)) this.#reject(batch, error);
       else this.#flushOneByOne(batch);
     }

@@ -14,24 +14,24 @@ export class Statements {
     const rows = this.#prepare(query.sql()).all(query.bind(values) as unknown[]) as Record<string, unknown>[];
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
-        // libsql gives bytes as ArrayBuffer here and as Buffer elsewhere; modules see Buffer only.
+        // libsql returns bytes as ArrayBuffer here and as Buffer elsewhere; modules only see Buffer.
         if (value instanceof ArrayBuffer) row[column] = Buffer.from(value);
       }
     }
     return rows as R[];
   }
 
-  /** The first row; half as dear as all of them when one is wanted. */
+  /** The first row; half the cost of all rows when only one is needed. */
   get<P, R>(query: Query<P, R>, values: P): R | undefined {
     const row = this.#prepare(query.sql()).get(query.bind(values) as unknown[]) as
       | Record<string, unknown>
       | undefined;
-    // libsql adds how long it took.
+    // libsql adds the duration.
     if (row !== undefined) delete row._metadata;
     return row as R | undefined;
   }
 
-  /** Gives how many rows were changed. */
+  /** Returns how many rows were changed. */
   run<P, R>(query: Query<P, R>, values: P): number {
     return this.#prepare(query.sql()).run(query.bind(values) as unknown[]).changes;
   }
@@ -46,7 +46,7 @@ export class Statements {
   }
 }
 
-/** Reads rows; for modules that may look but not change. */
+/** Reads rows; for modules that may read but not change. */
 export interface Reader {
   all<P, R>(query: Query<P, R>, values: P): R[];
   get<P, R>(query: Query<P, R>, values: P): R | undefined;
@@ -54,7 +54,7 @@ export interface Reader {
 
 /**
  * One open transaction. `once` keeps a value that belongs to this transaction alone (a chain head that several appends
- * move on); `beforeCommit` writes such a value back. Both die with a rollback.
+ * advance); `beforeCommit` writes such a value back. A rollback discards both.
  */
 export class Transaction implements Reader {
   readonly #statements: Statements;
@@ -73,7 +73,7 @@ export class Transaction implements Reader {
     return this.#statements.get(query, values);
   }
 
-  /** Gives how many rows were changed. */
+  /** Returns how many rows were changed. */
   run<P, R>(query: Query<P, R>, values: P): number {
     return this.#statements.run(query, values);
   }
@@ -87,15 +87,15 @@ export class Transaction implements Reader {
     this.#last.push(act);
   }
 
-  /** Called by the store alone, right before the commit. */
+  /** Called only by the store, right before the commit. */
   finish(): void {
     for (const act of this.#last) act();
   }
 }
 
 /**
- * Statements are built by kysely, typed by the module's own table types, compiled once per program and prepared once per
- * connection. `p('name')` stands for a value that is given at each run.
+ * Statements are built by kysely, typed by the module's own table types, compiled once per program and prepared once
+ * per connection. `p('name')` is a placeholder for a value that is passed at each run.
  */
 export type Query<P, R> = {
   readonly sql: () => string;
@@ -116,7 +116,7 @@ class Parameter {
   }
 }
 
-/** A kysely instance that builds and compiles but has no connection of its own. */
+/** A kysely instance that builds and compiles but has no connection. */
 export function builder<Tables>(): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {
@@ -128,7 +128,7 @@ export function builder<Tables>(): Kysely<Tables> {
   });
 }
 
-/** Stands for the value `name` in a statement; typed as whatever the column wants. */
+/** The placeholder of the value `name` in a statement; typed as whatever the column needs. */
 // biome-ignore lint/suspicious/noExplicitAny: a placeholder takes the type of every column; the run is typed by P.
 export type Placeholder<P> = (name: keyof P & string) => any;
 

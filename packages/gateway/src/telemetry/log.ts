@@ -2,16 +2,16 @@ import { type Clock, isoTime } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
 import type { Log, LogLevel } from '../core/log.ts';
 
-/* The log of a gateway that lasts: a line of JSON for each event, which people and programs can both read. */
+/* The log of a long-lived gateway: a line of JSON for each event, readable by people and programs. */
 
 const ORDER: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-/** A line is to be read; what is longer came from a caller or a tool. */
+/** A line is meant to be read; anything longer came from a caller or a tool. */
 const MOST_CHARS = 2_000;
 
 type LogOptions = {
   readonly level: LogLevel;
   readonly clock: Clock;
-  /** Takes secrets out; nothing is written without it. */
+  /** Removes secrets; nothing is written without it. */
   readonly redact: (value: Json) => Json;
   readonly write: (line: string) => void;
 };

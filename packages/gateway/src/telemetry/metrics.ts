@@ -2,11 +2,11 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallWatch, LineStep, Observer } from '../core/call.ts';
 
 /*
- * What Prometheus reads. No label has a value that a caller chooses: neither a tool that may not exist nor a principal,
- * so that no caller can fill the memory of the collector.
+ * The metrics for Prometheus. No label has a value that a caller chooses: neither a tool that may not exist nor a
+ * principal, so that no caller can fill the memory of the collector.
  */
 
-/** A number that is read when it is asked for. */
+/** A number that is read when it is requested. */
 type Reading = {
   readonly name: string;
   readonly help: string;
@@ -20,7 +20,7 @@ type MetricsOptions = {
 };
 
 const DOORS = new Set(['cli', 'http', 'mcp']);
-/** From a tenth of a millisecond to as long as calls may take. */
+/** From a tenth of a millisecond to the longest calls. */
 const SECONDS = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
@@ -82,7 +82,7 @@ export class Metrics {
     };
   }
 
-  /** Counts a request; the route is the one of the table, never the address. */
+  /** Counts a request; the route is that of the table, never the address. */
   request(route: string, method: string, status: number): void {
     this.#requests.inc({ route, method, status });
   }
@@ -136,7 +136,7 @@ function watchOf(monotonicMs: () => number, sink: Sink): CallWatch {
   };
 }
 
-/** One observer that passes everything to all of them. */
+/** One observer that forwards everything to all of them. */
 export function together(observers: readonly Observer[]): Observer {
   const [only] = observers;
   if (only !== undefined && observers.length === 1) return only;

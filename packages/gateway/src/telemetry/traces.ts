@@ -1,13 +1,13 @@
 import type { CallWatch, Observer, ToolCall } from '../core/call.ts';
 
 /*
- * Traces for OpenTelemetry, loaded only where the operator says where to send them. A call is a span with a child for each
- * step of the line; the span that the caller was in is its parent. Neither inputs nor outputs are exported, nor who called.
+ * Traces for OpenTelemetry, loaded only where the operator configured a collector. A call is a span with a child for
+ * each step of the line; the span that the caller was in is its parent. Inputs, outputs and callers are not exported.
  */
 
 export type Traces = {
   readonly observer: Observer;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   readonly close: () => Promise<void>;
 };
 
@@ -15,7 +15,7 @@ type Parent = { readonly traceId: string; readonly spanId: string; readonly trac
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Reads a W3C traceparent of the version that there is; anything else is null. */
+/** Parses a W3C traceparent of the current version; anything else is null. */
 export function parseTraceparent(text: string): Parent | null {
   const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(text) ?? [];
   if (traceId === '' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
@@ -72,7 +72,7 @@ export async function openTraces(endpoint: string, version: string): Promise<Tra
   return { observer, close: () => closeIn(provider.shutdown()) };
 }
 
-/** A collector that does not answer keeps no gateway from ending. */
+/** An unresponsive collector does not keep the gateway from ending. */
 async function closeIn(closing: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/* Opens the tiers. Nothing is started before the first call, unless the gateway lasts. */
+/* Opens the tiers. Nothing is started before the first call, unless the gateway is long-lived. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { CONFIG_FILE } from '../config/load.ts';
@@ -35,14 +35,14 @@ export type OpenTiersOptions = {
   readonly lookup?: Lookup;
   readonly trustedCertificates?: string;
   readonly isLasting?: boolean;
-  /** Where the gateway itself listens. */
+  /** The ports that the gateway itself listens on. */
   readonly ports?: readonly number[];
-  /** Where the launcher and the engine may be, the best place first. */
+  /** The possible paths of the launcher and the engine, in order of preference. */
   readonly launchers: readonly string[];
   readonly engineFiles: readonly string[];
-  /** The state directory without links, which tells our groups from those of others. */
+  /** The state directory without links, which distinguishes our groups from those of others. */
   readonly realStateDir: string;
-  /** Where Node is. */
+  /** The path of Node. */
   readonly node: string;
 };
 
@@ -54,7 +54,7 @@ export type OpenedTiers = {
   readonly close: () => Promise<void>;
 };
 
-/** The system has four threads for lookups and files together; some are left for the files. */
+/** Node has four threads for lookups and files together; some are left for files. */
 const LOOKUPS_AT_ONCE = 3;
 
 export function openTiers(options: OpenTiersOptions): OpenedTiers {
@@ -71,7 +71,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
     warm: isLasting ? config.process.warm : 0,
     networks: networksFor(options, turns),
   });
-  // No one waits for it: what cannot be ended now is tried again by the next start.
+  // Not awaited: what cannot be ended now is tried again at the next start.
   commands.sweep().catch(() => undefined);
   const scratches = new Scratches({
     owner: { realStateDir, process: presence.id },
@@ -104,7 +104,7 @@ export function openTiers(options: OpenTiersOptions): OpenedTiers {
   return { tiers, engines: wasm.pool, ready: wasm.ready, inspect, close };
 }
 
-/** The value of a secret for a call, with its use written down; null where the call has none of that name. */
+/** The value of a secret for a call, with its use recorded; null where the call has none of that name. */
 async function secretOf(
   vault: Vault,
   { name, scope }: Pick<SecretGrant, 'name' | 'scope'>,

@@ -10,7 +10,7 @@ import type { Grant } from '../policy/authorize.ts';
 import type { Written } from '../recordings/recordings.ts';
 import type { StdinWriter } from './child/child.ts';
 
-/** What was achieved, measured where it ran; it goes into the receipt as it is. */
+/** What was achieved, measured where it ran; it goes into the receipt unchanged. */
 export type Execution = {
   readonly tier: string;
   readonly executor: string;
@@ -33,7 +33,7 @@ export type RunResult = {
   readonly execution: Execution;
   /** What it did on the network, for the journal; left out where it had none. */
   readonly egress?: Json;
-  /** What it came from, where it can be run again; the receipt names it once it is saved. */
+  /** What is needed to replay it, if it can be; the receipt names it once it is saved. */
   readonly recorded?: Written;
 };
 
@@ -44,65 +44,65 @@ export type RunProgress = {
   readonly message: string | null;
 };
 
-/** What a caller gives with a call: a signal that ends it, and listeners for what it does meanwhile. */
+/** What a caller passes with a call: a signal that ends it, and listeners for its output and progress. */
 export type CallContext = {
   readonly signal: AbortSignal;
-  /** Gets what the run prints, piece by piece. */
+  /** Receives what the run prints, chunk by chunk. */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
-  /** Gets the progress of the run, where its executor reports any. */
+  /** Receives the progress of the run, where its executor reports any. */
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
   readonly dialogue?: Dialogue | undefined;
 };
 
-/** The same as `invoke` hands it to an executor, with what binds the run to the policies. */
+/** The same as `invoke` passes it to an executor, with what binds the run to the policies. */
 export type RunContext = CallContext & {
-  /** Whether the policies of this moment would still let it run. */
+  /** Whether the current policies would still let it run. */
   readonly stillPermitted: () => boolean;
 };
 
-/** Of a command that is written to while it runs, as a session with an upstream server does; no door asks for one. */
+/** For a command that is written to while it runs, as in a session with an upstream server; no door offers this. */
 export type Dialogue = {
-  /** Gets its standard input once its walls are proved; what it writes goes to `onOutput` and is not kept. */
+  /** Receives its standard input once its isolation is proved; what it writes goes to `onOutput` and is not kept. */
   readonly onStdin: (stdin: StdinWriter) => void;
   /** The operator's allow-list for this command, in place of the one for all commands. */
   readonly hosts: AllowList;
 };
 
-/** How a command would be started, for people to read; groups of the kernel join it only when it runs. */
+/** How a command would be started, for display; it joins control groups only when it runs. */
 export type PlannedCommand = {
   readonly executor: string;
   /** What it may use, with every ceiling applied. */
   readonly limits: ProcessLimits;
-  /** What the launcher is told. */
+  /** The arguments of the launcher. */
   readonly words: readonly string[];
-  /** Options of the sandbox; they go through a descriptor, where no other process can read them. */
+  /** Options of the sandbox; they are passed through a descriptor, where no other process can read them. */
   readonly args: readonly string[];
-  /** What the launcher in the sandbox is told of the command. */
+  /** The arguments of the launcher in the sandbox, about the command. */
   readonly told: readonly string[];
 };
 
-/** An executor: a place where calls run. It takes a grant, spends it, and holds the limits or does not start. */
+/** An executor: a place where calls run. It takes a grant, spends it, and enforces the limits or does not start. */
 export type Tier = {
-  /** Why a call cannot run here, asked before anything is recorded as begun; a tier without it takes every call. */
+  /** Why a call cannot run here, checked before anything is recorded as begun; a tier without it accepts every call. */
   readonly refusal?: (checked: CheckedCall) => Promise<Refused | null>;
-  /** What would be started for a call; nothing is. Null where this tier starts nothing for it, or cannot. */
+  /** What would be started for a call; nothing is started. Null where this tier starts nothing for it, or cannot. */
   readonly describe?: (checked: CheckedCall) => Promise<PlannedCommand | null>;
   readonly run: (grant: Grant, limits: Limits, context: RunContext) => Promise<RunResult>;
 };
 
-/** The tiers that this machine has. */
+/** The tiers that are available on this machine. */
 export type Tiers = Readonly<Partial<Record<TierName, Tier>>>;
 
 /** Everything that can run a grant: the tiers, and the MCP servers behind this gateway. */
 export type Executors = Tiers & { readonly upstream?: DiscoveringTier };
 
-/** An executor whose tools only its servers know. */
+/** An executor that learns its tools from its servers. */
 export type DiscoveringTier = Tier & {
-  /** Connects to a server for a call of a tool that is not known yet; whether it is afterwards, the registry sees. */
+  /** Connects to a server for a call of an unknown tool; the registry shows whether it is known afterwards. */
   readonly discover: (upstream: string, call: ToolCall) => Promise<void>;
 };
 
-/** A tier that broke after its call had begun, with what the call had used and done by then. */
+/** A tier that failed after its call had begun, with what the call had used and done by then. */
 export class TierFault extends Error {
   override readonly name = 'TierFault';
   readonly soFar: Omit<RunResult, 'ending'>;

@@ -29,9 +29,9 @@ import {
 } from './tables.ts';
 
 /*
- * Which secrets there are, in which version and which sealing. A row that opens is not yet a row that belongs here: it
- * can be an older one that was kept and put back, or the only one that is left after a more specific one was taken
- * away. So this list is sealed as well, anew with each change, and a row counts only when it is the one on the list.
+ * Which secrets exist, in which version and which sealing. A row that can be opened does not necessarily belong here:
+ * it can be an older one that was kept and restored, or the only one left after a more specific one was removed. So
+ * this list is sealed as well, again with each change, and a row counts only when it is the one on the list.
  */
 
 type Entry = { readonly version: number; readonly mark: string };
@@ -47,7 +47,7 @@ function entryKey({ kind, subject }: VaultScope, name: string): string {
 /** The list as one transaction sees and changes it. */
 type Draft = { entries: Map<string, Entry>; isChanged: boolean };
 
-/** The list of one vault. The last one that was opened is remembered, since most are read many times. */
+/** The list of one vault. The last one that was opened is cached, since most are read many times. */
 export class Inventory {
   readonly #random: Random;
   #last: { readonly mark: string; readonly key: KeyObject; readonly entries: Map<string, Entry> } | null =
@@ -57,12 +57,12 @@ export class Inventory {
     this.#random = random;
   }
 
-  /** The list as it is in this transaction; throws when it does not open. */
+  /** The list in this transaction; throws when it cannot be opened. */
   read(tx: Transaction, key: KeyObject): Entries {
     return this.#draftOf(tx, key).entries;
   }
 
-  /** Changes one entry, null removes it; all changes of a transaction are sealed at once, right before it is committed. */
+  /** Changes one entry, null removes it; all changes of a transaction are sealed together, right before the commit. */
   change(tx: Transaction, key: KeyObject, id: string, entry: Entry | null): void {
     const draft = this.#draftOf(tx, key);
     if (!draft.isChanged) {
@@ -74,7 +74,7 @@ export class Inventory {
     else draft.entries.set(id, entry);
   }
 
-  /** Seals a whole list in the place of the one before; nothing else in this transaction may change it. */
+  /** Seals a whole list in place of the previous one; nothing else in this transaction may change it. */
   write(tx: Transaction, key: KeyObject, entries: Entries): void {
     const list = [...entries].map(([id, { version, mark }]) => [id, version, mark]);
     const sealed = seal(key, Buffer.from(JSON.stringify(list)), BINDING, this.#random);
@@ -93,7 +93,7 @@ export class Inventory {
     if (row === undefined || plain === null) throw spoiled();
     const list = JSON.parse(plain.toString('utf8')) as [string, number, string][];
     const entries = new Map(list.map(([id, version, at]) => [id, { version, mark: at }]));
-    // Boundary: remembered by the mark that was sealed, not by the one that stands beside it.
+    // Boundary: cached by the mark that was sealed, not by the one stored beside it.
     this.#last = { mark: markOf(row.sealed), key, entries };
     return entries;
   }
@@ -106,9 +106,9 @@ function spoiled(): Error {
   );
 }
 
-/* What is in the vault, inside one transaction and under one key: rows and the sealed list of them, changed together. */
+/* The contents of the vault, inside one transaction and under one key: rows and their sealed list, changed together. */
 
-/** The means of a change. */
+/** What a change needs. */
 export type Means = {
   readonly tx: Transaction;
   readonly key: KeyObject;
@@ -129,7 +129,7 @@ export function entryOf(row: AboutRow): SecretEntry {
   };
 }
 
-/** The row that the asker means, from the most specific scope that has one. */
+/** The row that the caller means, from the most specific scope that has one. */
 export function findRow(reader: Reader, name: string, asker: VaultCaller): SecretRow | undefined {
   for (const scope of scopesOf(asker)) {
     const row = readSecret(reader, scope, name);
@@ -138,7 +138,7 @@ export function findRow(reader: Reader, name: string, asker: VaultCaller): Secre
   return undefined;
 }
 
-/** Replaces the value of before. */
+/** Replaces the previous value. */
 export function put(means: Means, { name, scope }: Named, value: Uint8Array, nowMs: number): SecretEntry {
   const { tx, key, inventory, random } = means;
   const entries = inventory.read(tx, key);
@@ -168,7 +168,7 @@ export function put(means: Means, { name, scope }: Named, value: Uint8Array, now
   return entryOf(row);
 }
 
-/** Takes a secret away, also one that does not open; gives its version, or null where it does not exist. */
+/** Removes a secret, even one that cannot be opened; returns its version, or null where it does not exist. */
 export function take({ tx, key, inventory }: Means, { name, scope }: Named): number | null {
   const id = entryKey(scope, name);
   const version = inventory.read(tx, key).get(id)?.version ?? readSecret(tx, scope, name)?.version;
@@ -178,20 +178,20 @@ export function take({ tx, key, inventory }: Means, { name, scope }: Named): num
   return version;
 }
 
-/** The row and the value that a ref means now. */
+/** The row and the value that a ref currently refers to. */
 export function look({ tx, key, inventory }: Means, ref: SecretRef): { row: SecretRow; value: Buffer } {
   const entries = inventory.read(tx, key);
   const { name, asker } = ref;
   const row = findRow(tx, name, asker);
   const scope = row === undefined ? undefined : entryOf(row).scope;
   const listed = scopesOf(asker).find((each) => entries.has(entryKey(each, name)));
-  // Boundary: a row that was added or taken away behind our back would give the value of another scope.
+  // Boundary: a row that was added or removed by tampering would yield the value of another scope.
   if (!isSameScope(scope, listed)) throw unlike({ name, scope: listed ?? scope ?? ref.scope });
   if (row === undefined || scope === undefined || !isSameScope(scope, ref.scope)) throw gone(ref);
   return { row, value: openRow(key, row, entries.get(entryKey(scope, name))) };
 }
 
-/** Seals every secret anew under another key; gives how many there are. Throws when one of them is not as it was set. */
+/** Seals every secret again under another key; returns how many there are. Throws when one is not as it was set. */
 export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject): number {
   const entries = inventory.read(tx, key);
   const renewed = new Map<string, Entry>();
@@ -216,7 +216,7 @@ export function reseal({ tx, key, inventory, random }: Means, newKey: KeyObject)
 
 function openRow(key: KeyObject, row: SecretRow, entry: Entry | undefined): Buffer {
   const { name, scope, version } = entryOf(row);
-  // Boundary: an older row that was put back opens as well; only the one on the list counts.
+  // Boundary: an older row that was restored can be opened as well; only the one on the list counts.
   const isListed = entry !== undefined && entry.version === version && entry.mark === markOf(row.sealed);
   const value = isListed ? unseal(key, row.sealed, bindingOf(scope, name, version)) : null;
   if (value === null) throw unlike({ name, scope });

@@ -11,9 +11,9 @@ import { storeErrorOf } from '../store/fault-of.ts';
 import { readPrivateFile, UnfitFile } from '../store/private-file.ts';
 import { locked, misused } from './secret.ts';
 
-/* AES-256-GCM: a nonce, the ciphertext and its tag in one run of bytes, bound to what it is. */
+/* AES-256-GCM: a nonce, the ciphertext and its tag in one sequence of bytes, bound to its context. */
 
-/** What the sealed bytes are and where they belong; the first word names the format, so that no two kinds can meet. */
+/** What the sealed bytes are and where they belong; the first element names the format and keeps kinds apart. */
 export type Binding = readonly [format: string, ...parts: (string | number)[]];
 
 const CIPHER = 'aes-256-gcm';
@@ -21,7 +21,7 @@ export const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals under a nonce of its own, so that the same value never looks the same twice. */
+/** Seals under a fresh nonce, so that the same value never looks the same twice. */
 export function seal(key: KeyObject, plain: Uint8Array, binding: Binding, random: Random): Buffer {
   const nonce = random.bytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
@@ -29,11 +29,11 @@ export function seal(key: KeyObject, plain: Uint8Array, binding: Binding, random
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** What was sealed, or null: another key, another place, or a changed bit. */
+/** What was sealed, or null: another key, another binding, or a changed bit. */
 export function unseal(key: KeyObject, sealed: Uint8Array, binding: Binding): Buffer | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
   const tagAt = sealed.length - TAG_BYTES;
-  // Boundary: a tag of full length is demanded; a shorter one could be guessed.
+  // Boundary: a tag of full length is required; a shorter one could be guessed.
   const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
@@ -41,7 +41,7 @@ export function unseal(key: KeyObject, sealed: Uint8Array, binding: Binding): Bu
   decipher.setAuthTag(sealed.subarray(tagAt));
   const plain = decipher.update(sealed.subarray(NONCE_BYTES, tagAt));
   try {
-    // Boundary: nothing of it is handed on before the tag was found right.
+    // Boundary: nothing is returned before the tag is verified.
     return Buffer.concat([plain, decipher.final()]);
   } catch {
     return null;
@@ -50,25 +50,25 @@ export function unseal(key: KeyObject, sealed: Uint8Array, binding: Binding): Bu
   }
 }
 
-/** Tells one sealing from every other under the same key. */
+/** Distinguishes one sealing from every other under the same key. */
 export function markOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(0, NONCE_BYTES)).toString('base64');
 }
 
 /*
- * The key file: a line for each key, its id and itself in hexadecimal. There is one line but for a rotation, which adds
- * the new key before the database needs it and takes the old one away when the database no longer does. So whenever a
- * process ends, the key that the database names is in the file. Callers hold the write lock of the store while they change
- * it; otherwise two of them would each write the file without the key of the other.
+ * The key file: a line for each key, its id and itself in hexadecimal. There is one line except during a rotation,
+ * which adds the new key before the database needs it and removes the old one when the database no longer does. So
+ * whenever a process ends, the key that the database names is in the file. Callers hold the write lock of the store
+ * while they change it; otherwise two of them would each write the file without the key of the other.
  */
 
-/** Keeps the keys that lock the vault, outside the database. */
+/** Keeps the keys of the vault, outside the database. */
 export type KeySource = {
-  /** The key of that id; null where there is none. */
+  /** The key of that id; null where it does not exist. */
   readonly read: (id: string) => Uint8Array | null;
-  /** Keeps one more key and gives its id; durable when it returns, and none that was there is lost. */
+  /** Adds a key and returns its id; durable when it returns, and no existing one is lost. */
   readonly add: (key: Uint8Array) => string;
-  /** Forgets all keys but that one; null: all. */
+  /** Deletes all keys except that one; null: all. */
   readonly keepOnly: (id: string | null) => void;
 };
 
@@ -78,7 +78,7 @@ const MAX_BYTES = 64 * 1024;
 
 type Keys = ReadonlyMap<string, Uint8Array>;
 
-/** The keys in `vault.key` of this directory, which is made with the first one. */
+/** The keys in `vault.key` of this directory, which is created with the first one. */
 export function keyFileIn(directory: string): KeySource {
   const path = join(directory, NAME);
   return {
@@ -92,7 +92,7 @@ export function keyFileIn(directory: string): KeySource {
     keepOnly: (id) => {
       const kept = id === null ? undefined : readKeys(path).get(id);
       if (id !== null && kept !== undefined) writeKeys(path, directory, new Map([[id, kept]]));
-      // What a crash left half written has a key in it, too.
+      // A file that a crash left incomplete contains a key, too.
       const isLeft = (name: string) =>
         (name === NAME && id === null) || (name.startsWith(`${NAME}.`) && name.endsWith(UNFINISHED));
       const left = namesIn(directory).filter(isLeft);
@@ -140,32 +140,32 @@ function attempt(path: string, act: () => void): void {
   }
 }
 
-/** Names a key and tells nothing of it. */
+/** Identifies a key without revealing anything about it. */
 function idOf(key: Uint8Array): string {
   return digestBytes(Buffer.concat([Buffer.from('palisade-vault-key-id\0'), key])).slice(0, 16);
 }
 
-/** Shorter ones are found by trying, at a rate that scrypt only slows down. */
+/** Shorter ones can be found by brute force, which scrypt only slows down. */
 const MIN_CHARS = 12;
 const MAX_CHARS = 1024;
 const MAX_FILE_BYTES = 8 * 1024;
 export const SALT_BYTES = 16;
 
-/** 128 MiB and some tenths of a second for each try; a part of the format, so never read from the database. */
+/** 128 MiB and some tenths of a second for each attempt; a part of the format, so never read from the database. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 
 const derive = promisify<string, Uint8Array, number, typeof COST, Buffer>(scrypt);
 
-/** The key that a passphrase gives with this salt. */
+/** The key derived from a passphrase with this salt. */
 export async function keyOfPassphrase(passphrase: string, salt: Uint8Array): Promise<KeyObject> {
-  // One passphrase, however the keyboard composes its letters.
+  // The same passphrase, however the keyboard composes its letters.
   const raw = await derive(passphrase.normalize('NFC'), salt, KEY_BYTES, COST);
   const key = createSecretKey(raw);
   raw.fill(0);
   return key;
 }
 
-/** Refuses a new passphrase that would not keep anything. */
+/** Refuses a new passphrase that is too weak. */
 export function checkNewPassphrase(passphrase: string): void {
   const { length } = [...passphrase.normalize('NFC')];
   if (length >= MIN_CHARS && length <= MAX_CHARS) return;

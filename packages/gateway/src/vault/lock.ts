@@ -17,8 +17,8 @@ import { locked, missing, unreadable } from './secret.ts';
 import { type LockRow, readLock, readMark } from './tables.ts';
 
 /*
- * One random key, the data key, seals everything. It lies in the database, sealed itself by a key that does not: one of
- * the key file, or one that a passphrase gives. Opening is lazy: a vault that nobody uses asks for nothing.
+ * One random key, the data key, seals everything. It is in the database, itself sealed by a key that is not: one of the
+ * key file, or one derived from a passphrase. Opening is lazy: an unused vault never asks for a passphrase.
  */
 
 export type LockSource = LockRow['source'];
@@ -26,18 +26,18 @@ export type LockSource = LockRow['source'];
 export type LockSettings = {
   /** What a new vault is locked with. */
   readonly key: LockSource | 'keychain';
-  /** Where the passphrase is; null: a person gives it. */
+  /** The path of the passphrase file; null: a person enters it. */
   readonly passphraseFile: string | null;
 };
 
-/** The data key, and the lock that it came out of. */
+/** The data key, and the lock that it was unwrapped from. */
 export type OpenKey = { readonly row: LockRow; readonly key: KeyObject };
 
 /** A data key that is not in use yet. */
 type FreshLock = {
   readonly source: LockSource;
   readonly key: KeyObject;
-  /** Sees to it that it can be opened later, and gives the row. Only while the write lock of the store is held. */
+  /** Makes sure that it can be opened later, and returns the row. Only while the write lock of the store is held. */
   readonly install: () => LockRow;
 };
 
@@ -58,7 +58,7 @@ export class Lock {
     this.#options = options;
   }
 
-  /** What the vault is locked with; null while there is none. */
+  /** What the vault is locked with; null while it does not exist. */
   get source(): LockSource | null {
     return readLock(this.#options.store)?.source ?? null;
   }
@@ -79,12 +79,12 @@ export class Lock {
     return source === 'passphrase' && settings.passphraseFile === null && this.#given === null;
   }
 
-  /** The passphrase that a person gave; a file that the operator named comes before it. */
+  /** The passphrase that a person entered; a file that the operator configured takes precedence. */
   give(passphrase: string): void {
     this.#given = passphrase;
   }
 
-  /** Gives the data key or throws why it cannot. The key is kept for as long as the lock is the same. */
+  /** Returns the data key or throws why it cannot. The key is cached for as long as the lock is the same. */
   async open(): Promise<OpenKey> {
     const { store, settings } = this.#options;
     if (settings.key === 'keychain') throw keychain();
@@ -94,7 +94,7 @@ export class Lock {
       throw missing('Cannot open the vault: there is no secret in it yet');
     }
     if (this.#opened !== null && isSameLock(this.#opened.row, row)) return this.#opened;
-    // One at a time: each try of a passphrase takes 128 MiB.
+    // One at a time: each attempt with a passphrase takes 128 MiB.
     this.#opening ??= this.#unwrap(row).finally(() => {
       this.#opening = null;
     });
@@ -126,7 +126,7 @@ export class Lock {
   async #unwrap(row: LockRow): Promise<OpenKey> {
     const wrapping = await this.#wrappingKey(row);
     const now = readLock(this.#options.store);
-    // Another process may have changed the lock between the look at the database and that at the key.
+    // Another process may have changed the lock between reading the database and reading the key.
     if (now !== undefined && !isSameLock(now, row)) return this.#unwrap(now);
     if (wrapping === null) {
       throw locked(
@@ -158,7 +158,7 @@ export class Lock {
   }
 }
 
-/** Boundary: what is sealed and has no lock lost it behind our back; a new one would only hide that. */
+/** Boundary: sealed data without a lock lost it by tampering; a new lock would only hide that. */
 export function demandUntouched(reader: Reader): void {
   if (readMark(reader) === undefined) return;
   throw unreadable(
@@ -167,7 +167,7 @@ export function demandUntouched(reader: Reader): void {
   );
 }
 
-/** Tells whether this is still what locks the vault. */
+/** Whether this is still what locks the vault. */
 export function isCurrent(reader: Reader, { row }: OpenKey): boolean {
   const now = readLock(reader);
   return now !== undefined && isSameLock(now, row);

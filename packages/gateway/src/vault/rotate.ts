@@ -10,9 +10,9 @@ import { actOf, misused, type VaultEvent } from './secret.ts';
 import { readLock, removeAllSecrets, writeLock } from './tables.ts';
 
 /*
- * A new data key under a new lock. The order is what makes it safe to end anywhere: the new key is kept where keys are
- * kept; then one transaction seals everything anew and names it; then the old key is forgotten. All of it under the write
- * lock of the store, so that no two processes do it at once.
+ * A new data key under a new lock. The order makes it safe to end anywhere: the new key is stored; then one transaction
+ * seals everything again and names the key; then the old key is deleted. All of it happens under the write lock of the
+ * store, so that no two processes do it at the same time.
  */
 
 export type RotateParts = {
@@ -25,22 +25,22 @@ export type RotateParts = {
 };
 
 export type RotationWish = {
-  /** What it is to be locked with; as before when left out. */
+  /** What it is to be locked with; unchanged when left out. */
   readonly to?: LockSource;
   /** The new passphrase, where no file has it. */
   readonly passphrase?: string;
-  /** Its key is gone: remove every secret, and start anew. */
+  /** Its key is lost: remove every secret, and start over. */
   readonly lost?: boolean;
 };
 
 export type VaultRotation = {
   readonly from: LockSource | null;
   readonly to: LockSource;
-  /** Sealed anew, or removed when the key was lost. */
+  /** Sealed again, or removed when the key was lost. */
   readonly secrets: number;
 };
 
-/** Makes the vault where there is none. */
+/** Creates the vault where there is none. */
 export async function found(parts: RotateParts, by: Principal): Promise<void> {
   const { store, lock, inventory, onEvent } = parts;
   if (lock.source !== null) return;
@@ -75,7 +75,7 @@ export async function rotate(parts: RotateParts, by: Principal, wish: RotationWi
     });
     if (rotation === null) continue;
     if (wish.passphrase !== undefined) lock.give(wish.passphrase);
-    // A key that was taken for lost may turn up, with a copy of the database that it opens.
+    // A key that was considered lost may turn up, with a copy of the database that it opens.
     if (!isLost) store.transact((tx) => forgetOthers(keys, tx));
     return rotation;
   }

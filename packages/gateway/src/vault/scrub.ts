@@ -1,28 +1,28 @@
 /*
- * Takes values out of what a run gives back: as they are, in base64 and base64url (also inside a longer text, also in
- * lines), in hexadecimal, with percent escapes and with those of JSON. It looks at whole texts: a value of which one half
- * is in this text and the other in the next is not found. A run that hides a value on purpose is not stopped by it.
+ * Removes values from what a run returns: plain, in base64 and base64url (also inside a longer text, also wrapped), in
+ * hexadecimal, with percent escapes and with those of JSON. It works on whole texts: a value that is split between two
+ * texts is not found. It does not stop a run that hides a value on purpose.
  */
 
 type NamedValue = { readonly name: string; readonly value: Uint8Array };
 
-/** Gives back the very same text or bytes where there is nothing to take out. */
+/** Returns the identical text or bytes where there is nothing to remove. */
 type Scrubber = <T extends string | Uint8Array>(given: T) => T;
 
-/** Shorter values occur by chance, and taking them out would say what they are. */
+/** Shorter values occur by chance, and removing them would reveal them. */
 export const MIN_SCRUBBED_BYTES = 8;
 
 type Needle = {
   readonly bytes: Buffer;
   readonly mark: string;
-  /** Neighbours that share bits with the value. */
+  /** Neighbouring characters that share bits with the value. */
   readonly before: number;
   readonly after: number;
 };
 type Look = { readonly needles: readonly Needle[]; readonly view: (text: Buffer) => View | null };
 type Span = { readonly start: number; readonly end: number; readonly mark: string };
 
-/** Makes a function that puts `[secret NAME]` in the place of every value. */
+/** Makes a function that replaces every value with `[secret NAME]`. */
 export function newScrubber(secrets: readonly NamedValue[]): Scrubber {
   const looks = looksFor(secrets);
   return <T extends string | Uint8Array>(given: T): T => {
@@ -53,7 +53,7 @@ function looksFor(secrets: readonly NamedValue[]): readonly Look[] {
   ];
 }
 
-/** The characters that the value alone decides, at each of its three places in a group. */
+/** The characters that the value alone determines, at each of its three offsets in a group. */
 function base64Needles({ mark, bytes }: { readonly mark: string; readonly bytes: Buffer }): Needle[] {
   return [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
@@ -79,7 +79,7 @@ function spansIn(text: Buffer, { needles, view: viewOf }: Look): Span[] {
   return spans;
 }
 
-/** One mark for all that overlaps: that of the value that begins first. */
+/** One mark for everything that overlaps: that of the value that starts first. */
 function replace(text: Buffer, spans: readonly Span[]): Buffer {
   const parts: Uint8Array[] = [];
   let done = 0;
@@ -90,7 +90,7 @@ function replace(text: Buffer, spans: readonly Span[]): Buffer {
   return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** Without white space at its ends, which is seldom copied along. */
+/** Without surrounding white space, which is seldom copied along. */
 function trimmed(value: Uint8Array): Buffer {
   const isSpace = (byte: number | undefined) =>
     byte === 0x20 || (byte !== undefined && byte >= 9 && byte <= 13);
@@ -101,8 +101,8 @@ function trimmed(value: Uint8Array): Buffer {
 }
 
 /*
- * A text as those read it who decode it: each byte of a view knows which part of the text it comes from. A value is
- * looked for in a view as it is, so that it is found however its writer chose what to escape and where to break lines.
+ * A text as its decoders read it: each byte of a view knows which part of the text it comes from. A plain value is
+ * searched for in a view, so that it is found whatever its writer chose to escape and wherever lines break.
  */
 
 type View = {
@@ -113,14 +113,14 @@ type View = {
   readonly endOf: (index: number) => number;
 };
 
-/** What stands at a place of the text: the bytes that it means, and how many bytes of the text it takes. */
+/** What is at a position of the text: the bytes that it means, and how many bytes of the text it takes. */
 type Step = { readonly means: readonly number[]; readonly length: number };
 type Read = (text: Buffer, index: number) => Step;
 
 const NOTHING: readonly number[] = [];
 const LF = 0x0a;
 const CR = 0x0d;
-/** What follows the backslash, and what the two mean. */
+/** The character after the backslash, and what the two mean. */
 const ESCAPES = new Map([...'bfnrt"\\/'].map((char, i) => [char, '\b\f\n\r\t"\\/'.charCodeAt(i)]));
 const UNIT = /^\\u([0-9a-fA-F]{4})$/;
 
@@ -129,12 +129,12 @@ function asIs(text: Buffer): View {
   return { bytes: text, startOf: (index) => index, endOf: (index) => index + 1 };
 }
 
-/** Letters are in lower case: hexadecimal is written in either. */
+/** Letters in lower case: hexadecimal is written in either. */
 function inLowerCase(text: Buffer): View {
   return asIs(Buffer.from(text.toString('latin1').toLowerCase(), 'latin1'));
 }
 
-/** Both alphabets of base64 are one, and line ends are not there. */
+/** Both alphabets of base64 are unified, and line ends are removed. */
 function inBase64(text: Buffer): View {
   return decoded(text, (_, index) => {
     const byte = text[index] ?? 0;
@@ -144,17 +144,17 @@ function inBase64(text: Buffer): View {
   });
 }
 
-/** Percent escapes are what they stand for. */
+/** Percent escapes are decoded. */
 function inPercent(text: Buffer): View {
   return decoded(text, readPercent);
 }
 
-/** The same of a form, where a plus is a space. */
+/** The same for a form, where a plus is a space. */
 function inForm(text: Buffer): View {
   return decoded(text, (_, index) => (isChar(text[index], '+') ? plain(0x20) : readPercent(text, index)));
 }
 
-/** Escapes of JSON strings are what they stand for. */
+/** Escapes of JSON strings are decoded. */
 function inJson(text: Buffer): View {
   return decoded(text, readJson);
 }
@@ -192,7 +192,7 @@ function isChar(byte: number | undefined, char: string): boolean {
   return byte === char.charCodeAt(0);
 }
 
-/** No escape is shorter than what it means, so the text is as long as any view of it. */
+/** No escape is shorter than what it means, so no view is longer than the text. */
 function decoded(text: Buffer, read: Read): View {
   const bytes = Buffer.alloc(text.length);
   const starts = new Uint32Array(text.length);

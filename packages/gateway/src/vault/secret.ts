@@ -10,19 +10,19 @@ export type VaultScope = {
   readonly subject: string;
 };
 
-/** Who asks for a secret. */
+/** Who requests a secret. */
 export type VaultCaller = {
   readonly tenant: string;
   readonly principal: Principal;
   /** The skill that runs; null outside of any. */
   readonly skill: string | null;
-  /** The one kind of scope that is looked at; left out: all of them. */
+  /** The only kind of scope that is searched; left out: all of them. */
   readonly only?: VaultScope['kind'] | undefined;
 };
 
 export const GLOBAL: VaultScope = { kind: 'global', subject: '' };
 
-/** What messages call the grammar. */
+/** How messages describe the grammar. */
 export const SCOPE_SHAPE = '"global", "tenant:NAME", "principal:agent:NAME" or "skill:ID"';
 
 const SUBJECTS = {
@@ -31,7 +31,7 @@ const SUBJECTS = {
   skill: isToolName,
 } as const;
 
-/** Reads a scope; anything else is null. */
+/** Parses a scope; anything else is null. */
 export function parseScope(raw: string): VaultScope | null {
   if (raw === 'global') return GLOBAL;
   const [, kind, subject] = /^(tenant|principal|skill):(.+)$/.exec(raw) ?? [];
@@ -40,12 +40,12 @@ export function parseScope(raw: string): VaultScope | null {
   return SUBJECTS[known](subject) ? { kind: known, subject } : null;
 }
 
-/** The one spelling of a scope in records, lists and messages. */
+/** The format of a scope in records, lists and messages. */
 export function formatScope({ kind, subject }: VaultScope): string {
   return kind === 'global' ? kind : `${kind}:${subject}`;
 }
 
-/** The scopes whose secrets are for this asker, the most specific first. */
+/** The scopes whose secrets are for this caller, the most specific first. */
 export function scopesOf({ tenant, principal, skill, only }: VaultCaller): readonly VaultScope[] {
   const ofSkill: readonly VaultScope[] = skill === null ? [] : [{ kind: 'skill', subject: skill }];
   const scopes: readonly VaultScope[] = [
@@ -57,14 +57,14 @@ export function scopesOf({ tenant, principal, skill, only }: VaultCaller): reado
   return only === undefined ? scopes : scopes.filter(({ kind }) => kind === only);
 }
 
-/* The refusals of this module. No message has a byte of a value, a key or a passphrase. */
+/* The refusals of this module. No message contains a byte of a value, a key or a passphrase. */
 
-/** A secret as messages call it. */
+/** How messages name a secret. */
 export function naming(name: string, scope: VaultScope): string {
   return `the secret "${name}" (${formatScope(scope)})`;
 }
 
-/** The key is not at hand. */
+/** The key is not available. */
 export function locked(what: string, remedy?: string): CodedError {
   return new CodedError(
     'vault/locked',
@@ -73,7 +73,7 @@ export function locked(what: string, remedy?: string): CodedError {
   );
 }
 
-/** The key is at hand and what is stored does not open with it. */
+/** The key is available but does not open what is stored. */
 export function unreadable(what: string, remedy?: string): CodedError {
   return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
 }
@@ -88,7 +88,7 @@ export function misused(what: string, remedy?: string): CodedError {
   return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
 }
 
-/** What happened to the vault, in the shape of a journal record; it never has a value. */
+/** An event of the vault, in the shape of a journal record; it never contains a value. */
 export type VaultEvent = {
   readonly kind: 'vault-founded' | 'vault-rotated' | 'secret-set' | 'secret-removed' | 'secret-used';
   readonly call: string | null;
@@ -103,7 +103,7 @@ export type SecretUse = { readonly call: string | null; readonly tool: string | 
 
 type Subject = { readonly name: string; readonly scope: VaultScope; readonly version: number };
 
-/** Something that an administrator did. */
+/** An action of an administrator. */
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
   return { kind, call: null, principal: formatPrincipal(by), tool: null, tenant: null, body };
 }
@@ -134,7 +134,7 @@ export type SecretEntry = {
   readonly bytes: number;
 };
 
-/** The secret that is meant when this asker says this name. */
+/** The secret that a name refers to for this caller. */
 export type SecretRef = {
   readonly name: string;
   readonly scope: VaultScope;
@@ -150,7 +150,7 @@ export function bindingOf({ kind, subject }: VaultScope, name: string, version: 
   return ['palisade-secret/v1', kind, subject, name, version];
 }
 
-/** Refuses a name that no secret can have. The message has nothing of it: people put the value there. */
+/** Refuses a name that no secret can have. The message does not repeat it: people put the value there by mistake. */
 export function checkName(name: string): void {
   if (isCapabilityName(name)) return;
   const remedy = 'Give the name alone; the value is asked for, or read from standard input.';

@@ -2,7 +2,7 @@ import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
 import type { VaultScope } from './secret.ts';
 
-/** What locks the key that all is sealed with. */
+/** What locks the key that everything is sealed with. */
 export type LockRow = {
   readonly id: number;
   readonly source: 'file' | 'passphrase';
@@ -12,10 +12,10 @@ export type LockRow = {
   readonly wrapped: Uint8Array;
 };
 
-/** Which secrets there are, sealed: what was put back, taken away or swapped does not fit it. */
+/** Which secrets exist, sealed: what was restored, removed or swapped does not match it. */
 type InventoryRow = {
   readonly id: number;
-  /** Of the sealed list; only tells whether it is the one that was read before. */
+  /** Of the sealed list; only shows whether it is the one that was read before. */
   readonly mark: string;
   readonly sealed: Uint8Array;
 };
@@ -133,7 +133,7 @@ const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
     .where('name', '=', p('name')),
 );
 
-/** A row without what is sealed in it. */
+/** A row without its sealed value. */
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
 export function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
@@ -177,12 +177,12 @@ export function writeSecret(tx: Transaction, row: SecretRow): void {
   tx.run(insertSecret, row);
 }
 
-/** True when there was one. */
+/** True when it existed. */
 export function removeSecret(tx: Transaction, scope: VaultScope, name: string): boolean {
   return tx.run(deleteSecret, keyOf(scope, name)) > 0;
 }
 
-/** Gives how many there were. */
+/** Returns how many there were. */
 export function removeAllSecrets(tx: Transaction): number {
   return tx.run(deleteSecrets, {});
 }

@@ -23,15 +23,15 @@ import {
 import { noteUse, readAbout } from './tables.ts';
 
 /*
- * Secrets at rest. Values come in from an administrator and go out to the run of a call that may use them; they are
- * sealed in the database, and no record, list or message ever has one.
+ * Secrets at rest. Values come from an administrator and go to the run of a call that may use them; they are sealed in
+ * the database, and no record, list or message ever contains one.
  *
- * Who is trusted: whoever has the database and the key of the vault has the values. Whoever has the database alone learns
- * names, scopes, sizes and times, and can destroy; what they change, move, put back or take away is found when a value is
- * wanted (`vault/unreadable`). That the whole database was put back as it once was is not found here.
+ * Who is trusted: anyone with the database and the key of the vault has the values. Anyone with the database alone
+ * learns names, scopes, sizes and times, and can destroy; what they change, move, restore or remove is detected when a
+ * value is read (`vault/unreadable`). Restoring the whole database to an earlier state is not detected here.
  *
- * Every change and every use is handed to `onEvent` inside the transaction that makes it: a value leaves only when its
- * use is on record. This room authorises nobody: who may set, and which call may use what, is decided above.
+ * Every change and every use is passed to `onEvent` inside the transaction that makes it: a value leaves only when its
+ * use is recorded. This module does not authorise: who may set, and which call may use what, is decided by its callers.
  */
 
 type VaultOptions = {
@@ -40,7 +40,7 @@ type VaultOptions = {
   readonly settings: LockSettings;
   readonly clock: Clock;
   readonly random: Random;
-  /** Records what happened, in the transaction in which it does. */
+  /** Records an event, in the transaction in which it happens. */
   readonly onEvent: (tx: Transaction, event: VaultEvent) => void;
 };
 
@@ -55,12 +55,12 @@ export class Vault {
     this.#parts = { store, keys, lock, inventory, random, onEvent };
   }
 
-  /** What the vault is locked with; null while nothing was ever put in. */
+  /** What the vault is locked with; null while it was never used. */
   get lockedWith(): LockSource | null {
     return this.#parts.lock.source;
   }
 
-  /** True when a person has to give the passphrase before a value can be set or used. */
+  /** True when a person has to enter the passphrase before a value can be set or used. */
   get needsPassphrase(): boolean {
     return this.#parts.lock.needsPassphrase;
   }
@@ -70,17 +70,17 @@ export class Vault {
     this.#parts.lock.give(passphrase);
   }
 
-  /** Opens a vault that is there now, and not only when it is used; throws why it cannot. */
+  /** Opens an existing vault now, and not only when it is used; throws why it cannot. */
   async open(): Promise<void> {
     if (this.lockedWith !== null) await this.#parts.lock.open();
   }
 
-  /** Keeps a value under a name, in the place of the one before; durable once resolved. The first one makes the vault. */
+  /** Stores a value under a name, replacing the old one; durable once resolved. The first one creates the vault. */
   async set(name: string, scope: VaultScope, value: Uint8Array, by: Principal): Promise<SecretEntry> {
     checkName(name);
     checkScope(scope);
     checkValue(value);
-    // The caller may use its bytes for something else before ours are written.
+    // The caller may reuse its bytes before ours are written.
     const own = Uint8Array.from(value);
     try {
       await found(this.#parts, by);
@@ -95,7 +95,7 @@ export class Vault {
     }
   }
 
-  /** Removes a secret, also one that does not open; true when there was one. */
+  /** Removes a secret, even one that cannot be opened; true when it existed. */
   async remove(name: string, scope: VaultScope, by: Principal): Promise<boolean> {
     if (this.lockedWith === null) {
       demandUntouched(this.#options.store);
@@ -114,7 +114,7 @@ export class Vault {
     return readAbout(this.#options.store).map(entryOf);
   }
 
-  /** The secret of that name for this asker, from the most specific scope that has one; needs no key. */
+  /** The secret of that name for this caller, from the most specific scope that has one; needs no key. */
   find(name: string, asker: VaultCaller): SecretRef | null {
     const row = findRow(this.#options.store, name, asker);
     if (row === undefined) return null;
@@ -122,7 +122,7 @@ export class Vault {
     return { name, scope, version, asker };
   }
 
-  /** The value, once its use is on record; the newest one, where it was set anew since it was found. */
+  /** The value, once its use is recorded; the newest one, if it was set again since it was found. */
   async reveal(ref: SecretRef, use: SecretUse): Promise<Uint8Array> {
     return this.#within((means) => {
       const { row, value } = look(means, ref);
@@ -132,12 +132,12 @@ export class Vault {
     });
   }
 
-  /** A new key under a new lock, and every secret sealed anew: whoever had the old key has nothing of what is here now. */
+  /** A new key under a new lock, and every secret sealed again: the old key opens nothing of the current contents. */
   rotate(by: Principal, wish: RotationWish = {}): Promise<VaultRotation> {
     return rotate(this.#parts, by, wish);
   }
 
-  /** Opens the vault and works in one transaction, under the key that holds in it. */
+  /** Opens the vault and works in one transaction, under the key that is valid in it. */
   async #within<T>(work: (means: Means) => T): Promise<T> {
     const { store, lock, inventory, random } = this.#parts;
     for (;;) {

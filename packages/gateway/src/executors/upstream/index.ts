@@ -19,7 +19,7 @@ import type { OpenSession, Sessions } from './sessions.ts';
 export function upstreamExecutor(servers: UpstreamServers, tiers: Tiers, clock: Clock): DiscoveringTier {
   return {
     discover: (upstream, call) => servers.discover(upstream, call),
-    // The server runs in the tier of the tool, so what that cannot do is refused before the call begins.
+    // The server runs in the tier of the tool, so what that cannot enforce is refused before the call begins.
     refusal: async (checked) => (await tiers[checked.tier]?.refusal?.(checked)) ?? null,
     run: (grant, limits, context) => {
       const checked = spend(grant);
@@ -75,7 +75,7 @@ async function request(
   onProgress: RunContext['onProgress'],
 ): Promise<Answer> {
   const [pinned] = checked.tool.artifacts;
-  // Boundary: what is called is what was accepted, or nothing is.
+  // Boundary: only what was accepted is called.
   if ('reason' in status || session.offered !== pinned?.sha256)
     throw new CodedError(
       'tier/upstream-failed',
@@ -107,7 +107,7 @@ function requestOf({ tool, method }: UpstreamExecutor, input: Json): [string, Js
     : [method, input as JsonObject];
 }
 
-/** Boundary: the progress that a server reports is passed on as numbers and one text of bounded length. */
+/** Boundary: a server's progress reports are forwarded as numbers and one text of bounded length. */
 function passProgress(
   onProgress: NonNullable<RunContext['onProgress']>,
   { progress, total, message }: JsonObject,
@@ -198,7 +198,7 @@ function failed(code: FailedCode, message: string): Extract<RunEnding, { status:
   return { status: 'failed', code, message, output: null, truncated: false };
 }
 
-/** The receipt names the session, whose own receipt says how it was held. */
+/** The receipt names the session, whose own receipt describes its isolation. */
 function resultOf(
   { checked, upstream }: UpstreamCall,
   { ending, outputBytes }: Answer,

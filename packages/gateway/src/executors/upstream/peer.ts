@@ -4,28 +4,28 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 
 /*
- * The other end of a session: JSON-RPC in lines, as MCP has it on standard input and output. Whatever comes from there is
- * hostile: a line has a bounded length, an answer belongs to a request, and a server that writes more than that is ended.
- * Requests of the server (sampling, roots, elicitation) are answered with an error.
+ * The other end of a session: JSON-RPC in lines, as MCP defines it for standard input and output. Everything from there
+ * is hostile: a line has a bounded length, an answer belongs to a request, and a server that breaks these rules is
+ * ended. Requests of the server (sampling, roots, elicitation) are answered with an error.
  */
 
 export const PEER_LIMITS = {
-  /** Of one message, whatever a call may return. */
+  /** For one message, whatever a call may return. */
   messageBytes: 16 * 1024 * 1024,
   depth: 64,
-  /** Messages that answer nothing, between two that do. */
+  /** Messages that answer no request, between two that do. */
   unsolicited: 1_000,
-  /** Messages about the progress of one request. */
+  /** Progress messages of one request. */
   progress: 10_000,
-  /** Of what is written to a server that does not read. */
+  /** For what is queued to a server that does not read. */
   waitingBytes: 16 * 1024 * 1024,
 } as const;
 
 type PeerOptions = {
-  /** Writes to the server; gives how many bytes wait. */
+  /** Writes to the server; returns how many bytes are queued. */
   readonly write: (bytes: Uint8Array) => number;
   readonly onNotification: (method: string) => void;
-  /** The server broke the protocol, for good. */
+  /** The server broke the protocol; this is final. */
   readonly onBroken: (reason: string) => void;
 };
 
@@ -37,9 +37,9 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** What a caller learns of its request before the answer. */
+/** What a caller gets to know about its request before the answer. */
 export type RequestListeners = {
-  /** Gets the number of the request. */
+  /** Receives the id of the request. */
   readonly onSent?: ((id: number) => void) | undefined;
   readonly onProgress?: ((params: JsonObject) => void) | undefined;
 };
@@ -97,12 +97,12 @@ export class Peer {
     this.#send({ jsonrpc: '2.0', method, params });
   }
 
-  /** Drops the answer to this request, should one come. */
+  /** Drops the answer to this request, should one arrive. */
   forget(id: number): void {
     this.#waiting.delete(id);
   }
 
-  /** Takes what the server wrote, in pieces as they come. */
+  /** Takes what the server wrote, in chunks as they arrive. */
   take(chunk: Uint8Array): void {
     let from = 0;
     for (
@@ -117,7 +117,7 @@ export class Peer {
     if (this.#gone === null && from < chunk.length) this.#keep(chunk.subarray(from));
   }
 
-  /** Nothing comes any more: every request that waits fails with the reason. */
+  /** Nothing more will arrive: every pending request fails with the reason. */
   end(reason: string): void {
     if (this.#gone !== null) return;
     this.#gone = reason;
@@ -128,7 +128,7 @@ export class Peer {
 
   #keep(part: Uint8Array): void {
     this.#restBytes += part.length;
-    // Boundary: a line without an end is not read to its end.
+    // Boundary: an endless line is not read to its end.
     if (this.#restBytes > PEER_LIMITS.messageBytes)
       this.#break(`it wrote a message of more than ${PEER_LIMITS.messageBytes} bytes`);
     else if (part.length > 0) this.#rest.push(Uint8Array.from(part));
@@ -140,7 +140,7 @@ export class Peer {
     this.#rest = [];
     this.#restBytes = 0;
     if (line.length === 0) return;
-    // Some servers greet on standard output; it is noise, and counted.
+    // Some servers print a greeting on standard output; it is ignored, but counted.
     if (line[0] !== OPEN_OBJECT) {
       this.#count();
       return;
@@ -150,7 +150,7 @@ export class Peer {
     else this.#loose(line, parsed.message);
   }
 
-  /** Boundary: an answer that could be read in two ways is rejected; in a list of tools, numbers may be out of range. */
+  /** Boundary: an ambiguous answer is rejected; in a list of tools, numbers may be out of range. */
   #loose(line: Uint8Array, reason: string): void {
     const message = looseMessage(line, PEER_LIMITS.depth);
     const waiting = typeof message?.id === 'number' ? this.#waiting.get(message.id) : undefined;
@@ -178,7 +178,7 @@ export class Peer {
     else waiting.reject(failure('it answered with neither a result nor an error'));
   }
 
-  /** Hands progress to the listener of its request; false where the message is something else, or one too many. */
+  /** Passes progress to the listener of its request; false where the message is something else, or one too many. */
   #progressed({ method, id, params }: JsonObject): boolean {
     if (method !== 'notifications/progress' || id !== undefined || !isJsonObject(params)) return false;
     const { progressToken } = params;
@@ -202,7 +202,7 @@ export class Peer {
 
   #count(): void {
     this.#unsolicited += 1;
-    // Boundary: to read messages that no one asked for costs time that every call shares.
+    // Boundary: reading unsolicited messages costs time that all calls share.
     if (this.#unsolicited > PEER_LIMITS.unsolicited)
       this.#break(`it wrote more than ${PEER_LIMITS.unsolicited} messages that answer nothing`);
   }
@@ -231,9 +231,9 @@ function peerError({ code, message }: JsonObject): PeerError {
 }
 
 /**
- * A message that is JSON and not strict, for what it is about: which question it answers, and what a list of tools says,
- * where a bound such as 2^63 is common and means "any". Numbers that a double cannot hold become the nearest that it can.
- * Null where it is not JSON at all, or too deep.
+ * A message that is JSON but not strict, read for its purpose: which request it answers, and what a list of tools
+ * contains, where a bound such as 2^63 is common and means "any". Numbers beyond the range of a double become the
+ * nearest one. Null where it is not JSON at all, or nested too deeply.
  */
 export function looseMessage(line: Uint8Array, maxDepth: number): JsonObject | null {
   try {
@@ -253,7 +253,7 @@ function clamped(value: Json, depthLeft: number): Json {
   }
   if (typeof value === 'string') return wellFormed(value);
   if (typeof value !== 'object' || value === null) return value;
-  // Boundary: what is nested deeper than the strict reader goes is not walked.
+  // Boundary: what is nested deeper than the strict parser permits is not walked.
   if (depthLeft === 0) throw new TypeError('Cannot read the message: it is nested too deep');
   if (Array.isArray(value)) return value.map((each: Json) => clamped(each, depthLeft - 1));
   const entries = Object.entries(value).map(

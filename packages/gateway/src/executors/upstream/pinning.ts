@@ -26,22 +26,22 @@ import {
 } from '../../upstreams/pins.ts';
 
 /*
- * Compares what a server offers with what was accepted of it: pinned the first time, and put into quarantine when it
- * differs. Its prose is held to the same checks as that of skills.
+ * Compares what a server offers with what was accepted: pinned the first time, and quarantined when it differs. Its
+ * prose is subject to the same checks as that of skills.
  */
 
-/** In whose name a server is started. */
+/** On whose behalf a server is started. */
 export type Requester = { readonly principal: Principal; readonly tenant: string };
 
-/** How what a server offers compares with what was accepted; `reason` says what is wrong. */
+/** How a server's offer compares with what was accepted; `reason` says what is wrong. */
 export type OfferStatus =
   | { readonly kind: 'pinned' | 'accepted' }
   | { readonly kind: 'quarantined' | 'unreadable'; readonly reason: string };
 
-/** Where pins and their changes are written down. */
+/** Where pins and their changes are recorded. */
 export type PinRecords = { readonly store: Store; readonly journal: Journal; readonly clock: Clock };
 
-/** Compares what a server offers now with its pin, and writes down what follows from it. */
+/** Compares a server's current offer with its pin, and records the consequences. */
 export function compareWithPin(
   records: PinRecords,
   rule: UpstreamRule,
@@ -49,7 +49,7 @@ export function compareWithPin(
   requester: Requester,
 ): Promise<OfferStatus> {
   const seen = pinOf(records.store, rule.name);
-  // The usual case writes nothing.
+  // The usual case: nothing is written.
   if (seen !== null && isSame(seen, rule, read) && !isRelisted(seen, read))
     return Promise.resolve({ kind: 'accepted' });
   return records.store.commit((tx) => {
@@ -86,12 +86,12 @@ function isSame(pin: Pin, rule: UpstreamRule, read: OfferRead): boolean {
   return isAccepted && read.ok && read.value.digest === pin.accepted.digest;
 }
 
-/** Whether it has other resources than before. They are data, which need not be accepted. */
+/** Whether its resources have changed. They are data, which need not be accepted. */
 function isRelisted(pin: Pin, read: OfferRead): boolean {
   return read.ok && read.value.text !== pin.accepted.text;
 }
 
-/** The same definitions with the resources that are listed already. */
+/** The same definitions with the resources that are already listed. */
 export function withAcceptedResources(
   { store }: Pick<PinRecords, 'store'>,
   name: string,
@@ -137,7 +137,7 @@ function unreadable(
   return { kind: 'quarantined', reason };
 }
 
-/** What of a set goes into the journal: its digest, its names, and findings in its prose. */
+/** The journal's part of a set: its digest, its names, and findings in its prose. */
 export function pinnedBody({ set, rule }: Offer): { readonly [key: string]: Json } {
   const findings = findingsIn(everyDefinition(set)).map(({ check, where }) => `${check}: ${where}`);
   return {
@@ -174,7 +174,7 @@ export function record(
 }
 
 export type ProseFinding = {
-  /** The id of the check, as docs/skill-audit.md has it. */
+  /** The id of the check, as in docs/skill-audit.md. */
   readonly check: string;
   readonly severity: string;
   readonly where: string;
@@ -187,7 +187,7 @@ const MAX_FINDINGS = 200;
 /** The findings of the prose checks in titles, descriptions and schemas, bounded. */
 export function findingsIn(definitions: readonly Definition[]): readonly ProseFinding[] {
   const texts = definitions.flatMap(textsOf);
-  // The prose checks look at texts and at nothing else of a subject.
+  // The prose checks read the texts of a subject and nothing else.
   const subject = { texts } as unknown as AuditSubject;
   const findings: ProseFinding[] = [];
   for (const { id, severity, look } of PROSE_CHECKS)

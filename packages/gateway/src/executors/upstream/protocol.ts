@@ -7,10 +7,10 @@ import { type Peer, PeerError } from './peer.ts';
 
 /* The handshake of a session and the lists of a server, in both generations of MCP. */
 
-/** How requests to this server look. */
+/** The form of requests to this server. */
 export type Dialect = {
   readonly version: string;
-  /** What every request has beside its own parameters. */
+  /** What every request contains beside its own parameters. */
   readonly meta: JsonObject | null;
   /** A method without effect that every server answers. */
   readonly ping: string;
@@ -22,7 +22,7 @@ const LEGACY = '2025-11-25';
 const LEGACY_VERSIONS: readonly Json[] = [LEGACY, '2025-06-18', '2025-03-26', '2024-11-05'];
 const MODERN = '2026-07-28';
 
-/** Shakes hands: `initialize` first, which older servers know and newer ones answer with an error. */
+/** Performs the handshake: `initialize` first, which older servers know and newer ones answer with an error. */
 export async function connect(peer: Peer, version: string): Promise<Dialect> {
   const clientInfo = { name: 'palisade', version };
   try {
@@ -45,7 +45,7 @@ export async function connect(peer: Peer, version: string): Promise<Dialect> {
   return { version: MODERN, meta, ping: 'server/discover', has: hasOf(capabilities) };
 }
 
-/** The parameters of a request in the form that this server takes. */
+/** The parameters of a request in the form that this server expects. */
 export function paramsFor({ meta }: Dialect, params: JsonObject): JsonObject {
   return meta === null ? params : { ...params, _meta: meta };
 }
@@ -72,7 +72,7 @@ function unknownVersion(version: unknown): CodedError {
   );
 }
 
-/** Lists tools, prompts, resources and templates; the problem is the first one that cannot be used. */
+/** Lists tools, prompts, resources and templates; the problem is the first unusable one. */
 export async function listAll(peer: Peer, dialect: Dialect): Promise<OfferRead> {
   const tools = await pagesOf(peer, dialect, {
     method: 'tools/list',
@@ -94,7 +94,7 @@ async function listBeside(peer: Peer, dialect: Dialect): Promise<RawListed | nul
   const list = async (isThere: boolean, list: List) => (isThere ? orNone(pagesOf(peer, dialect, list)) : []);
   const prompts = await list(has.prompts, PROMPTS);
   const templates = await list(has.resources, TEMPLATES);
-  // Of resources, the first pages are enough.
+  // The first pages of resources are enough.
   const resources = (await list(has.resources, RESOURCES)) ?? [];
   if (prompts === null || templates === null) return null;
   return { prompts, templates, resources, completes: has.completions };
@@ -119,7 +119,7 @@ async function orNone(pages: Promise<readonly Json[] | null | 'none'>): Promise<
   return listed === 'none' ? [] : listed;
 }
 
-/** The items of a list, page by page; null where it has no end. */
+/** The items of a list, page by page; null where it is endless. */
 async function pagesOf(
   peer: Peer,
   dialect: Dialect,
@@ -134,7 +134,7 @@ async function pagesOf(
     if (!Array.isArray(listed)) return 'none';
     all.push(...listed);
     bytes += JSON.stringify(listed).length;
-    // Boundary: a list is read no further than the longest that can be accepted.
+    // Boundary: a list is read only up to the longest acceptable length.
     if (bytes > DEFINITION_LIMITS.listBytes || all.length > most) return key === 'resources' ? all : null;
     cursor = nextCursor;
     if (typeof cursor !== 'string' || cursor === '') return all;

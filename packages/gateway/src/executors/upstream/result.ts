@@ -2,9 +2,9 @@ import { CodedError } from '../../core/coded-error.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { UpstreamMethod } from '../../core/tool.ts';
 
-/* What of an answer of a server is passed on: known kinds of content, known fields, and no more bytes than a call may return. */
+/* Which parts of a server's answer are forwarded: known kinds of content, known fields, and limited bytes. */
 
-/** A result of MCP with its known fields only. */
+/** An MCP result with its known fields only. */
 type McpResult = {
   readonly content: readonly JsonObject[];
   readonly structuredContent?: Json;
@@ -13,7 +13,7 @@ type McpResult = {
 
 type ReadResult = { readonly result: McpResult; readonly bytes: number; readonly isCut: boolean };
 
-/** The fields of each kind of content, all of them texts but `resource`. */
+/** The fields of each kind of content, all of them texts except `resource`. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
   image: ['data', 'mimeType'],
@@ -23,7 +23,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 const RESOURCE_FIELDS = ['uri', 'mimeType', 'text', 'blob'];
 const MAX_BLOCKS = 1_000;
 
-/** Reads a result; throws where it is not valid. What is past `maxBytes` is left out, and `isCut` is set. */
+/** Reads a result; throws where it is invalid. What exceeds `maxBytes` is left out, and `isCut` is set. */
 export function readResult(raw: JsonObject, maxBytes: number): ReadResult {
   if (raw.resultType === 'input_required')
     throw badAnswer('with a request for more input, which is not supported');
@@ -62,12 +62,12 @@ function textsOf(from: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(texts);
 }
 
-/** Of the JSON around the blocks, and around a text that is cut. */
+/** For the JSON around the blocks, and around a text that is cut. */
 const FRAME_BYTES = 64;
-/** What a character takes at most in JSON. */
+/** The most that a character takes in JSON. */
 const CHAR_BYTES = 6;
 
-/** As many blocks as fit, the last text cut to what is left. */
+/** As many blocks as fit, the last text cut to the remaining space. */
 function firstBlocks(blocks: readonly JsonObject[], maxBytes: number): readonly JsonObject[] {
   const kept: JsonObject[] = [];
   let left = maxBytes - FRAME_BYTES;
@@ -91,7 +91,7 @@ function wellFormed(text: string): string {
 }
 
 const MAX_PARTS = 1_000;
-/** As many completions as MCP allows. */
+/** The maximum of completions that MCP allows. */
 const MAX_VALUES = 100;
 const ROLES: readonly Json[] = ['user', 'assistant'];
 
@@ -120,13 +120,13 @@ const READERS: Readonly<Record<UpstreamMethod, (raw: JsonObject) => JsonObject>>
   },
 };
 
-/** Reads the answer to another method than `tools/call`; throws where it is not valid or has more than `maxBytes`. */
+/** Reads the answer to a method other than `tools/call`; throws where it is invalid or exceeds `maxBytes`. */
 export function readMethodResult(method: UpstreamMethod, raw: JsonObject, maxBytes: number) {
   if (raw.resultType === 'input_required')
     throw badAnswer('with a request for more input, which is not supported');
   const output = READERS[method](raw);
   const bytes = Buffer.byteLength(JSON.stringify(output));
-  // Boundary: a resource is passed on whole or not at all.
+  // Boundary: a resource is forwarded whole or not at all.
   if (bytes > maxBytes) throw badAnswer(`with ${bytes} bytes, expected at most ${maxBytes}`);
   return { output, bytes };
 }

@@ -1,7 +1,7 @@
 /*
- * The MCP servers behind a gateway. Each runs in a process that outlives the calls of its tools and is itself a call of the
- * line, one for each principal. This module starts and ends those processes and compares what a server offers with what
- * was accepted of it. It starts nothing by itself: `startServer` walks the line, which is built before the servers are.
+ * The MCP servers behind a gateway. Each runs in a process that outlives the calls of its tools and is itself a call of
+ * the line, one for each principal. This module starts and ends those processes and compares what a server offers with
+ * what was accepted. It starts nothing by itself: `startServer` walks the line, which is built before the servers are.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { UpstreamRule } from '../../config/config.ts';
@@ -26,16 +26,16 @@ export type UpstreamServersOptions = Omit<SessionDeps, 'acceptedDigest'> & {
   readonly deps: () => RunnerDeps;
   /** How long a session may live. */
   readonly lifeMs: number;
-  /** A session that was not used for this long is ended. */
+  /** A session that is unused for this long is ended. */
   readonly idleMs?: number;
 };
 
 const IDLE_MS = 5 * 60_000;
-/** Each holds one of the places for commands. */
+/** Each occupies one of the slots for commands. */
 const MAX_SESSIONS = 32;
-/** What it takes at most to start a server and to read its lists. */
+/** The maximum time for starting a server and reading its lists. */
 const CONNECT_MS = 60_000;
-/** In whose name a lasting gateway connects to new servers; policies can name it. */
+/** On whose behalf a long-lived gateway connects to new servers; policies can name it. */
 const GATEWAY: Principal = { kind: 'service', name: 'palisade' };
 
 export class UpstreamServers {
@@ -70,7 +70,7 @@ export class UpstreamServers {
     return this.connect(name, requester);
   }
 
-  /** Connects for a call of a tool that is not known yet; the caller does not wait longer than its own time limit. */
+  /** Connects for a call of an unknown tool; the caller waits no longer than its own time limit. */
   async discover(name: string, { principal, tenant, timeoutMs }: ToolCall): Promise<void> {
     const connected = this.connect(name, { principal, tenant }).catch((error: unknown) => {
       if (!(error instanceof CodedError)) throw error;
@@ -86,7 +86,7 @@ export class UpstreamServers {
     const isNew = ({ name }: UpstreamRule) => pinHead(this.#options.store, name) === null;
     for (const { name } of this.rules.filter(isNew)) {
       await this.connect(name, { principal: GATEWAY, tenant }).catch((error: unknown) => {
-        // A caller of one of its tools gets the reason; the attempt itself is on record.
+        // A caller of one of its tools gets the reason; the attempt itself is recorded.
         if (!(error instanceof CodedError)) throw error;
       });
     }

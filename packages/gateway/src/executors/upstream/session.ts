@@ -1,7 +1,7 @@
 /*
- * One session with one upstream server, for one principal: a run of its command by the line, like any other call, with a
- * receipt of its own, and the dialogue with it meanwhile. The server is hostile from its first message. When the session
- * has ended, for whatever reason, nothing of it runs any more and every request that waited has its answer.
+ * One session with one upstream server, for one principal: a run of its command by the line, like any other call, with
+ * its own receipt, and the dialogue with it. The server is hostile from its first message. When the session has ended,
+ * for whatever reason, nothing of it is running and every pending request has been answered.
  */
 import type { UpstreamRule } from '../../config/config.ts';
 import type { ToolCall } from '../../core/call.ts';
@@ -24,7 +24,7 @@ import {
 } from './pinning.ts';
 import { connect, type Dialect, listAll, paramsFor } from './protocol.ts';
 
-/** Starts the command of a server as a call of the line, and gives how it ended. */
+/** Starts the command of a server as a call of the line, and resolves with how it ended. */
 type StartServer = (server: Tool, call: ToolCall, context: CallContext) => Promise<Outcome>;
 
 /** What every session of a gateway needs. */
@@ -35,7 +35,7 @@ export type SessionDeps = PinRecords & {
   readonly startServer: StartServer;
   /** The digest of the policies in force. */
   readonly policySet: () => string | null;
-  /** The digest of the definitions that are accepted of this server; null where none are. */
+  /** The digest of this server's accepted definitions; null where none are. */
   readonly acceptedDigest: () => string | null;
 };
 
@@ -45,7 +45,7 @@ type SessionTerms = SessionDeps & {
   /** The server as a tool that can be started. */
   readonly server: Tool;
   readonly hosts: AllowList;
-  /** Called when the server offers other tools than those that were accepted. */
+  /** Called when the server offers other tools than the accepted ones. */
   readonly onChanged: () => void;
 };
 
@@ -55,7 +55,7 @@ const END_MS = 1_000;
 const HANDSHAKE_MS = 30_000;
 /** How long a server may take to answer a ping after a call was cancelled. */
 const CANCEL_MS = 2_000;
-/** A server that changes its tools all the time is not listed all the time. */
+/** A server that keeps changing its tools is not listed indefinitely. */
 const MAX_LISTS = 16;
 /** The notifications of a server whose definitions changed. */
 const CHANGES: readonly string[] = ['notifications/tools/list_changed', 'notifications/prompts/list_changed'];
@@ -63,13 +63,13 @@ const CHANGES: readonly string[] = ['notifications/tools/list_changed', 'notific
 export class Session {
   readonly callId: string;
   readonly openedMs: number;
-  /** Settles when nothing of it runs any more. */
+  /** Settles when nothing of it is running any more. */
   readonly ended: Promise<void>;
   readonly #terms: SessionTerms;
   readonly #stop = new AbortController();
   readonly #policySet: string | null;
   readonly #peer: Peer;
-  /** Settles when the server runs behind walls that are proved, and can be written to. */
+  /** Settles when the server runs in proved isolation, and can be written to. */
   readonly #writable: Promise<void>;
   #stdin: StdinWriter | null = null;
   #dialect: Dialect | null = null;
@@ -103,7 +103,7 @@ export class Session {
     return this.#dialect?.version ?? '';
   }
 
-  /** The digest of the tools that it lists; null before it has. */
+  /** The digest of the tools that it lists; null before the first list. */
   get offered(): string | null {
     return this.#offered;
   }
@@ -112,7 +112,7 @@ export class Session {
     return this.#endReason !== null;
   }
 
-  /** Whether other policies than those that let it start are in force by now, or another set is accepted. */
+  /** Whether the policies that let it start, or the accepted set, have been replaced since. */
   get isOutdated(): boolean {
     const { policySet, acceptedDigest } = this.#terms;
     if (policySet() !== this.#policySet) return true;
@@ -120,7 +120,7 @@ export class Session {
     return this.#offered !== null && accepted !== null && accepted !== this.#offered;
   }
 
-  /** Shakes hands and compares the tools of the server with the accepted ones. Throws where it does not get that far. */
+  /** Performs the handshake and compares the tools of the server with the accepted ones. Throws where that fails. */
   async open(): Promise<OfferStatus> {
     const timer = setTimeout(() => this.end(`it did not answer for ${HANDSHAKE_MS} ms`, 0), HANDSHAKE_MS);
     try {
@@ -129,7 +129,7 @@ export class Session {
       this.#dialect = await connect(this.#peer, this.#terms.version);
       return await this.#list(this.#dialect);
     } catch (error) {
-      // What ended the command says more than that it no longer answers.
+      // How the command ended says more than that it no longer answers.
       if (this.isOver) await this.ended;
       this.end(error instanceof Error ? error.message : 'it broke', 0);
       throw new CodedError('tier/upstream-failed', this.reasonFor(error));
@@ -138,7 +138,7 @@ export class Session {
     }
   }
 
-  /** Sends a request to the server; `listeners.onSent` gets the number by which it can be cancelled. */
+  /** Sends a request to the server; `listeners.onSent` gets the id by which it can be cancelled. */
   request(method: string, params: JsonObject, listeners: RequestListeners): Promise<JsonObject> {
     if (this.#dialect === null) throw new TypeError('Cannot send a request: there was no handshake');
     return this.#peer.request(method, paramsFor(this.#dialect, params), listeners);
@@ -156,7 +156,7 @@ export class Session {
       .finally(() => clearTimeout(timer));
   }
 
-  /** Ends it: its input is closed, and what is left after a while is killed. */
+  /** Ends it: its input is closed, and what is left after the grace period is killed. */
   end(reason: string, graceMs = END_MS): void {
     if (this.#endReason !== null) return;
     this.#endReason = reason;
@@ -169,7 +169,7 @@ export class Session {
     }
   }
 
-  /** Why a request has no answer: how the command ended, where it did. */
+  /** Why a request has no answer: how the command ended, if it did. */
   reasonFor(error: unknown): string {
     const outcome = this.#outcome;
     if (outcome === null) return error instanceof Error ? error.message : (this.#endReason ?? 'it broke');
@@ -212,7 +212,7 @@ export class Session {
     const { rule, requester } = this.#terms;
     this.#lists += 1;
     const listed = await listAll(this.#peer, dialect);
-    // Boundary: a process that has seen calls may list what they had; only what it had before them goes to others.
+    // Boundary: a process that has seen calls may list their data; only what it had listed before them goes to others.
     const read = this.#lists === 1 ? listed : withAcceptedResources(this.#terms, rule.name, listed);
     this.#offered = read.ok ? read.value.digest : null;
     const status = await compareWithPin(this.#terms, rule, read, requester);
@@ -220,7 +220,7 @@ export class Session {
     return status;
   }
 
-  /** The server notifies that its tools changed: they are listed once more. */
+  /** The server notified us that its tools changed: they are listed again. */
   async #listAgain(): Promise<void> {
     if (this.#dialect === null || this.isOver) return;
     if (this.#lists >= MAX_LISTS) this.end('it changes its tools all the time', 0);
@@ -230,7 +230,7 @@ export class Session {
 
 const MAX_CHARS = 300;
 
-/** The last line on standard error that looks like an error, or the last one of all. */
+/** The last line on standard error that looks like an error, else the last line. */
 function lastLine(output: unknown): string {
   const text = typeof output === 'object' && output !== null && 'stderr' in output ? output.stderr : '';
   const lines = typeof text === 'string' ? text.trimEnd().split('\n') : [];

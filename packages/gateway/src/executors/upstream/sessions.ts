@@ -3,14 +3,14 @@ import { formatPrincipal } from '../../core/principal.ts';
 import type { OfferStatus, Requester } from './pinning.ts';
 import type { Session } from './session.ts';
 
-/** A session that is open, and how the offer of its server compared then. */
+/** An open session, and how the offer of its server compared when it opened. */
 export type OpenSession = { readonly session: Session; readonly status: OfferStatus };
 
 export type SessionsOptions = {
   readonly start: (upstream: string, requester: Requester) => Session;
-  /** A session that was not used for this long is ended. */
+  /** A session that is unused for this long is ended. */
   readonly idleMs: number;
-  /** Sessions at once. */
+  /** The maximum number of sessions. */
   readonly most: number;
   /** How long a session can live; what a call may still need has to fit. */
   readonly lifeMs: number;
@@ -27,8 +27,8 @@ type Kept = {
 };
 
 /**
- * The sessions of a gateway: one for each server, tenant and principal, so that no
- * principal shares a process with another. Each ends when it was not used for a while, or when its server must not run.
+ * The sessions of a gateway: one for each server, tenant and principal, so that no principal shares a process with
+ * another. Each ends when it has been idle for a while, or when its server must not run.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -40,7 +40,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Uses the session of this principal; starts a new one where none has enough of its life left. */
+  /** Uses the session of this principal; starts a new one where none has enough time left. */
   async use<T>(
     upstream: string,
     requester: Requester,
@@ -64,7 +64,7 @@ export class Sessions {
     for (const [key, kept] of this.#kept) if (kept.upstream === upstream) this.#drop(key, kept, reason);
   }
 
-  /** Ends all of them, and waits until nothing of them runs. */
+  /** Ends all of them, and waits until none is running. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const [key, kept] of this.#kept) this.#drop(key, kept, 'the gateway is closed');
@@ -74,10 +74,10 @@ export class Sessions {
   #find(upstream: string, requester: Requester, neededMs: number): Kept {
     const key = [upstream, requester.tenant, formatPrincipal(requester.principal)].join(' ');
     const kept = this.#kept.get(key);
-    // Boundary: a session that other policies let start is started again, if those of this moment let it.
+    // Boundary: a session that was started under other policies is started again, if the current ones permit it.
     const isGood = kept !== undefined && !kept.session.isOver && !kept.session.isOutdated;
     if (isGood && this.#hasLife(kept, neededMs)) return kept;
-    // Calls on the old one may finish; it is not used for new ones.
+    // Calls on the old session may finish; it gets no new ones.
     if (kept !== undefined) this.#retire(key, kept);
     this.#makeRoom();
     return this.#start(key, upstream, requester);
@@ -105,7 +105,7 @@ export class Sessions {
     return kept;
   }
 
-  /** Boundary: the number of sessions is bounded; the one that was idle for longest makes room. */
+  /** Boundary: the number of sessions is bounded; the one that has been idle longest is ended. */
   #makeRoom(): void {
     if (this.#all.size < this.#options.most) return;
     const idle = [...this.#kept].filter(([, { users }]) => users === 0);

@@ -1,7 +1,7 @@
 /**
- * A person approves one version with one grant. What is approved is looked at again right here: the audit passed, the key
- * is still good, and the bytes on the disk are those that were audited. The grant is kept with them, and what runs later is
- * held to both. Where more than one person has to agree, all of them agree to the same grant.
+ * A person approves one version with one grant. What is approved is checked again here: the audit passed, the key is
+ * still valid, and the bytes on disk are those that were audited. The grant is stored with them, and what runs later
+ * must match both. Where more than one person has to agree, all of them agree to the same grant.
  */
 import { CodedError } from '../../core/coded-error.ts';
 import { digestValue } from '../../core/digest.ts';
@@ -33,10 +33,10 @@ export type Approving = Acting &
     readonly limits: SkillGrant['limits'];
     readonly config: Readonly<Record<string, string>>;
     readonly reason: string | null;
-    /** Whoever approves has read the warnings of the audit. */
+    /** The approver has read the warnings of the audit. */
     readonly acceptFindings: boolean;
     readonly enable: boolean;
-    /** What whoever approves was shown; left out: as it is now. */
+    /** What the approver was shown; left out: the current state. */
     readonly asShown?: Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
   };
 
@@ -67,7 +67,7 @@ export async function approveSkill(gateway: Gateway, approving: Approving): Prom
 
 type Shown = Pick<InstalledSkill, 'artifact' | 'changedAtMs'>;
 
-/** Boundary: what was looked at is what is approved; anything that came between is looked at by the next approval. */
+/** Boundary: what was reviewed is what is approved; any later change needs another approval. */
 function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts other is Shown {
   if (other?.artifact === skill.artifact && other.changedAtMs === skill.changedAtMs) return;
   throw new CodedError(
@@ -76,7 +76,7 @@ function requireAsShown(skill: InstalledSkill, other: Shown | null): asserts oth
   );
 }
 
-/** Boundary: no one approves what the audit refuses, or what it warns of without accepting the warnings. */
+/** Boundary: what the audit refuses cannot be approved, nor what it warns of without accepting the warnings. */
 function requirePassed(skill: InstalledSkill, acceptFindings: boolean): void {
   const { report } = skill;
   if (report === null || report.verdict !== 'passed') {
@@ -96,7 +96,7 @@ type Granting = Approving & { readonly grant: SkillGrant };
 
 type Tally = { readonly approvedBy: readonly string[]; readonly reviewersMissing: number };
 
-/** Who has agreed to this very grant once this one has, and how many are still missing. */
+/** Who has agreed to this same grant, including this one, and how many are still missing. */
 function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Granting): Tally {
   const isSameGrant = skill.grant !== null && digestValue(skill.grant) === digestValue(grant);
   const before = isSameGrant ? skill.approvedBy : [];
@@ -105,8 +105,8 @@ function tallyOf(gateway: Gateway, skill: InstalledSkill, { grant, by }: Grantin
 }
 
 /**
- * Boundary: who may approve may not switch on for that alone, it is an action of its own. Gives what decided that this one
- * may; null where nothing is to be switched on. The policies are asked out here: they may be read anew, and write that down.
+ * Boundary: the right to approve does not include the right to enable. Returns what decided that this principal may;
+ * null where nothing is to be enabled. It runs outside the transaction, since a policy reload is recorded.
  */
 function enablersOf(gateway: Gateway, skill: InstalledSkill, granting: Granting): readonly string[] | null {
   if (!granting.enable || tallyOf(gateway, skill, granting).reviewersMissing > 0) return null;
@@ -132,7 +132,7 @@ function agree(gateway: Gateway, tx: Transaction, skill: InstalledSkill, agreein
 
 type Waiting = Agreeing & { readonly approvedBy: readonly string[] };
 
-/** One of several has agreed: it is written down, and the skill stays where it is. */
+/** One of several has agreed: this is recorded, and the state of the skill does not change. */
 function wait(gateway: Gateway, tx: Transaction, skill: InstalledSkill, waiting: Waiting): InstalledSkill {
   const { id, version, state } = skill;
   const { grant, approvedBy, decidedBy } = waiting;

@@ -22,7 +22,7 @@ type Auditing = Acting &
     readonly signal: AbortSignal;
   };
 
-/** Audits a skill again; one that fails now goes into quarantine, whatever it was. */
+/** Audits a skill again; one that fails is quarantined, whatever its state was. */
 export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<InstalledSkill> {
   const skill = requireSkill(gateway.store, auditing, ['ingested', 'quarantined', 'active']);
   // Boundary: an audit runs the cases of a package, and what was revoked never runs again.
@@ -33,15 +33,15 @@ export async function auditSkill(gateway: Gateway, auditing: Auditing): Promise<
 }
 
 type InstalledAudit = {
-  /** Null: the gateway itself, by its schedule; it has no caller to run cases for. */
+  /** Null: the gateway itself, on schedule; it has no caller to run cases for. */
   readonly acting: Acting | null;
-  /** Null: it is read from the disk. */
+  /** Null: it is read from disk. */
   readonly pkg: SkillPackage | null;
   readonly withCases: boolean;
   readonly signal: AbortSignal;
 };
 
-/** The audit of what is installed, and where it leads. */
+/** The audit of an installed skill, and the state that follows. */
 export async function auditInstalled(
   gateway: Gateway,
   skill: InstalledSkill,
@@ -63,7 +63,7 @@ export async function auditInstalled(
       const reason = why ?? 'it is new, and waits for an approval';
       return move(gateway, tx, looked, { event: 'quarantine', acting, decidedBy, reason, report });
     }
-    // Who agreed before it failed has not seen what was found.
+    // Those who agreed before it failed have not seen the findings.
     const ends = why === null ? {} : { grant: null, approvedBy: [] };
     const event = why === null || now.state === 'quarantined' ? 'audit' : 'quarantine';
     return move(gateway, tx, now, { event, acting, decidedBy, reason: why ?? now.reason, report, ...ends });
@@ -72,14 +72,14 @@ export async function auditInstalled(
   return audited;
 }
 
-/** Boundary: an audit that runs no case does not make those forgotten that failed. */
+/** Boundary: an audit without running cases does not erase earlier failures of them. */
 function withCasesBefore(pkg: SkillPackage, report: AuditReport, before: AuditReport | null): AuditReport {
   const { cases, palisade } = report;
   const kept = cases !== null ? [] : (before?.findings.filter(({ id }) => id.startsWith('cases/')) ?? []);
   return kept.length === 0 ? report : reportOf(pkg, [...kept, ...report.findings], { cases, palisade });
 }
 
-/** What cannot be read as it was approved is quarantined before anyone is told. */
+/** What cannot be read as it was approved is quarantined before the error is reported. */
 async function packageOrQuarantine(
   gateway: Gateway,
   skill: InstalledSkill,
@@ -96,14 +96,14 @@ async function packageOrQuarantine(
 
 type Why = { readonly why: string; readonly acting: Acting | null };
 
-/** Puts a skill away whose bytes are not those that were approved; nothing where it is put away already. */
+/** Quarantines a skill whose bytes are not those that were approved; does nothing where it already is. */
 export async function quarantineChanged(
   gateway: Pick<Gateway, 'store' | 'journal' | 'clock' | 'skills'>,
   { id, version }: Pick<InstalledSkill, 'id' | 'version'>,
   { why, acting }: Why,
 ): Promise<void> {
   await gateway.store.commit((tx) => {
-    // Boundary: a row that was meddled with, and can no longer be read as a whole, is put away all the same.
+    // Boundary: a row that was tampered with, and can no longer be read as a whole, is quarantined all the same.
     const skill = versionsOf(tx, id).find((each) => each.version === version);
     if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return;
     const step = {
@@ -119,7 +119,7 @@ export async function quarantineChanged(
   gateway.skills.running.look();
 }
 
-/** Audits what is due by the schedule of the operator; gives what it looked at. */
+/** Audits what is due by the operator's schedule; returns what it audited. */
 export async function auditDue(
   gateway: Gateway,
   signal: AbortSignal,
@@ -137,7 +137,7 @@ export async function auditDue(
         await auditInstalled(gateway, skill, { acting: null, pkg: null, signal, withCases: false }),
       );
     } catch (error) {
-      // One whose package changed is in quarantine by now, and the next one is looked at all the same.
+      // A skill whose package changed is in quarantine by now; the next one is audited regardless.
       if (!(error instanceof CodedError)) throw error;
       if (error.code === 'store/corrupt')
         await quarantineChanged(gateway, { id, version }, { why: error.message, acting: null });
@@ -173,12 +173,12 @@ export function openSkills(records: Records, { skills }: Config, stateDir: strin
 
 const AUDIT_LOOK_MS = 60_000;
 
-/** A gateway that lasts looks every minute for skills whose audit is too old; gives the way to stop that. */
+/** A long-lived gateway checks every minute for skills whose audit is too old; returns a function that stops it. */
 export function auditOnSchedule(gateway: Gateway): () => Promise<void> {
   const stop = new AbortController();
   let last: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
-    // What cannot be audited now is audited a minute later; what runs meanwhile was audited before.
+    // What cannot be audited now is audited a minute later; what runs until then was audited before.
     last = last.then(() => auditDue(gateway, stop.signal)).catch(() => undefined);
   }, AUDIT_LOOK_MS).unref();
   return async () => {

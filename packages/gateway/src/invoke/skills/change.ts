@@ -31,7 +31,7 @@ const FITS: Readonly<Record<ChangeEvent, readonly SkillState[]>> = {
   remove: ['disabled', 'quarantined', 'revoked', 'approved', 'audited', 'ingested'],
 };
 
-/** Takes one step with a skill, if the policies let this principal; calls of what is withdrawn by it are ended. */
+/** Takes one lifecycle step with a skill, if the policies permit it; calls of a withdrawn skill are ended. */
 export async function changeSkill(gateway: Gateway, changing: Changing): Promise<InstalledSkill> {
   const { event, version } = changing;
   const found = await foundFor(gateway, changing);
@@ -52,10 +52,10 @@ export async function changeSkill(gateway: Gateway, changing: Changing): Promise
   return changed;
 }
 
-/** Out of use a version is taken also where its row was meddled with. */
+/** A version can be taken out of use even where its row was tampered with. */
 const WAYS_OUT: ReadonlySet<ChangeEvent> = new Set(['quarantine', 'revoke', 'remove']);
 
-/** The version that is meant; of a row that cannot be read as a whole, what its package says, where it goes out of use. */
+/** The version that is meant; if its row cannot be read as a whole and it goes out of use, what its package says. */
 async function foundFor(gateway: Gateway, changing: Changing): Promise<InstalledSkill> {
   const { event, id } = changing;
   try {
@@ -80,7 +80,7 @@ function asItIs(tx: Transaction, found: InstalledSkill, event: ChangeEvent): Ins
   return { ...found, artifact, state, approvedBy };
 }
 
-/** Boundary: a skill that is revoked without a word about its version has no version left that could be switched on. */
+/** Boundary: revoking a skill without naming a version leaves no version that could be enabled. */
 async function revokeAll(
   gateway: Gateway,
   changing: Changing,
@@ -92,7 +92,7 @@ async function revokeAll(
   );
   const revoked = await changeSkill(gateway, { ...changing, version: first.version });
   const ends: PromiseSettledResult<unknown>[] = [];
-  // One that cannot be revoked, or is gone by now, keeps no other one.
+  // One that cannot be revoked, or is gone by now, does not stop the others.
   for (const { version } of others)
     ends.push(...(await Promise.allSettled([changeSkill(gateway, { ...changing, version })])));
   const broken = ends.find((end) => end.status === 'rejected' && end.reason?.code !== 'skill/unknown');
@@ -109,7 +109,7 @@ function step(
   decided: Decided & Changing,
 ): InstalledSkill {
   const { event, decidedBy, reason } = decided;
-  // A quarantine ends what was approved; it takes a new approval to run again.
+  // A quarantine ends the approval; running again takes a new one.
   const ends = event === 'quarantine' ? { grant: null, approvedBy: [] } : {};
   return move(gateway, tx, skill, { event, acting: decided, decidedBy, reason, ...ends });
 }
@@ -119,7 +119,7 @@ export function reviewersFor({ skills }: Pick<Gateway, 'skills'>, { manifest }: 
   return Math.max(skills.terms.reviewers, manifest.trust.reviewers);
 }
 
-/** Switches a version on, and the one that was active before off. */
+/** Enables a version, and disables the one that was active before. */
 export function activate(
   gateway: Gateway,
   tx: Transaction,
@@ -128,7 +128,7 @@ export function activate(
 ): InstalledSkill {
   const { id, version, grant, report, approvedBy } = skill;
   nextState(skill.state, 'enable', skill);
-  // Boundary: only what was audited and approved is ever switched on.
+  // Boundary: only what was audited and approved is ever enabled.
   if (grant === null || report?.verdict !== 'passed' || approvedBy.length < reviewersFor(gateway, skill))
     throw new CodedError('skill/wrong-state', `Cannot enable ${id}@${version}: it has no valid approval`, {
       remedy: `Put it into quarantine with \`palisade skill quarantine ${id}@${version}\`, then approve it.`,
@@ -142,7 +142,7 @@ export function activate(
   return move(gateway, tx, skill, { event: 'enable', acting, decidedBy, reason });
 }
 
-/** Boundary: trust and bytes are looked at again before anything is switched on. */
+/** Boundary: trust and bytes are checked again before anything is enabled. */
 async function requireUnchanged(gateway: Gateway, skill: InstalledSkill, acting: Acting): Promise<void> {
   try {
     const { signer, manifest } = await storedPackage(gateway, skill);
@@ -158,8 +158,8 @@ async function requireUnchanged(gateway: Gateway, skill: InstalledSkill, acting:
 }
 
 /**
- * Removes a package that no version is of any more. While the write lock is held nobody begins to need it, and to remove
- * once more what is removed does no harm, should the work run twice.
+ * Removes a package that no version refers to any more. While the write lock is held no other process can start to need
+ * it, and removing it twice does no harm, should the work run twice.
  */
 export async function dropArtifact(
   { store, skills }: Gateway,
@@ -170,7 +170,7 @@ export async function dropArtifact(
   });
 }
 
-/** Forgets a version, in the transaction that records it. */
+/** Deletes a version, in the transaction that records it. */
 function drop(gateway: Gateway, tx: Transaction, skill: InstalledSkill, decided: Decided): InstalledSkill {
   const { id, version, state: from } = skill;
   nextState(from, 'remove', skill);
@@ -188,12 +188,12 @@ type RollingBack = Acting & { readonly id: string; readonly reason: string | nul
 
 type RolledBack = { readonly from: string | null; readonly to: string };
 
-/** States of a version that was brought in and never approved; a rollback removes it. */
+/** States of a version that was installed and never approved; a rollback removes it. */
 const WAITING: ReadonlySet<SkillState> = new Set(['ingested', 'audited', 'quarantined']);
 
 /**
- * Goes back to the version before the newest one, which runs with the grant that it had. The newest is switched off where it
- * was approved; an update that still waits is removed.
+ * Goes back to the version before the newest one, which runs with the grant that it had. The newest is disabled where
+ * it was approved; a pending update is removed.
  */
 export async function rollbackSkill(gateway: Gateway, rolling: RollingBack): Promise<RolledBack> {
   const { id, reason } = rolling;

@@ -20,7 +20,7 @@ import type { Gateway } from '../gateway.ts';
 import { type CaseResult, runCases } from './run-cases.ts';
 import type { Acting } from './skill-acts.ts';
 
-/** An audit as a whole: the checks that only look, then the test cases of the package, run without any capability. */
+/** A complete audit: the static checks, then the test cases of the package, run without any capability. */
 
 /** Null: the cases are not run. */
 type CaseRun = (Acting & { readonly signal: AbortSignal }) | null;
@@ -29,7 +29,7 @@ export async function examine(gateway: Gateway, pkg: SkillPackage, cases: CaseRu
   const looked = auditPackage(pkg, await auditBench(gateway, pkg));
   const palisade = gateway.version;
   const isRefused = looked.some(({ severity }) => severity === 'refusal');
-  // What must not run is not run to see how it does.
+  // What must not run is not run for its test cases either.
   if (cases === null || isRefused) return reportOf(pkg, looked, { cases: null, palisade });
   const results = await runCases(gateway, {
     ...cases,
@@ -59,7 +59,7 @@ function failed({ case: tried, why }: CaseResult): AuditFinding {
   };
 }
 
-/** It needs nothing, and something of whoever audits was in the way: nobody knows how it would have ended. */
+/** It needs nothing, and something on the auditor's side was in the way: how it would have ended is unknown. */
 function notRun({ case: { file, name }, why }: CaseResult): AuditFinding {
   return {
     id: 'cases/not-run',
@@ -75,14 +75,14 @@ function countsOf(results: readonly CaseResult[]): CaseCounts {
   return { passed: count('passed'), failed: count('failed'), notRun: count('not-run') };
 }
 
-/** The package of an installed skill, read from the disk and compared to the byte; throws `skill/changed` for any other. */
+/** The package of an installed skill, read from disk and compared to the byte; throws `skill/changed` if it differs. */
 export async function storedPackage(
   { skills }: Pick<Gateway, 'skills'>,
   { id, version, artifact }: Pick<InstalledSkill, 'id' | 'version' | 'artifact'>,
 ): Promise<SkillPackage> {
   const pkg = await openPackage(skills.artifacts.read(artifact));
   const { manifest } = pkg;
-  // Boundary: a row that names the bytes of another skill is no way to run them.
+  // Boundary: a row that names the bytes of another skill must not be a way to run them.
   if (manifest.id === id && manifest.version === version) return pkg;
   throw new CodedError(
     'skill/changed',
@@ -90,7 +90,7 @@ export async function storedPackage(
   );
 }
 
-/** What a package says to whoever reads it. */
+/** The texts of a package for its readers. */
 export function proseOf({ entries }: SkillPackage): string {
   return Buffer.from(entries.get(PACKAGE_FILES.prose) ?? new Uint8Array(0)).toString('utf8');
 }
@@ -103,7 +103,7 @@ const ABI: AuditBench['abi'] = {
   functions: ABI_FUNCTIONS.map((row) => ({ name: row.name, type: typeOf(row), needs: row.needs })),
 };
 
-/** The bench for one package, as the gateway is at this moment. */
+/** The inputs of an audit for one package, in the current state of the gateway. */
 export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<AuditBench> {
   const { Schemas } = await import('../../registry/schema.ts');
   const schemas = new Schemas();
@@ -123,7 +123,7 @@ export async function auditBench(gateway: Gateway, pkg: SkillPackage): Promise<A
   };
 }
 
-/** Whether the key of a package may speak for its publisher now. */
+/** Whether the key of a package is currently valid for its publisher. */
 export function trustOf(
   reader: Reader,
   { signer, manifest }: Pick<SkillPackage, 'signer' | 'manifest'>,

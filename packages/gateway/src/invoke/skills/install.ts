@@ -1,7 +1,7 @@
 /**
- * A package comes in. It is opened and its signature verified before anything is asked; then the policies decide, the bytes
- * are kept under their digest, and one transaction makes the version known. What breaks off in between leaves a file that
- * nobody names, which a later install sweeps away. Then it is audited and put into quarantine, always.
+ * Installs a package. It is opened and its signature verified first; then the policies decide, the bytes are stored
+ * under their digest, and one transaction adds the version. An interruption in between leaves an unreferenced file,
+ * which a later install removes. Then it is audited and quarantined, always.
  */
 import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
@@ -24,20 +24,20 @@ import { recordTrust } from './trust.ts';
 
 type Installing = Acting & {
   readonly bytes: Uint8Array;
-  /** An older version than one that was installed before is meant. */
+  /** Permits a version older than one that was installed before. */
   readonly allowDowngrade: boolean;
   readonly signal: AbortSignal;
 };
 
 export type InstallResult = {
   readonly skill: InstalledSkill;
-  /** What changes against the version that runs; null where none does. */
+  /** The changes against the version that runs; null where none does. */
   readonly difference: SkillDifference | null;
-  /** False: the very same package was installed already, and nothing has changed. */
+  /** False: the same package was already installed, and nothing has changed. */
   readonly isNew: boolean;
 };
 
-/** A package that nobody names is left alone for so long: another process may be about to name it. */
+/** An unreferenced package is left alone for this long: another process may be about to refer to it. */
 const SWEEP_AFTER_MS = 60 * 60_000;
 
 type Signed = { readonly pkg: SkillPackage; readonly signer: Signer; readonly trust: TrustOrigin };
@@ -51,7 +51,7 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   const decidedBy = requireAct(gateway, 'install', installing, { manifest: pkg.manifest, trust });
   const before = skillAt(gateway.store, pkg.manifest.id, pkg.manifest.version);
   requireNewer(gateway.store, signed, installing.allowDowngrade);
-  // Boundary: what is going to be refused leaves nothing on the disk.
+  // Boundary: what will be refused leaves nothing on disk.
   if (before !== null) requireSameBytes(before, pkg.artifact);
   artifacts.sweep(artifactsInUse(gateway.store), SWEEP_AFTER_MS);
   artifacts.write(bytes, pkg.artifact);
@@ -60,18 +60,18 @@ export async function installSkill(gateway: Gateway, installing: Installing): Pr
   const ingested = await gateway.store
     .commit((tx) => ingest(gateway, tx, signed, { ...installing, decidedBy }))
     .catch(async (error: unknown) => {
-      // What cannot be removed now is swept away later.
+      // What cannot be removed now is removed later.
       await dropArtifact(gateway, pkg).catch(() => undefined);
       throw error;
     });
-  // Whoever removed the same version meanwhile took its package along; from here on the index names it.
+  // Another process may have removed the same version with its package since; from here on the index refers to it.
   if (artifacts.stampOf(pkg.artifact) === null) artifacts.write(bytes, pkg.artifact);
   const difference = await againstActive(gateway, pkg);
   const skill = await auditInstalled(gateway, ingested, { acting: installing, pkg, signal, withCases: true });
   return { skill, difference, isNew: true };
 }
 
-/** Boundary: the key of a package may speak for its publisher; that of a newcomer only where the operator said so. */
+/** Boundary: the key of a package must be valid for its publisher; a new publisher needs the operator's permission. */
 function requireTrusted({ clock, skills }: Gateway, reader: Reader, pkg: SkillPackage): Signed {
   const { signer, manifest } = pkg;
   const { firstUse } = skills.terms;
@@ -92,7 +92,7 @@ function requireCompatible({ id, version, compat }: Manifest, palisade: string):
   );
 }
 
-/** Boundary: an old package with known holes is not to be brought back by whoever kept it. */
+/** Boundary: an old package with known vulnerabilities must not be reinstalled by someone who kept it. */
 function requireNewer(reader: Reader, { pkg }: Signed, allowDowngrade: boolean): void {
   const { id, version } = pkg.manifest;
   if (isRevokedArtifact(reader, pkg.artifact))
@@ -116,7 +116,7 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
   const by = formatPrincipal(ingesting.by);
   const again = skillAt(tx, id, version);
   if (again !== null && again.artifact === artifact) return again;
-  // Another process may have changed what was looked at.
+  // Another process may have changed what was checked.
   requireNewer(tx, signed, ingesting.allowDowngrade);
   if (requireTrusted(gateway, tx, pkg).trust === 'first-use' && keysOf(tx, publisher).length === 0) {
     const { keyId, publicKey } = signer;
@@ -142,13 +142,13 @@ function ingest(gateway: Gateway, tx: Transaction, signed: Signed, ingesting: In
   return installed;
 }
 
-/** A version that runs and is no longer what was approved is put away by its next call; nothing can be compared with it. */
+/** A running version that is no longer what was approved is quarantined by its next call; no comparison is possible. */
 function unlessChanged(error: unknown): null {
   if (error instanceof CodedError && error.code === 'skill/changed') return null;
   throw error;
 }
 
-/** What is other than in the version that runs; null where none does, or it cannot be read. */
+/** The differences from the version that runs; null where none does, or it cannot be read. */
 async function againstActive(gateway: Gateway, pkg: SkillPackage): Promise<SkillDifference | null> {
   const { id, version } = pkg.manifest;
   const active = activeOf(gateway.store, id);

@@ -1,8 +1,8 @@
 /**
- * The test cases of a package, each a call like every other: the policies judge it as a call of whoever tests, budgets pay
- * for it, and it has a receipt. Its tools stand under `test.` and only as long as the cases run. Without capabilities
- * everything that a guest asks for is denied; with them it has storage and channels of a skill that nobody else is, and
- * still reaches no host and gets no secret.
+ * The test cases of a package, each a call like every other: the policies judge it as a call of the tester, budgets are
+ * charged, and it has a receipt. Its tools are named `test.…` and exist only while the cases run. Without capabilities
+ * every request of a guest is denied; with them it has storage and channels of a skill that no one else uses, and still
+ * reaches no host and gets no secret.
  */
 import { canonicalize } from '@palisade/sdk';
 import type { ToolCall } from '../../core/call.ts';
@@ -29,7 +29,7 @@ export type CaseJob = {
   readonly tenant: string;
   readonly withCapabilities: boolean;
   readonly signal: AbortSignal;
-  /** No case begins after so many milliseconds; left out: all of them begin. */
+  /** No case starts after this many milliseconds; left out: all of them start. */
   readonly mostMs?: number;
   readonly onCase?: (result: CaseResult) => void;
 };
@@ -50,10 +50,10 @@ const DOOR = 'test';
 const NEVER: ReadonlySet<string> = new Set(['http', 'secret']);
 const NONE = { limits: {}, config: {} } as const;
 const LATE = 'the cases before it took too long';
-/** The longest text of a difference that a person is shown. */
+/** The longest text of a difference that is displayed. */
 const MOST_SHOWN_CHARS = 400;
 
-/** Runs every case in its order; a package without any has none. Throws where its cases cannot be read, or at a cancellation. */
+/** Runs every case in order; a package may have none. Throws where its cases cannot be read, or on cancellation. */
 export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly CaseResult[]> {
   const { pkg, withCapabilities } = job;
   const parsed = parseCases(pkg.entries, pkg.manifest);
@@ -74,7 +74,7 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
     for (const tried of parsed.value) {
       const isLate = gateway.clock.monotonicMs() >= untilMs;
       const result = isLate ? notRun(tried, LATE) : await runCase(bench, job, tried);
-      // Boundary: a case that somebody broke off says nothing about the skill.
+      // Boundary: a cancelled case says nothing about the skill.
       if (job.signal.aborted)
         throw new CodedError(
           'tier/cancelled',
@@ -89,7 +89,7 @@ export async function runCases(gateway: Gateway, job: CaseJob): Promise<readonly
   return results;
 }
 
-/** Everything that stays here. */
+/** The capabilities that stay on this machine. */
 function testGrant(manifest: Manifest): SkillGrant {
   const { asks } = manifest;
   const reaching = [
@@ -132,7 +132,7 @@ function notRun(tried: SkillCase, why: string): CaseResult {
   return { case: tried, verdict: 'not-run', why, callId: null, fuel: 0 };
 }
 
-/** Said by the policies, the budgets or the store of whoever tests, and so nothing that the tool did. */
+/** Caused by the policies, the budgets or the store of the tester, and so not by the tool. */
 function isOurs(code: string): boolean {
   return /^(?:policy|budget|store)\//.test(code);
 }
@@ -146,7 +146,7 @@ function callOf({ clock, random }: Gateway, { pkg, by, tenant }: CaseJob, tried:
   };
 }
 
-/** What is other than expected; null where nothing is. */
+/** The difference from what was expected; null where there is none. */
 function differenceOf({ expect }: SkillCase, outcome: Outcome): string | null {
   const is = outcome.status === 'ok' ? shorten(outcome.output) : `${outcome.code}: ${outcome.message}`;
   if ('output' in expect) {
@@ -165,7 +165,7 @@ function shorten(value: Json): string {
   return text.length > MOST_SHOWN_CHARS ? `${text.slice(0, MOST_SHOWN_CHARS)}…` : text;
 }
 
-/** What a case stored goes with it. */
+/** What a case stored is removed with it. */
 async function clearStorage({ store }: Gateway, tenant: string, skill: string): Promise<void> {
   const everywhere = parsePrefix('/');
   if (!everywhere.ok) throw new TypeError('Cannot clear the storage of a test: the prefix is none');

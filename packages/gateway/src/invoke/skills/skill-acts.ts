@@ -17,15 +17,15 @@ import type { Manifest } from '../../skills/manifest/manifest.ts';
 import type { Reader, Transaction } from '../../store/transaction.ts';
 import type { Gateway } from '../gateway.ts';
 
-/** What all acts upon skills share: which version is meant, whether the policies let it be done, and who is told of it. */
+/** What all actions on skills share: which version is meant, whether the policies permit it, and who is notified. */
 
 /** Who acts, and where. */
 export type Acting = { readonly by: Principal; readonly tenant: string };
 
-/** A skill as somebody names it; without a version, the newest one in the first state that fits what is to be done. */
+/** A skill as the caller names it; without a version, the newest one in the first state that fits the action. */
 export type Named = { readonly id: string; readonly version: string | null };
 
-/** The skill that is meant; throws `skill/unknown` where there is none. */
+/** The skill that is meant; throws `skill/unknown` where it does not exist. */
 export function requireSkill(
   reader: Reader,
   { id, version }: Named,
@@ -58,7 +58,7 @@ type About = {
   readonly standing?: Partial<SkillStanding>;
 };
 
-/** Asks the policies; gives what decided. Where they do not let it be done, that is on record, and it throws `policy/denied`. */
+/** Evaluates the policies; returns what decided. A denial is recorded, and throws `policy/denied`. */
 export function requireAct(
   gateway: Gateway,
   act: SkillAct,
@@ -96,13 +96,13 @@ export function requireAct(
   });
 }
 
-/** How an installed skill stands, for the policies. */
+/** The status of an installed skill, for the policies. */
 export function standingOf({ state, report, installedBy }: InstalledSkill): Partial<SkillStanding> {
   const findings = report?.findings.filter(({ severity }) => severity !== 'note').map(({ id }) => id) ?? [];
   return { state, verdict: report?.verdict ?? 'none', findings: [...new Set(findings)], installedBy };
 }
 
-/** The same for an act upon what is installed. */
+/** The same for an action on an installed skill. */
 export function requireActUpon(
   gateway: Gateway,
   act: SkillAct,
@@ -121,7 +121,7 @@ type SkillRecord = {
   readonly body: { readonly [key: string]: Json };
 };
 
-/** Writes down what was done with a skill, in the transaction that does it. */
+/** Records an action on a skill, in the transaction that performs it. */
 export function recordSkill(
   { journal }: Pick<Gateway, 'journal'>,
   tx: Transaction,
@@ -138,7 +138,7 @@ export function recordSkill(
   });
 }
 
-/** Who the index names for a change. */
+/** The actor that the index names for a change. */
 function actorOf(acting: Acting | null): string {
   return acting === null ? 'gateway' : formatPrincipal(acting.by);
 }
@@ -153,7 +153,7 @@ type Move = {
   readonly approvedBy?: readonly string[];
 };
 
-/** What must be known of a version to take a step with it. */
+/** What must be known about a version for a lifecycle step. */
 type Movable = Pick<InstalledSkill, 'id' | 'version' | 'state' | 'artifact'>;
 
 /** Takes one step of the lifecycle: the index and the journal in one transaction, or neither. */

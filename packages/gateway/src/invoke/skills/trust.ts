@@ -1,4 +1,4 @@
-/** Whose signatures count. A key that is revoked takes every skill that it signed out of use in the same transaction. */
+/** Whose signatures are trusted. Revoking a key takes every skill that it signed out of use in the same transaction. */
 import { nodePrimitives } from '../../attest/primitives.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import { formatPrincipal } from '../../core/principal.ts';
@@ -30,7 +30,7 @@ export async function addTrust(gateway: Gateway, adding: Adding): Promise<Truste
 
 type Rotated = { readonly added: TrustedKey; readonly retired: readonly string[] };
 
-/** A new key for a publisher; the ones before sign nothing new, and what they signed goes on. */
+/** A new key for a publisher; earlier ones sign nothing new, and what they signed stays valid. */
 export async function rotateTrust(gateway: Gateway, adding: Adding): Promise<Rotated> {
   requireAdministrator(gateway, adding.by, adding.tenant);
   const read = await readKey(adding);
@@ -62,7 +62,7 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
     const key = revokeKey(tx, { keyId, reason, atMs: gateway.clock.nowMs() });
     recordTrust(gateway, tx, revoking, { act: 'revoked', key });
     const quarantined = skillsOfKey(tx, keyId).flatMap(({ id, version }) => {
-      // Also a row that was meddled with, and can no longer be read as a whole.
+      // Also a row that was tampered with, and can no longer be read as a whole.
       const skill = versionsOf(tx, id).find((each) => each.version === version);
       if (skill === undefined || skill.state === 'quarantined' || skill.state === 'revoked') return [];
       const why = `the key ${keyId} of its publisher was revoked`;
@@ -77,7 +77,7 @@ export async function revokeTrust(gateway: Gateway, revoking: Revoking): Promise
 }
 
 async function readKey({ document, publisher }: Adding): Promise<Pick<TrustedKey, 'keyId' | 'publicKey'>> {
-  // Boundary: a key is never kept for a name that no skill can have, or that stands for palisade itself.
+  // Boundary: a key is never stored for a name that no skill can have, or that means palisade itself.
   const odd = TEXTS.publisher.oddity(publisher);
   if (odd !== null)
     throw new CodedError(
@@ -99,7 +99,7 @@ function factsOf(gateway: Gateway, { publisher, by, expiresAtMs }: Adding) {
 
 type TrustRecord = { readonly act: 'added' | 'retired' | 'revoked'; readonly key: TrustedKey };
 
-/** Writes down what became of a key, in the transaction that does it. */
+/** Records a change of a key, in the transaction that performs it. */
 export function recordTrust(
   { journal }: Pick<Gateway, 'journal'>,
   tx: Transaction,

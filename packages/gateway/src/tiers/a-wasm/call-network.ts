@@ -5,20 +5,20 @@ import type { DecisionRecord } from '../../egress/proxy/ledger.ts';
 import { parseRule } from '../../egress/rule.ts';
 import { type NetworkReport, reportOf } from '../network/report.ts';
 
-/** What was decided on one request of a guest, as the proxy writes it down for a command. */
+/** The decision on one request of a guest, in the form in which the proxy records those of a command. */
 type CallDecision = Omit<DecisionRecord, 'intercepted' | 'bytesIn' | 'bytesOut'> & {
-  /** Null of requests that led to others: what went to each was not counted apart. */
+  /** Null for requests that were redirected: bytes are not counted per hop. */
   readonly bytesIn: number | null;
   readonly bytesOut: number | null;
 };
 
-/** As many as a command may make. */
+/** The same limit as for a command. */
 const MOST_REQUESTS = 10_000;
-/** The gateway ended what it had allowed. */
+/** Failures by which the gateway cut off a request that it had allowed. */
 const CUTS: ReadonlySet<FailureCode> = new Set(['too-large', 'too-slow', 'cancelled']);
 const HIDDEN = '[hidden: the guest has read a secret]';
 
-/** Counts what one call does on the network, and keeps what was decided for the journal. */
+/** Counts what one call does on the network, and keeps the decisions for the journal. */
 export class CallNetwork {
   readonly #entries: readonly string[];
   readonly #decisions: CallDecision[] = [];
@@ -30,14 +30,14 @@ export class CallNetwork {
     this.#entries = entries;
   }
 
-  /** Both ways together. */
+  /** Sent and received together. */
   get bytes(): number {
     return this.#counts.bytesIn + this.#counts.bytesOut;
   }
 
-  /** Takes one more request in; false when there were enough. */
+  /** Counts one more request; false when the limit is reached. */
   admit(): boolean {
-    // Boundary: what is denied costs next to nothing, so that a guest could fill the memory of the gateway with it.
+    // Boundary: a denied request costs next to nothing, so a guest could otherwise fill the gateway's memory with them.
     if (this.#counts.requests >= MOST_REQUESTS) return false;
     this.#counts.requests += 1;
     return true;
@@ -49,7 +49,7 @@ export class CallNetwork {
     this.#decisions.push({ ...decision, cut: null, bytesIn: null, bytesOut: null });
   }
 
-  /** Says what became of the request whose hops were noted last. */
+  /** Records the outcome of the request whose hops were noted last. */
   end(outcome: FetchOutcome): void {
     const { bytesIn, bytesOut, hops } = outcome;
     this.#counts.bytesIn += bytesIn;
@@ -62,12 +62,12 @@ export class CallNetwork {
     this.#decisions.splice(-1, 1, { ...last, cut: isCut ? outcome.why : null, ...counted });
   }
 
-  /** From now on no name is reported that the guest may have chosen. */
+  /** From now on, names that the guest may have chosen are not reported. */
   hideNames(): void {
     this.#isHiding = true;
   }
 
-  /** What the receipt and the journal have of it. */
+  /** The part for the receipt and the journal. */
   report(): NetworkReport {
     if (this.#entries.length === 0) return reportOf({ egress: 'strict' }, null);
     const decisions = this.#isHiding ? this.#decisions.map((each) => this.#hide(each)) : this.#decisions;
@@ -81,7 +81,7 @@ export class CallNetwork {
   }
 }
 
-/** The one host that an entry means; null where it means many. */
+/** The single host that an entry matches; null where it matches several. */
 function soleHostOf(entry: string): string | null {
   const rule = parseRule(entry);
   if (!rule.ok) return null;

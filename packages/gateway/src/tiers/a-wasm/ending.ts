@@ -1,4 +1,4 @@
-/** How a call of a module ended, from what its engine sent to the code table. Pure. */
+/** Maps what an engine sent at the end of a call to the code table. Pure. */
 import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { EngineFacts } from '../../core/recording.ts';
@@ -11,8 +11,8 @@ const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped'])
 const FORM = /^[a-z]{1,16}$/;
 
 /**
- * The head of a `done` frame, or null where it is invalid. Boundary: budgets are settled and receipts
- * signed with these numbers, so they are whole, and no more was used than there was.
+ * The head of a `done` frame, or null where it is invalid. Boundary: budgets are settled and receipts signed with these
+ * numbers, so they must be integers within the limits.
  */
 export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null {
   if (typeof raw !== 'object' || raw === null) return null;
@@ -30,7 +30,7 @@ export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null
   return isSound ? (raw as DoneHead) : null;
 }
 
-/** What an engine made of a module, or null where it makes no sense. */
+/** The result of preparing a module, or null where it is invalid. */
 export function readPrepared(
   raw: unknown,
   bytes: Uint8Array,
@@ -41,7 +41,7 @@ export function readPrepared(
   const refused = readRefused((raw as { readonly refused?: unknown } | null)?.refused);
   if (refused !== null) return { kind: 'refused', refused };
   const head = readFormHead(raw);
-  // Boundary: what is kept for all calls is sealed by its own digest, to the byte.
+  // Boundary: a form that is kept for all calls must match its own digest, to the byte.
   return head !== null && isSealed(head, bytes) ? { kind: 'prepared', form: { ...head, bytes } } : null;
 }
 
@@ -56,7 +56,7 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Boundary: they go into the recording as they are, so there is nothing else in them. */
+/** Boundary: these facts go into the recording unchanged, so extra properties are refused. */
 function isEngineFacts(raw: unknown): boolean {
   if (typeof raw !== 'object' || raw === null || Object.keys(raw).length !== 3) return false;
   const { meter, form, isDeterministic } = raw as Partial<Record<keyof EngineFacts, unknown>>;
@@ -65,7 +65,7 @@ function isEngineFacts(raw: unknown): boolean {
   );
 }
 
-/** The codes of the engine, as the code table has them. */
+/** Error codes of the engine, mapped to those of the code table. */
 const CODES: ReadonlyMap<string, FailedCode> = new Map(
   Object.entries({
     fuel: 'tier/out-of-fuel',
@@ -100,7 +100,7 @@ export function refusedEnding({ code, message }: ModuleRefusal): RunEnding {
   return failed(CODES.get(code) ?? 'tier/trapped', shorten(message));
 }
 
-/** The failure that a tool reports of itself; an invalid report is one without a reason. */
+/** The failure that a tool reports; an invalid report counts as a failure without a reason. */
 function reported(report: Json): RunEnding {
   const { code, message } = (typeof report === 'object' && report !== null ? report : {}) as Record<
     string,

@@ -1,14 +1,14 @@
-/** What has become of the engines and calls of a gateway, in numbers. */
+/** Counts of the engines and calls of a gateway. */
 
 export type Census = {
-  /** Guests that compute at once. */
+  /** Guests that compute at the same time. */
   readonly size: number;
-  /** The most engines that there are. */
+  /** The maximum number of engines. */
   readonly most: number;
   readonly idle: number;
-  /** Those with a call in them. */
+  /** Engines that are running a call. */
   readonly busy: number;
-  /** Of the busy ones those whose guest waits for an answer. */
+  /** Busy engines whose guest is waiting for an answer. */
   readonly paused: number;
   readonly starting: number;
   /** Calls that wait for an engine. */
@@ -21,7 +21,7 @@ export type Census = {
 export type Metric = {
   readonly name: string;
   readonly help: string;
-  /** A counter only grows; a gauge is what is now. */
+  /** A counter only grows; a gauge is a current value. */
   readonly kind: 'counter' | 'gauge';
   readonly value: number;
 };
@@ -54,7 +54,7 @@ export class EngineCounts {
   calls = 0;
   started = 0;
   failedStarts = 0;
-  /** What calls have waited for an engine. */
+  /** Total time that calls have waited for an engine. */
   waitedMs = 0;
   mostWaitedMs = 0;
   readonly ended: Record<EndReason, number> = { retired: 0, evicted: 0, stopped: 0, closing: 0, fault: 0 };

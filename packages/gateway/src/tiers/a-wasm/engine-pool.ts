@@ -1,8 +1,8 @@
 /**
- * The engine processes of tier A. A call has one for itself, and an engine has one owner for all of its life: a guest that
- * took one over would sit beside every later call in it, so those are of its own tenant. An idle one is kept for its owner
- * while there is memory, and a gateway that lasts keeps one without an owner ready for the next tenant. Which call is served
- * when is decided by the turns.
+ * The engine processes of tier A. A call has an engine to itself, and an engine belongs to one tenant for its whole
+ * life: a guest that took over its engine could then only affect later calls of its own tenant. An idle engine is kept
+ * for its owner while memory permits, and a long-lived gateway keeps one without an owner ready for the next tenant.
+ * engine-turns.ts decides which call is served when.
  */
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -11,23 +11,23 @@ import { type EngineEnds, EngineProcess } from './engine-process.ts';
 import { EngineTurns } from './engine-turns.ts';
 
 export type PoolOptions = {
-  /** Guests that compute at once. */
+  /** Guests that compute at the same time. */
   readonly size: number;
-  /** Engines in all, idle ones and those whose guests wait for answers included; one tenant has half of them. */
+  /** All engines, including idle ones and those whose guests wait for answers; one tenant gets at most half of them. */
   readonly most: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** False where the machine has no memory for more engines than compute at once. */
+  /** False where the machine lacks the memory for more engines than compute at the same time. */
   readonly hasMemory: () => boolean;
   readonly start: () => Promise<EngineEnds>;
 };
 
-/** An engine is replaced between calls after this many calls, bytes of modules and time, so that nothing in it lasts. */
+/** An engine is replaced between calls after this many calls, module bytes or milliseconds: nothing in it persists. */
 const MOST_CALLS = 100_000;
 const MOST_MODULE_BYTES = 128 * 1024 * 1024;
 const MOST_AGE_MS = 60 * 60_000;
-/** After this long an idle engine is checked: is it still needed? */
+/** How often an idle engine is checked for whether it is still needed. */
 const IDLE_MS = 10 * 60_000;
-/** For an engine that was started to report that it is ready. */
+/** How long a started engine may take to report that it is ready. */
 const BEGIN_MS = 20_000;
 
 export class EnginePool {
@@ -35,7 +35,7 @@ export class EnginePool {
   readonly #turns: EngineTurns;
   readonly #idle: IdleEngines;
   readonly #counts = new EngineCounts();
-  /** Every engine whose process is still there. */
+  /** Every engine whose process still exists. */
   readonly #all = new Set<EngineProcess>();
   readonly #starting = new Set<Promise<void>>();
   #keepsSpare = false;
@@ -55,7 +55,7 @@ export class EnginePool {
     });
   }
 
-  /** How many there are, for people to look at. */
+  /** The current numbers, for display. */
   get census(): Census {
     const { size, most } = this.#options;
     const { started, endedInAll: ended } = this.#counts;
@@ -67,14 +67,14 @@ export class EnginePool {
     return this.#counts.metrics(this.census);
   }
 
-  /** Starts as many as may compute, and from now on keeps one ready for the next tenant; callers need not wait for it. */
+  /** Starts as many engines as may compute, and from then on keeps a spare for the next tenant; need not be awaited. */
   async warm(): Promise<void> {
     this.#keepsSpare = true;
     for (let missing = this.#options.size - this.#alive; missing > 0; missing -= 1) this.#start();
     await Promise.all(this.#starting);
   }
 
-  /** An engine for one call of this owner; it is to be given back, whatever became of it. The signal ends the wait. */
+  /** An engine for one call of this owner; it must be released however the call ends. The signal ends the wait. */
   async take(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
     if (this.#isClosed) throw isClosing();
     return this.#turns.wait(owner, signal);
@@ -82,14 +82,14 @@ export class EnginePool {
 
   giveBack(engine: EngineProcess): void {
     if (!this.#turns.release(engine)) return;
-    // A tenant that ran nothing in it has left nothing in it.
+    // Nothing ran in it, so it can serve any tenant.
     if (engine.calls === 0) engine.owner = null;
     if (this.#isWorn(engine)) engine.end(ENDS.retired);
     if (!engine.isGone) this.#idle.keep(engine);
     this.#dispatch();
   }
 
-  /** Ends all of them, also those that run. */
+  /** Ends all engines, including busy ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#turns.refuseAll(isClosing());
@@ -98,12 +98,12 @@ export class EnginePool {
     await Promise.all([...this.#all].map((engine) => engine.ended));
   }
 
-  /** Engines that can be used, or soon can be. */
+  /** Engines that are usable or starting. */
   get #alive(): number {
     return this.#turns.census.busy + this.#idle.count + this.#starting.size;
   }
 
-  /** Serves whom it can, and starts what the others need. */
+  /** Serves the calls it can, and starts engines for the others. */
   #dispatch(): void {
     if (this.#isClosed) return;
     this.#turns.serve();
@@ -112,12 +112,12 @@ export class EnginePool {
 
   #isOneMissing(): boolean {
     if (this.#starting.size >= this.#options.size) return false;
-    // A start that failed is not repeated while no call waits for it.
+    // A failed start is not repeated while no call waits for it.
     const spare = this.#keepsSpare && !this.#didStartFail ? 1 : 0;
     return Math.max(this.#turns.wanted(), spare) > this.#starting.size + this.#idle.unowned;
   }
 
-  /** Whether one more may be started, if need be in place of an idle one. */
+  /** Whether one more may be started, if need be by replacing an idle one. */
   #hasRoom(): boolean {
     const { size, most, hasMemory } = this.#options;
     const alive = this.#alive;
@@ -125,7 +125,7 @@ export class EnginePool {
     // While memory is short, no engine is ended for one that no call waits for.
     if (alive < most && this.#turns.wanted() === 0) return false;
     const longest = this.#idle.longest((owner) => this.#turns.hasCallsOf(owner));
-    // Boundary: what a guest of one tenant may have left in an engine is not there for the calls of another.
+    // Boundary: what a guest of one tenant may have left in an engine must not reach the calls of another.
     if (longest !== null) this.#end(longest, ENDS.evicted);
     return longest !== null;
   }
@@ -143,7 +143,7 @@ export class EnginePool {
     return ageMs >= MOST_AGE_MS || calls >= MOST_CALLS || moduleBytes > MOST_MODULE_BYTES;
   }
 
-  /** Beyond those that can compute at once only the one without an owner is kept for long. */
+  /** Beyond the engines that can compute at the same time, only the spare is kept for long. */
   #mayStay(engine: EngineProcess): boolean {
     const isNeeded = engine.owner === null || this.#idle.count <= this.#options.size;
     if (isNeeded && !this.#isWorn(engine)) return true;
@@ -169,7 +169,7 @@ export class EnginePool {
         this.#starting.delete(starting);
         this.#didStartFail = true;
         this.#counts.failedStarts += 1;
-        // Each start that fails is reported to one call, so that none waits for ever.
+        // Each failed start is reported to one call, so that none waits forever.
         this.#turns.refuseFirst(startFailure(error));
         this.#dispatch();
       },
@@ -184,7 +184,7 @@ export class EnginePool {
     this.#counts.started += 1;
     this.#all.add(engine);
     void engine.ended.then(() => this.#onEnded(engine));
-    // It was closed while this one was on its way.
+    // The pool was closed while this engine was starting.
     if (this.#isClosed) engine.end(ENDS.closing);
     const late = setTimeout(() => engine.end('it did not report that it is ready'), BEGIN_MS);
     if (await engine.ready.finally(() => clearTimeout(late))) return engine;
@@ -194,7 +194,7 @@ export class EnginePool {
   #onEnded(engine: EngineProcess): void {
     this.#all.delete(engine);
     this.#counts.onEnd(engine.why);
-    // One that died while it was idle is replaced where it is needed.
+    // An engine that died while idle is replaced if it is needed.
     if (this.#idle.drop(engine)) this.#dispatch();
   }
 }
@@ -204,13 +204,13 @@ function isClosing(): CodedError {
 }
 
 type IdleOptions = {
-  /** How long one is idle before it is checked. */
+  /** How often an idle engine is checked. */
   readonly lookMs: number;
-  /** Called again and again while it is idle; one that may not stay is to be ended. */
+  /** Called repeatedly while an engine is idle; one that may not stay is ended. */
   readonly mayStay: (engine: EngineProcess) => boolean;
 };
 
-/** Engines without a call, the one that has been idle longest first. */
+/** Idle engines, the one that has been idle longest first. */
 class IdleEngines {
   readonly #options: IdleOptions;
   readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
@@ -223,7 +223,7 @@ class IdleEngines {
     return this.#timers.size;
   }
 
-  /** Those in which nothing ran yet. */
+  /** Engines in which nothing has run yet. */
   get unowned(): number {
     let sum = 0;
     for (const { owner } of this.#timers.keys()) if (owner === null) sum += 1;
@@ -239,11 +239,11 @@ class IdleEngines {
     const look = () => {
       if (!this.#options.mayStay(engine)) this.drop(engine);
     };
-    // It does not keep the process alive.
+    // This timer does not keep the process alive.
     this.#timers.set(engine, setInterval(look, this.#options.lookMs).unref());
   }
 
-  /** The one of this owner that was used last, or one in which nothing ran; null where there is neither. */
+  /** The most recently used engine of this owner, or one in which nothing ran; null where there is neither. */
   take(owner: string): EngineProcess | null {
     let found: EngineProcess | null = null;
     for (const engine of this.#timers.keys()) {
@@ -253,7 +253,7 @@ class IdleEngines {
     return found;
   }
 
-  /** The one to end when there are too many: the one that has been idle longest, if possible of an owner without a waiting call. */
+  /** The engine to end when there are too many: the longest idle one, preferably of an owner without a waiting call. */
   longest(isWaitedFor: (owner: string) => boolean): EngineProcess | null {
     let first: EngineProcess | null = null;
     for (const engine of this.#timers.keys()) {
@@ -272,7 +272,7 @@ class IdleEngines {
 
 const REMEDY = 'Run `palisade doctor`: the row of tier A shows why no engine process starts, and what to do.';
 
-/** The error of a call for which no engine could be started: always a code of the table, with what to do. */
+/** The error of a call for which no engine could be started: always a code of the table, with a remedy. */
 function startFailure(error: unknown): CodedError {
   if (error instanceof CodedError) return error;
   const why = error instanceof Error ? error.message : String(error);

@@ -17,14 +17,14 @@ import {
 } from './engine/protocol.ts';
 import type { Form } from './modules.ts';
 
-/** An engine that was started: the two ways to it, and how it is ended. */
+/** A started engine: the pipes to and from it, and how it is ended. */
 export type EngineEnds = {
   readonly send: Duplex;
   readonly receive: Duplex;
-  /** Settles when it has ended, by itself or not, and never rejects. */
+  /** Settles when the process has ended for any reason; never rejects. */
   readonly ended: Promise<void>;
   readonly kill: () => void;
-  /** What held it, for the receipts of its calls. */
+  /** The isolation it runs in, for the receipts of its calls. */
   readonly isolation: Readonly<Record<string, string | number | boolean>>;
 };
 
@@ -36,17 +36,17 @@ export type EngineCall = {
   readonly input: Uint8Array;
 };
 
-/** What a guest requests, as the engine sends it; nothing of it was checked yet. */
+/** A guest's request as the engine sends it, still unchecked. */
 export type GuestRequest = { readonly head: RequestHead; readonly bytes: Uint8Array };
 export type HostReply = { readonly result: number; readonly bytes?: Uint8Array };
 
 export type CallListeners = {
   readonly onRequest: (request: GuestRequest) => Promise<HostReply>;
-  /** The level is what the engine sends; it was not checked. */
+  /** The level is unchecked: it is what the engine sends. */
   readonly onLog: (level: unknown, text: Uint8Array) => void;
 };
 
-/** Called when a guest makes a request and when the answer has come; the guest gets it when the promise resolves. */
+/** Called when a guest makes a request and when its answer is ready; the guest gets it once the promise resolves. */
 export type RequestTurns = {
   readonly onRequest: () => void;
   readonly onAnswer: () => Promise<void> | undefined;
@@ -54,7 +54,7 @@ export type RequestTurns = {
 
 export type EngineEnd =
   | { readonly kind: 'done'; readonly head: DoneHead; readonly bytes: Uint8Array }
-  /** It was ended, has died, or said what makes no sense: nothing is known of the call but its requests. */
+  /** It was ended, died, or sent something invalid: nothing is known of the call but its requests. */
   | { readonly kind: 'gone'; readonly why: string };
 
 export type PrepareEnd =
@@ -62,11 +62,11 @@ export type PrepareEnd =
   | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
   | { readonly kind: 'gone'; readonly why: string };
 
-/** The longest head that an engine sends, many times over. */
+/** Many times the longest head that an engine sends. */
 const MOST_HEAD_BYTES = 64 * 1024;
-/** What a frame may be long beside its bytes. */
+/** The overhead of a frame beside its payload. */
 const FRAME_BYTES = MOST_HEAD_BYTES + 64;
-/** The fuel of what the gateway handles; the rest an engine does by itself. */
+/** The fuel of the functions that the gateway handles; the engine charges the others itself. */
 const GATEWAY_FUEL: ReadonlyMap<unknown, number> = new Map(
   ABI_FUNCTIONS.filter(({ handledBy }) => handledBy === 'gateway').map(({ name, fuel }) => [name, fuel]),
 );
@@ -77,18 +77,18 @@ type Running = {
   readonly settle: (end: EngineEnd) => void;
   readonly limits: CallHead['limits'];
   logBytesLeft: number;
-  /** Of its questions alone, as the gateway counts them. */
+  /** For requests to the gateway only, as the gateway counts them. */
   fuelLeft: number;
-  /** A guest waits for its answer, so that the engine has nothing to send meanwhile. */
+  /** The guest is waiting for its answer, so the engine must not send anything. */
   isWaiting: boolean;
 };
 
-/** One engine process, with at most one call in it. Whatever it does wrong ends it, and costs that one call. */
+/** One engine process, with at most one call in it. Any misbehaviour ends it, at the cost of that one call. */
 export class EngineProcess {
   readonly isolation: EngineEnds['isolation'];
-  /** Settles when it can be used; false when it never will be. */
+  /** Resolves to true when it can be used, to false when it never will be. */
   readonly ready: Promise<boolean>;
-  /** Settles when nothing of its process is left. */
+  /** Settles when nothing is left of its process. */
   readonly ended: Promise<void>;
   readonly #ends: EngineEnds;
   readonly #reader = new FrameReader(FRAME_BYTES, MOST_HEAD_BYTES);
@@ -99,15 +99,14 @@ export class EngineProcess {
   #isReady = false;
   #isGone = false;
   #why = 'it ended';
-  /** Whose calls it runs; null before the first. */
+  /** The tenant whose calls it runs; null before the first. */
   owner: string | null = null;
   /** When it was started, on the clock of the pool. */
   startedMs = 0;
-  /** Lets its guest go on with an answer when it is its turn. */
+  /** Decides when its guest may continue with an answer. */
   turns: RequestTurns = NO_TURNS;
-  /** How many calls it has run. */
   calls = 0;
-  /** Of all modules that it was given, which it keeps. */
+  /** Of all modules that were sent to it, which it keeps. */
   moduleBytes = 0;
 
   constructor(ends: EngineEnds) {
@@ -132,26 +131,25 @@ export class EngineProcess {
     return this.#running !== null || this.#onPrepared !== null;
   }
 
-  /** Why it is gone. */
   get why(): string {
     return this.#why;
   }
 
-  /** Has it prepare a module for all engines. Boundary: one that has run a guest could be under the control of that guest. */
+  /** Prepares a module for all engines. Boundary: an engine that has run a guest could be under its control. */
   prepare(module: Uint8Array, head: PrepareHead): Promise<PrepareEnd> {
     if (this.#isBusy || this.calls > 0)
       throw new TypeError('Cannot prepare module: the engine has run guests, expected a new one');
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
     return new Promise((settle) => {
       this.#onPrepared = settle;
-      // What it compiles it keeps, as it keeps what it is handed.
+      // It keeps what it compiles as well as what it is sent.
       this.moduleBytes += module.length;
       this.#reader.mostBytes = FRAME_BYTES + mostFormBytes(module.length);
       this.#ends.send.write(frameOf('prepare', head, module));
     });
   }
 
-  /** Runs a call to its end; to stop it before, end the engine. */
+  /** Runs a call to its end; to stop the call early, end the engine. */
   run({ module, head, input }: EngineCall, listeners: CallListeners): Promise<EngineEnd> {
     if (this.#isBusy) throw new TypeError('Cannot run call: the engine has one already');
     if (this.#isGone) return Promise.resolve({ kind: 'gone', why: this.#why });
@@ -160,7 +158,7 @@ export class EngineProcess {
       const { limits } = head;
       const [logBytesLeft, fuelLeft] = [limits.logBytes, limits.fuel];
       this.#running = { listeners, settle, limits, logBytesLeft, fuelLeft, isWaiting: false };
-      // Boundary: it may send what this call can come to, and nothing that the gateway would only keep.
+      // Boundary: it may send no more than this call can produce, since the gateway would have to keep it.
       this.#reader.mostBytes =
         FRAME_BYTES + Math.max(MOST_REQUEST_BYTES, limits.outputBytes, limits.logBytes);
       if (!this.#known.has(module.key)) this.#hand(module);
@@ -189,7 +187,7 @@ export class EngineProcess {
 
   #receive(piece: Buffer): void {
     const frames = this.#reader.read(piece);
-    // Boundary: beside the engine runs hostile code; an invalid frame is the end of it.
+    // Boundary: hostile code runs beside the engine, so an invalid frame ends it.
     if (frames === null) this.end('it sent an invalid frame');
     for (const frame of frames ?? []) this.#take(frame);
   }
@@ -198,9 +196,9 @@ export class EngineProcess {
     const running = this.#running;
     if (frame.kind === 'ready' && !this.#isReady) this.#begin();
     else if (frame.kind === 'prepared' && this.#onPrepared !== null && !this.#isGone) this.#conclude(frame);
-    // Boundary: one request at a time, and nothing before its answer, however fast it sends.
+    // Boundary: one request at a time, and nothing before its answer, however fast the engine sends.
     else if (running === null || running.isWaiting || this.#isGone) this.end('it sent a frame out of turn');
-    // Boundary: an engine that does not read its answers, and requests more, would fill the memory of the gateway.
+    // Boundary: an engine that keeps requesting without reading its answers would fill the memory of the gateway.
     else if (this.#ends.send.writableLength > 0) this.end('it does not read what it is sent');
     else if (frame.kind === 'ask') this.#answer(frame, running);
     else if (frame.kind === 'log') this.#log(frame, running);
@@ -215,7 +213,7 @@ export class EngineProcess {
 
   #log({ head, bytes }: Frame, running: Running): void {
     running.logBytesLeft -= bytes.length + LOG_LINE_BYTES;
-    // Boundary: the engine keeps the quota by itself; one that does not is no longer ours.
+    // Boundary: the engine enforces the quota itself; one that exceeds it is compromised.
     if (running.logBytesLeft < 0) this.end('it sent more log lines than allowed');
     else running.listeners.onLog((head as Partial<LogHead> | null)?.level, bytes);
   }
@@ -234,20 +232,20 @@ export class EngineProcess {
 
   #concludeCall({ head: raw, bytes }: Frame, { limits }: Running): void {
     const head = readDoneHead(raw, limits);
-    // Boundary: no output is longer than the engine would let it be.
+    // Boundary: no output is longer than the engine permits.
     if (head === null || bytes.length > limits.outputBytes) this.end('it sent an invalid frame');
     else this.#finish({ kind: 'done', head, bytes });
   }
 
   #answer({ head, bytes }: Frame, running: Running): void {
     const fuel = GATEWAY_FUEL.get((head as Partial<RequestHead> | null)?.name);
-    // Boundary: the name is written down before it is looked up.
+    // Boundary: the name is recorded before its handler is looked up, so an unknown one ends here.
     if (fuel === undefined) {
       this.end('it sent an invalid frame');
       return;
     }
     running.fuelLeft -= fuel;
-    // Boundary: a guest's fuel bounds its requests; an engine that makes more is no longer ours.
+    // Boundary: a guest's fuel bounds its requests; an engine that makes more is compromised.
     if (running.fuelLeft < 0) {
       this.end('it made more requests than its fuel pays for');
       return;

@@ -1,25 +1,25 @@
 /**
- * Which guest computes in an engine, and when: a fixed number at once, and the tenants in turns, however many calls one of them
- * has. A guest that waits for an answer computes nothing: when it has waited for long enough its turn is over, and with
- * its answer it waits for the next one. It keeps its engine meanwhile, so the engines of one tenant are bounded.
+ * Decides which guest computes in an engine, and when: a fixed number at the same time, with tenants taking turns
+ * however many calls one has. A guest that waits for an answer computes nothing: after a while its turn ends, and with
+ * its answer it waits for the next one. It keeps its engine until then, so the engines of one tenant are bounded.
  */
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { EngineProcess, RequestTurns } from './engine-process.ts';
 
 type TurnOptions = {
-  /** Guests that compute at once. */
+  /** Guests that compute at the same time. */
   readonly size: number;
   /** Engines that one tenant may have calls in. */
   readonly mostOfOne: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** An idle engine for this owner; null where there is none. */
   readonly takeIdle: (owner: string) => EngineProcess | null;
-  /** Whether it has an idle one of its own already. */
+  /** Whether this owner already has an idle engine. */
   readonly hasIdle: (owner: string) => boolean;
-  /** Called when a call was given an engine. */
+  /** Called when a call gets an engine. */
   readonly onCall: (waitedMs: number) => void;
-  /** Called when a turn has come free, or a guest waits for one. */
+  /** Called when a turn becomes free, or a guest waits for one. */
   readonly onChange: () => void;
 };
 
@@ -34,33 +34,33 @@ type WaitingCall = {
 type HeldEngine = {
   readonly tenant: Tenant;
   isPaused: boolean;
-  /** What its guest has waited in this turn, and since when it waits. */
+  /** How long its guest has waited in this turn, and since when it has been waiting. */
   waitedMs: number;
   requestedMs: number;
   patience: NodeJS.Timeout | undefined;
-  /** Lets its guest begin or go on. */
+  /** Lets its guest start or continue. */
   goOn: () => void;
 };
 
 type Tenant = {
   readonly owner: string;
   readonly calls: Set<WaitingCall>;
-  /** Those whose guest has its answer, and waits for a turn. */
+  /** Engines whose guest has its answer and waits for a turn. */
   readonly returning: Set<HeldEngine>;
-  /** Engines with a call in them, and those of them that are not paused. */
+  /** Engines that are running a call, and those of them that are not paused. */
   held: number;
   computing: number;
 };
 
-/** What a guest may wait for answers within one turn. */
+/** How long a guest may wait for answers within one turn. */
 const PATIENCE_MS = 20;
-/** Calls that wait for an engine at once, and those of one tenant. */
+/** The maximum of waiting calls, overall and per tenant. */
 const MOST_WAITING = 4_096;
 const MOST_WAITING_OF_ONE = 2_048;
 
 export class EngineTurns {
   readonly #options: TurnOptions;
-  /** The one whose turn it is comes first. */
+  /** In order of turns: the next tenant comes first. */
   readonly #tenants = new Map<string, Tenant>();
   readonly #held = new Map<EngineProcess, HeldEngine>();
   #waiting = 0;
@@ -70,15 +70,14 @@ export class EngineTurns {
     this.#options = options;
   }
 
-  /** Calls that wait for an engine, engines with a call in them, and those of them whose guest waits for an answer. */
+  /** Waiting calls, engines that are running a call, and those of them whose guest waits for an answer. */
   get census(): { readonly waiting: number; readonly busy: number; readonly paused: number } {
     return { waiting: this.#waiting, busy: this.#held.size, paused: this.#held.size - this.#computing };
   }
 
-  /** Waits for an engine. */
   async wait(owner: string, signal?: AbortSignal): Promise<EngineProcess> {
     if (signal?.aborted === true) throw hasLeft();
-    // Boundary: when thousands wait, a further call is refused and holds nothing; nor does one tenant fill the queue of all.
+    // Boundary: when thousands wait, further calls are refused at no cost; nor can one tenant fill the queue.
     if (this.#waiting >= MOST_WAITING) throw isCrowded(`${MOST_WAITING} calls`);
     if ((this.#tenants.get(owner)?.calls.size ?? 0) >= MOST_WAITING_OF_ONE)
       throw isCrowded(`${MOST_WAITING_OF_ONE} calls of this tenant`);
@@ -110,7 +109,7 @@ export class EngineTurns {
     return (this.#tenants.get(owner)?.calls.size ?? 0) > 0;
   }
 
-  /** The call is over; its engine is no longer held. False where it was in no call. */
+  /** The call is over and its engine is free. False where it was not running a call. */
   release(engine: EngineProcess): boolean {
     const held = this.#held.get(engine);
     if (held === undefined) return false;
@@ -124,7 +123,7 @@ export class EngineTurns {
     return true;
   }
 
-  /** Lets as many begin or go on as there are turns and engines for. */
+  /** Lets as many guests start or continue as turns and engines permit. */
   serve(): void {
     while (this.#computing < this.#options.size) {
       const held = this.#next();
@@ -134,14 +133,14 @@ export class EngineTurns {
       held.waitedMs = 0;
       tenant.computing += 1;
       this.#computing += 1;
-      // Its next turn is after those of all others.
+      // Its next turn comes after those of all other tenants.
       this.#tenants.delete(tenant.owner);
       this.#tenants.set(tenant.owner, tenant);
       held.goOn();
     }
   }
 
-  /** How many engines more could be used now. A tenant that has none computing gets one, so that its turn is not lost. */
+  /** How many more engines could be used now. A tenant with none computing gets one, so that its turn is not lost. */
   wanted(): number {
     let sum = 0;
     for (const tenant of this.#tenants.values()) sum += this.#wantedBy(tenant);
@@ -167,7 +166,7 @@ export class EngineTurns {
       }
   }
 
-  /** What an engine tells of its guest's questions. */
+  /** The callbacks of an engine for the requests of its guest. */
   requestTurns(engine: EngineProcess): RequestTurns {
     return { onRequest: () => this.#onRequest(engine), onAnswer: () => this.#onAnswer(engine) };
   }
@@ -177,7 +176,7 @@ export class EngineTurns {
     if (held === undefined) return;
     const leftMs = PATIENCE_MS - held.waitedMs;
     held.requestedMs = this.#options.clock.monotonicMs();
-    // Boundary: many short waits are a long one, so a turn cannot be held in slices.
+    // Boundary: short waits add up, so a turn cannot be held in slices.
     if (leftMs <= 0) this.#pause(held);
     else held.patience = setTimeout(() => this.#pause(held), leftMs);
   }
@@ -208,7 +207,7 @@ export class EngineTurns {
 
   #next(): HeldEngine | null {
     for (const tenant of this.#tenants.values()) {
-      // What was begun comes before what was not.
+      // Calls that have started come before those that have not.
       const [returning] = tenant.returning;
       if (returning !== undefined) {
         tenant.returning.delete(returning);
@@ -222,7 +221,7 @@ export class EngineTurns {
 
   #begin(tenant: Tenant): HeldEngine | null {
     const [call] = tenant.calls;
-    // Boundary: whose guests wait in half of all engines is given no more of them.
+    // Boundary: a tenant whose guests wait in half of all engines gets no more of them.
     if (call === undefined || tenant.held >= this.#options.mostOfOne) return null;
     const engine = this.#options.takeIdle(tenant.owner);
     if (engine === null) return null;

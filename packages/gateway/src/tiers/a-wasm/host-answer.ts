@@ -1,7 +1,7 @@
 import { ABI_ERRORS, type AbiError } from './engine/abi.table.ts';
 import type { HostReply } from './engine-process.ts';
 
-/** The longest answer that a guest is given. */
+/** The longest answer that a guest can get. */
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 const LENGTH_BYTES = 4;
 

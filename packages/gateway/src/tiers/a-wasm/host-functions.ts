@@ -1,8 +1,8 @@
 /**
- * What the gateway does for a guest. A request comes from an engine process beside which hostile code runs, so nothing of
- * it is trusted: the function must be one that was granted, the handle one of this call, the lengths those of the bytes.
- * What does not hold is an error of the ABI, and is counted. Each function that the table of the ABI leaves to the gateway
- * has its handler in `GATEWAY_HANDLERS`.
+ * What the gateway does for a guest. A request comes from an engine process with hostile code beside it, so nothing in
+ * it is trusted: the function must be one that was granted, the handle one of this call, the lengths those of the
+ * bytes. Anything else is an error of the ABI, and is counted. Each function that the table of the ABI leaves to the
+ * gateway has its handler in `GATEWAY_HANDLERS`.
  */
 import type { CallChannels, Channels } from '../../channels/channels.ts';
 import {
@@ -23,7 +23,7 @@ import type { CallIdentity, WasmTierOptions } from './index.ts';
 import { functionsFor } from './plan.ts';
 import type { Recorder } from './recorder.ts';
 
-/** What one call reaches of the gateway, under the grants of its tool. */
+/** What one call can reach through the gateway, under the grants of its tool. */
 type HostContext = {
   readonly grants: WasmGrants;
   readonly http: Omit<HttpTerms, 'secretOf'>;
@@ -33,16 +33,16 @@ type HostContext = {
   readonly channels: CallChannels | null;
   /** The value of a secret; null where it does not exist. */
   readonly secret: (granted: SecretGrant) => Promise<string | null>;
-  /** Where the operator lets secrets go. */
+  /** The operator's limits on where secrets may be sent. */
   readonly operatorSecrets: OperatorSecrets;
   readonly signal: AbortSignal;
 };
 
-/** A request whose form is sound, of a function and a capability that were granted. */
+/** A well-formed request for a granted function and capability. */
 type HostRequest = {
   /** The position of the capability in its list. */
   readonly index: number;
-  /** The numbers behind the handle. */
+  /** The numbers after the handle. */
   readonly numbers: readonly number[];
   readonly texts: readonly Uint8Array[];
 };
@@ -60,7 +60,7 @@ type HostOptions = {
   readonly egressBytes: number;
   readonly network: CallNetwork;
   readonly recorder: Recorder;
-  /** Called for each request that the guest has no right to. */
+  /** Called for each request that was not granted. */
   readonly onDenied: () => void;
 };
 
@@ -80,7 +80,7 @@ const NEEDS: ReadonlyMap<string, string | null> = new Map(
   ABI_FUNCTIONS.map(({ name, needs }) => [name, needs]),
 );
 
-/** Opens what the guest of one call reaches, and answers its requests until it is closed. */
+/** Opens what the guest of one call can reach, and answers its requests until it is closed. */
 export function openHostFunctions(
   options: WasmTierOptions,
   grants: WasmGrants,
@@ -98,7 +98,7 @@ export function openHostFunctions(
       network,
       resolve: { lookup: newLookup(), own: own(), lookupMs: LOOKUP_MS },
       ...(trust === undefined ? {} : { trust }),
-      // Boundary: each request has what the others of the call have left.
+      // Boundary: each request gets what the others of the call have left.
       get limits() {
         return { wireBytes: egressBytes - network.bytes };
       },
@@ -164,7 +164,7 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): HostR
   const { grants, operatorSecrets } = context;
   const [head = NO_BYTES, body = NO_BYTES] = texts;
   const entry = grants.http[index];
-  // Boundary: one that was asked for and not granted has a handle, and nothing behind it.
+  // Boundary: a capability that was requested but not granted has a handle with nothing behind it.
   if (entry === undefined || entry === null) return refuseWith('denied');
   const secretOf = (handle: number) => {
     const secret = grants.secrets[handle - CAPABILITY_KINDS.secret.firstHandle];
@@ -176,7 +176,7 @@ function sendRequest({ index, texts }: HostRequest, context: HostContext): HostR
   return requestFor(entry, head, body, { ...context.http, secretOf });
 }
 
-/** Boundary: a secret that may only be used is never returned, whichever handle is given. */
+/** Boundary: a secret that may only be used is never returned, whichever handle is passed. */
 async function readSecret({ index }: HostRequest, { grants, secret }: HostContext): Promise<HostReply> {
   const granted = grants.secrets[index];
   if (granted === undefined || !granted.mayReveal) return refuseWith('denied');
@@ -207,7 +207,7 @@ async function receive(
 
 type RequestParts = { readonly name: string } & Omit<HostRequest, 'index'>;
 
-/** Boundary: the head of a request is what an engine says; its lengths have to be those of its bytes. */
+/** Boundary: the head of a request is untrusted; its lengths must match its bytes. */
 function readRequest({ head, bytes }: GuestRequest): RequestParts | null {
   const { name, numbers, lengths } = (head ?? {}) as Partial<GuestRequest['head']>;
   if (typeof name !== 'string' || !isNumbers(numbers) || !isNumbers(lengths)) return null;

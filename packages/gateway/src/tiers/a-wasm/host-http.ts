@@ -38,7 +38,7 @@ type Head = {
   readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** Which secret goes where: `{}` in `format` stands for it. */
+  /** Which secret is inserted where: `{}` in `format` is replaced with it. */
   readonly secret: { readonly handle: number; readonly header: string; readonly format: string } | null;
 };
 
@@ -57,7 +57,7 @@ const PLACEHOLDER_BYTES = 18;
 const SEARCHED_BYTES = 1024 * 1024;
 const PLACE_OF_SECRET = '{}';
 
-/** Makes the request of a guest on the one entry that its handle stands for. */
+/** Makes the request of a guest under the one entry that its handle refers to. */
 export async function requestFor(
   entry: string,
   rawHead: Uint8Array,
@@ -92,7 +92,7 @@ export async function requestFor(
 }
 
 /**
- * The secret that a request names, ready to be filled in; or what the request is refused with. Boundary: a host that the
+ * The secret that a request names, ready to be inserted; or the refusal of the request. Boundary: a host that the
  * secret is not for gets no request at all, and the value is not looked up for it.
  */
 async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise<Filled | AbiError> {
@@ -111,12 +111,12 @@ async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise
   return { name, mayReveal, value, bound: { name, value, placeholder, isFor } };
 }
 
-/** Boundary: a host that repeats in its answer what it was sent does not give the value to the guest. */
+/** Boundary: a host that echoes what it was sent must not reveal the value to the guest. */
 function withoutSecret(body: Uint8Array, { name, value }: Filled): Uint8Array {
   return newScrubber([{ name, value: Buffer.from(value) }])(body);
 }
 
-/** Boundary: a value with a line break would begin a header of its own. */
+/** Boundary: a value with a line break would start a new header. */
 function isSendable(value: string): boolean {
   try {
     checkSecretValue(value);
@@ -126,13 +126,13 @@ function isSendable(value: string): boolean {
   }
 }
 
-/** Boundary: an entry that cannot be read lets nothing through. */
+/** Boundary: an entry that cannot be parsed allows nothing. */
 function listOf(entry: string): AllowList {
   const parsed = parseAllowList([entry]);
   return parsed.ok ? parsed.value : NOWHERE;
 }
 
-/** Boundary: on its way to port 80 the value would be anybody's to read, unless the entry names that port. */
+/** Boundary: on its way to port 80 anyone could read the value, so the entry must name that port explicitly. */
 function isForEntry(list: AllowList, host: Host, port: number): boolean {
   return rulesFor(list, host).some(({ denies, ports, scheme }) => {
     if (denies || scheme === 'http' || ports === null || !ports.includes(port)) return false;
@@ -144,7 +144,7 @@ function fill(format: string, { placeholder }: BoundSecret): string {
   return format.includes(PLACE_OF_SECRET) ? format.replace(PLACE_OF_SECRET, placeholder) : placeholder;
 }
 
-/** Boundary: the head is the guest's own text. */
+/** Boundary: the head is written by the guest. */
 function readHead(raw: Uint8Array): Head | null {
   try {
     const {
@@ -177,17 +177,17 @@ function isSecretWish(secret: unknown): secret is Head['secret'] {
 
 type IsFor = BoundSecret['isFor'];
 
-/** Where the operator lets each secret go, by its name; one that is not named is bound by its grant alone. */
+/** Where the operator lets each secret be sent, by name; a secret that is not listed is bound by its grant alone. */
 export type OperatorSecrets = ReadonlyMap<string, { readonly isFor: IsFor }>;
 
-/** Where the value of a granted secret may go: to the hosts of its grant that the operator's list has as well. */
+/** Where the value of a granted secret may be sent: to the hosts of its grant that are also on the operator's list. */
 export function secretHosts({ name, hosts }: SecretGrant, operator: OperatorSecrets): IsFor {
   const isGranted = grantedTo(hosts);
   const isAllowed = operator.get(name)?.isFor ?? (() => true);
   return (host, port) => isGranted(host, port) && isAllowed(host, port);
 }
 
-/** Boundary: a list that cannot be read allows no host, and neither does an empty one. */
+/** Boundary: a list that cannot be parsed allows no host, and neither does an empty one. */
 function grantedTo(hosts: readonly string[]): IsFor {
   try {
     return boundTo(hosts, 'hosts');

@@ -64,7 +64,7 @@ export const storageHandlers = {
   }),
 };
 
-/** Boundary: what is not UTF-8 would be bent to it, and two keys could become one. */
+/** Boundary: invalid UTF-8 would be replaced, and two keys could become one. */
 function textOf(bytes: Uint8Array = NO_BYTES): string | null {
   try {
     return DECODER.decode(bytes);

@@ -27,10 +27,9 @@ import { ENGINE_FILE, engineTerms, LOG_BYTES } from './plan.ts';
 import { newGuestLog, WasmRun } from './run.ts';
 
 /**
- * Tier A: a module of WebAssembly in an engine process that holds no authority. The guest computes under fuel and memory
- * limits; what it wants done outside of itself the gateway does for it, under the grants of its tool. The time of a call
- * includes reading its module, the wait for an engine and every answer; when it is over, the engine is ended and another
- * one takes its place.
+ * Tier A: a module of WebAssembly in an engine process that holds no authority. The guest computes under fuel and
+ * memory limits; the gateway acts for it outside, under the grants of its tool. The time of a call includes reading its
+ * module, the wait for an engine and every answer; when it is up, the engine is ended and replaced.
  */
 
 export type WasmTierOptions = {
@@ -38,15 +37,15 @@ export type WasmTierOptions = {
   readonly ready: ReadyModules;
   readonly clock: Clock;
   readonly random: Random;
-  /** The lookup of one call. */
+  /** The DNS lookup of one call. */
   readonly newLookup: () => Lookup;
   readonly own: () => Own;
-  /** The authorities that targets are verified with; without, those that Node trusts. */
+  /** The certificate authorities for verifying targets; by default those that Node trusts. */
   readonly trust?: FetchTerms['trust'];
   readonly channels: Channels;
-  /** The space of a tenant's skill, below these prefixes. */
+  /** The space of a tenant's skill, under these prefixes. */
   readonly openSpace: (identity: CallIdentity, grant: StorageGrant) => Space;
-  /** The value of a secret that was granted; null where the call has no such secret. */
+  /** The value of a granted secret; null where the call has no such secret. */
   readonly secret: (
     granted: Pick<SecretGrant, 'name' | 'scope'>,
     identity: CallIdentity,
@@ -77,28 +76,28 @@ export function wasmTier(options: WasmTierOptions): Tier {
   };
 }
 
-/** Opens tier A: engine processes in the sandboxes of commands, and what guests reach through the gateway. */
+/** Opens tier A: engine processes in the sandboxes of commands, and what guests can reach through the gateway. */
 
 type OpenWasmOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
-  /** The lookup of one call. */
+  /** The DNS lookup of one call. */
   readonly newLookup: () => Lookup;
   readonly commands: Pick<Commands, 'tiers'>;
   readonly secret: WasmTierOptions['secret'];
   readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
-  /** More authorities that targets are verified with. */
+  /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates: string;
-  /** The path of Node, and where the engine may be, the best path first. */
+  /** The path of Node, and the possible paths of the engine in order of preference. */
   readonly node: string;
   readonly engines: readonly string[];
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
   readonly scratches: Scratches;
-  /** Where modules that were made ready are kept. */
+  /** Where prepared modules are kept. */
   readonly formsDir: string;
-  /** Where the gateway itself listens. */
+  /** The ports that the gateway itself listens on. */
   readonly ports: readonly number[];
 };
 
@@ -106,17 +105,17 @@ type OpenedWasm = {
   readonly tier: Tier;
   readonly pool: EnginePool;
   readonly ready: ReadyModules;
-  /** What has become of its engines and calls, in numbers. */
+  /** Counts of its engines and calls. */
   readonly metrics: () => readonly Metric[];
   readonly close: () => Promise<void>;
 };
 
-/** Engines that a small machine may have as well, at 30 to 50 MB each: tenants that have one do not wait for a start. */
+/** Engines that even a small machine may have, at 30 to 50 MB each: tenants that have one do not wait for a start. */
 const FEWEST_KEPT = 24;
-/** Engines beyond those that compute at once are started only while the machine has this left. */
+/** Engines beyond those that compute at the same time are started only while this much memory is free. */
 const MEMORY_LEFT_BYTES = 1024 * 1024 * 1024;
 
-/** The longest file is that of a component with a whole language in it, some twenty megabytes. */
+/** The longest file is that of a component that includes a language runtime, some twenty megabytes. */
 const FORM_FILES = { mostBytes: 1024 * 1024 * 1024, tag: String(process.pid) };
 
 export function openWasm(options: OpenWasmOptions): OpenedWasm {
@@ -157,7 +156,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
   return { tier, pool, ready, metrics: () => pool.metrics(), close };
 }
 
-/** Everything but the module that its form follows from; the engines run in the same Node as this. */
+/** Everything beside the module that a form depends on; the engines run the same Node as this process. */
 function formTerms(): string {
   const prices = ABI_FUNCTIONS.map(({ name, fuel }) => [name, fuel]);
   const world = WORLD_FUNCTIONS.map(({ interface: from, name, abi }) => [from, name, abi]);
@@ -172,14 +171,14 @@ function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
   });
 }
 
-/** Starts engine processes: in the jail of tier C where the machine can, under the limits of tier B otherwise. */
+/** Starts engine processes: in the jail of tier C where the machine supports it, else under the limits of tier B. */
 
 type StartEngineOptions = {
   readonly node: string;
   readonly memoryBytes: number;
-  /** A new directory with the engine's file in it; it is removed when the engine has ended. */
+  /** A new directory that contains the engine's file; it is removed when the engine has ended. */
   readonly makeWorkspace: () => { readonly path: string; readonly remove: () => void };
-  /** Starts a command that stays in a tier, or refuses with what the tier lacks. */
+  /** Starts a long-running command in a tier, or refuses with what the tier lacks. */
   readonly hold: (tier: 'b' | 'c', terms: ReturnType<typeof engineTerms>) => Promise<HeldRun>;
 };
 
@@ -189,7 +188,7 @@ export async function startEngine(options: StartEngineOptions): Promise<EngineEn
   const terms = engineTerms({ node, workspace: workspace.path, memoryBytes });
   try {
     const held = await hold('c', terms).catch((error: unknown) => {
-      // Boundary: only where tier C cannot be had at all; what failed once is not a reason for the weaker one.
+      // Boundary: only where tier C is unavailable; a single failure does not justify the weaker tier.
       if (!(error instanceof CodedError) || error.code !== 'tier/unenforceable') throw error;
       return hold('b', terms);
     });

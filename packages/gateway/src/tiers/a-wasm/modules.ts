@@ -1,7 +1,7 @@
 /**
- * Modules on their way to an engine: their bytes, checked against the digest that was approved; their forms, metered and
- * sealed once for all calls and kept on disk; and the preparation of a form, by an engine that has run nothing, since its
- * result is used by all of them.
+ * What an engine needs of a module: its bytes, checked against the digest that was approved; its form, metered and
+ * sealed once for all calls and kept on disk; and the preparation of a form, by an engine that has run nothing, since
+ * all engines use the result.
  */
 import { createHash } from 'node:crypto';
 import { type Digest, digestBytes } from '../../core/digest.ts';
@@ -12,10 +12,10 @@ import { ENDS } from './engine-counts.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { PrepareEnd } from './engine-process.ts';
 
-/** Of all modules that are kept; one that is longer alone is read anew at each call. */
+/** Of all cached modules; a single longer one is read again for each call. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The bytes of modules that were found to be what their digest says; the one that was used longest ago goes first. */
+/** The bytes of modules that match their digest; the least recently used is dropped first. */
 export class ModuleCache {
   readonly #mostBytes: number;
   readonly #modules = new Map<Digest, Uint8Array>();
@@ -25,7 +25,7 @@ export class ModuleCache {
     this.#mostBytes = mostBytes;
   }
 
-  /** Boundary: what runs is what was approved, to the byte; null where it is something else. */
+  /** Boundary: what runs is what was approved, to the byte; null where it differs. */
   async take({ sha256, read }: Pick<WasmProgram, 'sha256' | 'read'>): Promise<Uint8Array | null> {
     const kept = this.#modules.get(sha256);
     if (kept !== undefined) {
@@ -33,7 +33,7 @@ export class ModuleCache {
       this.#modules.set(sha256, kept);
       return kept;
     }
-    // Boundary: a copy, so that what was checked cannot be changed.
+    // Boundary: a copy, so that the checked bytes cannot change.
     const bytes = new Uint8Array(await read());
     if (digestBytes(bytes) !== sha256) return null;
     this.#keep(sha256, bytes);
@@ -55,20 +55,20 @@ export class ModuleCache {
 /** A module as engines take it: metered and sealed. */
 export type Form = FormHead & { readonly bytes: Uint8Array };
 
-/** What is kept at hand beside the files. */
+/** What is kept in memory beside the files. */
 const MOST_BYTES_AT_HAND = 128 * 1024 * 1024;
 const SEAL_BYTES = 32;
 const SUM_CHARS = 64;
 const LINE_END = 0x0a;
 
-/** Forms by what their module is known by, at hand and on disk. What does not read as it was written counts as absent. */
+/** Forms by the key of their module, in memory and on disk. One that does not read back as written counts as absent. */
 export class Forms {
   readonly #shelf: FileShelf | null;
   readonly #terms: string;
   readonly #atHand = new Map<string, Form>();
   #bytesAtHand = 0;
 
-  /** `terms`: everything beside the module that a form follows from; others of them are never found. */
+  /** `terms`: everything beside the module that a form depends on; forms made under other terms are never found. */
   constructor(shelf: FileShelf | null, terms: string) {
     this.#shelf = shelf;
     this.#terms = terms;
@@ -110,7 +110,7 @@ export class Forms {
   }
 }
 
-/** A line with a head that has its own sum before it, then the form, whose seal the head has. */
+/** A line with a head preceded by its checksum, then the form, whose seal is in the head. */
 function writeForm({ digest, seal, isComponent, bytes }: Form): Buffer {
   const head = JSON.stringify({ digest, seal, isComponent });
   return Buffer.concat([Buffer.from(`${sumOf(head)}${head}\n`), bytes]);
@@ -120,7 +120,7 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Boundary: every byte is as it was written; a file that was cut or changed is made anew. */
+/** Boundary: every byte is as it was written; a form whose file was cut or changed is prepared again. */
 export function parseForm(file: Buffer): Form | null {
   const end = file.indexOf(LINE_END);
   if (end < 0) return null;
@@ -131,7 +131,7 @@ export function parseForm(file: Buffer): Form | null {
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }
 
-/** Whether the bytes are those of the seal, which follows them as well. */
+/** Whether the bytes match the seal, which is also appended to them. */
 export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): boolean {
   if (bytes.length < SEAL_BYTES) return false;
   const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
@@ -147,21 +147,21 @@ function parseHead(text: string): FormHead | null {
   }
 }
 
-/** No tenant has such a name; an engine that is given back without having run a call has no owner again. */
+/** No tenant has such a name; an engine that is returned without having run a call has no owner again. */
 const ownerFor = (tenant: string): string => `#prepare ${tenant}`;
-/** Refusals that are remembered, so that a file that is not a module is checked once. */
+/** Refusals that are remembered, so that an invalid module is checked only once. */
 const MOST_REFUSALS = 256;
 
-/** A module whose bytes are those of its digest, for calls that may use this much memory. */
+/** A module whose bytes match its digest, for calls with this memory limit. */
 type Wanted = {
-  /** Tenants take turns, so that the many slow modules of one are not in the way of the others'. */
+  /** Tenants take turns, so that many slow modules of one do not delay the others. */
   readonly tenant: string;
   readonly sha256: Digest;
   readonly memoryBytes: number;
   readonly bytes: Uint8Array;
 };
 
-/** What engines know a module by. */
+/** The key by which engines know a module. */
 export function moduleKey({ sha256, memoryBytes }: Pick<Wanted, 'sha256' | 'memoryBytes'>): string {
   return `${sha256} ${memoryBytes}`;
 }
@@ -177,7 +177,7 @@ export class ReadyModules {
     this.#forms = forms;
   }
 
-  /** The form of a module; when the signal comes first, its engine is ended. */
+  /** The form of a module; when the signal fires first, its engine is ended. */
   async take(wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const key = moduleKey(wanted);
     for (;;) {
@@ -188,7 +188,7 @@ export class ReadyModules {
       if (signal.aborted) return { kind: 'gone', why: 'the call was ended' };
       const other = this.#underWay.get(key);
       if (other === undefined) return this.#prepare(key, wanted, signal);
-      // The call that prepares it may be stopped before it is done: then the next one prepares it.
+      // If the call that prepares it is stopped before it is done, the next one prepares it.
       const end = await abortable(other, signal);
       if (end !== null && end.kind !== 'gone') return end;
     }
@@ -211,7 +211,7 @@ export class ReadyModules {
     try {
       const end = await engine.prepare(bytes, { memoryBytes });
       if (end.kind === 'prepared') await this.#forms.keep(key, end.form);
-      // A lack of memory is not the fault of the module: the next call tries again.
+      // A lack of memory is not the module's fault: the next call tries again.
       if (end.kind === 'refused' && end.refused.code !== 'memory') this.#refuse(key, end);
       return end;
     } finally {
@@ -227,7 +227,7 @@ export class ReadyModules {
   }
 }
 
-/** What a promise gives, or null when the signal comes first. */
+/** The value of a promise, or null when the signal fires first. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(null);

@@ -1,4 +1,4 @@
-/** From a grant to what an engine is started with and to the call it is given: pure. */
+/** From a grant to how an engine is started and the call it gets: pure. */
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import type { Digest } from '../../core/digest.ts';
@@ -16,17 +16,17 @@ import { ABI_FUNCTIONS, type AbiName } from './engine/abi.table.ts';
 import type { CallHead } from './engine/protocol.ts';
 import { moduleKey } from './modules.ts';
 
-/** The engine's file in its own empty workspace. */
+/** The engine's file in its own, otherwise empty workspace. */
 export const ENGINE_FILE = 'guests.engine.mjs';
 /** The quota of the log of one call. */
 export const LOG_BYTES = 64 * 1024;
 
 const MIB = 1024 * 1024;
-/** No call lasts that long: the pool gives no call to an engine that is older than an hour. */
+/** Longer than any call: an engine that is older than an hour gets no further calls. */
 const DAY_MS = 86_400_000;
-/** What Node itself takes, beside the memories of guests. */
+/** What Node itself needs, beside the memory of guests. */
 const NODE_BYTES = 512 * MIB;
-/** Not checked: the gateway starts it, and no caller names it. */
+/** Not checked: the gateway starts it, and no caller can name it. */
 const OWN_FILE = `sha256:${'0'.repeat(64)}` as Digest;
 const SEED_BYTES = 32;
 
@@ -40,8 +40,8 @@ export type EngineOptions = {
 };
 
 /**
- * An engine as a command: Node with one file, without a network, an environment or a directory to write to. Its own time
- * limit is beyond that of any call, since each of its calls has one.
+ * An engine as a command: Node with one file, without a network, an environment or a writable directory. Its own time
+ * limit exceeds that of any call, since each of its calls has one.
  */
 export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): ProcessTerms {
   return {
@@ -71,20 +71,20 @@ export function engineTerms({ node, workspace, memoryBytes }: EngineOptions): Pr
   };
 }
 
-/** A Node outside of the system's directories is shown with the directory that it was installed to. */
+/** A Node outside of the system's directories is bound with its installation directory. */
 function readOnlyFor(node: string): readonly string[] {
   if (node.startsWith('/usr/') || node.startsWith('/bin/')) return [];
   return [node.replace(/\/bin\/[^/]*$/, '')];
 }
 
-/** A call of a module with what it may use. */
+/** A call of a module with its limits. */
 export type WasmJob = {
   readonly checked: CheckedCall;
   readonly program: WasmProgram;
   readonly limits: Limits;
 };
 
-/** What an engine is told of a call, beside its module and its input. */
+/** What an engine receives for a call, beside the module and the input. */
 export function headOf({ checked, program, limits }: WasmJob, clock: Clock, random: Random): CallHead {
   const { grants, sha256, exportName } = program;
   const { fuel, memoryBytes, outputBytes } = limits;

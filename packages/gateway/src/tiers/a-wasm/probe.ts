@@ -1,4 +1,4 @@
-/** What tier A enforces on this machine, as a row for people: an engine is started, and its sandbox is read. */
+/** What tier A enforces on this machine, as a row for display: an engine is started, and its sandbox is inspected. */
 import { CodedError } from '../../core/coded-error.ts';
 import { type TierRow, TRIAL_ROW } from '../process/inspect.ts';
 import type { EnginePool } from './engine-pool.ts';

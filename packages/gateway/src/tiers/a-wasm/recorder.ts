@@ -1,4 +1,4 @@
-/** What a call is run again from, and what became of the request that was under way when it ended. */
+/** What is needed to replay a call, and the fate of the request that was pending when it ended. */
 import { digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Exchange, Recording } from '../../core/recording.ts';
 import { ABI_ERRORS } from './engine/abi.table.ts';
@@ -7,10 +7,10 @@ import type { GuestRequest, HostReply } from './engine-process.ts';
 
 /** Of all answers of one call; a call with longer ones is not recorded. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** What an exchange takes beside the bytes of its answer. */
+/** The overhead of an exchange beside the bytes of its answer. */
 const EXCHANGE_BYTES = 256;
 
-/** Why a call cannot be run again. */
+/** Why a call cannot be replayed. */
 type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
 /** Records the requests of a guest and their answers. */
@@ -23,7 +23,7 @@ export class Recorder {
     this.#unrecorded = isRecorded ? null : 'the tool opts out';
   }
 
-  /** The same answers, written down. */
+  /** Wraps the answers to record them. */
   around(
     answer: (request: GuestRequest) => Promise<HostReply>,
   ): (request: GuestRequest) => Promise<HostReply> {
@@ -34,7 +34,7 @@ export class Recorder {
     };
   }
 
-  /** Keeps nothing of the call, neither what was nor what will be. */
+  /** Discards the recording and records nothing further. */
   giveUp(why: Unrecorded): void {
     this.#unrecorded ??= why;
     this.#exchanges.length = 0;
@@ -58,7 +58,7 @@ export class Recorder {
   #note(request: GuestRequest, { result, bytes = new Uint8Array(0) }: HostReply): void {
     const name = String(request.head.name);
     this.#bytes += EXCHANGE_BYTES + name.length + bytes.length;
-    // Boundary: a guest that makes empty requests again and again does not fill the memory of the gateway either.
+    // Boundary: even a guest that repeats empty requests cannot fill the memory of the gateway.
     if (this.#bytes > MOST_BYTES) this.giveUp('too large');
     if (this.#unrecorded !== null) return;
     this.#exchanges.push({
@@ -70,16 +70,16 @@ export class Recorder {
   }
 }
 
-/** What a request comes to: its name, its numbers, its bytes. */
+/** The digest of a request: its name, its numbers, its bytes. */
 export function requestDigest({ head, bytes }: GuestRequest) {
   const { name, numbers, lengths } = head;
-  // Not the canonical form, which cannot hold every number of a request exactly.
+  // Not the canonical form, which cannot represent every number of a request exactly.
   return digestBytes(
     JSON.stringify([String(name), [...(numbers ?? [])], [...(lengths ?? [])], digestBytes(bytes)]),
   );
 }
 
-/** What became of a request whose guest never heard the answer. */
+/** The fate of a request whose guest never got the answer. */
 export type Interrupted = {
   readonly name: string;
   /** Done although the guest never got the answer; refused, so that nothing was done; or unknown. */
@@ -98,7 +98,7 @@ export class PendingRequest {
   #name: string | null = null;
   #answered: Promise<HostReply | null> = Promise.resolve(null);
 
-  /** The same answers, watched. */
+  /** Wraps the answers to track the pending request. */
   around(answer: Answer): Answer {
     return (request) => {
       this.#name = String(request.head.name);
@@ -114,7 +114,7 @@ export class PendingRequest {
     };
   }
 
-  /** Waits until nothing is under way; gives what was at this moment, and what became of it. */
+  /** Waits until nothing is pending; returns the request that was pending when it was called, and its fate. */
   async leave(): Promise<Interrupted | null> {
     const name = this.#name;
     const reply = await this.#answered;
@@ -125,6 +125,6 @@ export class PendingRequest {
 function fateOf(name: string, reply: HostReply | null): Interrupted['fate'] {
   if (reply === null) return 'unknown';
   if (reply.result >= 0) return 'done';
-  // A request that was broken off may have arrived.
+  // A request that was interrupted may still have arrived.
   return name === 'http_request' && !REFUSALS.has(reply.result) ? 'unknown' : 'refused';
 }

@@ -1,4 +1,4 @@
-/** Runs a recorded call again: the same module, the same input, and the answers that were written down. Nothing is done. */
+/** Replays a recorded call: the same module, the same input, and the recorded answers. It has no outside effects. */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Recording } from '../../core/recording.ts';
@@ -10,9 +10,9 @@ import type { EngineEnd, GuestRequest, HostReply, PrepareEnd } from './engine-pr
 import { moduleKey, type ReadyModules } from './modules.ts';
 import { requestDigest } from './recorder.ts';
 
-/** Where a call that is run again does something else than it did. */
+/** Where a replayed call diverges from its recording. */
 type Parting =
-  /** It makes another request, or more of them. */
+  /** It makes a different or an additional request. */
   | {
       readonly kind: 'asks';
       readonly index: number;
@@ -24,18 +24,18 @@ type Parting =
 
 export type Replayed = {
   readonly code: string;
-  /** Of the output as a receipt has it; null where it has none. */
+  /** Of the output as in a receipt; null where it has none. */
   readonly outputDigest: Digest | null;
   readonly fuel: number;
-  /** Of the engine that ran it again; null where it does not say. */
+  /** Of the engine that replayed it; null where it does not report them. */
   readonly engine: EngineFacts | null;
   readonly parting: Parting | null;
 };
 
-/** No tenant is called so. */
+/** No tenant has this name. */
 const OWNER = '#replay';
 
-/** Boundary: the module is looked at before it runs, as at every load. */
+/** Boundary: the module is inspected before it runs, as at every load. */
 export async function replay(
   { engines, ready }: { readonly engines: EnginePool; readonly ready: ReadyModules },
   recording: Recording,
@@ -84,14 +84,14 @@ export async function replay(
   }
 }
 
-/** Whether two engines count alike; one that does not say how it counts counts like no other. */
+/** Whether two engines count fuel alike; one that does not report how it counts matches no other. */
 export function countsAlike(one: EngineFacts | null, other: EngineFacts | null): boolean {
   if (one === null || other === null) return false;
   const { meter, form, isDeterministic } = one;
   return meter === other.meter && form === other.form && isDeterministic === other.isDeterministic;
 }
 
-/** A module that no engine takes has not run. */
+/** A module that every engine refuses has not run. */
 function unprepared(end: Exclude<PrepareEnd, { readonly kind: 'prepared' }>): Omit<Replayed, 'parting'> {
   const ending = end.kind === 'refused' ? refusedEnding(end.refused) : null;
   const code = ending?.status === 'failed' ? ending.code : 'tier/unknown-ending';

@@ -97,7 +97,7 @@ export class WasmRun {
     const { program, limits, checked } = this.#job;
     const { tenant } = checked.call;
     const wanted = { tenant, sha256: program.sha256, memoryBytes: limits.memoryBytes, bytes };
-    // A disk that does not answer cannot hold a call beyond its time either.
+    // Not even an unresponsive disk can delay a call beyond its time limit.
     const end = await abortable(this.#options.ready.take(wanted, signal), signal);
     if (end?.kind === 'prepared') return end.form;
     if (end === null || this.#stopped !== null) return this.#stoppedEnding();
@@ -136,7 +136,7 @@ export class WasmRun {
       if (end.kind === 'done') this.#keep(head, bytes, end.head.engine);
       return end;
     } finally {
-      // Boundary: what was under way when the call was ended is counted as well, and nothing is done after its receipt.
+      // Boundary: what was pending when the call ended is counted too, and nothing happens after its receipt.
       const leaving = pending.leave();
       stop.abort();
       this.#interrupted = await leaving;
@@ -174,12 +174,12 @@ export class WasmRun {
     return this.#result(endingOf(end.head, end.bytes, limits.outputBytes), used);
   }
 
-  /** Boundary: what it used is unknown, so all is charged: a guest that makes its engine end does not compute for free. */
+  /** Boundary: what it used is unknown, so all is charged: a guest cannot compute for free by crashing its engine. */
   #allUsed(): Used {
     return { fuel: this.#job.limits.fuel, outputBytes: 0, facts: { fuelIsExact: false } };
   }
 
-  /** It had no engine: it waited for one until it was stopped, or none could be started. */
+  /** It never had an engine: it was stopped while it waited for one, or none could be started. */
   #unstartedEnding({ message }: CodedError): RunEnding {
     return this.#stopped === null ? failed('tier/not-started', message) : this.#stoppedEnding();
   }
@@ -232,16 +232,16 @@ function prefixed(facts: Facts): Facts {
 }
 
 type GuestLog = {
-  /** Passes a line on at once. Neither level nor text was checked before. */
+  /** Forwards a line at once. Neither level nor text has been checked. */
   readonly add: (level: unknown, text: Uint8Array) => void;
-  /** Tells the reader, at the end of the call, when lines were left out here or in the engine; gives whether any were. */
+  /** At the end of the call, adds a line if any were left out here or in the engine; returns whether any were. */
   readonly end: (isCutInEngine: boolean) => boolean;
 };
 
-/** What a line of another level than those of the ABI begins with. */
+/** The prefix of a line whose level is not one of the ABI. */
 const NO_LEVEL = 'log';
 
-/** Puts the lines of a guest's log on standard error, each behind the word of its level; nothing else keeps them. */
+/** Writes the lines of a guest's log to standard error, each prefixed with its level; they are not kept elsewhere. */
 export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number): GuestLog {
   let bytesLeft = mostBytes;
   let isCut = false;
@@ -249,10 +249,10 @@ export function newGuestLog(onOutput: CallContext['onOutput'], mostBytes: number
   return {
     add: (level, text) => {
       const name = (typeof level === 'number' ? LOG_LEVELS[level] : undefined) ?? NO_LEVEL;
-      // Boundary: the text is the guest's; what it cannot do is end its line, so the name in front is always ours.
+      // Boundary: the text is the guest's, but it cannot end its line, so the name in front is always ours.
       const line = `${name}: ${inert(Buffer.from(text).toString('utf8'))}`;
       bytesLeft -= Buffer.byteLength(line) + 1;
-      // Boundary: the engine has a quota as well, but hostile code runs beside it.
+      // Boundary: the engine enforces a quota as well, but hostile code runs beside it.
       if (bytesLeft >= 0) write(line);
       else isCut = true;
     },

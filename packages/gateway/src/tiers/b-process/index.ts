@@ -1,6 +1,6 @@
 /*
- * Tier B: a native command under limits. Resource control, not confinement, and the receipt says so: without namespaces
- * the command reads what its user may read.
+ * Tier B: a native command under limits. This is resource control, not confinement, and the receipt says so: without
+ * namespaces the command can read what its user can read.
  */
 import { arch } from 'node:os';
 import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
@@ -28,7 +28,7 @@ export const processTier: ProcessTier = {
   },
 };
 
-/** Tier B on a machine of which these were found. */
+/** Tier B on a machine with these findings. */
 export function tierOfB(found: ProcessFindings): CommandTier {
   const { launcherSha256, hasLandlock } = found;
   const hasNamespaces = found.namespaces.ok;

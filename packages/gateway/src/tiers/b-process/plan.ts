@@ -1,8 +1,8 @@
 /**
- * Tier B as data: a native command under limits. The command comes with every word checked and may be hostile once it
- * runs. The launcher sets the limits, takes away privileges and system calls, and ends the whole tree; this is resource
- * control and says so: without more help from the kernel the command reads what its user may read. What this machine
- * cannot hold is refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ * Tier B as data: a native command under limits. The command arrives with every argument checked and may be hostile
+ * once it runs. The launcher sets limits, removes privileges and system calls, and ends the whole tree; this is
+ * resource control and says so: without more help from the kernel the command reads what its user can. What this
+ * machine cannot enforce is refused here, never left out. The plan starts nothing, opens nothing and inspects nothing.
  */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
 import { type Descriptor, layOutDescriptors, STATUS } from '../child/child.ts';
@@ -31,10 +31,10 @@ import {
 
 /** What the probe found on this machine. */
 export type ProcessHost = {
-  /** User, PID, mount and IPC namespaces can be made by the user that the run gets. */
+  /** The user of the run can create user, PID, mount and IPC namespaces. */
   readonly hasNamespaces: boolean;
   readonly hasLandlock: boolean;
-  /** The filter that `filterOfB` names for these terms. */
+  /** The filter that `filterOfB` selects for these terms. */
   readonly seccomp: Uint8Array;
   /** How many groups the run joins. */
   readonly cgroupDescriptors: number;
@@ -42,13 +42,13 @@ export type ProcessHost = {
   /** For a run that has a network. */
   readonly pass: NetworkPass;
   readonly hasStreams?: boolean;
-  /** Whether the user of commands can walk to the workspace; only asked where that is another user. */
+  /** Whether the user of commands can reach the workspace; only relevant where that is another user. */
   readonly isReachable: boolean;
-  /** Threads that the user of the run has now; the kernel counts them all when there are no namespaces. */
+  /** Threads that the user of the run has now; without namespaces the kernel counts them all. */
   readonly ownThreads: number;
 };
 
-/** What the launcher must report, or the run does not count as held. Names are without "fact.". */
+/** What the launcher must report for the run to count as isolated. Names are without "fact.". */
 type ProcessExpectation = {
   readonly equal: Readonly<Record<string, string>>;
   /** Namespaces that must differ from the gateway's own. */
@@ -58,9 +58,9 @@ type ProcessExpectation = {
 
 type ProcessPlan = {
   readonly ok: true;
-  /** The first words of the launcher: they make the place for the command, and say where more will come. */
+  /** The first arguments of the launcher: they set up the sandbox, and say where the rest will come from. */
   readonly words: readonly string[];
-  /** What it is told then. */
+  /** The arguments that it gets then. */
   readonly told: readonly string[];
   readonly descriptors: readonly Descriptor[];
   readonly network: NetworkPlan | null;
@@ -70,18 +70,18 @@ type ProcessPlan = {
 /** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
 const REAPERS = 1;
 
-/** The filters of this tier, by the sockets that they leave. */
+/** The filters of this tier, by the sockets that they permit. */
 export const FILTERS_B = {
   local: { unixSockets: false, inet: false },
   inet: { unixSockets: false, inet: true },
 } as const;
 
-/** Which filter a run gets; with no network at all nothing else in this tier would stop its sockets. */
+/** Which filter a run gets; without a network, nothing else in this tier would stop its sockets. */
 export function filterOfB(terms: ProcessTerms): keyof typeof FILTERS_B {
   return terms.egress === 'strict' && !hasNetwork(terms) ? 'local' : 'inet';
 }
 
-/** Turns checked terms into the words of the launcher, or refuses; what it returns holds every limit of the terms. */
+/** Turns checked terms into the launcher's arguments, or refuses; the result enforces every limit of the terms. */
 export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | PlanRefusal {
   const refusal =
     checkTerms(terms) ??
@@ -92,7 +92,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     checkWalls(terms, host);
   if (refusal !== null) return refusal;
 
-  // Names lead to no doors in this tier: its runs have the files of the host.
+  // Host names do not lead to doors in this tier: its runs see the files of the host.
   const network = planNetwork(terms, false);
   const context = limitContext(host);
   const { list, add } = layOutDescriptors();
@@ -134,7 +134,7 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
   );
 }
 
-/** Boundary: what holds a list of hosts is a network of the run's own; without one there is nothing to hold it with. */
+/** Boundary: a list of hosts is enforced by a network namespace of the run; without one it cannot be enforced. */
 function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
   if (!hasNetwork(terms)) return null;
   if (!host.hasNamespaces) {
@@ -150,7 +150,7 @@ function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | nul
   );
 }
 
-/** Boundary: as the gateway's own user and without any isolation the command could read and signal the gateway itself. */
+/** Boundary: as the gateway's own user and without isolation the command could read and signal the gateway itself. */
 function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
   if (host.asRoot !== null && !host.isReachable) {
     return unenforceable(
@@ -167,7 +167,7 @@ function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null 
 
 function cwdWords(terms: ProcessTerms, { asRoot }: ProcessHost): readonly string[] {
   if (asRoot === null) return [`cwd=${terms.cwd}`];
-  // The descriptor leads to the workspace even where the run's user cannot walk to it; the rest is relative to it.
+  // The descriptor reaches the workspace even where the run's user cannot; other paths are relative to it.
   return terms.cwd === terms.workspace ? [] : [`cwd=.${terms.cwd.slice(terms.workspace.length)}`];
 }
 
@@ -175,7 +175,7 @@ function landlockWords(terms: ProcessTerms, host: ProcessHost): readonly string[
   return usesLandlock(terms, host) ? ['ro=/', 'rw=/dev', 'rw=/tmp', `rw=${terms.workspace}`] : [];
 }
 
-/** Landlock takes TCP away as well, so it can only stand in where the run was to have no network. */
+/** Landlock also blocks TCP, so it can only replace namespaces where the run has no network. */
 function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
   return !host.hasNamespaces && host.hasLandlock && terms.egress === 'strict' && !hasNetwork(terms);
 }

@@ -1,4 +1,4 @@
-/** What this machine can enforce of tier B, measured by starts of something harmless. */
+/** What this machine can enforce of tier B, measured by starting something harmless. */
 import { type Attempt, tryLandlock, tryNamespaces } from '../process/attempt.ts';
 import { findLauncher, isInReachOfAll, ownNamespaces, threadsOf } from '../process/machine.ts';
 import type { Lack, ProbeOptions } from '../process/tier.ts';
@@ -9,10 +9,10 @@ export type ProcessFindings = {
   readonly launcherSha256: string;
   readonly namespaces: Attempt;
   readonly hasLandlock: boolean;
-  /** Our own namespaces, by name: a run must not be in them where it has new ones. */
+  /** Our own namespaces, by name: a run with new ones must not be in them. */
   readonly ownNamespaces: Readonly<Record<string, string>>;
   readonly ownThreads: () => number;
-  /** Whether every user can walk to a path. */
+  /** Whether every user can reach a path. */
   readonly isReachable: (path: string) => boolean;
 };
 
@@ -20,7 +20,7 @@ export async function probeB(options: ProbeOptions): Promise<ProcessFindings | L
   const launcher = findLauncher(options);
   if (!launcher.ok) return launcher;
   const namespaces = await tryNamespaces(launcher.path, options);
-  // It only replaces namespaces, so the first call does not wait for it where there are some.
+  // It only replaces namespaces, so where those exist the first call does not wait for it.
   const hasLandlock = !namespaces.ok && (await tryLandlock(launcher.path, options)).ok;
   return {
     ok: true,

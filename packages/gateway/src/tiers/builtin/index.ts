@@ -7,11 +7,11 @@ import { spend } from '../../policy/authorize.ts';
 import type { RunEnding, Tier } from '../tier.ts';
 
 /*
- * Runs our own tools inside the gateway. This is not a sandbox, and the receipt says so: the code is trusted, only its time
- * and the size of its output are held. CPU time is shared with the gateway and therefore not counted.
+ * Runs our own tools inside the gateway. This is not a sandbox, and the receipt says so: the code is trusted, and only
+ * its time and output size are limited. CPU time is shared with the gateway and therefore not counted.
  */
 
-/** Which limits were held and which usage was counted; the others of a receipt are terms, not facts, for these tools. */
+/** Which limits are enforced and which usage is counted; the others in a receipt of these tools are not facts. */
 const ACHIEVED = {
   boundary: 'none',
   process: 'gateway',
@@ -59,7 +59,7 @@ async function runWithin(checked: CheckedCall, limits: Limits, signal: AbortSign
   }
 }
 
-/** A tool that does not listen to its signal cannot hold the call. */
+/** A tool that ignores its signal cannot block the call. */
 function orStopped({ tool, input }: CheckedCall, stop: AbortSignal): Promise<Json> {
   return new Promise((resolve, reject) => {
     if (stop.aborted) return reject(stop.reason);
@@ -99,13 +99,13 @@ function withinOutput(output: Json, outputBytes: number): RunEnding {
   };
 }
 
-/** As much of a canonical text as fits into `maxBytes` when it is encoded as a string; null when no string does. */
+/** As much of a canonical text as fits into `maxBytes` when it is encoded as a string; null when nothing fits. */
 function beginningOf(text: string, maxBytes: number): string | null {
   let bytes = '""'.length;
   if (bytes > maxBytes) return null;
   let end = 0;
   for (const char of text) {
-    // Canonical text has no control characters left: only these two are escaped once more.
+    // Canonical text contains no control characters: only these two are escaped again.
     bytes += char === '"' || char === '\\' ? 2 : Buffer.byteLength(char);
     if (bytes > maxBytes) break;
     end += char.length;

@@ -66,7 +66,7 @@ function tierOfC(found: JailFindings): CommandTier {
   };
 }
 
-/** Which mount can be written although it should not be, or is gone although it should be there. */
+/** Which mount is writable although it should not be, or is missing. */
 function openMount(facts: Facts, expected: readonly string[]): IsolationGap | null {
   const fact = 'mounts_rw';
   const writable = (facts[fact] ?? '').split(',').filter((path) => path !== '');

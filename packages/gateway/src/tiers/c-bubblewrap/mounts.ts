@@ -1,6 +1,6 @@
 /**
- * The root of a jail as options of bubblewrap, in the order in which they happen. Everything is put into an empty root
- * in memory, the workspace comes last of the binds, and what may not be written is closed at the end.
+ * The root of a jail as options of bubblewrap, in the order in which they take effect. Everything is mounted into an
+ * empty root in memory, the workspace is the last bind, and read-only parts are remounted at the end.
  */
 import { posix } from 'node:path';
 import { ancestorsOf, isWithin } from '../../core/clock.ts';
@@ -21,7 +21,7 @@ import {
   SYSTEM_ROOTS,
 } from './root.table.ts';
 
-/** A path of the host that exists, and what it says when it is a link. */
+/** An existing path of the host, and its target when it is a link. */
 export type HostPath = { readonly path: string; readonly linkTo: string | null };
 
 const PAGE_BYTES = 4096;
@@ -33,7 +33,7 @@ export function systemOptions(roots: readonly HostPath[]): readonly string[] {
   );
 }
 
-/** An /etc that is made up, and the few files of the host's that tools need. */
+/** A synthetic /etc, and the few files of the host's that tools need. */
 export function etcOptions(
   etc: readonly HostPath[],
   network: EtcNetwork,
@@ -45,7 +45,7 @@ export function etcOptions(
   );
   const bound = etc
     .filter(({ path }) => shown.includes(path))
-    // A link into /usr stays one: programs read the name of the time zone from it.
+    // A link into /usr remains a link: programs read the name of the time zone from it.
     .flatMap(({ path, linkTo }) =>
       linkTo !== null && isWithin(posix.resolve('/etc', linkTo), '/usr')
         ? ['--symlink', linkTo, path]
@@ -54,12 +54,12 @@ export function etcOptions(
   return [...made, ...bound];
 }
 
-/** A file that is made up and cannot be changed. */
+/** A synthetic, read-only file. */
 export function fileOptions({ path, text }: EtcFile, add: AddDescriptor): readonly string[] {
   return ['--perms', '0444', '--file', String(add({ role: 'bytes', name: path, bytes: text })), path];
 }
 
-/** /proc, /dev and the places in memory, which together never hold more than the memory of the run. */
+/** /proc, /dev and the file systems in memory, which together never exceed the memory of the run. */
 export function memoryOptions(memoryBytes: number): readonly string[] {
   const quarter = Math.max(PAGE_BYTES, Math.floor(memoryBytes / 4 / PAGE_BYTES) * PAGE_BYTES);
   return [
@@ -75,14 +75,14 @@ export function memoryOptions(memoryBytes: number): readonly string[] {
 }
 
 /**
- * A copy of the launcher. Bubblewrap resolves even descriptors to paths and binds those, so a bind would need a launcher
- * that the run's user can walk to; a copy needs only the open file.
+ * A copy of the launcher. Bubblewrap resolves even descriptors to paths and binds those, so a bind would need a
+ * launcher that the run's user can reach; a copy needs only the open file.
  */
 export function launcherOptions(add: AddDescriptor): readonly string[] {
   return ['--perms', '0555', '--file', String(add({ role: 'launcher' })), JAIL_LAUNCHER];
 }
 
-/** Binds of the terms; the workspace is the last and the only one that can be written. */
+/** Binds of the terms; the workspace is the last one and the only writable one. */
 export function bindOptions(
   terms: ProcessTerms,
   place: WorkspacePlace,
@@ -92,13 +92,13 @@ export function bindOptions(
   return [
     ...listReadOnly(terms.readOnly).flatMap((path) => ['--ro-bind', path, path]),
     ...(link === null ? [] : ['--symlink', inside, link]),
-    // Boundary: a descriptor of the checked directory, so that a link put in its place later gains nothing.
+    // Boundary: a descriptor of the checked directory, so that replacing it with a link later has no effect.
     ...['--bind-fd', String(add({ role: 'workspace' })), inside],
     ...protectionOptions(terms.protectedPaths, inside, add),
   ];
 }
 
-/** The directories above protected paths: a mount point cannot be renamed, so none of them can be moved aside. */
+/** The directories above protected paths: a mount point cannot be renamed, so none of them can be moved away. */
 export function listPinned(protectedPaths: readonly string[]): readonly string[] {
   const pinned = new Set(protectedPaths.flatMap(ancestorsOf));
   return [...pinned].filter((path) => !protectedPaths.some((other) => isWithin(path, other))).sort();
@@ -118,18 +118,18 @@ function protectionOptions(
   return [...pinned, ...closed];
 }
 
-/** A file that is made up for the jail. */
+/** A synthetic file of the jail. */
 type EtcFile = { readonly path: string; readonly text: string };
 
 const NOBODY_ID = 65534;
 
-/** What of the network shows in /etc. */
+/** The part of the network that shows in /etc. */
 type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan['names'] };
 
-/** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no service to ask for more. */
+/** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no other name service. */
 function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
   const doors = names.map(({ address, name }) => `${address} ${name}`);
-  // Without name servers a name that is in no file does not exist; a program that asked them would try again.
+  // Without name servers, a name that is in no file does not exist; a program that queried them would retry.
   const hosts = sharesNetwork ? 'hosts: files dns' : 'hosts: files';
   return [
     ...ETC_FILES,
@@ -161,10 +161,10 @@ function lines(...texts: readonly string[]): string {
   return `${texts.join('\n')}\n`;
 }
 
-/** The workspace inside: its place, and the path of old that leads there where its own path is taken. */
+/** The workspace inside: its path, and the link to it where its original path is taken. */
 export type WorkspacePlace = { readonly inside: string; readonly link: string | null };
 
-/** Gives the workspace its own path, so that messages and build files fit on both sides, unless a part of the jail is there. */
+/** Keeps the workspace at its own path, so that messages and build files match on both sides, unless that is taken. */
 export function placeWorkspace(workspace: string): WorkspacePlace {
   const taken = [...SYSTEM_ROOTS, ...JAIL_PLACES].some(({ path }) => overlap(path, workspace));
   if (!taken) return { inside: workspace, link: null };
@@ -174,22 +174,22 @@ export function placeWorkspace(workspace: string): WorkspacePlace {
   return { inside: JAIL_WORKSPACE, link: linkable ? workspace : null };
 }
 
-/** The path inside of something in the workspace; other paths stay as they are. */
+/** The path inside of something in the workspace; other paths are unchanged. */
 export function moveInside(path: string, workspace: string, inside: string): string {
   return isWithin(path, workspace) ? `${inside}${path.slice(workspace.length)}` : path;
 }
 
-/** The read-only paths that need a bind: those that no other bind shows already, each once. */
+/** The read-only paths that need a bind: those that no other bind covers, each once. */
 function listReadOnly(readOnly: readonly string[]): readonly string[] {
   const unseen = new Set(readOnly.filter((path) => !isSystem(path)));
   const outermost = [...unseen].filter((path) => !ancestorsOf(path).some((above) => unseen.has(above)));
   return outermost.sort();
 }
 
-/** Gives null when every read-only path can be bound where it is and covers nothing. */
+/** Returns null when every read-only path can be bound at its own path without covering anything. */
 export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal | null {
   for (const path of listReadOnly(terms.readOnly)) {
-    // Boundary: a mount point below a place that the run writes to is the run's to redirect.
+    // Boundary: the run could redirect a mount point below a directory that it can write to.
     const home = [terms.workspace, inside].find((place) => isWithin(path, place));
     if (home !== undefined) {
       return unenforceable(
@@ -208,7 +208,7 @@ export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal 
   return null;
 }
 
-/** Gives null when the executable is there to be found inside. */
+/** Returns null when the executable is visible inside. */
 export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): PlanRefusal | null {
   const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));
   if (shown || isSystem(executable)) return null;
@@ -225,7 +225,7 @@ function isSystem(path: string): boolean {
 function findCovered(path: string): string | undefined {
   const places = [...SYSTEM_ROOTS, ...JAIL_PLACES].filter((place) => place.path !== '/etc');
   const files = [...etcFiles({ sharesNetwork: true, names: [] }), ...ETC_BINDS];
-  // A single file of /etc may be shown beside those that are made up.
+  // A single file of /etc may be bound beside the synthetic ones.
   const covered = isWithin('/etc', path) ? '/etc' : files.find((file) => overlap(file.path, path))?.path;
   return covered ?? places.find((place) => overlap(place.path, path))?.path;
 }

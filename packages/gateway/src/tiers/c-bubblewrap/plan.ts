@@ -1,9 +1,9 @@
 /**
- * Tier C on Linux as data: the words of bubblewrap that are the jail. The terms come checked; the command inside is
- * hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with the
- * system read-only, a made-up /etc, sized places in memory and one writable bind, in namespaces of its own, without
- * capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot hold is
- * refused here, never left out. The plan starts nothing, opens nothing and looks at nothing.
+ * Tier C on Linux as data: the arguments of bubblewrap that define the jail. The terms arrive checked; the command
+ * inside is hostile, and so is everything that it ever wrote to the workspace. The jail is an empty root in memory with
+ * the system read-only, a synthetic /etc, sized file systems in memory and one writable bind, in namespaces of its own,
+ * without capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot
+ * enforce is refused here, never left out. The plan starts nothing, opens nothing and inspects nothing.
  */
 import type { AsRoot, ProcessTerms } from '../../core/process.ts';
 import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
@@ -55,7 +55,7 @@ export type JailHost = {
   /** Bubblewrap's absolute path. */
   readonly bwrap: string;
   readonly bwrapVersion: BwrapVersion;
-  /** The options that its help lists. */
+  /** The options that its help text lists. */
   readonly bwrapOptions: readonly string[];
   /** The filter of FILTER_C. */
   readonly seccomp: Uint8Array;
@@ -74,28 +74,28 @@ export type JailHost = {
 
 export type JailPlan = {
   readonly ok: true;
-  /** The words of the launcher that becomes bubblewrap. */
+  /** The arguments of the launcher that executes bubblewrap. */
   readonly words: readonly string[];
-  /** What the `args` descriptor carries: each with a NUL after it. */
+  /** The contents of the `args` descriptor, each followed by a NUL. */
   readonly args: readonly string[];
-  /** The words of the launcher inside: all that is the command's and not the jail's. */
+  /** The arguments of the launcher inside: everything that concerns the command and not the jail. */
   readonly told: readonly string[];
   readonly descriptors: readonly Descriptor[];
   readonly network: NetworkPlan | null;
-  /** Where the workspace is inside. */
+  /** The path of the workspace inside. */
   readonly workspace: string;
   readonly expected: JailExpectation;
 };
 
-/** Network sockets stay, as programs talk to themselves; where they lead is the network namespace's matter. */
+/** Network sockets are permitted, as programs talk to themselves; the network namespace decides what they can reach. */
 export const FILTER_C = { unixSockets: false, inet: true } as const;
 
-/** Bubblewrap takes 9,000 words at most, on its command line and from descriptors together. */
+/** Bubblewrap takes at most 9,000 arguments, on its command line and from descriptors together. */
 const MOST_WORDS = 9_000;
 /** The launcher is the first process of the jail and counts as one of the run. */
 const REAPERS = 1;
 
-/** Turns checked terms into a jail, or refuses; what it returns holds every term. */
+/** Turns checked terms into a jail, or refuses; the result enforces every term. */
 export function planC(terms: ProcessTerms, host: JailHost): JailPlan | PlanRefusal {
   const refusal =
     checkTerms(terms) ?? checkHost(host) ?? checkProtection(terms, host) ?? checkExecutable(terms);
@@ -114,7 +114,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
   const { trusted } = host.pass;
   const args = [
     ...namespaceOptions(terms, host, network),
-    // Nothing of the jail but its launcher has no variables: the command's come with its words.
+    // The launcher in the jail has no environment: the command's variables come with its arguments.
     '--clearenv',
     ...['--seccomp', String(add({ role: 'bytes', name: 'seccomp', bytes: host.seccomp }))],
     ...mounts.systemOptions(host.systemRoots),
@@ -156,7 +156,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
   };
 }
 
-/** A network with listeners is made before bubblewrap, which cannot have them; it stays in that one. */
+/** A network with listeners is created before bubblewrap, which cannot create one; bubblewrap then stays in it. */
 function namespaceOptions(
   terms: ProcessTerms,
   host: JailHost,
@@ -190,7 +190,7 @@ function outerWords(
   const identity = asRoot === null ? [] : identityWords(asRoot, numberOf('workspace'), add);
   const groups = groupWords(cgroupDescriptors, add);
   const listeners = network === null ? [] : networkWords(network, add);
-  // It reports there only why it failed; the launcher inside reports the rest.
+  // It reports only failures there; the launcher inside reports the rest.
   return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...listeners, ...keep];
 }
 
@@ -207,7 +207,7 @@ function checkHost(host: JailHost): PlanRefusal | null {
 
 function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | null {
   const [first] = terms.protectedPaths;
-  // Boundary: older versions follow links of the workspace to the host when they make a mount point below it.
+  // Boundary: older versions follow links of the workspace to the host when they create a mount point below it.
   const isSafe = isAtLeast(host.bwrapVersion, NESTED_MOUNTS_SINCE);
   const canBind = host.bwrapOptions.includes('--ro-bind-fd');
   if (first === undefined || (isSafe && canBind)) return null;
@@ -227,8 +227,8 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
 }
 
 /**
- * What the launcher must report from inside, or the run does not count as isolated. Names are without "fact.". The user
- * outside is not among them: inside a user namespace below another it cannot be seen, so it is looked at from outside.
+ * What the launcher must report from inside for the run to count as isolated. Names are without "fact.". The user
+ * outside is not among them: it is not visible inside nested user namespaces, so it is checked from outside.
  */
 type JailExpectation = {
   readonly equal: Readonly<Record<string, string>>;
@@ -261,8 +261,8 @@ export function expectation(terms: ProcessTerms, inside: string, context: LimitC
 }
 
 /**
- * A mount point as it stands in the launcher's list. The kernel writes white space and backslashes as \NNN; the launcher
- * then writes backslashes, commas and what is not printable as \xNN.
+ * A mount point as it appears in the launcher's list. The kernel writes white space and backslashes as \NNN; the
+ * launcher then writes backslashes, commas and unprintable characters as \xNN.
  */
 function mountFact(path: string): string {
   return Array.from(Buffer.from(path), (byte) => {

@@ -49,17 +49,17 @@ export async function probeC(options: ProbeOptions): Promise<JailFindings | Lack
   };
 }
 
-/** What `bwrap --version` and `bwrap --help` say, read as hostile text: distributions add options to old versions. */
+/** The output of `bwrap --version` and `--help`, parsed as hostile text: distributions add options to old versions. */
 
 export type BwrapVersion = readonly [number, number, number];
 
 /**
- * The first version that resolves mount destinations inside the new root. Before it a link in a writable bind leads
- * the creation of a mount point out to the host.
+ * The first version that resolves mount destinations inside the new root. In older ones a link in a writable bind can
+ * make bubblewrap create a mount point on the host.
  */
 export const NESTED_MOUNTS_SINCE: BwrapVersion = [0, 12, 0];
 
-/** Every option that a jail cannot do without. */
+/** Every option that a jail requires. */
 export const REQUIRED_OPTIONS = [
   ...['--args', '--seccomp', '--as-pid-1', '--new-session', '--die-with-parent', '--cap-drop'],
   ...[
@@ -89,7 +89,7 @@ export function parseOptions(help: string): readonly string[] {
   return [...new Set(names)];
 }
 
-/** Tells whether a version is the given one or a later one. */
+/** Whether a version is at least the given one. */
 export function isAtLeast(version: BwrapVersion, least: BwrapVersion): boolean {
   const [major, minor, patch] = version;
   const [leastMajor, leastMinor, leastPatch] = least;

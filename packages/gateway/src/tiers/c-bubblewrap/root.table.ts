@@ -1,17 +1,17 @@
-/** What the root of a jail is made of. Every path that is not in a row here, in the terms or the workspace is absent. */
+/** The root of a jail. Every path that is not in a row here, in the terms or the workspace is absent. */
 
 export const JAIL_HOME = '/home/palisade';
 export const JAIL_TMP = '/tmp';
 export const JAIL_SHM = '/dev/shm';
 export const JAIL_LAUNCHER = '/.palisade/launcher';
-/** Where the workspace is when its own path would cover a part of the jail. */
+/** Where the workspace is mounted when its own path would cover a part of the jail. */
 export const JAIL_WORKSPACE = '/workspace';
 /** The user and the group inside; outside they are those of the gateway or of the runs. */
 export const JAIL_ID = 1000;
 export const JAIL_HOST = 'sandbox';
 export const JAIL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Parts of the system that are read-only inside: directories are bound, links are made anew with the same target. */
+/** Parts of the system that are read-only inside: directories are bound, links are recreated with the same target. */
 export const SYSTEM_ROOTS = [
   { path: '/usr', sentence: 'Programs and libraries.' },
   { path: '/bin', sentence: 'A link into /usr on most systems.' },
@@ -22,7 +22,7 @@ export const SYSTEM_ROOTS = [
   { path: '/libx32', sentence: 'Libraries of x32 programs.' },
 ] as const;
 
-/** Files of the host's /etc that tools need and that hold no secret; everything else of /etc is made up or absent. */
+/** Files of the host's /etc that tools need and that contain no secret; the rest of /etc is synthetic or absent. */
 export const ETC_BINDS = [
   { path: '/etc/ld.so.cache', network: false, sentence: 'Where the dynamic loader finds libraries.' },
   { path: '/etc/alternatives', network: false, sentence: 'The links behind awk, cc, editor and their like.' },
@@ -44,8 +44,8 @@ export const ETC_BINDS = [
 ] as const;
 
 /**
- * Places that the jail makes itself. A workspace or a bind that is one of them, lies below one or around one would cover
- * it or be covered by it.
+ * Paths that the jail creates itself. A workspace or a bind at, below or above one of them would cover it or be covered
+ * by it.
  */
 export const JAIL_PLACES = [
   { path: '/etc', writable: false, sentence: 'Made up, with the binds above.' },
@@ -59,7 +59,7 @@ export const JAIL_PLACES = [
   { path: JAIL_HOME, writable: true, sentence: 'In memory, sized, gone with the run.' },
 ] as const;
 
-/** What is in a new /dev; the nodes are bound one by one and each shows as a mount that is not read-only. */
+/** The contents of a new /dev; the nodes are bound one by one and each shows as a mount that is not read-only. */
 export const DEVICE_MOUNTS = [
   '/dev/full',
   '/dev/null',

@@ -1,12 +1,12 @@
 /*
  * Control groups for runs of native commands: the only limits that count a whole tree of processes, and a kill that no
- * daemon escapes. What comes in are the kernel's own tables and ids that we made; the processes in a group are hostile.
- * This folder starts nothing: a launcher joins through the descriptors before it starts the command.
+ * daemon escapes. Its inputs are the kernel's own tables and our own ids; the processes in a group are hostile. This
+ * folder starts nothing: a launcher joins through the descriptors before it starts the command.
  *
- * What can go wrong: the machine gives us no group (the probe says so, with the fix), a limit is not taken (no group is
- * made), a process cannot be killed (the group stays and the next start tries again). It never moves or touches a
- * process or a group that is not its own. A command that runs with the gateway's own user and sees the cgroup file
- * system could leave its group: the plan of the run hides that file system from it.
+ * What can go wrong: the machine permits no group (the probe reports it, with a fix), a limit is rejected (no group is
+ * made), a process cannot be killed (the group stays and the next start tries again). It never touches a process or a
+ * group that is not its own. A command that runs with the gateway's own user and sees the cgroup file system could
+ * leave its group: the plan of the run hides that file system from it.
  */
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
@@ -21,22 +21,22 @@ export type Probe =
   | { readonly ok: true; readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] }
   | Refused;
 
-/** What processes that are gone may have left: a name, who made it, and the means to end it. */
+/** A group that an ended process may have left behind: its name, its maker, and a way to end it. */
 type FoundGroup = { readonly name: string; readonly process: string; readonly group: RunGroup };
 
 export type Cgroups = {
-  /** Makes a group with limits and removes it again; says what is achieved, or why not and what would help. */
+  /** Makes a group with limits and removes it again; reports what it achieved, or why it failed and the fix. */
   readonly probe: () => Probe;
   /** A group with limits that the kernel has confirmed, or a refusal. */
   readonly make: (id: string, limits: GroupLimits) => RunGroup;
-  /** Every group that a process of our state directory has made, our own included. */
+  /** Every group that a process of our state directory has made, including our own. */
   readonly list: () => FoundGroup[];
 };
 
 type CgroupOptions = {
-  /** The text of /proc/self/mountinfo; null where there is none. */
+  /** The text of /proc/self/mountinfo; null where it does not exist. */
   readonly mountinfo: string | null;
-  /** The text of /proc/self/cgroup; null where there is none. */
+  /** The text of /proc/self/cgroup; null where it does not exist. */
   readonly selfCgroup: string | null;
   readonly prefix: string;
   readonly owner: Owner;
@@ -61,7 +61,7 @@ export function openCgroups(options: CgroupOptions): Cgroups {
       return probeOf(settled);
     },
     make: (id, limits) => {
-      // A refusal is not kept: what its fix has changed is seen without a restart.
+      // A refusal is not cached: a fix takes effect without a restart.
       if (settled?.ok !== true) settled = look();
       return make(files, settled, names.nameOf(id), checked(limits));
     },
@@ -97,7 +97,7 @@ function checked(limits: GroupLimits): GroupLimits {
   return limits;
 }
 
-/** Looks at the top and in our own group of every tree: an earlier start may have had other rights. */
+/** Searches the top and our own group of every tree: an earlier start may have had other permissions. */
 function list(files: GroupFiles, layout: CgroupLayout, names: GroupNames, prefix: string): FoundGroup[] {
   const found = new Map<string, Place[]>();
   for (const { hierarchy, ...tree } of treesOf(layout)) {
@@ -139,8 +139,8 @@ export type Swept = {
 };
 
 /**
- * Kills and removes what processes of our state directory left that are gone. `isGone` is asked with the process of the owner, as
- * it was given to `openCgroups`; a doubt must count as alive.
+ * Kills and removes the groups that ended processes of our state directory left behind. `isGone` receives the owning
+ * process, as it was passed to `openCgroups`; in doubt it must answer that the process is alive.
  */
 export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
   const removed: string[] = [];
@@ -166,11 +166,11 @@ export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => 
 }
 
 /**
- * Who makes groups, which are named PREFIX-OWNER-ID. Gateways with different state directories do not know of each
+ * The maker of groups, which are named PREFIX-OWNER-ID. Gateways with different state directories do not know of each
  * other, so each recognises only the groups of its own state directory.
  */
 export type Owner = {
-  /** Tells this state directory from every other one on the machine; only its digest is in the names. */
+  /** Distinguishes this state directory from all others on the machine; only its digest is in the names. */
   readonly realStateDir: string;
   /** The process, as the presence of the store names it. */
   readonly process: string;

@@ -2,14 +2,14 @@
 
 export type GroupLimits = {
   readonly memoryBytes: number;
-  /** Tasks as the kernel counts them: each process and each further thread, those of the launcher included. */
+  /** Tasks as the kernel counts them: each process and each further thread, including those of the launcher. */
   readonly processes: number;
 };
 
-/** `unified` stands for what every group of version 2 has without a controller. */
+/** `unified`: what every group of version 2 has without a controller. */
 export type Controller = 'memory' | 'pids' | 'cpuacct' | 'unified';
 
-/** Of version 1, where each can be a tree of its own. */
+/** For version 1, where each can be a separate tree. */
 export const SEPARATE_CONTROLLERS = ['memory', 'pids', 'cpuacct'] as const;
 
 type LimitRow = {
@@ -17,13 +17,13 @@ type LimitRow = {
   readonly controller: Controller;
   readonly file: string;
   readonly valueOf: (limits: GroupLimits) => number;
-  /** Under which name the value that the kernel took is reported. */
+  /** The name under which the value that the kernel accepted is reported. */
   readonly fact: string;
-  /** A kernel without swap, or without counting it, has no such file. */
+  /** A kernel without swap, or without swap accounting, has no such file. */
   readonly optional: boolean;
 };
 
-/** In the order of writing: version 1 takes a limit of memory and swap only above that of memory. */
+/** In the order of writing: version 1 accepts a limit of memory and swap only above that of memory. */
 export const LIMITS: readonly LimitRow[] = [
   {
     version: 2,
@@ -91,7 +91,7 @@ type UsageRow = {
   readonly version: 1 | 2;
   readonly controller: Controller;
   readonly file: string;
-  /** The line that begins with this word; null for a file that is one number. */
+  /** The line with this key; null for a file that contains one number. */
   readonly key: string | null;
   readonly divisor: number;
 };

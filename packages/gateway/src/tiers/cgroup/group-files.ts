@@ -9,22 +9,22 @@ import {
   writeSync,
 } from 'node:fs';
 
-/** The few things that are done to a cgroup file system; no other file of this folder touches one. */
+/** All operations on a cgroup file system; no other file of this folder touches one. */
 export type GroupFiles = {
-  /** What is in a file; null when it is not there or cannot be read. */
+  /** The contents of a file; null when it does not exist or cannot be read. */
   readonly read: (path: string) => string | null;
-  /** Hands the text to the kernel in one write; never makes a file. */
+  /** Passes the text to the kernel in one write; never creates a file. */
   readonly write: (path: string, text: string) => void;
   /** A descriptor for writing that programs we start do not inherit by accident. */
   readonly open: (path: string) => number;
   readonly close: (descriptor: number) => void;
   readonly makeDirectory: (path: string) => void;
   readonly removeDirectory: (path: string) => void;
-  /** The names of the directories in a directory; none when it cannot be read. */
+  /** The names of the subdirectories of a directory; none when it cannot be read. */
   readonly directories: (path: string) => string[];
 };
 
-// Boundary: a link among the files of a group is none of the kernel's, so it is never followed. Node adds O_CLOEXEC.
+// Boundary: the kernel makes no links among the files of a group, so none is ever followed. Node adds O_CLOEXEC.
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOR_WRITING = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -44,7 +44,7 @@ export const machineFiles: GroupFiles = {
   removeDirectory: (path) => rmdirSync(path),
   directories: (path) => {
     try {
-      // A link to a directory is no directory here.
+      // A link to a directory does not count as a directory.
       return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
         entry.isDirectory() ? [entry.name] : [],
       );
@@ -70,7 +70,7 @@ export function reasonOf(error: unknown): string {
   return typeof code === 'string' ? code : error.message;
 }
 
-/** Removes a directory; gives the errno name when it is still there, or was not. */
+/** Removes a directory; returns the errno name on failure, including when it did not exist. */
 export function tryRemove(files: GroupFiles, path: string): string | null {
   try {
     files.removeDirectory(path);

@@ -5,7 +5,7 @@ export type Hierarchy = {
   readonly own: string | null;
 };
 
-/** Which trees of groups this machine shows us. In `hybrid` the unified tree has no limits, but counts and kills. */
+/** Which trees of groups this machine shows. In `hybrid` the unified tree has no limits, but counts and kills. */
 export type CgroupLayout =
   | { readonly kind: 'v2'; readonly unified: Hierarchy }
   | { readonly kind: 'v1'; readonly controllers: ReadonlyMap<string, Hierarchy> }
@@ -16,13 +16,13 @@ export type CgroupLayout =
     }
   | { readonly kind: 'none'; readonly why: string };
 
-/** What a run is limited in; without both there is no group. */
+/** The limits that a run needs; without both no group is made. */
 export const NEEDED_CONTROLLERS = ['memory', 'pids'] as const;
 
 /** Our group in each tree, as /proc/self/cgroup lists them; the unified tree has the empty name. */
 type OwnGroups = ReadonlyMap<string, string>;
 
-/** Finds the trees of groups. It only reads texts, never throws, and what it cannot make sense of is not there. */
+/** Finds the trees of groups. It only reads text and never throws; what it cannot parse counts as absent. */
 export function findCgroups(read: (path: string) => string | null): CgroupLayout {
   const mounts = reachable(parseMountinfo(read('/proc/self/mountinfo') ?? ''), ({ type }) =>
     /^cgroup2?$/.test(type),
@@ -83,7 +83,7 @@ function controllersOf(mounts: readonly Mount[], own: OwnGroups): Map<string, Hi
   return found;
 }
 
-/** Of several mounts of one tree: one that can be written, then one that shows our own group. */
+/** Of several mounts of one tree, prefers a writable one, then one that shows our own group. */
 function bestOf(mounts: readonly Mount[], ownPath: string): Hierarchy | null {
   const rated = mounts.map((mount) => {
     const own = ownBelow(mount.root, ownPath);
@@ -94,9 +94,9 @@ function bestOf(mounts: readonly Mount[], ownPath: string): Hierarchy | null {
   return best === undefined ? null : { mount: best.mount, own: best.own };
 }
 
-/** Our group as a path below what is mounted; null when it lies outside, above a namespace, or is gone. */
+/** Our group as a path below the mount; null when it lies outside, above a namespace, or is gone. */
 function ownBelow(root: string, path: string): string | null {
-  // Boundary: ".." stands for the groups above a cgroup namespace, whose names are hidden; joined, it would leave the mount.
+  // Boundary: ".." means the groups above a cgroup namespace, whose names are hidden; joined, it would leave the mount.
   if (`${root}/${path}`.split('/').includes('..')) return null;
   if (path.endsWith(' (deleted)') || !isBelow(path, root)) return null;
   const below = root === '/' ? path : path.slice(root.length);
@@ -118,7 +118,7 @@ export type Mount = {
 
 const LINE = /^(\d+) (\d+) \d+:\d+ (\S+) (\S+) (\S+)(?: \S+)* - (\S+) \S* (\S+)$/;
 
-/** Reads the mount table; a line that is no mount is left out. */
+/** Parses the mount table; an invalid line is skipped. */
 function parseMountinfo(text: string): Mount[] {
   return text.split('\n').flatMap((line) => {
     const [, id, parent, root, mountPoint, options, type, superOptions] = LINE.exec(line) ?? [];
@@ -137,7 +137,7 @@ function parseMountinfo(text: string): Mount[] {
   });
 }
 
-/** The mounts that a path still leads to: the table goes on listing those that another mount covers. */
+/** The mounts that are still reachable by path: the table also lists those that another mount covers. */
 function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean): Mount[] {
   const byId = new Map(mounts.map((mount) => [mount.id, mount]));
   const children = new Map<number, Mount[]>();
@@ -161,7 +161,7 @@ function reachable(mounts: readonly Mount[], wanted: (mount: Mount) => boolean):
   }
 }
 
-/** True when `other`, mounted on the same file system as `mount`, lies on the way to it. */
+/** True when `other`, mounted on the same file system as `mount`, is an ancestor of it. */
 function covers(other: Mount, mount: Mount): boolean {
   return isBelow(mount.mountPoint, other.mountPoint) && mount.mountPoint !== other.mountPoint;
 }

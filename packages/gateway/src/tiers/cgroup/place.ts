@@ -1,8 +1,8 @@
 /*
- * Decides where groups of runs are made, by making one. Version 1: at the top of each tree when we may, so that the next
- * start finds what a killed one left, whatever session it is in; our own group belongs to its maker, who could not
- * remove it with groups of ours inside. Version 2: in our own group when it was given to us, so that the limits of the
- * service hold for its runs; else at the top, which only root can.
+ * Decides where groups of runs are made, by making one. Version 1: at the top of each tree if permitted, so that the
+ * next start finds what a killed one left, in any session; our own group belongs to its maker, who could not remove it
+ * with our groups inside. Version 2: in our own group when it is delegated to us, so that the limits of the service
+ * apply to its runs; else at the top, which takes root.
  */
 import { basename, dirname, join } from 'node:path';
 import type { Controller, GroupLimits } from './controllers.table.ts';
@@ -14,7 +14,7 @@ export type Settled = { readonly ok: true; readonly places: readonly Place[] } |
 
 type Separate = CgroupLayout & { readonly kind: 'v1' | 'hybrid' };
 
-/** Finds a place in every tree that is needed, or says why there is none and what would make one. */
+/** Finds a place in every tree that is needed, or reports why there is none and how to get one. */
 export function settle(layout: CgroupLayout, settler: Settler): Settled {
   if (layout.kind === 'none') return { ok: false, why: layout.why, fix: FIXES.unmounted };
   if (layout.kind === 'v2') return settleUnified(layout.unified, settler);
@@ -36,7 +36,7 @@ function settleSeparate(layout: Separate, settler: Settler): Settled {
   const places: Place[] = [];
   if (layout.kind === 'hybrid') {
     const place = fromTheTop({ version: 2, controllers: ['unified'] }, layout.unified, settler);
-    // Without it the run is still limited; it is only killed one by one.
+    // Without it the run is still limited; its processes are only killed one by one.
     if (!('why' in place)) places.push(place);
   }
   // The unified tree counts CPU time as well; joining one tree less is faster.
@@ -79,11 +79,11 @@ function fromTheTop(
 
 export type Refused = { readonly ok: false; readonly why: string; readonly fix: string };
 
-/** What it takes to try a place. */
+/** What is needed to try a place. */
 type Settler = {
   readonly files: GroupFiles;
   readonly prefix: string;
-  /** The name of the group that is made to see whether one can be made. */
+  /** The name of the trial group. */
   readonly trialName: string;
   readonly pid: number;
 };
@@ -104,7 +104,7 @@ function tryPlaces(
     reasons.set(place.directory, refused);
   }
   const all = [...reasons.values()];
-  // The first place is the one that the person has most to do with.
+  // The first place is the one that concerns the operator most.
   return { ok: false, why: all.map(({ why }) => why).join('; '), fix: all[0]?.fix ?? FIXES.unmounted };
 }
 
@@ -119,28 +119,28 @@ function tryPlace(place: Place, { files, trialName }: Settler): Refused | null {
   }
 }
 
-/** A refusal with the fix for what the kernel said. */
+/** A refusal with the fix for the kernel's error. */
 export function refusal(why: string, reason: string, { version }: Place): Refused {
   const fix = version === 2 ? FIXES.delegate : FIXES.root;
   return { ok: false, why, fix: reason === 'EROFS' ? FIXES.readOnly : fix };
 }
 
-/** The leaf of our own group that we step into, so that groups beside it can have limits. */
+/** The leaf of our own group that we move into, so that groups beside it can have limits. */
 function leafName(prefix: string): string {
   return `${prefix}-gateway`;
 }
 
-/** Where a tree shows our own group, or the group whose leaf we stepped into; null when it is hidden. */
+/** Where a tree shows our own group, or the group whose leaf we moved into; null when it is hidden. */
 export function ownDirectory({ mount, own }: Hierarchy, prefix: string): string | null {
   if (own === null) return null;
   return join(mount, basename(own) === leafName(prefix) ? dirname(own) : own);
 }
 
 /**
- * Lets groups in a place of version 2 have limits; null when they can.
+ * Enables limits for groups in a place of version 2; null on success.
  *
- * Version 2 lets a group have either processes or groups with limits. Where we are alone in our own group, we step aside
- * into a leaf of it; processes of others are never moved.
+ * Version 2 lets a group have either processes or groups with limits. Where we are alone in our own group, we move into
+ * a leaf of it; other processes are never moved.
  */
 function enableLimits(place: Place, settler: Settler): Refused | null {
   const { files } = settler;
@@ -151,7 +151,7 @@ function enableLimits(place: Place, settler: Settler): Refused | null {
     return { ok: false, why: `"${directory}" lacks ${missing.join(' and ')}`, fix: FIXES.controller };
   }
   try {
-    // To join a group, one must also be able to write to the group that both places have in common.
+    // Joining a group also requires write access to the common ancestor of both groups.
     files.close(files.open(join(directory, 'cgroup.procs')));
   } catch (error) {
     return refusal(`"${directory}" is not ours (${reasonOf(error)})`, reasonOf(error), place);
@@ -162,7 +162,7 @@ function enableLimits(place: Place, settler: Settler): Refused | null {
   return refusal(`limits for groups in "${directory}" give ${reason}`, reason, place);
 }
 
-/** Null when limits are enabled, else what the kernel said. */
+/** Null when limits are enabled, else the kernel's error. */
 function enable(files: GroupFiles, directory: string): string | null {
   const path = join(directory, 'cgroup.subtree_control');
   const enabled = wordsOf(files.read(path));
@@ -175,11 +175,11 @@ function enable(files: GroupFiles, directory: string): string | null {
   }
 }
 
-/** Moves this process, and it alone, into a leaf of its own group; moves it back when that was of no use. */
+/** Moves this process alone into a leaf of its own group, and back when that did not help. */
 function stepAside(place: Place, { files, prefix, pid }: Settler): Refused | null {
   const { directory } = place;
   const procs = join(directory, 'cgroup.procs');
-  // Boundary: others in the group were not put there for us; moving them would take them out of what limits them.
+  // Boundary: other processes in the group are not ours to move; that would remove them from their limits.
   if (wordsOf(files.read(procs)).join() !== String(pid)) {
     return refusal(`"${directory}" has processes of others in it`, 'EBUSY', place);
   }
@@ -205,7 +205,7 @@ function makeLeaf(files: GroupFiles, leaf: string): void {
   }
 }
 
-/** What a person can do where no group can be made, one sentence each. */
+/** What the operator can do where no group can be made, one sentence each. */
 const FIXES = {
   unmounted:
     'Mount the cgroup file system, for example with `mount -t cgroup2 none /sys/fs/cgroup`, and start palisade again.',

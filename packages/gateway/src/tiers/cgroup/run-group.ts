@@ -16,7 +16,7 @@ const REMOVE_AT_MOST_MS = 3_000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
-/** Makes the group of one run in every tree, or none at all and throws. */
+/** Makes the group of one run in every tree; on failure throws and leaves none. */
 export function makeRunGroup(
   files: GroupFiles,
   places: readonly Place[],
@@ -40,20 +40,20 @@ export function makeRunGroup(
 export class RunGroup {
   readonly #files: GroupFiles;
   readonly #parts: readonly (Place | Part)[];
-  /** What is counted before the end is brought about, and the last that the kernel said before the group went. */
+  /** What was counted before the kill, and the last usage that the kernel reported before the group was removed. */
   #refusedBeforeKill: number | null = null;
   #last: GroupUsage | null = null;
   #removal: Promise<void> | null = null;
 
-  /** Of parts that were just made, or of those that a process which is gone has left. */
+  /** From new parts, or from those that an ended process has left. */
   constructor(files: GroupFiles, parts: readonly (Place | Part)[]) {
     this.#files = files;
     this.#parts = parts;
   }
 
-  /** A process that writes "0" to each of them, before it starts anything, is in the group with all its descendants. */
+  /** A process that writes "0" to each of them, before it starts anything, joins the group with all its descendants. */
   get descriptors(): readonly number[] {
-    // Boundary: a number that was closed may be another file by now, and would be handed to a command.
+    // Boundary: a closed number may refer to another file by now, which would be passed to a command.
     if (this.#last !== null) return [];
     return this.#parts.flatMap((part) => ('descriptor' in part ? [part.descriptor] : []));
   }
@@ -69,7 +69,7 @@ export class RunGroup {
     return facts;
   }
 
-  /** What the run has used so far; after `remove` what it used at last. */
+  /** What the run has used so far; after `remove`, its final usage. */
   usage(): GroupUsage {
     const read = (usage: keyof GroupUsage) => readUsage(this.#files, this.#parts, usage);
     return (
@@ -105,7 +105,7 @@ export class RunGroup {
     const gone = await this.#until(REMOVE_AT_MOST_MS, () => {
       reason =
         this.#parts.map(({ directory }) => this.#removeTree(directory)).find((each) => each !== '') ?? '';
-      // Who joined in the last moment.
+      // For a process that joined at the last moment.
       if (reason !== '' && this.#processes().length > 0) this.#killOnce();
       return reason === '';
     });
@@ -113,7 +113,7 @@ export class RunGroup {
     throw new Error(`Cannot remove control group: ${reason}, expected no process in it`);
   }
 
-  /** Why the tree is still there; empty when it is not. A group is busy until its zombies are reaped. */
+  /** Why the tree still exists; empty when it does not. A group is busy until its zombies are reaped. */
   #removeTree(directory: string): string {
     const errnos = treeOf(this.#files, directory).map((each) => tryRemove(this.#files, each));
     const errno = errnos.find((each) => each !== null && each !== 'ENOENT');
@@ -130,7 +130,7 @@ export class RunGroup {
     for (const { directory } of rest) processesIn(this.#files, directory).forEach(killProcess);
   }
 
-  /** A storm of forks could outrun a loop that kills one by one. */
+  /** Otherwise a fork bomb could outrun a loop that kills one by one. */
   #stopForks(): void {
     this.#refusedBeforeKill ??= readUsage(this.#files, this.#parts, 'pidsRefused');
     for (const { directory } of this.#parts) tryWrite(this.#files, directory, 'pids.max', '0');
@@ -157,12 +157,12 @@ function tryWrite(files: GroupFiles, directory: string, file: string, text: stri
 }
 
 function killProcess(pid: number): void {
-  // Boundary: 0 stands for a process of another PID namespace, and kill(0) would hit every process of our own group.
+  // Boundary: 0 means a process of another PID namespace, and kill(0) would hit every process of our own group.
   if (pid <= 0 || pid === process.pid) return;
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended meanwhile, or it is not ours to kill: then the group stays, and `kill` says so.
+    // It has ended since, or we may not kill it: then the group stays, and `kill` reports it.
   }
 }
 
@@ -182,14 +182,14 @@ type Part = Place & {
   readonly limits: Readonly<Record<string, number>>;
 };
 
-/** Which versions of control groups these places are of. */
+/** The cgroup versions of these places. */
 export function kindOf(places: readonly Place[]): 'v1' | 'v2' | 'hybrid' {
   const versions = new Set(places.map(({ version }) => version));
   if (versions.size > 1) return 'hybrid';
   return versions.has(2) ? 'v2' : 'v1';
 }
 
-/** Makes a group with its limits set and read back, or leaves nothing and throws. */
+/** Makes a group with its limits set and read back; on failure throws and leaves nothing. */
 export function makePart(files: GroupFiles, place: Place, name: string, limits: GroupLimits): Part {
   const directory = join(place.directory, name);
   files.makeDirectory(directory);
@@ -215,10 +215,10 @@ function setLimits(files: GroupFiles, group: Place, limits: GroupLimits): Record
   return taken;
 }
 
-/** What the kernel made of a limit: it may round down to whole pages, but never up. */
+/** The value that the kernel accepted: it may round down to whole pages, but never up. */
 function limitTaken(files: GroupFiles, path: string, wish: number): number {
   const text = files.read(path)?.trim() ?? 'nothing';
-  // Boundary: a limit that was not taken is no limit; "max" and any larger number end here.
+  // Boundary: a limit that was not accepted is not enforced; "max" and any larger number are refused here.
   if (/^\d+$/.test(text) && Number(text) <= wish) return Number(text);
   throw new Error(`"${path}" says "${text.slice(0, 40)}", expected at most ${wish}`);
 }
@@ -242,7 +242,7 @@ function lineOf(text: string, key: string): string | null {
   return line === undefined ? null : line.slice(key.length + 1).trim();
 }
 
-/** More levels or groups than any run makes; what is left beyond is reported as busy. */
+/** More levels or groups than any run creates; what is left beyond them is reported as busy. */
 const DEEPEST = 32;
 
 /** A group and all groups in it, the innermost first. */
@@ -251,7 +251,7 @@ function treeOf(files: GroupFiles, directory: string, depth = 0): string[] {
   return [...inner.flatMap((name) => treeOf(files, join(directory, name), depth + 1)), directory];
 }
 
-/** The processes in a group and in all groups in it, as far as they can be seen from here. */
+/** The processes in a group and all groups in it, as far as they are visible from here. */
 function processesIn(files: GroupFiles, directory: string): number[] {
   return treeOf(files, directory).flatMap((each) =>
     (files.read(join(each, 'cgroup.procs')) ?? '').split('\n').flatMap((line) => {

@@ -7,7 +7,7 @@ import type { AsRoot } from '../../core/process.ts';
 import type { ByteStore, StreamName } from './output.ts';
 import { MAX_STATUS_BYTES } from './status.ts';
 
-/** What a child finds, and how far it may go. */
+/** The inputs and limits of a child. */
 export type ChildTerms = {
   /** The numbers 3, 4 and so on. */
   readonly descriptors: readonly OpenDescriptor[];
@@ -15,26 +15,26 @@ export type ChildTerms = {
   /** Standard output and standard error together. */
   readonly outputBytes: number;
   readonly wallMs: number;
-  /** How long a child that was told to end may take, and how long a held pipe is waited for. */
+  /** How long a child that was asked to end may take, and how long a pipe that is held open is waited for. */
   readonly graceMs: number;
 };
 
-/** All that makes a child: nothing of it is looked up, completed or inherited. */
+/** Everything that defines a child: nothing is looked up, completed or inherited. */
 export type ChildPlan = ChildTerms & {
-  /** Absolute: no search path is asked. */
+  /** Absolute: no search path is used. */
   readonly file: string;
-  /** The words of the command, its own name first. */
+  /** The arguments of the command, its own name first. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
 };
 
-/** A child that the starter makes: a launcher with these words, without an environment, at the root. */
+/** A child that the starter starts: a launcher with these arguments, without an environment, at the root. */
 export type StartPlan = ChildTerms & { readonly words: readonly string[] };
 
-/** The standard input of a child that is talked to while it runs. */
+/** The standard input of a child that is written to while it runs. */
 export type StdinWriter = {
-  /** Gives how many bytes wait because the child does not read them. */
+  /** Returns how many bytes are queued because the child has not read them. */
   readonly write: (bytes: Uint8Array) => number;
   readonly end: () => void;
 };
@@ -42,17 +42,17 @@ export type StdinWriter = {
 export type ChildWatch = {
   readonly signal: AbortSignal;
   /**
-   * Takes the standard input of the child in place of what the plan has for it. What such a child writes is handed to
-   * `onOutput` and not kept, so that it can go on for as long as it likes; only the beginning of its errors is.
+   * Provides the standard input of the child in place of the one in the plan. The output of such a child is passed to
+   * `onOutput` and not kept, so that it can go on indefinitely; only the beginning of its errors is kept.
    */
   readonly feed?: (stdin: StdinWriter) => void;
-  /** Told of each piece of output within the quota as it comes. */
+  /** Called with each chunk of output within the quota as it arrives. */
   readonly onOutput?: (stream: StreamName, chunk: Uint8Array) => void;
-  /** Told whenever something came on a descriptor of the role `status`; they count from 0. */
+  /** Called whenever something arrives on a descriptor of the role `status`; they count from 0. */
   readonly onRead?: (index: number) => void;
   /**
-   * Looks at what came on such a descriptor: once the child has said there that all is over, how many bytes of output
-   * belong to it; null before. What the child itself does from then on does not matter.
+   * Inspects what arrived on such a descriptor: once the child has reported there that all is over, returns how many
+   * bytes of output belong to it; null before. What the child itself does from then on does not matter.
    */
   readonly lastWord?: (index: number, said: ByteStore) => number | null;
   readonly clock: Clock;
@@ -60,15 +60,15 @@ export type ChildWatch = {
 
 export type StopReason = 'cancelled' | 'timed-out' | 'output';
 
-/** How a child ended, with everything that was read of it by then. */
+/** How a child ended, with everything that was read from it by then. */
 export type ChildEnd = {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
-  /** Of both streams, as they are here. */
+  /** Of both streams, as received. */
   readonly outputBytes: number;
-  /** There was more output than the quota. */
+  /** The output exceeded the quota. */
   readonly truncated: boolean;
   /** Why we ended it; null where it ended by itself. */
   readonly stopped: StopReason | null;
@@ -80,7 +80,7 @@ export type ChildEnd = {
   readonly spawnError: string | null;
 };
 
-/** Boundary: a plan with a word that the system would cut short, or a number that holds nothing back, does not start. */
+/** Boundary: a plan with an argument that the system would cut short, or an ineffective limit, does not start. */
 export function isSound(plan: ChildPlan): boolean {
   const { file, args, env, cwd } = plan;
   const names = Object.keys(env);
@@ -93,7 +93,7 @@ export function isSound(plan: ChildPlan): boolean {
   );
 }
 
-/** The same of a plan for the starter. */
+/** The same for a plan of the starter. */
 export function isSoundStart(plan: StartPlan): boolean {
   return areWords(plan.words) && areSoundTerms(plan);
 }
@@ -122,10 +122,10 @@ function numberOf(descriptor: OpenDescriptor): number {
   }
 }
 
-/** How a child went, or why it never came. */
+/** How a child ended, or why it did not start. */
 export type Exit = Pick<ChildEnd, 'exitCode' | 'signal' | 'spawnError'>;
 
-/** Our end of a descriptor that we only hold, or write to once. */
+/** Our end of a descriptor that we only keep open, or write to once. */
 type HeldEnd = { readonly destroy: () => void; readonly end: (bytes: Uint8Array) => void };
 export type End = Duplex | HeldEnd;
 
@@ -136,15 +136,15 @@ export type LiveChild = {
   readonly stderr: Duplex | null;
   /** Our end of each descriptor of the plan; null where we have none. */
   readonly ends: readonly (End | null)[];
-  /** The listening sockets that it was to make, once all are there; null when it ended before. */
+  /** The listening sockets that it was to create, once all exist; null when it ended first. */
   readonly servers: Promise<readonly Server[] | null>;
-  /** Settles when it has ended, and never rejects; what was left of its group has been killed by then. */
+  /** Settles when it has ended, and never rejects; the rest of its process group has been killed by then. */
   readonly exited: Promise<Exit>;
-  /** Kills its whole group. */
+  /** Kills its whole process group. */
   readonly kill: () => void;
 };
 
-/** Every end of ours that there is. */
+/** Every end that we have open. */
 export function endsOf({ stdin, stdout, stderr, ends }: LiveChild): End[] {
   return [stdin, stdout, stderr, ...ends].filter((end) => end !== null);
 }
@@ -155,16 +155,16 @@ export function errorName(error: unknown): string {
   return /^E[A-Z0-9]+$/.test(code) ? code : 'EINVAL';
 }
 
-/** Ends all processes of a group, whose number is that of its first one. */
+/** Kills all processes of a group, whose number is that of its first process. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // No process is left in it.
+    // No process is left in the group.
   }
 }
 
-/** The writing end of a pipe whose only use is that it is open, or one message: that needs no stream. */
+/** The write end of a pipe that is only kept open or gets a single message: it needs no stream. */
 export function heldEnd(fd: number): HeldEnd {
   let isOurs = true;
   let waiting: Socket | null = null;
@@ -182,7 +182,7 @@ export function heldEnd(fd: number): HeldEnd {
         destroy();
         return;
       }
-      // A pipe holds so much and no more; what is left waits for its reader.
+      // A pipe has a limited capacity; the rest waits for its reader.
       waiting = new Socket({ fd, readable: false, writable: true });
       isOurs = false;
       waiting.on('error', () => undefined);
@@ -191,7 +191,7 @@ export function heldEnd(fd: number): HeldEnd {
   };
 }
 
-/** How many of the bytes the pipe took at once; all of them where it has no reader any more. */
+/** How many of the bytes the pipe accepted at once; all of them where it no longer has a reader. */
 function writeNow(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes);
@@ -201,17 +201,17 @@ function writeNow(fd: number, bytes: Uint8Array): number {
 }
 
 /**
- * The descriptors of a run, which its launcher finds from number 3 on: one union for plans, which open nothing and know
- * files by name, for the child, whose files are open, and for the starter, which is sent a word for each.
+ * The descriptors of a run, which its launcher finds from number 3 on: one union for plans, which open nothing and
+ * refer to files by name, for the child, whose files are open, and for the starter, which is sent a word for each.
  */
 
 export type Descriptor = NamedDescriptor | OpenDescriptor;
 
-/** Opened when the run begins. */
+/** Opened when the run starts. */
 type NamedDescriptor =
-  /** The options of bubblewrap, a NUL after each. */
+  /** The options of bubblewrap, each followed by a NUL. */
   | { readonly role: 'args' }
-  /** The launcher's file, opened anew for each run: it is read from the descriptor's offset. */
+  /** The launcher's file, opened again for each run: it is read from the descriptor's offset. */
   | { readonly role: 'launcher' }
   | { readonly role: 'workspace' }
   /** A path in the workspace, opened without following a link, or the run is refused. */
@@ -219,33 +219,33 @@ type NamedDescriptor =
   | { readonly role: 'cgroup'; readonly index: number };
 
 export type OpenDescriptor =
-  /** A descriptor of ours; it stays ours to close. It is for reading, unless it says otherwise. */
+  /** A descriptor of ours, which we close ourselves. It is for reading, unless it says otherwise. */
   | { readonly role: 'open'; readonly fd: number; readonly writes?: true }
   /** We write these and close our end. */
   | { readonly role: 'bytes'; readonly name?: string; readonly bytes: Uint8Array | string }
   /** Where the launcher reports: we read this much and drop the rest. */
   | { readonly role: 'status'; readonly maxBytes: number }
-  /** We keep our end open until the child shall end. */
+  /** We keep our end open until the child is to end. */
   | { readonly role: 'control' }
   /** The caller writes the arguments of the launcher there, once. */
   | { readonly role: 'words' }
-  /** What the child reads, or writes, while both sides exist; our end is the caller's. */
+  /** What the child reads, or writes, while both sides exist; our end belongs to the caller. */
   | { readonly role: 'stream'; readonly way: 'in' | 'out' }
-  /** This many listening sockets come back from there; only the starter can take them. */
+  /** This many listening sockets are passed back through it; only the starter can receive them. */
   | { readonly role: 'handles'; readonly count: number }
-  /** A user namespace in which the owner of files is another user; only the starter can make it. */
+  /** A user namespace in which the owner of files is another user; only the starter can create it. */
   | ({ readonly role: 'map' } & AsRoot);
 
 /** After standard input, output and error. */
 export const FIRST_DESCRIPTOR = 3;
 
-/** Where the launcher reports, with room for the mounts of any machine. */
+/** Where the launcher reports, with space for the mounts of any machine. */
 export const STATUS = { role: 'status', maxBytes: MAX_STATUS_BYTES } as const;
 
-/** Gives a descriptor the next number. */
+/** Assigns the next number to a descriptor. */
 export type AddDescriptor = (descriptor: Descriptor) => number;
 
-/** Lays descriptors out: each gets the next number, and the list has them in that order. */
+/** Numbers descriptors: each gets the next number, and the list has them in that order. */
 export function layOutDescriptors(): {
   readonly list: readonly Descriptor[];
   readonly add: AddDescriptor;

@@ -4,18 +4,18 @@ export type StreamName = 'stdout' | 'stderr';
 
 const FIRST_BLOCK_BYTES = 4_096;
 const MAX_BLOCK_BYTES = 1_048_576;
-/** A piece from here on is kept as it is: it takes little more memory than its length. */
+/** A chunk of this size or more is kept without a copy: it takes little more memory than its length. */
 const LARGE_BYTES = 16_384;
 
 /**
- * Bytes that come in pieces. Small ones are copied into blocks, so that a million pieces of one byte take as much memory
- * as one piece of a million; large ones are kept, and the caller does not change them afterwards.
+ * Bytes that arrive in chunks. Small ones are copied into blocks, so that a million chunks of one byte take as much
+ * memory as one chunk of a million; large ones are kept, and the caller must not change them afterwards.
  */
 export class ByteStore {
   readonly #blocks: Uint8Array[] = [];
-  /** What is filled of the last block, where that is one of ours. */
+  /** The used part of the last block, where that is one of ours. */
   #filled = 0;
-  /** What is not yet filled of it. */
+  /** The unused part of it. */
   #room = new Uint8Array(0);
   #length = 0;
 
@@ -29,12 +29,12 @@ export class ByteStore {
     else this.#copy(chunk);
   }
 
-  /** The last bytes, at most so many. */
+  /** The last bytes, at most this many. */
   tail(count: number): Uint8Array {
     return this.bytes().subarray(Math.max(0, this.#length - count));
   }
 
-  /** Everything so far, as a copy of its own. */
+  /** Everything so far, as a separate copy. */
   bytes(): Uint8Array {
     const all = new Uint8Array(this.#length);
     let at = 0;
@@ -69,7 +69,7 @@ export class ByteStore {
     this.#blocks.push(this.#room);
   }
 
-  /** Lets go of what is not filled, so that the next piece follows. */
+  /** Releases the unused part, so that the next chunk follows. */
   #endBlock(): void {
     const last = this.#blocks.at(-1);
     if (this.#room.length === 0 || last === undefined) return;
@@ -78,21 +78,21 @@ export class ByteStore {
   }
 }
 
-/** What is made of the two outputs of a child. */
+/** How the two outputs of a child are handled. */
 export type Outputs = {
   /** Of both streams, kept or not. */
   readonly length: number;
   readonly keptBytes: number;
-  /** Whether more came than the child may write. */
+  /** Whether the child wrote more than it may. */
   readonly quotaExceeded: boolean;
-  /** Whether more came than is kept. */
+  /** Whether the child wrote more than is kept. */
   readonly isCut: boolean;
-  /** Takes a piece, and gives what of it is handed on. */
+  /** Takes a chunk, and returns the part that is forwarded. */
   readonly take: (stream: StreamName, chunk: Uint8Array) => Uint8Array;
   readonly bytes: (stream: StreamName) => Uint8Array;
 };
 
-/** The two outputs of a child under one quota: what comes first stays, and never more than the quota is kept. */
+/** The two outputs of a child under one quota: the first bytes are kept, never more than the quota. */
 export class Capture implements Outputs {
   readonly #maxBytes: number;
   readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
@@ -110,7 +110,7 @@ export class Capture implements Outputs {
     return this.length;
   }
 
-  /** Whether more came than the quota has room for. */
+  /** Whether the output exceeds the quota. */
   get quotaExceeded(): boolean {
     return this.#quotaExceeded;
   }
@@ -119,9 +119,9 @@ export class Capture implements Outputs {
     return this.#quotaExceeded;
   }
 
-  /** Keeps what the quota has room for, and gives that part. */
+  /** Keeps what fits the quota, and returns that part. */
   take(stream: StreamName, chunk: Uint8Array): Uint8Array {
-    // Boundary: the quota counts both streams, so that neither can be filled behind the other.
+    // Boundary: the quota counts both streams, so that neither can exceed it through the other.
     const kept = chunk.subarray(0, this.#maxBytes - this.length);
     this.#quotaExceeded ||= kept.length < chunk.length;
     this.#stores[stream].append(kept);
@@ -136,9 +136,9 @@ export class Capture implements Outputs {
 /** Of standard error, to find out why a child ended. */
 const MOST_KEPT_BYTES = 64 * 1024;
 
-/** The outputs of a child that is talked to: the caller bounds them, message by message. */
+/** The outputs of a child with a dialogue: the caller bounds them, message by message. */
 export class StreamedOutput implements Outputs {
-  /** No amount is too much: nothing is kept of it. */
+  /** No amount is too much: none of it is kept. */
   readonly quotaExceeded = false;
   readonly #errors = new ByteStore();
   #length = 0;
@@ -167,22 +167,22 @@ export class StreamedOutput implements Outputs {
   }
 
   #keep(chunk: Uint8Array): void {
-    // Boundary: errors are read for as long as the child lives, and only so much of them is kept.
+    // Boundary: errors are read for as long as the child lives, but only this much of them is kept.
     const kept = chunk.subarray(0, MOST_KEPT_BYTES - this.#errors.length);
     this.#isCut ||= kept.length < chunk.length;
     this.#errors.append(kept);
   }
 }
 
-/** What a command wrote, in a form that JSON can carry without loss. */
+/** The output of a command, in a form that JSON can carry without loss. */
 type OutputText = { readonly text: string } | { readonly base64: string };
 
 /** The longest sequence of UTF-8 has four bytes, so at most three can be left of one that was cut. */
 const MAX_CUT_BYTES = 3;
 
 /**
- * Gives text where the bytes are UTF-8, and base64 of all of them otherwise. Where they were cut off, a character that
- * lost its end goes away; only such a one, so that no byte of something that is not text is lost.
+ * Returns text where the bytes are UTF-8, and base64 of all of them otherwise. Where they were cut off, an incomplete
+ * last character is dropped; only that, so that no byte of binary data is lost.
  */
 export function outputOf(bytes: Uint8Array, isCut: boolean): OutputText {
   const whole = isCut ? bytes.subarray(0, bytes.length - cutBytes(bytes)) : bytes;
@@ -192,7 +192,7 @@ export function outputOf(bytes: Uint8Array, isCut: boolean): OutputText {
     : { base64: Buffer.from(buffer, byteOffset, bytes.length).toString('base64') };
 }
 
-/** How many bytes at the end are the beginning of a character and no more. */
+/** How many bytes at the end are an incomplete character. */
 function cutBytes(bytes: Uint8Array): number {
   for (let count = 1; count <= Math.min(MAX_CUT_BYTES, bytes.length); count++) {
     const tail = bytes.subarray(bytes.length - count);
@@ -208,7 +208,7 @@ function sequenceLength(first: number): number {
   return first >= 0xc0 ? 2 : 1;
 }
 
-/** Each beginning that has an end at all is made whole by the lowest or by the highest of the bytes that may follow. */
+/** Any valid beginning is completed by the lowest or the highest of the bytes that may follow. */
 function isBeginning(tail: Uint8Array, missing: number): boolean {
   return [0x80, 0xbf].some((byte) =>
     isUtf8(Uint8Array.from([...tail, ...Array<number>(missing).fill(byte)])),

@@ -3,22 +3,22 @@ import { CodedError } from '../../core/coded-error.ts';
 
 type QueueTerms = {
   readonly signal: AbortSignal;
-  /** The time of the monotonic clock until which it is worth while to wait for a place. */
+  /** The time of the monotonic clock after which waiting for a slot is pointless. */
   readonly deadlineMs: number;
 };
 
-/** A longer timer would fire at once. */
+/** A longer timer would fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /**
- * Lets so many works run at once and no more: more launches than cores only make each of them slower. The others wait in
- * the order in which they came; none overtakes another, and one that is cancelled or too late leaves without having started.
+ * Limits how many tasks run at the same time: more launches than cores only slow each other down. The others wait in
+ * order of arrival; none overtakes another, and one that is cancelled or too late leaves without having started.
  */
 export class LaunchQueue {
   readonly #clock: Clock;
-  /** In the order in which they came; calling one lets it in. */
+  /** In order of arrival; calling one admits it. */
   readonly #waiting = new Set<() => void>();
-  /** Above zero only while none waits. */
+  /** Above zero only while no task waits. */
   #free: number;
 
   constructor({ width, clock }: { readonly width: number; readonly clock: Clock }) {
@@ -29,11 +29,11 @@ export class LaunchQueue {
     this.#clock = clock;
   }
 
-  /** Runs the work once there is a place for it; the place is free again when the work says so, or has settled. */
+  /** Runs the task once a slot is free; the slot is released when the task says so, or has settled. */
   async run<T>(work: (leave: () => void) => Promise<T>, { signal, deadlineMs }: QueueTerms): Promise<T> {
     if (signal.aborted) throw cancelled();
     const leftMs = deadlineMs - this.#clock.monotonicMs();
-    // Boundary: a deadline that is no number is no reason to wait for ever.
+    // Boundary: a deadline that is not a number must not mean waiting forever.
     if (!(leftMs > 0)) throw tooLate();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal, leftMs);

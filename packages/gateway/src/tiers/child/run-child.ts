@@ -1,8 +1,8 @@
 /*
- * Where a plan becomes a process. What comes in was checked: the words and the environment are those of the plan and
- * nothing is added. The child is not trusted: it may flood, hang, leave others behind that hold its pipes, and write into
- * every descriptor it has. Whatever it does, its memory here is bounded by the plan, the caller gets an end, and nothing
- * stays open. The process that is started is a launcher: it drops rights and sets limits, none of that is done here.
+ * Where a plan becomes a process. The plan is already checked: the arguments and the environment are exactly those of
+ * the plan. The child is not trusted: it may flood, hang, leave processes that hold its pipes, and write to every
+ * descriptor. Whatever it does, its memory here is bounded by the plan, the caller gets a result, and nothing stays
+ * open. The process is a launcher, which drops privileges and sets limits.
  */
 import { Duplex } from 'node:stream';
 import {
@@ -22,10 +22,10 @@ import {
 import { ByteStore, Capture, type Outputs, StreamedOutput, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
 
-/** Starts what a plan says with the launcher in this file; a failure is the name that the system gives it. */
+/** Starts a plan with the launcher in this file; a failure is the system's error name. */
 export type StartChild = (launcher: string, plan: StartPlan) => Promise<LiveChild | string>;
 
-/** Runs a child of this process to its end. Every way it ends, not starting included, is a value; only a throwing `onOutput` rejects. */
+/** Runs a child of this process to its end. Every outcome is a value; only a throwing `onOutput` rejects. */
 export async function runChild(plan: ChildPlan, watch: ChildWatch): Promise<ChildEnd> {
   if (watch.signal.aborted) return unstarted(plan, { stopped: 'cancelled' });
   if (!isSound(plan)) return unstarted(plan, { spawnError: 'EINVAL' });
@@ -35,14 +35,14 @@ export async function runChild(plan: ChildPlan, watch: ChildWatch): Promise<Chil
   return new RunningChild({ child, plan, watch, startedMs }).ended;
 }
 
-/** Attends a child that was started elsewhere, from now on to its end. */
+/** Supervises a child that was started elsewhere until it ends. */
 export function attendChild(child: LiveChild, plan: ChildTerms, watch: ChildWatch): Promise<ChildEnd> {
   const running = new RunningChild({ child, plan, watch, startedMs: watch.clock.monotonicMs() });
   if (watch.signal.aborted) running.cancel();
   return running.ended;
 }
 
-/** The end of a child that never began. */
+/** The result of a child that never started. */
 export function unstarted(
   plan: ChildTerms,
   why: Partial<Pick<ChildEnd, 'stopped' | 'spawnError'>>,
@@ -72,10 +72,10 @@ type Started = {
 
 type Ended = Exit & Pick<ChildEnd, 'wallMs'>;
 
-/** A longer timer would fire at once. */
+/** A longer timer would fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** One child from its start to its end. When `ended` settles, no descriptor, timer or listener of it is left. */
+/** One child from its start to its end. When `ended` settles, none of its descriptors, timers or listeners is left. */
 class RunningChild {
   readonly ended: Promise<ChildEnd>;
   readonly #child: LiveChild;
@@ -85,14 +85,14 @@ class RunningChild {
   readonly #output: Outputs;
   readonly #read: ByteStore[] = [];
   readonly #holds: End[] = [];
-  /** The streams that have not come to their end. */
+  /** The streams that have not ended. */
   readonly #reading = new Set<Duplex>();
   readonly #cancel = () => this.cancel();
-  /** There is one at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
+  /** One at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
   #timer: NodeJS.Timeout | undefined;
   #stopped: StopReason | null = null;
   #exit: Ended | null = null;
-  /** How much it wrote in all, once it has said so. */
+  /** How much it wrote in total, once it has reported that. */
   #outputOfAll: number | null = null;
   #broken: { readonly error: unknown } | null = null;
   #settle: { resolve: (end: ChildEnd) => void; reject: (error: unknown) => void } | null = null;
@@ -110,7 +110,7 @@ class RunningChild {
     this.#feed();
   }
 
-  /** Ends it as the signal of the watch would. */
+  /** Ends it as an abort signal would. */
   cancel(): void {
     this.#stop('cancelled');
   }
@@ -126,7 +126,7 @@ class RunningChild {
     this.#after(this.#plan.wallMs, () => this.#stop('timed-out'));
   }
 
-  /** Writes what the child is given and collects what it tells. A child that does not read blocks no one. */
+  /** Writes the child's input and collects its output. A child that does not read blocks nothing. */
   #feed(): void {
     const { stdin } = this.#child;
     if (stdin !== null && this.#watch.feed !== undefined) this.#watch.feed(feedOf(stdin));
@@ -142,7 +142,7 @@ class RunningChild {
   #collect(socket: Duplex | null, maxBytes: number): void {
     const store = new ByteStore();
     const index = this.#read.push(store) - 1;
-    // Boundary: what is too much is dropped and still read, so that neither we grow nor the launcher blocks.
+    // Boundary: excess bytes are read and dropped, so that neither our memory grows nor the launcher blocks.
     this.#readAll(socket, (chunk) => {
       store.append(chunk.subarray(0, maxBytes - store.length));
       this.#watch.onRead?.(index);
@@ -168,7 +168,7 @@ class RunningChild {
       this.#finishWhenSaid();
       return;
     }
-    // Boundary: past the quota nothing is read any more, or the child could go on until the kill arrives.
+    // Boundary: past the quota nothing is read any more, or the child could go on until the kill takes effect.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     this.#stop('output');
@@ -184,7 +184,7 @@ class RunningChild {
     }
   }
 
-  /** The first reason stays. A launcher that sees its descriptor closed kills its tree; other children are killed. */
+  /** The first reason is kept. A launcher that sees its descriptor closed kills its tree; other children are killed. */
   #stop(reason: StopReason): void {
     if (this.#stopped !== null) return;
     this.#stopped = reason;
@@ -211,8 +211,8 @@ class RunningChild {
   }
 
   /**
-   * It has said that all is over, and as much as it passed on is here: its own way out is not waited for. Others can have
-   * written before it, so what lies in the pipes is read first, until a turn of the loop brings nothing more.
+   * It has reported that all is over, and all the output that it passed on has arrived: its own exit is not waited for.
+   * Others may have written before it, so the pipes are read first, until a turn of the event loop brings nothing more.
    */
   #finishWhenSaid(): void {
     if (this.#outputOfAll === null || this.#output.length < this.#outputOfAll) return;
@@ -242,7 +242,7 @@ class RunningChild {
     const output = this.#output;
     return {
       ...exit,
-      // Put together on demand: of a large output that takes as long as reading it.
+      // Assembled on demand: for a large output that takes as long as reading it.
       get stdout() {
         return output.bytes('stdout');
       },

@@ -10,7 +10,7 @@ import {
   type OpenDescriptor,
 } from './child.ts';
 
-/** A child of this very process. Some failures to start are names given here, others are its exit. */
+/** A child of this process. Some failures to start are returned as an error name, others become its exit. */
 export function spawnChild(plan: ChildPlan): LiveChild | string {
   const [argv0 = plan.file, ...args] = plan.args;
   if (plan.descriptors.some(({ role }) => role === 'map' || role === 'handles')) return 'ENOTSUP';
@@ -19,7 +19,7 @@ export function spawnChild(plan: ChildPlan): LiveChild | string {
       argv0,
       cwd: plan.cwd,
       env: exactly(plan.env),
-      // A process group of its own, so that one signal reaches what is left of it.
+      // A separate process group, so that one signal reaches everything that is left of it.
       detached: true,
       stdio: [plan.stdin === null ? 'ignore' : 'pipe', 'pipe', 'pipe', ...plan.descriptors.map(stdioOf)],
     });
@@ -42,7 +42,7 @@ export function exactly(env: Readonly<Record<string, string>>): NodeJS.ProcessEn
 }
 
 function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
-  // Where descriptors ran out, Node leaves the list away.
+  // When descriptors run out, Node leaves out the list.
   const socket = (number: number) => duplexOf(child.stdio?.[number]);
   const ends = descriptors.map((_, index) => socket(FIRST_DESCRIPTOR + index));
   for (const [index, descriptor] of descriptors.entries()) {
@@ -56,7 +56,7 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
     exited: exitOf(child),
     servers: Promise.resolve([]),
     kill: () => {
-      // Boundary: a child that never started has the number 0 for Node, whose signal then reaches our own process group.
+      // Boundary: Node uses pid 0 for a child that never started, and a signal to 0 reaches our own process group.
       if (child.pid === undefined) return;
       killGroup(child.pid);
       child.kill('SIGKILL');
@@ -67,12 +67,12 @@ function liveOf(child: ChildProcess, { descriptors }: ChildPlan): LiveChild {
 function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (exitCode, signal) => {
-      // Now and never later: while one of it lives the number of the group is not given away, afterwards it may be.
+      // Now and never later: while a process of the group lives its number is not reused, afterwards it may be.
       if (child.pid !== undefined) killGroup(child.pid);
       resolve({ exitCode, signal, spawnError: null });
     });
     child.on('error', (error) => {
-      // A child that runs has errors too (a signal that cannot be sent); they do not end it.
+      // A running child can have errors too (a signal that cannot be sent); they do not end it.
       if (child.pid === undefined) resolve({ exitCode: null, signal: null, spawnError: errorName(error) });
     });
   });

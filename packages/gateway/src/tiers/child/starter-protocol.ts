@@ -1,6 +1,6 @@
 /*
- * What is said between the gateway and its starter, as bytes. Both are ours; a line that makes no sense is a bug, and
- * its reader gives the starter up.
+ * The protocol between the gateway and its starter, as bytes. Both are our code; an invalid line is a bug, and its
+ * reader gives up the starter.
  */
 import { Server } from 'node:net';
 import { constants } from 'node:os';
@@ -17,10 +17,10 @@ export type Reply =
   | { readonly kind: 'failed'; readonly id: number; readonly error: string }
   | { readonly kind: 'ended'; readonly id: number; readonly exit: Exit };
 
-/** Our end of a descriptor of the child: what we do with it. */
+/** What we do with our end of a descriptor of the child. */
 export type Side = 'reads' | 'writes' | 'holds';
 
-/** Where a number has two names, the first one is what everybody calls it. */
+/** Where a number has two names, the first one is the common one. */
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals)
     .reverse()
@@ -28,11 +28,11 @@ const SIGNAL_NAMES = new Map(
 );
 const STANDARD_OUTPUTS = 2;
 
-/** What the starter takes: of one request, without the four bytes of its length, and of its descriptors. */
+/** The limits of the starter: for one request, without the four bytes of its length, and for its descriptors. */
 const MAX_REQUEST_BYTES = 8_388_608;
 const MAX_DESCRIPTORS = 64;
 const MAX_DESCRIPTOR = 1_048_576;
-/** What a machine can have of processes, signals and exit statuses. */
+/** The ranges of process ids, signals and exit statuses. */
 const MAX_PID = 4_194_304;
 const MAX_SIGNAL = 64;
 const MAX_EXIT = 255;
@@ -45,7 +45,7 @@ export function startFrame(id: number, { stdin, descriptors, words }: StartPlan)
   return frame(['start', String(id), ...kinds, '--', ...words], bytes);
 }
 
-/** Boundary: a request that is too much for the starter would end it, with all that it runs. */
+/** Boundary: a request that exceeds the starter's limits would end it, with everything that it runs. */
 export function isTooMuch({ descriptors }: StartPlan, request: Uint8Array): boolean {
   return (
     request.length - 4 > MAX_REQUEST_BYTES ||
@@ -54,7 +54,7 @@ export function isTooMuch({ descriptors }: StartPlan, request: Uint8Array): bool
   );
 }
 
-/** Tells that the ends were opened. */
+/** Reports that the ends were opened. */
 export function tookFrame(id: number): Uint8Array {
   return frame(['took', String(id)], []);
 }
@@ -63,7 +63,7 @@ export function killFrame(id: number): Uint8Array {
   return frame(['kill', String(id)], []);
 }
 
-/** Words for a launcher that waits for them: a short write is told from a whole one by their number. */
+/** Arguments for a launcher that waits for them, preceded by their count so that a short write is recognised. */
 export function wordsBytes(words: readonly string[]): Uint8Array {
   return Buffer.concat([uint32(words.length), textOf(words)]);
 }
@@ -73,12 +73,12 @@ export function sidesOf({ stdin, descriptors }: StartPlan): readonly (Side | nul
   return [stdin === null ? null : 'writes', 'reads', 'reads', ...descriptors.map(sideOf)];
 }
 
-/** What a line of the starter looks like: its kind, the id of the run, and what there is to say. */
+/** A line of the starter: its kind, the id of the run, and the details. */
 const REPLY = /^(?<kind>started|failed|ended) (?<id>\d+) (?<rest>.+)$/;
 const FAILURE = /^[!-~]+ (?<error>[A-Z][A-Z0-9]*)$/;
 const END = /^(?<how>exit|signal)=(?<number>\d+)$/;
 
-/** A line of the starter; null where it makes no sense. */
+/** Parses a line of the starter; null where it is invalid. */
 export function parseReply(line: string): Reply | null {
   const { kind, id: name = '', rest = '' } = REPLY.exec(line)?.groups ?? {};
   const id = wholeNumber(name, Number.MAX_SAFE_INTEGER);
@@ -91,7 +91,7 @@ export function parseReply(line: string): Reply | null {
     const [first = '', ...words] = rest.split(' ');
     const pid = wholeNumber(first, MAX_PID);
     const numbers = words.map((word) => wholeNumber(word, MAX_DESCRIPTOR)).filter((each) => each !== null);
-    // Boundary: a signal to the group of 0 or 1 would reach our own, or everybody.
+    // Boundary: a signal to group 0 or 1 would reach our own group, or every process.
     if (pid === null || pid < 2) return null;
     return numbers.length === words.length ? { kind, id, pid, numbers } : null;
   }
@@ -166,11 +166,11 @@ function uint32(number: number): Uint8Array {
 }
 
 /**
- * The listening sockets of one run, which the starter hands over one after the other. They are made in the network of
- * the run; their owner here accepts what connects there. Nothing is accepted before the run begins.
+ * The listening sockets of one run, which the starter passes over one by one. They are created in the network of the
+ * run; their owner here accepts the connections. Nothing is accepted before the run starts.
  */
 export class HandedServers {
-  /** All of them in their order, once they are there; null when it ended before. */
+  /** All of them in order, once they have arrived; null when the run ended first. */
   readonly all: Promise<readonly Server[] | null>;
   readonly #servers: (Server | null)[];
   #settle: (servers: readonly Server[] | null) => void = () => undefined;
@@ -184,11 +184,11 @@ export class HandedServers {
     this.#settleWhenComplete();
   }
 
-  /** Takes one over, or closes it where it does not belong. */
+  /** Accepts one, or closes it where it does not belong. */
   take(index: number, server: Server): void {
-    // Between runs a listener must not keep the gateway from ending.
+    // Between runs a listener must not keep the gateway alive.
     server.unref();
-    // Boundary: a number that was not asked for, or twice, is not a listener of the run.
+    // Boundary: an index that was not requested, or arrives twice, is not a listener of the run.
     if (this.#isClosed || this.#servers[index] !== null) {
       server.close();
       return;
@@ -197,7 +197,7 @@ export class HandedServers {
     this.#settleWhenComplete();
   }
 
-  /** The run is over: nothing is accepted any more. */
+  /** The run is over: nothing more is accepted. */
   close(): void {
     this.#isClosed = true;
     for (const server of this.#servers) server?.close();
@@ -210,7 +210,7 @@ export class HandedServers {
   }
 }
 
-/** A message of the starter with the listener that it speaks of; null where it is none. */
+/** A message of the starter with the listener that it refers to; null for any other message. */
 export function handedServer(
   message: unknown,
   handle: unknown,

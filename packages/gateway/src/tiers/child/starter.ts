@@ -1,7 +1,7 @@
 /**
- * Starts the gateway's runs in a process of its own, the launcher as a starter: Node can only start a child by a fork of
- * itself, which costs milliseconds and grows with its memory, and nothing that Node starts dies with it for certain. The
- * starter is small, and ends its whole tree when the gateway is gone, however that came about. It is ours, and trusted;
+ * Starts the gateway's runs in a separate process, the launcher as a starter: Node can only start a child by forking
+ * itself, which costs milliseconds and grows with its memory, and a child of Node does not reliably die with it. The
+ * starter is small, and ends its whole tree when the gateway is gone for whatever reason. It is our code and trusted;
  * its children are not. Call this in the main thread.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -35,18 +35,18 @@ import {
 const REQUESTS = 3;
 const HANDLES = 4;
 const STANDARD_STREAMS = 3;
-/** A starter that says nothing for so long is given up, with all that it has started. */
+/** A starter that does not reply for this long is given up, with everything that it has started. */
 const PATIENCE_MS = 10_000;
-/** How long runs of a starter that is gone have to end by themselves. */
+/** How long the runs of a starter that is gone have to end by themselves. */
 const ORPHANS_MS = 500;
 const GONE: Exit = { exitCode: null, signal: 'SIGKILL', spawnError: null };
 
-/** The starter of a gateway. The process is made for the first plan, and again when it is gone. */
+/** The starter of a gateway. The process is started for the first plan, and again when it is gone. */
 export class Starter {
-  /** By the launcher's file; there is one, unless it was installed elsewhere meanwhile. */
+  /** By the launcher's file; there is one, unless the launcher was reinstalled elsewhere since. */
   readonly #links = new Map<string, Link>();
 
-  /** Starts a plan; a failure is the name that the system gives it. What the plan has open is needed until then. */
+  /** Starts a plan; a failure is the system's error name. Descriptors of the plan must stay open until then. */
   start(launcher: string, plan: StartPlan): Promise<LiveChild | string> {
     if (!isSoundStart(plan)) return Promise.resolve('EINVAL');
     try {
@@ -56,7 +56,7 @@ export class Starter {
     }
   }
 
-  /** Ends the starter and whatever it still runs. */
+  /** Ends the starter and everything that it still runs. */
   close(): void {
     for (const link of this.#links.values()) link.close();
     this.#links.clear();
@@ -83,7 +83,7 @@ type Run = {
 
 /** One process of the starter, from its start to its end. */
 class Link {
-  /** Whether it starts nothing any more. */
+  /** Whether it no longer starts anything. */
   isGone = false;
   readonly #process: ChildProcess;
   readonly #socket: Duplex;
@@ -97,7 +97,7 @@ class Link {
       argv0: 'palisade-launcher',
       cwd: '/',
       env: exactly({}),
-      // Out of reach of signals to the terminal's group: it ends when its runs have ended, and not before.
+      // Not reached by signals to the terminal's group: it ends only after its runs have ended.
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ipc'],
     });
@@ -105,7 +105,7 @@ class Link {
     this.#process.on('message', (message, handle) => this.#onHandle(message, handle));
     this.#process.channel?.unref();
     const socket = this.#process.stdio?.[REQUESTS];
-    // Where descriptors ran out, Node leaves the list away.
+    // When descriptors run out, Node leaves out the list.
     if (!(socket instanceof Duplex)) throw Object.assign(new Error('no descriptors'), { code: 'EMFILE' });
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
@@ -141,13 +141,13 @@ class Link {
     this.#end('SIGTERM');
   }
 
-  /** It does not answer, and would not hear an order either. */
+  /** It does not answer, so it would not react to an order either. */
   #giveUp(): void {
     this.#end('SIGKILL');
   }
 
   #end(signal: 'SIGTERM' | 'SIGKILL'): void {
-    // Boundary: a process that never started has the number 0 for Node, whose signal then reaches our own process group.
+    // Boundary: Node uses pid 0 for a process that never started, and a signal to 0 reaches our own process group.
     if (this.#process.pid !== undefined) this.#process.kill(signal);
     this.#socket.destroy();
   }
@@ -178,7 +178,7 @@ class Link {
 
   #onHandle(message: unknown, handle: unknown): void {
     const handed = handedServer(message, handle);
-    // It is ours, and a message that makes no sense is a bug.
+    // It is our code, so an invalid message is a bug.
     if (handed === null) {
       this.close();
       return;
@@ -188,11 +188,11 @@ class Link {
     else run.servers.take(handed.index, handed.server);
   }
 
-  /** Opens our ends where the starter has them, and makes a child of them. */
+  /** Opens our ends of the starter's descriptors, and makes a child of them. */
   #take(id: number, { plan, exited, servers }: Run, numbers: readonly number[]): LiveChild | string {
     const left = [...numbers];
     const opened: (End | null)[] = [];
-    // Boundary: the number of a process that was waited for may be another's by now.
+    // Boundary: the pid of a process that was waited for may belong to another one by now.
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return 'ESRCH';
     try {
       for (const side of sidesOf(plan)) opened.push(side === null ? null : this.#open(left.shift(), side));
@@ -220,10 +220,10 @@ class Link {
     try {
       fd = openSync(path, access | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch (error) {
-      // Who should read it has ended already.
+      // Its reader has already ended.
       if (side !== 'reads' && errorName(error) === 'ENXIO') return null;
       if (errorName(error) !== 'ENOENT') throw error;
-      // With its descriptors the starter is gone; its socket has not told us yet.
+      // The starter and its descriptors are gone; its socket has not reported that yet.
       this.isGone = true;
       throw Object.assign(new Error('no starter'), { code: 'ESRCH' });
     }
@@ -242,8 +242,8 @@ class Link {
       answer(error);
       if (pid === null) end(GONE);
       else {
-        // The kernel tells those that asked for it, and they end what they have started; a kill now would stop them in
-        // the middle. What was still being built has not asked yet, and may be left behind.
+        // The kernel signals the processes that requested it, and they end what they have started; a kill now would
+        // interrupt them. What was still being set up has not requested it yet, and may be left behind.
         setTimeout(() => {
           killGroup(pid);
           end(GONE);
@@ -253,7 +253,7 @@ class Link {
     this.#runs.clear();
   }
 
-  /** Between runs it must not keep the gateway from ending. */
+  /** Between runs it must not keep the gateway alive. */
   #holdOpen(isHeld: boolean): void {
     const socket = this.#socket instanceof Socket ? this.#socket : null;
     if (isHeld) {

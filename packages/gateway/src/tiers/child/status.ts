@@ -1,8 +1,8 @@
 /*
- * Reads what the launcher said on its status descriptor. The command does not have that descriptor, but it can kill the
- * launcher in the middle of a line and much of what is said (mount points, cgroup names) has its words in it. So the
- * grammar is closed: a key that is not known, is said twice or has a value of another form makes all of it worthless, and
- * what has no end of line was not said.
+ * Parses what the launcher reports on its status descriptor. The command does not have that descriptor, but it can kill
+ * the launcher in the middle of a line, and it influences much of the report (mount points, cgroup names). So the
+ * grammar is closed: an unknown or repeated key or an invalid value invalidates the whole report, and a line without an
+ * end is ignored.
  */
 
 import type { ByteStore } from './output.ts';
@@ -17,7 +17,7 @@ type LauncherUsage = {
 };
 
 export type LauncherStatus = {
-  /** By their names after `fact.`; bytes that are not printable stay as the launcher writes them, \xNN. */
+  /** By their names after `fact.`; unprintable bytes stay as the launcher writes them, \xNN. */
   readonly facts: Readonly<Record<string, string>>;
   readonly pid: number | null;
   readonly exit: number | null;
@@ -26,14 +26,14 @@ export type LauncherStatus = {
   readonly cancelled: boolean;
   /** The command could not be executed. */
   readonly execError: { readonly errno: number; readonly name: string } | null;
-  /** The launcher could not set up what it was asked; nothing was executed. */
+  /** The launcher could not set up what was requested; nothing was executed. */
   readonly failed: { readonly step: string; readonly errno: number; readonly name: string } | null;
-  /** Of the whole tree; null unless all of it was said. */
+  /** Of the whole tree; null unless it was reported completely. */
   readonly usage: LauncherUsage | null;
   readonly outputBytes: number | null;
   /** How many processes were killed after the command had ended. */
   readonly left: number | null;
-  /** The launcher said all it had to say. */
+  /** The launcher's report is complete. */
   readonly done: boolean;
 };
 
@@ -41,24 +41,24 @@ type ParsedStatus =
   | { readonly ok: true; readonly value: LauncherStatus }
   | { readonly ok: false; readonly message: string };
 
-/** The end of a report: how much was written, and that all was said. */
+/** The end of a report: how much was written, and that it is complete. */
 const LAST_WORD = /\noutput_bytes=(?<bytes>0|[1-9][0-9]{0,14})\nleft=[0-9]{1,15}\ndone=1\n$/;
 const LAST_WORD_BYTES = 128;
 
-/** How many bytes of output a launcher has passed on that has said its last word; null before it did. */
+/** How many bytes of output a launcher whose report is complete has passed on; null before that. */
 export function lastWordIn(said: ByteStore): number | null {
   const bytes = LAST_WORD.exec(Buffer.from(said.tail(LAST_WORD_BYTES)).toString('latin1'))?.groups?.bytes;
   return bytes === undefined ? null : Number(bytes);
 }
 
-/** More than any machine has mounts for. */
+/** More than the mounts of any machine need. */
 export const MAX_STATUS_BYTES = 262_144;
 const MAX_LINES = 256;
 
 const COUNT = /^(?:0|[1-9][0-9]{0,14})$/;
 const YES = /^1$/;
 
-/** Every key but the facts, and what its value looks like. */
+/** Every key but the facts, and the form of its value. */
 const GRAMMAR: Readonly<Record<string, RegExp>> = {
   launcher: YES,
   pid: /^[1-9][0-9]{0,9}$/,
@@ -83,9 +83,9 @@ const FACT_KEY = /^fact\.[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/;
 /** Printable, and a backslash only where it begins an escape. */
 const FACT_VALUE = /^(?:[ -[\]-~]|\\x[0-9a-fA-F]{2})*$/;
 
-/** Reads the whole lines of a status. It never throws; whatever it accepts was said once and in full. */
+/** Parses the whole lines of a status. It never throws; whatever it accepts was reported once and in full. */
 export function parseStatus(bytes: Uint8Array): ParsedStatus {
-  // Boundary: the amount is bounded before anything is looked at.
+  // Boundary: the amount is bounded before anything is parsed.
   if (bytes.length > MAX_STATUS_BYTES) {
     return refuse(`it has ${bytes.length} bytes, expected at most ${MAX_STATUS_BYTES}`);
   }
@@ -103,24 +103,24 @@ function refuse(what: string): ParsedStatus {
   return { ok: false, message: `Cannot read the status of the launcher: ${what}` };
 }
 
-/** A last line that was cut off could pass for another value, so it does not count. */
+/** A last line that was cut off could be mistaken for another value, so it does not count. */
 function wholeLines(bytes: Uint8Array): string[] {
   const { buffer, byteOffset } = bytes;
   const end = bytes.lastIndexOf(0x0a);
   if (end === -1) return [];
-  // One character for each byte: what is not ASCII fits no form below.
+  // One character for each byte: anything but ASCII matches no form below.
   return Buffer.from(buffer, byteOffset, end).toString('latin1').split('\n');
 }
 
-/** Adds what a line says; gives what is wrong with it otherwise. */
+/** Adds a line to the report; returns what is wrong with it otherwise. */
 function addLine(said: Map<string, string>, line: string): string | null {
   const [, key = '', value = ''] = /^([^=]{1,64})=(.*)$/s.exec(line) ?? [];
   const form = FACT_KEY.test(key) ? FACT_VALUE : Object.hasOwn(GRAMMAR, key) ? GRAMMAR[key] : undefined;
   if (form === undefined) return 'has no key that is known';
   if (!form.test(value)) return `has a value of another form than that of "${key}"`;
-  // Boundary: what the launcher said cannot be said anew by anybody who comes later.
+  // Boundary: what the launcher has reported cannot be overridden later.
   if (said.has(key)) return `has the key "${key}" again, expected it once`;
-  // What fails at the very beginning fails before the launcher says who it is.
+  // An early failure comes before the launcher identifies itself.
   if (said.size === 0 && key !== 'launcher' && key !== 'failed') {
     return `has the key "${key}", expected "launcher" first`;
   }

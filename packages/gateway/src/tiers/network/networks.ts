@@ -1,7 +1,7 @@
 /**
- * The networks of strict runs. Each is served by a proxy of its own, which exists from the moment its command begins
- * until it ends. It allows what the allow-list of the call allows and the operator's list of this moment allows as well;
- * when that changes, or the policies no longer let the call run, what is open and no longer allowed is cut.
+ * The networks of strict runs. Each is served by its own proxy, which exists from the start of its command until its
+ * end. It allows what both the allow-list of the call and the operator's current list allow; when that changes, or the
+ * policies no longer permit the call, open connections that are no longer allowed are cut.
  */
 import type { Server } from 'node:net';
 import type { Config } from '../../config/config.ts';
@@ -22,37 +22,37 @@ import { type GrantedSecret, grantSecrets } from '../../runner/secrets.ts';
 import { systemCertificates } from '../../runner/system.ts';
 import { hasNetwork, type NetworkPass, type NetworkPlan, SAMPLE_PASS } from './plan.ts';
 
-/** Whose run it is. */
+/** The identity behind a run. */
 export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & { readonly tool: string };
 
 export type NetworkOptions = {
   readonly clock: Clock;
   readonly random: Random;
-  /** The lookup of one run. */
+  /** The DNS lookup of one run. */
   readonly newLookup: () => Lookup;
-  /** What this machine is known by, as it is now. */
+  /** The current names and addresses of this machine. */
   readonly own: () => Own;
-  /** The operator's list of this moment. */
+  /** The operator's current list. */
   readonly hosts: () => AllowList;
-  /** Makes sure, before a run begins, that the list is that of this moment. */
+  /** Makes sure, before a run starts, that the list is current. */
   readonly refresh: () => Promise<void>;
-  /** Whether the TLS of a host is opened, or that of any host below it. */
+  /** Whether the TLS of a host is intercepted, or that of any host below it. */
   readonly isIntercepted: (host: Host, orAnyBelow: boolean) => boolean;
   /** The certificates that the system trusts. */
   readonly systemCertificates: () => string;
-  /** The authorities that targets are verified with; without, those that Node trusts. */
+  /** The certificate authorities for verifying targets; by default those that Node trusts. */
   readonly trust?: ProxyOptions['trust'];
   readonly secrets: ReadonlyMap<string, Omit<GrantedSecret, 'paths'>>;
-  /** The value of a secret of the vault, with its use written down; null where there is none for this run. */
+  /** The value of a secret of the vault, with its use recorded; null where this run has no such secret. */
   readonly vaultSecret: (name: string, runner: Runner) => Promise<string | null>;
-  /** How often the list and the policies are looked at while a run has a network. */
+  /** How often the list and the policies are checked while a run has a network. */
   readonly lookEveryMs: number;
 };
 
 /** The network of one run. */
 export type RunNetwork = {
   readonly pass: NetworkPass;
-  /** Begins to serve the run on its listeners. */
+  /** Starts serving the run on its listeners. */
   readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
   readonly facts: () => ProxyFacts;
   readonly close: () => void;
@@ -61,10 +61,10 @@ export type RunNetwork = {
 export type NetworkWish = {
   readonly terms: ProcessTerms;
   readonly runner: Runner;
-  /** Both ways together. */
+  /** Sent and received together. */
   readonly egressBytes: number;
   readonly mayGoOn: () => boolean;
-  /** The operator's list for this very run; without, the one for all. */
+  /** The operator's list for this run alone; by default the one for all. */
   readonly hosts?: AllowList | undefined;
 };
 
@@ -78,7 +78,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export type Networks = {
   /** The network of a run; null for a run that has none. */
   readonly make: (wish: NetworkWish) => Promise<RunNetwork | null>;
-  /** For the plan of a run that is only looked at. */
+  /** For the plan of a run that is only displayed. */
   readonly samplePass: (terms: ProcessTerms) => NetworkPass;
 };
 
@@ -105,8 +105,7 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
     list: () => watch.list,
     resolve: { lookup: options.newLookup(), own: options.own(), lookupMs: LOOKUP_MS },
     credential: token,
-    // One limit for both ways; either may use it up.
-    // A run has one number of bytes for both ways, and no other for each.
+    // One limit for the sum of both directions; either may use it up.
     limits: { bytes: egressBytes, ...EITHER_WAY, wholeMs: terms.limits.wallMs },
     clock,
     secrets: secrets.map(({ bound }) => bound),
@@ -121,7 +120,7 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
   return {
     pass: { token, placeholders: Object.fromEntries(placeholders), trusted },
     serve: async ({ listeners }, servers) => {
-      // Boundary: what was taken back before the command begins is not there for it, not for a moment.
+      // Boundary: what was revoked before the command starts is never available to it.
       await options.refresh();
       listeners.forEach(({ door }, index) => {
         const server = servers[index];
@@ -139,7 +138,7 @@ async function makeNetwork(options: NetworkOptions, wish: NetworkWish): Promise<
   };
 }
 
-/** Looks, for as long as a run goes on, whether what it was allowed is still allowed. */
+/** Checks throughout a run whether what it was allowed is still allowed. */
 class Watch {
   list: AllowList;
   readonly #options: NetworkOptions;
@@ -156,7 +155,7 @@ class Watch {
     this.list = narrowList(judged, this.#hosts);
   }
 
-  /** Also for a run that begins once more, because its first sandbox was gone. */
+  /** Also for a run that is started again because its first sandbox was gone. */
   begin(proxy: EgressProxy): void {
     clearInterval(this.#timer);
     this.#timer = setInterval(() => this.#look(proxy), this.#options.lookEveryMs);
@@ -182,13 +181,13 @@ class Watch {
     try {
       return this.#wish.mayGoOn();
     } catch {
-      // Boundary: where the policies cannot be evaluated, they do not permit; and no look ends the gateway.
+      // Boundary: policies that cannot be evaluated do not permit; and no check ends the gateway.
       return false;
     }
   }
 }
 
-/** Boundary: terms are checked before they come here; a list that cannot be read lets nothing through. */
+/** Boundary: terms are checked before they arrive here; a list that cannot be parsed allows nothing. */
 function listOf({ egressHosts }: ProcessTerms): AllowList {
   const parsed = parseAllowList(egressHosts, 'egress_hosts of the call (--allow-host)');
   return parsed.ok ? parsed.value : NOWHERE;
@@ -206,14 +205,14 @@ async function bindSecret({ secrets, random, vaultSecret }: NetworkOptions, name
       `Cannot grant secret "${name}": the vault lacks a secret of that name for this run, expected one`,
     );
   }
-  // Boundary: the person who filled the vault did not know that the value would be a part of a header.
+  // Boundary: the value was not stored with a header in mind, so it is checked for one here.
   const problem = problemWithSecret(value);
   if (problem !== null) throw new CodedError('config/invalid', `Cannot grant secret "${name}": ${problem}`);
   const placeholder = `palisade-secret-${Buffer.from(random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
   return { variable, bound: { name, placeholder, value, isFor } };
 }
 
-/** Whether a host that the run may reach is one whose TLS is opened. */
+/** Whether a host that the run may reach is one whose TLS is intercepted. */
 function opensAny({ isIntercepted }: NetworkOptions, terms: ProcessTerms): boolean {
   if (!hasNetwork(terms)) return false;
   return terms.egressHosts.some((entry) => {
@@ -240,15 +239,15 @@ type OpenNetworksOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly vaultSecret: NetworkOptions['vaultSecret'];
-  /** Where the gateway itself listens. */
+  /** The ports that the gateway itself listens on. */
   readonly ports: readonly number[];
-  /** More authorities that targets are verified with. */
+  /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates?: string | undefined;
 };
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Makes the networks of runs ready from what the operator configured. */
+/** Prepares the networks of runs from the operator's configuration. */
 export function networksOf(options: OpenNetworksOptions): Networks {
   const { config, hosts, newLookup, clock, random, vaultSecret, ports, trustedCertificates: more } = options;
   return openNetworks({

@@ -1,9 +1,8 @@
 /**
- * The network of a strict run as data. It is a network of its own with nothing but `lo`, on which listening sockets wait
- * whose other side is the proxy of that run in the gateway: one for programs that know what a proxy is, and doors for
- * those that do not. A door stands for one host and port of the allow-list; the names of hosts lead to doors by the hosts
- * file of the sandbox. Whatever leads to no listener leads nowhere. What a door lets through is decided by the proxy,
- * with every connection.
+ * The network of a strict run as data. It is a separate network with nothing but `lo`, whose listening sockets belong
+ * to the proxy of that run in the gateway: one for programs that support proxies, and doors for those that do not. A
+ * door leads to one host and port of the allow-list; host names lead to doors through the hosts file of the sandbox.
+ * Everything else is unreachable. The proxy decides on every connection what a door lets through.
  */
 import type { ProcessTerms } from '../../core/process.ts';
 import { formatAddress } from '../../egress/address.ts';
@@ -12,7 +11,7 @@ import type { EgressDoor } from '../../egress/proxy/proxy.ts';
 import { parseRule, type Rule } from '../../egress/rule.ts';
 import type { AddDescriptor } from '../child/child.ts';
 
-/** A listening socket in the network of the run; the one without a door speaks the language of proxies. */
+/** A listening socket in the network of the run; the one without a door speaks the proxy protocol. */
 export type Listener = { readonly address: string; readonly port: number; readonly door: EgressDoor | null };
 
 export type NetworkPlan = {
@@ -21,23 +20,23 @@ export type NetworkPlan = {
   readonly names: readonly { readonly address: string; readonly name: string }[];
 };
 
-/** As many as the launcher makes. */
+/** The maximum that the launcher creates. */
 const MOST_LISTENERS = 64;
 const PROXY_ADDRESS = '127.0.0.1';
 const FIRST_PROXY_PORT = 3128;
-/** What names can lead to. */
+/** The addresses for names. */
 const NAME_ADDRESSES = Array.from({ length: 254 }, (_, index) => `127.0.1.${index + 1}`);
 const HTTP_PORT = 80;
 const LOOPBACK = /^127\.|^::1$/;
 
 type NetworkTerms = Pick<ProcessTerms, 'egress' | 'egressHosts'>;
 
-/** Whether a run has a network of its own that leads somewhere: it is strict, and something is allowed. */
+/** Whether a run has its own network with anything reachable: it is strict, and something is allowed. */
 export function hasNetwork({ egress, egressHosts }: NetworkTerms): boolean {
   return egress === 'strict' && egressHosts.some((entry) => !entry.startsWith('!'));
 }
 
-/** That network; null where there is none. */
+/** That network; null where it has none. */
 export function planNetwork(terms: NetworkTerms, takesNames: boolean): NetworkPlan | null {
   if (!hasNetwork(terms)) return null;
   const { egressHosts } = terms;
@@ -51,7 +50,7 @@ export function planNetwork(terms: NetworkTerms, takesNames: boolean): NetworkPl
   const listeners: [Listener, ...Listener[]] = [{ address: PROXY_ADDRESS, port, door: null }];
   const names: { address: string; name: string }[] = [];
   for (const { address, name, doors } of places) {
-    // A name whose doors do not all fit is reached through the proxy alone.
+    // A name whose doors do not all fit is only reachable through the proxy.
     if (listeners.length + doors.length > MOST_LISTENERS) continue;
     listeners.push(...doors.map((door) => ({ address, port: door.port, door })));
     if (name !== null) names.push({ address, name });
@@ -59,7 +58,7 @@ export function planNetwork(terms: NetworkTerms, takesNames: boolean): NetworkPl
   return { listeners, names };
 }
 
-/** Doors at one address; it has a name, or is an address of the host's own that the list names. */
+/** Doors at one address: that of a name, or an address of the host's own that the list contains. */
 type DoorPlace = {
   readonly address: string;
   readonly name: HostName | null;
@@ -76,7 +75,7 @@ function placesOf(rules: readonly Rule[], takesNames: boolean): readonly DoorPla
       if (address !== null && LOOPBACK.test(address)) put(loopback, address, rule);
     }
   }
-  // An address that the list names has doors of its own.
+  // An address in the list has its own doors.
   const free = NAME_ADDRESSES.filter((address) => !loopback.has(address));
   const names = takesNames ? [...named] : [];
   const ofNames = free.flatMap((address, index) => {
@@ -90,7 +89,7 @@ function placesOf(rules: readonly Rule[], takesNames: boolean): readonly DoorPla
   return [...ofAddresses, ...ofNames];
 }
 
-/** A port on which all that is allowed is plain HTTP has a door that reads it; any other passes on what it cannot read. */
+/** A port with only plain HTTP allowed gets a door that parses it; any other forwards what it cannot parse. */
 function doorsOf(host: Host, rules: readonly Rule[]): readonly EgressDoor[] {
   const ports = [...new Set(rules.flatMap((rule) => rule.ports ?? []))];
   return ports.map((port) => {
@@ -118,7 +117,7 @@ function put<Key>(map: Map<Key, Rule[]>, key: Key, rule: Rule): void {
   map.set(key, rules);
 }
 
-/** The words of the launcher that makes it; the listeners come back through the descriptor. */
+/** The launcher's arguments that create it; the listeners come back through the descriptor. */
 export function networkWords({ listeners }: NetworkPlan, add: AddDescriptor): readonly string[] {
   const at = listeners.map(
     ({ address, port }) => `${address.includes(':') ? `[${address}]` : address}:${port}`,
@@ -130,25 +129,25 @@ export function networkWords({ listeners }: NetworkPlan, add: AddDescriptor): re
   ];
 }
 
-/** What one run with a network is given, and no other. */
+/** What one run with a network gets, and no other. */
 export type NetworkPass = {
-  /** What its programs show to its proxy. */
+  /** The credential of its programs for its proxy. */
   readonly token: string;
   /** Variables with the placeholders of its secrets. */
   readonly placeholders: Readonly<Record<string, string>>;
-  /** The certificates that it trusts, where its proxy opens TLS; null where it trusts those of the system. */
+  /** The certificates that it trusts, where its proxy intercepts TLS; null where it trusts those of the system. */
   readonly trusted: string | null;
 };
 
-/** For a plan that is looked at and not run. */
+/** For a plan that is displayed and not run. */
 export const SAMPLE_PASS: NetworkPass = { token: 'TOKEN', placeholders: {}, trusted: null };
 
-/** Where the certificates lie that a run trusts; tier C alone has such a place. */
+/** The path of the certificates that a run trusts; only tier C has such a file. */
 export const TRUST_FILE = '/.palisade/ca.pem';
 
 /** Every spelling that programs look for. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
-/** What is sent to the own host stays there, and its doors need no proxy. */
+/** What is sent to localhost stays there, and its doors need no proxy. */
 const NO_PROXY = 'localhost,127.0.0.1,::1';
 const TRUST_VARIABLES = [
   ...['SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO', 'REQUESTS_CA_BUNDLE', 'PIP_CERT'],
@@ -166,7 +165,7 @@ export function networkVariables(
     ...placeholders,
     ...sameFor(PROXY_VARIABLES, proxy),
     ...sameFor(['NO_PROXY', 'no_proxy'], NO_PROXY),
-    // Node's own fetch asks for the others only then.
+    // Only then does Node's own fetch read the others.
     NODE_USE_ENV_PROXY: '1',
     ...sameFor(trusted === null ? [] : TRUST_VARIABLES, TRUST_FILE),
   };

@@ -2,28 +2,28 @@ import type { Json } from '../../core/json.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { DecisionRecord, ProxyFacts } from '../../egress/proxy/ledger.ts';
 
-/** What is told of the network of a run: to the caller, in the receipt, and in the journal. */
+/** What is reported of the network of a run: to the caller, in the receipt, and in the journal. */
 export type NetworkReport = {
   readonly output: { readonly egress?: Json };
   readonly isolation: Readonly<Record<string, string | number>>;
   /** Null where it had no network of its own. */
   readonly record: Json | null;
-  /** Both ways together. */
+  /** Sent and received together. */
   readonly bytes: number;
 };
 
-/** What a network counts of a run, and what was decided in it; there may be more in both. */
+/** What a network counts of a run, and its decisions; both may have further properties. */
 type NetworkFacts = Pick<ProxyFacts, Count> & { readonly decisions: readonly Told[] };
 
 type Count = 'connections' | 'requests' | 'denied' | 'cut' | 'bytesIn' | 'bytesOut';
 type Told = Pick<DecisionRecord, 'verdict' | 'host' | 'port' | 'method'>;
 
-/** More are counted and left out. */
+/** Further ones are counted and left out. */
 const MOST_DECISIONS = 200;
-/** Of a text that a host, an entry of a list or a server has chosen. */
+/** For a text that a host, an entry of a list or a server has chosen. */
 const MOST_CHARS = 300;
 
-/** `host` is the network of the gateway itself: what a run reaches there is not held. */
+/** `host` is the network of the gateway itself: what a run reaches there is not restricted. */
 export function reportOf(
   { egress }: Pick<ProcessTerms, 'egress'>,
   facts: NetworkFacts | null,
@@ -48,8 +48,8 @@ export function reportOf(
 }
 
 /**
- * As many as are told, in their order. Boundary: what went out comes before what was denied, and a new target before one
- * that is known, so that a run cannot push what it did out of the record with what it only tried.
+ * As many decisions as are reported, in their order. Boundary: allowed requests come before denied ones, and new
+ * targets before known ones, so that a run cannot push what it did out of the record with mere attempts.
  */
 function mostTelling(decisions: readonly Told[]): readonly Told[] {
   const known = new Set<string>();
@@ -75,7 +75,7 @@ function decisionOf(decision: Told): Json {
 }
 
 function cut(value: unknown): Json {
-  // Boundary: half a character has no bytes, so a record that was cut in the middle of one could not be signed.
+  // Boundary: a lone surrogate has no UTF-8 encoding, so a record cut within a character could not be signed.
   if (typeof value === 'string') return value.slice(0, MOST_CHARS).replace(/\p{Surrogate}/gu, '?');
   return Array.isArray(value) ? [...value] : (value as Json);
 }

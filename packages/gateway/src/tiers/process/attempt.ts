@@ -1,4 +1,4 @@
-/** Starts something harmless and reads how it went, from what the launcher reports and what bubblewrap prints. */
+/** Starts something harmless and reads the result, from what the launcher reports and what bubblewrap prints. */
 import type { Clock } from '../../core/clock.ts';
 import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
@@ -16,7 +16,7 @@ export type Attempt =
   | { readonly ok: true; readonly facts: Facts }
   | { readonly ok: false; readonly fault: Fault };
 
-/** The words of the C library for the errors that sandboxes end with; bubblewrap prints these. */
+/** The messages of the C library for the errors that sandboxes end with; bubblewrap prints these. */
 const ERRNO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bE(?:PERM|ACCES|NOSPC|INVAL|NOSYS|AGAIN|NOENT)\b/, ''],
   [/operation not permitted|no permissions/i, 'EPERM'],
@@ -29,7 +29,7 @@ const ERRNO_WORDS: readonly (readonly [RegExp, string])[] = [
 ];
 const MOST_SIGNS = 200;
 
-/** What came of a start whose status is in `statusBytes`. */
+/** The result of a start whose status is in `statusBytes`. */
 export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): Attempt {
   if (end.spawnError !== null) return failedAt('start', end.spawnError, end.spawnError);
   const parsed = parseStatus(statusBytes ?? new Uint8Array(0));
@@ -42,14 +42,14 @@ export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): A
   return exit === null ? unsaid(end) : failedAt('command', `exit status ${exit}`, null);
 }
 
-/** The launcher never came to speak: what came before it says why. */
+/** The launcher reported nothing: standard error or the exit status has the reason. */
 function unsaid({ exitCode, signal, stderr }: ChildEnd): Attempt {
   const line = firstLine(stderr);
   const said = line === '' ? (signal ?? `exit status ${exitCode}`) : line;
   return failedAt('sandbox', said, errnoIn(said));
 }
 
-/** The first line of what a program printed, without signs that would change a terminal. */
+/** The first line of what a program printed, without control characters. */
 export function firstLine(bytes: Uint8Array): string {
   const [line = ''] = Buffer.from(bytes).toString('latin1').trimStart().split('\n');
   return line.slice(0, MOST_SIGNS).replaceAll(/[^ -~]/g, '?');
@@ -67,12 +67,12 @@ function failedAt(step: string, said: string, errno: string | null): Attempt {
   return { ok: false, fault: { step, said, errno } };
 }
 
-/** A fault as words: the step, and what was said there. */
+/** A fault as text: the step, and the message. */
 export function faultWords({ step, said }: Fault): string {
   return `it failed at "${step}" with ${said}`;
 }
 
-/** Whether new user, pid, mount and IPC namespaces can be made. */
+/** Whether new user, PID, mount and IPC namespaces can be created. */
 export function tryNamespaces(launcher: string, options: ProbeOptions): Promise<Attempt> {
   return tryLauncher(launcher, options, ['ns=1']);
 }
@@ -82,7 +82,7 @@ export function tryLandlock(launcher: string, options: ProbeOptions): Promise<At
   return tryLauncher(launcher, options, ['ro=/']);
 }
 
-/** Starts a command that does nothing under the given words, and nothing else, of the launcher. */
+/** Starts a command that does nothing with exactly these arguments of the launcher. */
 async function tryLauncher(
   launcher: string,
   { clock, runAs }: ProbeOptions,
@@ -94,7 +94,7 @@ async function tryLauncher(
   return attemptOf(end, end.read[0]);
 }
 
-/** What a program prints on its standard output. */
+/** The standard output of a program. */
 export async function say(clock: Clock, file: string, args: readonly string[]): Promise<string> {
   return Buffer.from((await run(clock, file, args)).stdout).toString();
 }

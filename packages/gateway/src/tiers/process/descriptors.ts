@@ -2,7 +2,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Descriptor, OpenDescriptor } from '../child/child.ts';
 
-/** What the named descriptors of a plan stand for. */
+/** The values behind the named descriptors of a plan. */
 export type Sources = {
   readonly args: readonly string[];
   readonly workspaceFd: number;
@@ -12,12 +12,12 @@ export type Sources = {
 
 type OpenDescriptors = {
   readonly descriptors: readonly OpenDescriptor[];
-  /** Which of all descriptors takes the words of the launcher inside; -1 where there is none. */
+  /** The index of the descriptor for the arguments of the launcher inside; -1 where there is none. */
   readonly wordsIndex: number;
   readonly close: () => void;
 };
 
-/** Opens what the plan only names, or refuses and leaves nothing open. */
+/** Opens what the plan refers to by name, or refuses and leaves nothing open. */
 export function openDescriptors(planned: readonly Descriptor[], sources: Sources): OpenDescriptors {
   const opened: number[] = [];
   const open = (path: string, flags: number) => {
@@ -61,8 +61,8 @@ function openOne(descriptor: Descriptor, sources: Sources, open: OpenFile): Open
 }
 
 /**
- * Opens a path below the held directory, a part at a time. Boundary: a link on the way is the run's to have planted, and
- * none is followed.
+ * Opens a path below the held directory, one component at a time. Boundary: the run may have planted a link on the way,
+ * so none is followed.
  */
 function openInside(workspaceFd: number, path: string, open: OpenFile): OpenDescriptor {
   const parts = path.split('/');

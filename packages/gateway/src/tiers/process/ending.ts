@@ -1,4 +1,4 @@
-/** How a command ended, said in the words of the code table. Pure: what ran and what the kernel counted comes in. */
+/** Maps the end of a command to the code table. Pure: its input is what ran and what the kernel counted. */
 import type { Json } from '../../core/json.ts';
 import type { FailedCode } from '../../core/outcome.ts';
 import type { LimitName, ProcessLimits } from '../../core/process.ts';
@@ -8,7 +8,7 @@ import { outputOf } from '../child/output.ts';
 import { signalName } from '../child/starter-protocol.ts';
 import type { LauncherStatus } from '../child/status.ts';
 
-/** All that is known of a run once it is over; null: not known. */
+/** Everything that is known about a run once it is over; null: unknown. */
 export type Ran = {
   readonly end: ChildEnd;
   readonly status: LauncherStatus | null;
@@ -28,12 +28,12 @@ export type Verdict =
 const SIGXCPU = 24;
 const SIGXFSZ = 25;
 
-/** What ended the run. A limit comes before the signal that it was enforced with. */
+/** What ended the run. A limit takes precedence over the signal that enforced it. */
 export function verdictOf(ran: Ran): Verdict {
   const { end } = ran;
   const started = notStarted(ran);
   if (started !== null) return started;
-  // The launcher cannot tell a caller who goes away from our own clock, or from anybody who ends its parent.
+  // The launcher cannot distinguish a cancelled call from our own timeout or from a kill of its parent.
   if (end.stopped === 'cancelled') {
     return isOutOfCpu(ran)
       ? outOfCpu(ran)
@@ -58,7 +58,7 @@ function notStarted({ end, status }: Ran): Verdict | null {
   return null;
 }
 
-/** Who was ended by our look at its group has used up its time, whether or not the launcher could see it. */
+/** A run that was ended by the watch of its group has used up its time, whether or not the launcher noticed. */
 function isOutOfCpu({ group, limits }: Ran): boolean {
   return (group?.cpuUs ?? 0) >= limits.cpuMs * 1000;
 }
@@ -76,7 +76,7 @@ function overLimit(ran: Ran): Verdict | null {
     return failed('tier/output-exceeded', message, 'output');
   }
   if (status?.limit === 'cpu' || status?.signal === SIGXCPU) return outOfCpu(ran);
-  // A child that ran out of memory is the command's affair unless the command fails with it.
+  // A child process that ran out of memory only matters if the command fails with it.
   if ((group?.oomKills ?? 0) > 0 && status?.exit !== 0) {
     const message = `Cannot finish command: it needs more than ${limits.memoryBytes} bytes of memory`;
     return failed('tier/out-of-memory', message, 'memory');
@@ -85,7 +85,7 @@ function overLimit(ran: Ran): Verdict | null {
 }
 
 function exited({ end, status, group, limits }: Ran): Verdict {
-  // Boundary: who garbles the report of the launcher, or silences it, never has a command that ended well.
+  // Boundary: a command that garbles or suppresses the launcher's report never counts as successful.
   if (status === null) {
     return failed('tier/unproven', 'Cannot vouch for the sandbox: the report of its launcher is not valid');
   }
@@ -101,7 +101,7 @@ function exited({ end, status, group, limits }: Ran): Verdict {
   return failed('tier/exited', `Cannot complete call: the command ${how}`, limit);
 }
 
-/** The sandbox was killed, or gave up by itself. */
+/** The sandbox was killed, or ended by itself. */
 function brokenOff({ signal, exitCode }: ChildEnd, { pid, cancelled }: LauncherStatus): Verdict {
   const died = signal === null ? null : `was killed by ${signal}`;
   const how = died ?? (cancelled ? 'was cancelled' : `exited with status ${exitCode}`);
@@ -114,7 +114,7 @@ function failed(code: FailedCode, message: string, limit: LimitName | null = nul
   return { kind: 'failed', code, message, limit };
 }
 
-/** What the caller gets, whether it ended well or not. */
+/** What the caller gets, whether the command succeeded or not. */
 export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key: string]: Json } {
   const { end, status, group } = ran;
   const signal = status?.signal ?? null;
@@ -140,7 +140,7 @@ export function outputOfRun(ran: Ran, limit: LimitName | null): { readonly [key:
   };
 }
 
-/** There was more output than is returned: the launcher held it back, or we did. */
+/** There was more output than is returned: the launcher dropped it, or we did. */
 export function isTruncated({ end, status }: Pick<Ran, 'end' | 'status'>): boolean {
   return end.truncated || status?.limit === 'output';
 }
@@ -152,7 +152,7 @@ export function cpuMsOf({ status, group }: Ran): number | null {
   return Math.ceil((status.usage.userUs + status.usage.systemUs) / 1000);
 }
 
-/** What a budget pays: a command that silenced its launcher, so that nothing was counted, has not run for free. */
+/** What a budget is charged: a command that silenced its launcher, so that its usage is unknown, has not run free. */
 export function cpuMsCharged(ran: Ran): number {
   const hasRun = ran.end.spawnError === null && (ran.status === null || ran.status.pid !== null);
   return cpuMsOf(ran) ?? (hasRun ? ran.limits.cpuMs : 0);

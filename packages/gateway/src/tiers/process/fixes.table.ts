@@ -1,4 +1,4 @@
-/** What a person can do about a start that failed, one row for each cause; the first row that fits is the fix. */
+/** What the operator can do about a failed start, one row for each cause; the first matching row is the fix. */
 import type { Fault } from './attempt.ts';
 
 /** Settings of the kernel that forbid user namespaces, and the value that does. */
@@ -23,7 +23,7 @@ export const NAMESPACE_SETTINGS = [
   },
 ] as const;
 
-/** Steps at which the start fails where user namespaces cannot be made or give no rights. */
+/** Steps that fail where user namespaces cannot be created or confer no privileges. */
 const NAMESPACE_STEPS = ['namespaces', 'user-namespace', 'user-map', 'private-mounts', 'sandbox'];
 
 type FixRow = {
@@ -32,7 +32,7 @@ type FixRow = {
   readonly fix: string;
 };
 
-/** No errno in a row: it fits every one. */
+/** A row without an errno matches every one. */
 export const FIXES: readonly FixRow[] = [
   {
     steps: NAMESPACE_STEPS,
@@ -91,10 +91,10 @@ export const FIXES: readonly FixRow[] = [
   },
 ];
 
-/** Where no row fits. */
+/** Where no row matches. */
 const OTHER_FIX = 'Look the step up in docs/sandbox.md, and install the updates of your system.';
 
-/** Reads a small file of the kernel; null where there is none. */
+/** Reads a small file of the kernel; null where it does not exist. */
 export type ReadSetting = (path: string) => string | null;
 
 /** The fix for a fault. A setting of the kernel that forbids namespaces comes first, as it explains the rest. */

@@ -1,6 +1,6 @@
 /**
- * A command that stays: it is started in a tier as any other, and talks to the gateway through two streams of its own
- * until it is ended. It is proved as every run is: what its launcher reports from inside has to be what was planned.
+ * A long-running command: it is started in a tier like any other, and talks to the gateway through two separate streams
+ * until it is ended. Its isolation is proved as for every run: the launcher's report from inside must match the plan.
  */
 import { Duplex } from 'node:stream';
 import { CodedError } from '../../core/coded-error.ts';
@@ -62,11 +62,11 @@ function streamsOf({ child }: Sandbox): { readonly send: Duplex | null; readonly
 type Proof = {
   /** Settles with what its isolation lacks, null for nothing, as soon as the launcher has reported it. */
   readonly proved: Promise<string | null>;
-  /** Takes what the launcher has said so far. */
+  /** Takes what the launcher has reported so far. */
   readonly onStatus: (said: Uint8Array) => void;
 };
 
-/** Whether the isolation of a command is proved, asked while it runs. */
+/** Checks while a command runs whether its isolation is proved. */
 export function proofOf(plan: CommandPlan): Proof {
   let settle: (lack: string | null) => void = () => undefined;
   const proved = new Promise<string | null>((resolve) => {

@@ -1,4 +1,4 @@
-/** Tiers B and C as the line sees them: probed when the first call needs them, tried when a run could not be set up. */
+/** Tiers B and C as executors: probed when the first call needs them, tried when a run could not be set up. */
 import { statfsSync, statSync } from 'node:fs';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -14,10 +14,10 @@ import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
 import { type Trial, type TrialKit, tryTier } from './trial.ts';
 
-/** What both tiers run and are tried with. */
+/** What both tiers need to run commands and trials. */
 export type TiersKit = Omit<CommandKit, 'launcher'> & TrialKit;
 
-/** A tier of commands, which can also hold one that stays. */
+/** A tier of commands that can also run long-lived ones. */
 export type HoldingTier = Tier & {
   readonly hold: (id: string, terms: ProcessTerms) => Promise<HeldRun>;
 };
@@ -78,7 +78,7 @@ function isUnheld({ ending }: RunResult): boolean {
   return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
 }
 
-/** Boundary: what the tier cannot hold is refused before anything is recorded as begun. */
+/** Boundary: what the tier cannot enforce is refused before anything is recorded as begun. */
 function planRefusal(
   plan: Found['tier']['plan'],
   { process }: CheckedCall,
@@ -112,7 +112,7 @@ function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: s
   return refuse('tier/unenforceable', `Cannot run ${tool.id} in tier ${tier}: ${why}`, fix);
 }
 
-/** What is missing is looked for again after this long, so that a fix counts without a restart. */
+/** A missing requirement is checked again after this long, so that a fix takes effect without a restart. */
 const AGAIN_AFTER_MS = 5_000;
 
 type TierHealthParts = {
@@ -122,8 +122,8 @@ type TierHealthParts = {
 };
 
 /**
- * Whether a tier can be used: found out at the first call, and tried when a run could not be set up. A tier that holds
- * is asked nothing more; each run proves itself anyway.
+ * Whether a tier can be used: determined at the first call, and tried again when a run could not be set up. A working
+ * tier is not checked further; each run proves its isolation anyway.
  */
 export class TierHealth {
   readonly #parts: TierHealthParts;
@@ -138,7 +138,7 @@ export class TierHealth {
     this.#parts = parts;
   }
 
-  /** What the tier is now; a lack comes with its fix. */
+  /** The current state of the tier; a lack comes with its fix. */
   look(): Promise<Probed> {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#looked !== null && (this.#isSettled || nowMs - this.#lookedAtMs < AGAIN_AFTER_MS))
@@ -148,15 +148,15 @@ export class TierHealth {
     return this.#looked;
   }
 
-  /** The tier as it was found last, for a call that was not refused. */
+  /** The last finding about the tier, for a call that was not refused. */
   get found(): Found {
     if (this.#last === null) throw new TypeError('Cannot use the tier: it was not probed');
     return this.#last;
   }
 
-  /** A run could not be set up: before the next one the tier is tried. */
+  /** A run could not be set up: the tier is tried before the next one. */
   doubt(): void {
-    // Boundary: commands that fail on purpose make the tier be tried once in a while, not with every call.
+    // Boundary: commands that fail on purpose trigger a trial once in a while, not with every call.
     this.#lookedAtMs = this.#triedAtMs;
     this.#isDoubted = true;
     this.#isSettled = false;
@@ -179,19 +179,19 @@ export class TierHealth {
 
 const OF_WORKSPACE = 'workspace-';
 
-/** Those that have done it since the first kernels that could, by the number that statfs(2) gives: ext4, xfs, btrfs. */
+/** File systems that supported idmapped mounts from early on, by the number of statfs(2): ext4, xfs, btrfs. */
 const KNOWN = [0xef53, 0x5846_5342, 0x9123_683e];
 
 type Known = { readonly lack: Promise<Lack | null>; readonly atMs: number };
 
 /**
- * Where a gateway that is root can run commands. They get another user, who can work only where the kernel maps the owner
- * of the files to it, and not every file system can do that. Which can is found out by a trial in the first workspace on
- * each, before a call is recorded as begun.
+ * Where a gateway that is root can run commands. They run as another user, which works only where the kernel maps the
+ * owner of the files to it, and not every file system supports that. A trial in the first workspace on each determines
+ * that, before a call is recorded as begun.
  */
 export class FileSystems {
   readonly #clock: Clock;
-  /** By device: what the last trial on it gave, or will give. */
+  /** By device: the result of the last trial on it, possibly pending. */
   readonly #tried = new Map<number, Known>();
 
   constructor(clock: Clock) {
@@ -201,16 +201,16 @@ export class FileSystems {
   /** Why commands cannot work in this directory; null where they can, or where the trial found another fault. */
   async lackOf(workspace: string, tryThere: () => Promise<Trial>): Promise<Lack | null> {
     const device = statSync(workspace, { throwIfNoEntry: false })?.dev;
-    // What the number says is not the last word: where it does not hold, the run does not start.
+    // The number is only a hint: where the mapping does not work, the run does not start.
     if (device === undefined || KNOWN.includes(statfsSync(workspace).type)) return null;
     const nowMs = this.#clock.monotonicMs();
     const known = this.#tried.get(device);
-    // Boundary: a caller could cause one trial after the other; there is one at a time.
+    // Boundary: a caller could cause one trial after the other, so there is one at a time.
     if (known !== undefined && nowMs - known.atMs < AGAIN_AFTER_MS) return known.lack;
     const trial = tryThere();
     const lack = trial.then((made) => lackIn(made, workspace));
     this.#tried.set(device, { lack, atMs: nowMs });
-    // What was seen to hold is not asked again; a trial that another fault ended has seen nothing.
+    // What worked once is not tried again; a trial that another fault ended proves nothing.
     if ((await trial).ok) this.#tried.set(device, { lack, atMs: Number.POSITIVE_INFINITY });
     return lack;
   }

@@ -1,4 +1,4 @@
-/** What the tiers of commands enforce on this machine, as a table for a person: each row was tried, none is read off a version. */
+/** What the tiers of commands enforce on this machine, for display: each row was tried, not inferred from a version. */
 import type { Probe } from '../cgroup/cgroups.ts';
 import { type Attempt, faultWords, tryLandlock, tryNamespaces } from './attempt.ts';
 import { fixOf, forbiddingSetting, type ReadSetting } from './fixes.table.ts';
@@ -23,10 +23,10 @@ export type Inspection = {
   readonly probeCgroups: () => Probe;
 };
 
-/** The name of the row that says whether a tier can be used at all. */
+/** The name of the row that shows whether a tier can be used at all. */
 export const TRIAL_ROW = 'trial';
 
-/** Looks at everything and tries every tier. */
+/** Inspects everything and tries every tier. */
 export async function inspectTiers({ options, kit, probeCgroups }: Inspection): Promise<readonly TierRow[]> {
   const launcher = findLauncher(options);
   const kernelRows = launcher.ok ? await sharedRows(launcher, options, kit.readSetting ?? textOf) : null;
@@ -79,7 +79,7 @@ function cgroupRow(probed: Probe): TierRow {
   return row(null, name, `can be made (${probed.kind}: ${probed.controllers.join(', ')})`);
 }
 
-/** A root gateway gives commands another user, who can only write where the owner is mapped to it. */
+/** A root gateway runs commands as another user, which can only write where the owner is mapped to it. */
 function idmapRows([trial]: readonly (Trial | Lack)[]): readonly TierRow[] {
   const name = 'idmapped workspaces';
   if (trial === undefined) return [];
@@ -88,7 +88,7 @@ function idmapRows([trial]: readonly (Trial | Lack)[]): readonly TierRow[] {
   return [lackRow(null, name, { why: `do not work: ${trial.why}`, fix: trial.fix })];
 }
 
-/** What the plan has found proved, and the first that it has not. */
+/** What the plan found proved, and the first fact that is not. */
 function isolationRows({ name: tier, isolation }: ProcessTier, trial: Trial | Lack): readonly TierRow[] {
   if (!('facts' in trial) || trial.facts === null) return [];
   const { facts } = trial;

@@ -1,4 +1,4 @@
-/** What this machine has for commands: programs, namespaces, system directories. Looked at once, read-only. */
+/** What this machine has for commands: programs, namespaces, system directories. Read once, without changes. */
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,7 +7,7 @@ import type { Lack, ProbeOptions } from './tier.ts';
 
 export type Program = { readonly ok: true; readonly path: string; readonly sha256: string };
 
-/** A command that does nothing and that every system has. */
+/** A command that does nothing and exists on every system. */
 export const HARMLESS = { file: '/bin/sh', argv: ['sh', '-c', ':'] } as const;
 
 const NAMESPACES = ['user', 'pid', 'mnt', 'net', 'ipc', 'uts', 'cgroup'];
@@ -16,7 +16,7 @@ const SHARED_WRITE = 0o022;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** Our own namespaces by name, as the numbers that the kernel gives them. */
+/** Our own namespaces by name, as the kernel's numbers. */
 export function ownNamespaces(): Readonly<Record<string, string>> {
   const entries = NAMESPACES.map((name): [string, string] => {
     const [, number = ''] = /\[(\d+)\]/.exec(readlinkSync(`/proc/self/ns/${name}`)) ?? [];
@@ -35,12 +35,12 @@ const NO_LINUX = {
   fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
 } as const;
 
-/** The launcher of this machine; there is none for other systems than Linux. */
+/** The launcher of this machine; there is none for systems other than Linux. */
 export function findLauncher({ launchers, platform = process.platform }: ProbeOptions): Program | Lack {
   return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : NO_LINUX;
 }
 
-/** The first of the paths that holds a program that only its owner can change. No search path is asked. */
+/** The first of the paths with a program that only its owner can change. No search path is used. */
 export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>): Program | Lack {
   for (const raw of paths) {
     const path = realPath(raw);
@@ -56,7 +56,7 @@ export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>)
   return { ok: false, ...missing };
 }
 
-/** Why a file cannot be trusted to hold a sandbox; null when it can. */
+/** Why a file cannot be trusted to run a sandbox; null when it can. */
 function weakness(path: string): Lack | null {
   const stats = statSync(path);
   if (!stats.isFile() || (stats.mode & EXECUTABLE) === 0)
@@ -70,7 +70,7 @@ function weakness(path: string): Lack | null {
       fix: `chown root ${path}; chmod 755 ${path}`,
     };
   const open = directoriesAbove(path).find((directory) => isOpenToAll(statSync(directory).mode));
-  // Boundary: a user who can write to a directory can put another file in the place of one in it.
+  // Boundary: a user who can write to a directory can replace the files in it.
   if (open === undefined) return null;
   return { ok: false, why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` };
 }
@@ -92,12 +92,12 @@ function realPath(path: string): string | null {
   }
 }
 
-/** Which of these paths exist, and what they say where they are links. */
+/** Which of these paths exist, and the targets of those that are links. */
 export function hostPaths(paths: readonly string[]): readonly HostPath[] {
   return paths.flatMap((path): HostPath[] => {
     try {
       const isLink = lstatSync(path).isSymbolicLink();
-      // A link that leads nowhere is as good as absent.
+      // A dangling link counts as absent.
       statSync(path);
       return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
     } catch {
@@ -108,12 +108,12 @@ export function hostPaths(paths: readonly string[]): readonly HostPath[] {
 
 const OTHERS_ENTER = 0o001;
 
-/** Whether a user who owns nothing on the way can walk to this directory. */
+/** Whether a user who owns nothing on the path can reach this directory. */
 export function isInReachOfAll(path: string): boolean {
   try {
     return directoriesAbove(path).every((directory) => (statSync(directory).mode & OTHERS_ENTER) !== 0);
   } catch {
-    // What is gone cannot be walked to.
+    // What is gone cannot be reached.
     return false;
   }
 }
@@ -126,13 +126,13 @@ export function threadsOf(uid: number): number {
     try {
       if (statSync(`/proc/${name}`).uid === uid) threads += readdirSync(`/proc/${name}/task`).length;
     } catch {
-      // It has ended while we looked.
+      // It has ended since.
     }
   }
   return threads;
 }
 
-/** The text of a small file; null where there is none. */
+/** The text of a small file; null where it does not exist. */
 export function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

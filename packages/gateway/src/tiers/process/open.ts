@@ -1,4 +1,4 @@
-/** Makes ready what commands need of this machine; nothing is started and no group is made before the first call. */
+/** Prepares what commands need of this machine; nothing is started and no group is made before the first call. */
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
@@ -19,12 +19,12 @@ type CommandOptions = {
   readonly launchers: readonly string[];
   /** The user and group id of commands where the gateway is root. */
   readonly firstUid: number;
-  /** Tells the groups of this state directory and process from those of others. */
+  /** Distinguishes the groups of this state directory and process from those of others. */
   readonly owner: { readonly realStateDir: string; readonly process: string };
   readonly isGone: (process: string) => boolean;
-  /** The limits of runs that ask for none. */
+  /** The limits of runs that request none. */
   readonly limits: ProcessLimits;
-  /** How many sandboxes stand ready for each workspace. */
+  /** How many warm sandboxes are kept for each workspace. */
   readonly warm: number;
   readonly networks: Networks;
 };
@@ -33,21 +33,21 @@ export type Commands = {
   readonly tiers: ReturnType<typeof commandTiers>;
   readonly cgroups: Cgroups;
   readonly probeOptions: ProbeOptions;
-  /** Tries both tiers and says what holds on this machine. */
+  /** Tries both tiers and reports what works on this machine. */
   readonly inspect: () => Promise<readonly TierRow[]>;
-  /** Ends what gateways that were killed have left of their runs. Where there is nothing, it looks and is done. */
+  /** Ends what killed gateways have left of their runs. Returns at once where there is nothing. */
   readonly sweep: () => Promise<Swept>;
-  /** Lets go of sandboxes that stand ready, and of the process that starts them. */
+  /** Closes warm sandboxes, and the process that starts them. */
   readonly close: () => Promise<void>;
 };
 
-/** More launches at once than this only wait for each other. */
+/** More simultaneous launches than this only wait for each other. */
 const PER_CORE = 2;
 
-/** Commands that run at once; the others wait for as long as their own time limit. */
+/** Commands that run at the same time; the others wait for up to their own time limit. */
 export const AT_ONCE = 64;
 
-/** A sandbox that stands ready shows the system as it was when it was made, so it never gets old. */
+/** A warm sandbox shows the system as it was when it was made, so it is not kept for long. */
 const IDLE_MS = 60_000;
 
 export function openCommands(options: CommandOptions): Commands {
@@ -70,8 +70,8 @@ export function openCommands(options: CommandOptions): Commands {
     try {
       return cgroups.make(id, limits);
     } catch (error) {
-      // Where there are no groups the limits of each process hold, and the receipt says that there was none.
-      // Boundary: where the machine gives groups, a run that gets none does not start.
+      // Without groups the limits of each process apply, and the receipt says that there was none. Boundary: where the
+      // machine supports groups, a run that gets none does not start.
       if (error instanceof CodedError && !cgroups.probe().ok) return null;
       throw error;
     }
@@ -102,5 +102,5 @@ export function openCommands(options: CommandOptions): Commands {
   return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions, inspect, sweep, close };
 }
 
-/** In the group as well: the launcher or bubblewrap outside, and the first process of the namespaces. */
+/** Also in the group: the launcher or bubblewrap outside, and the first process of the namespaces. */
 const HELPERS = 2;

@@ -9,34 +9,34 @@ import type { Facts } from './tier.ts';
 /** A command with its sandbox, ready to be started. */
 export type CommandPlan = {
   readonly ok: true;
-  /** The words of the launcher that is started: they make the sandbox, where the tier has one. */
+  /** The arguments of the launcher that is started: they create the sandbox, where the tier has one. */
   readonly words: readonly string[];
-  /** Options of bubblewrap, which go through a descriptor. */
+  /** Options of bubblewrap, which are passed through a descriptor. */
   readonly args: readonly string[];
-  /** What the launcher that runs the command is told, once it waits: all that is not the sandbox but the command in it. */
+  /** The arguments of the launcher that runs the command, sent once it waits: everything that concerns the command. */
   readonly told: readonly string[];
   readonly descriptors: readonly Descriptor[];
-  /** Null where the run has none of its own. */
+  /** Null where the run has no network of its own. */
   readonly network: NetworkPlan | null;
-  /** What the reported facts lack of what the plan promises; null when they prove it. */
+  /** Which promises of the plan the reported facts do not prove; null when they prove all. */
   readonly missing: (facts: Facts) => IsolationGap | null;
 };
 
-/** What is known only when the run begins. */
+/** What is known only when the run starts. */
 type RunPlace = {
   readonly cgroups: number;
   readonly asRoot: AsRoot | null;
   /** For a run that has a network. */
   readonly pass: NetworkPass;
-  /** It has a way in and a way out beside its standard streams, as the numbers 3 and 4. */
+  /** It has an input and an output stream beside its standard streams, as the numbers 3 and 4. */
   readonly hasStreams?: boolean;
 };
 
-/** A tier that starts commands: how it plans, and what it says of itself in a receipt. */
+/** A tier that starts commands: how it plans, and what it reports about itself in a receipt. */
 export type CommandTier = {
   readonly name: ProcessTierName;
   readonly executor: string;
-  /** Facts of the machine and the programs that hold the sandbox. */
+  /** Facts of the machine and the programs that enforce the sandbox. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
   readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
 };
@@ -69,7 +69,7 @@ export function sharedNamespace(
   return null;
 }
 
-/** A plan that was not made, because what it would start is weaker than what was asked for. */
+/** A plan was refused because what it would start is weaker than what was requested. */
 export type PlanRefusal = {
   readonly ok: false;
   readonly code: RefusedCode & 'tier/unenforceable';
@@ -77,7 +77,7 @@ export type PlanRefusal = {
   readonly remedy: string;
 };
 
-/** The one way in which a plan says no. */
+/** The only way for a plan to refuse. */
 export function unenforceable(message: string, remedy: string): PlanRefusal {
   return { ok: false, code: 'tier/unenforceable', message, remedy };
 }
@@ -85,26 +85,26 @@ export function unenforceable(message: string, remedy: string): PlanRefusal {
 /** The main thread's stack, which RLIMIT_DATA does not count. */
 const STACK_BYTES = 8 * 1024 * 1024;
 
-/** The kernel's own CPU limit is per process and in whole seconds: it stands behind the exact one, a second later. */
+/** The kernel's own CPU limit is per process and in whole seconds: it backs up the exact one, a second later. */
 const CPU_SLACK_S = 1;
 
 /**
- * How the limits of each process stand to those of the tree. Where the run is in a group, that counts exactly and says
- * which limit was met, so it has to be met first; without one the limits of a process are all there is.
+ * How the limits of each process relate to those of the tree. A group counts exactly and reports which limit was
+ * reached, so it has to be reached first; without one the limits of a process are all there is.
  */
 export type LimitContext = {
-  /** Processes of ours that count among the run's, or threads of its user that are there already. */
+  /** Processes of ours that count among the run's, or threads that its user already has. */
   readonly others: number;
   readonly hasGroup: boolean;
 };
 
-/** How far RLIMIT_NPROC stands behind the limit of a group. */
+/** How far RLIMIT_NPROC is above the limit of a group. */
 const PROCESSES_BEHIND = 16;
 
-/** How many times the memory of a group RLIMIT_DATA is: programs reserve much more than they use. */
+/** RLIMIT_DATA as a multiple of a group's memory: programs reserve much more than they use. */
 const DATA_BEHIND = 4;
 
-/** The launcher's words for limits. */
+/** The launcher's arguments for limits. */
 export function limitWords(limits: ProcessLimits, context: LimitContext): readonly string[] {
   return [
     ...Object.entries(rlimits(limits, context)).map(([name, value]) => `${name}=${value}`),
@@ -115,20 +115,20 @@ export function limitWords(limits: ProcessLimits, context: LimitContext): readon
   ];
 }
 
-/** What the launcher must report of the limits it set; open files are left out, as a lower hard limit may narrow them. */
+/** What the launcher must report of its limits; open files are left out, as a lower hard limit may narrow them. */
 export function limitFacts(limits: ProcessLimits, context: LimitContext): Readonly<Record<string, string>> {
   const { nofile: _, ...exact } = rlimits(limits, context);
   const facts = Object.entries(exact).map(([name, value]) => [`rlimit.${name}`, String(value)]);
   return { ...Object.fromEntries(facts), 'rlimit.core': '0' };
 }
 
-/** The launcher's words for the environment of the command: these variables and no other. */
+/** The launcher's arguments for the environment of the command: these variables and no other. */
 export function environmentWords(env: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.keys(env).sort();
   return names.map((name) => `set=${name}=${env[name] ?? ''}`);
 }
 
-/** The launcher's words for the ids of the run and the ownership of its workspace, which a user namespace maps. */
+/** The launcher's arguments for the ids of the run and the ownership of its workspace, which a user namespace maps. */
 export function identityWords(asRoot: AsRoot, workspaceFd: number, add: AddDescriptor): readonly string[] {
   const { uid, gid } = asRoot;
   return [`uid=${uid}`, `gid=${gid}`, `workspace=${workspaceFd}`, `map=${add({ role: 'map', ...asRoot })}`];
@@ -147,38 +147,38 @@ function rlimits(
   };
 }
 
-/** The first of all where a run has them, so that the command knows their numbers. */
+/** The first descriptors of a run that has them, so that the command knows their numbers. */
 const STREAMS = [
   { role: 'stream', way: 'in' },
   { role: 'stream', way: 'out' },
 ] as const;
 
-/** The launcher's words for a way in and a way out beside the standard streams. */
+/** The launcher's arguments for an input and an output stream beside the standard streams. */
 export function streamWords(hasStreams: boolean | undefined, add: AddDescriptor): readonly string[] {
   return hasStreams === true ? STREAMS.map((stream) => `keep=${add(stream)}`) : [];
 }
 
-/** The launcher's words for the groups that the run joins. */
+/** The launcher's arguments for the groups that the run joins. */
 export function groupWords(count: number, add: AddDescriptor): readonly string[] {
   return Array.from({ length: count }, (_, index) => `cgroup=${add({ role: 'cgroup', index })}`);
 }
 
 /**
- * The last look at the terms of a run before they become words of a command line. The terms come checked; a plan looks
- * again, because here a stray NUL is a new option, a number that is none is no limit, and a path that is not normal
- * is another path.
+ * The last check of the terms of a run before they become arguments of a command line. The terms arrive checked; a plan
+ * checks again, because here a stray NUL is a new option, an invalid number is no limit, and a path that is not
+ * normalised is another path.
  */
 
 const REPORT = 'Report it: the terms of a run are checked before they come here.';
 const INNER_WORKSPACE = 'Choose a directory of its own for the work, such as a project in a home directory.';
 
-/** Directories that hold a machine together; a workspace may lie below them, never around them. */
+/** Directories that the system depends on; a workspace may be below them, but never contain them. */
 const NEVER_AROUND = [
   ...['/usr', '/etc', '/proc', '/sys', '/dev', '/boot', '/var/lib'],
   ...['/System', '/Library', '/private/etc', '/private/var'],
 ];
 
-/** Gives null when every word of the terms is what it claims to be. */
+/** Returns null when every part of the terms is valid. */
 export function checkTerms(terms: ProcessTerms): PlanRefusal | null {
   return (
     checkWords(terms) ??
@@ -189,12 +189,12 @@ export function checkTerms(terms: ProcessTerms): PlanRefusal | null {
   );
 }
 
-/** Gives null when the ids that a root gateway hands to the run are those of an ordinary user. */
+/** Returns null when the ids that a root gateway assigns to the run are those of an ordinary user. */
 export function checkIdentity(asRoot: AsRoot | null): PlanRefusal | null {
   if (asRoot === null) return null;
   const { uid, gid, owner } = asRoot;
   const areIds = [uid, gid, owner.uid, owner.gid].every((id) => Number.isSafeInteger(id) && id >= 0);
-  // Boundary: the kernel lets host uid 0 write its settings whatever namespaces and capabilities say.
+  // Boundary: the kernel lets host uid 0 write its settings regardless of namespaces and capabilities.
   if (areIds && uid > 0 && gid > 0) return null;
   return unenforceable(
     `Cannot plan the run: it would run as ${uid}:${gid}, expected a user and a group other than 0`,
@@ -202,7 +202,7 @@ export function checkIdentity(asRoot: AsRoot | null): PlanRefusal | null {
   );
 }
 
-/** Gives null when a filter is whole instructions; a run without a filter is not planned. */
+/** Returns null when a filter consists of whole instructions; a run without a filter is not planned. */
 export function checkFilter(seccomp: Uint8Array): PlanRefusal | null {
   const instructionBytes = 8;
   if (seccomp.length > 0 && seccomp.length % instructionBytes === 0) return null;
@@ -215,7 +215,7 @@ export function checkFilter(seccomp: Uint8Array): PlanRefusal | null {
 function checkWords(terms: ProcessTerms): PlanRefusal | null {
   const { executable, argv, workspace, cwd, env, readOnly, protectedPaths } = terms;
   const words = [executable, workspace, cwd, ...argv, ...readOnly, ...protectedPaths];
-  // Boundary: options reach bubblewrap between NULs, so a NUL in a word would begin an option.
+  // Boundary: options reach bubblewrap separated by NULs, so a NUL in an argument would start a new option.
   const torn = [...words, ...Object.entries(env).flat()].find((word) => word.includes('\0'));
   if (torn !== undefined) {
     return unenforceable(
@@ -230,7 +230,7 @@ function checkWords(terms: ProcessTerms): PlanRefusal | null {
 function checkPaths(terms: ProcessTerms): PlanRefusal | null {
   const { executable, workspace, cwd, readOnly, protectedPaths } = terms;
   const absolute = [executable, workspace, cwd, ...readOnly];
-  // Boundary: ".." and doubled slashes would pass a comparison of texts and reach another place.
+  // Boundary: ".." and doubled slashes would pass a comparison of texts and lead elsewhere.
   const odd = absolute.find((path) => !path.startsWith('/') || !isNormal(path) || path.startsWith('//'));
   if (odd !== undefined) {
     return unenforceable(
@@ -248,7 +248,7 @@ function checkPaths(terms: ProcessTerms): PlanRefusal | null {
 
 function checkWorkspace(terms: ProcessTerms): PlanRefusal | null {
   const { workspace, cwd } = terms;
-  // Boundary: a workspace is written by the run, so it must not hold the system itself.
+  // Boundary: the run can write to a workspace, so it must not contain the system itself.
   const around = NEVER_AROUND.find((place) => isWithin(place, workspace));
   if (around !== undefined) {
     return unenforceable(
@@ -270,7 +270,7 @@ function checkEnvironment(env: ProcessTerms['env']): PlanRefusal | null {
 }
 
 function checkLimits(limits: ProcessLimits): PlanRefusal | null {
-  // Boundary: a limit that is no whole number above zero must not become "no limit".
+  // Boundary: a limit that is not a positive integer must not become "no limit".
   const odd = Object.entries(limits).find(([, value]) => !Number.isSafeInteger(value) || value <= 0);
   if (odd === undefined) return null;
   const [name, value] = odd;

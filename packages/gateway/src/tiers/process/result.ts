@@ -1,4 +1,4 @@
-/** What is made of a command that has ended: the outcome, what it used, and what held it. */
+/** The result of a command that has ended: the outcome, its usage, and its isolation. */
 import type { CodedError } from '../../core/coded-error.ts';
 import type { Json } from '../../core/json.ts';
 import { NO_USAGE } from '../../core/limits.ts';
@@ -18,10 +18,10 @@ import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdict
 import type { CommandPlan, CommandTier } from './plan.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** A sandbox for the command with its plan, and whether it stood there already. */
+/** A sandbox for the command with its plan, and whether it was warm. */
 export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
 
-/** A command that has come to its end, and what its launcher said of it. */
+/** A command that has ended, and what its launcher reported. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
 
 type Finished = Started & {
@@ -31,7 +31,7 @@ type Finished = Started & {
   readonly network: RunNetwork | null;
 };
 
-/** The result of a command that ran, or began to. */
+/** The result of a command that ran, or started to. */
 export async function resultOf(tier: CommandTier, finished: Finished): Promise<RunResult> {
   const { end, status, terms, before, network } = finished;
   const { sandbox, isWarm } = finished.ready;
@@ -70,7 +70,7 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
   };
 }
 
-/** Boundary: a command that ran without its isolation being reported is not called a success, whatever it says. */
+/** Boundary: a command that ran without its isolation being reported never counts as a success, whatever it says. */
 function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
   const gap = ready.plan.missing(status.facts);
@@ -79,7 +79,7 @@ function proven({ status, ready }: Finished): Verdict | null {
   return { kind: 'failed', code: 'tier/unproven', message, limit: null };
 }
 
-/** It never began: the queue was too long, or the machine no longer gives what was planned. */
+/** It never started: the queue was too long, or the machine no longer provides what was planned. */
 export function unstarted(tier: CommandTier, error: CodedError, wallMs: number): RunResult {
   const isKnown = error.code === 'tier/cancelled' || error.code === 'tier/timed-out';
   const code: FailedCode = isKnown ? (error.code as FailedCode) : 'tier/not-started';
@@ -90,21 +90,21 @@ export function unstarted(tier: CommandTier, error: CodedError, wallMs: number):
   };
 }
 
-/** The workspace before the run; null where it could not be looked at. */
+/** The workspace before the run; null where it could not be inspected. */
 type Before = Snapshot | null;
 
 const BOUNDS = { maxEntries: 50_000 };
 const MOST_CHANGES = 200;
 const MOST_FINDINGS = 100;
-/** Boundary: who closes the workspace behind him is not taken for one who left nothing in it. */
+/** Boundary: a run that makes its workspace unreadable does not count as one that left nothing in it. */
 const UNSEEN = { path: '.', why: 'unseen', ...FINDINGS.unseen };
 
-/** What a run left in its workspace, for the caller: what it changed, and what of that is dangerous to the host. */
+/** What a run left in its workspace, for the caller: what it changed, and which changes are dangerous to the host. */
 export function lookBefore(workspace: string): Promise<Before> {
   return takeSnapshot(workspace, BOUNDS).catch(() => null);
 }
 
-/** The part of a result that speaks of the workspace. A look that was not whole says so. */
+/** The part of a result about the workspace. An incomplete inspection is reported as such. */
 async function lookAfter(workspace: string, before: Before): Promise<Record<string, Json>> {
   const after = await takeSnapshot(workspace, BOUNDS).catch(() => null);
   if (before === null || after === null || !isOneWorkspace(before, after)) {
@@ -123,7 +123,7 @@ async function lookAfter(workspace: string, before: Before): Promise<Record<stri
   };
 }
 
-/** Boundary: what was put in the place of the workspace meanwhile is not what the run has changed. */
+/** Boundary: a directory that has replaced the workspace in the meantime is not compared with it. */
 function isOneWorkspace(before: Snapshot, after: Snapshot): boolean {
   const [was, is] = [before.entries.get('.'), after.entries.get('.')];
   return was !== undefined && is !== undefined && isSameFile(was, is);

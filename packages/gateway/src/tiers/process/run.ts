@@ -1,7 +1,7 @@
 /**
  * Runs one command in a tier: the grant is spent, the workspace is held, a group is made, the plan becomes a process,
- * and what came of it is read back from the launcher and the kernel. The command is hostile from its first instruction;
- * the terms were checked. Whatever happens, the group, the descriptors and the processes are gone when this returns.
+ * and its result is read back from the launcher and the kernel. The command is hostile from its first instruction; the
+ * terms were checked. Whatever happens, the group, the descriptors and the processes are gone when this returns.
  */
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -34,11 +34,10 @@ import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 /** What all runs of a gateway share. */
 export type CommandKit = SandboxKit & {
   readonly clock: Clock;
-  /** Holds a place while a sandbox is built: more at once only wait for each other. */
+  /** A slot for building a sandbox: more at the same time only wait for each other. */
   readonly queue: LaunchQueue;
-  /** Holds a place for as long as a command runs. */
+  /** A slot for as long as a command runs. */
   readonly runs: LaunchQueue;
-  /** Sandboxes that stand ready. */
   readonly warm: WarmSandboxes;
   /** Sandboxes whose commands have ended. */
   readonly closing: Cleanup;
@@ -79,7 +78,7 @@ function processOf({ process, tool }: CheckedCall): PreparedProcess {
   return process;
 }
 
-/** The terms with what is left of each limit after budgets and policies: never more than was asked. */
+/** The terms with what is left of each limit after budgets and policies: never more than was requested. */
 export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
   const { wallMs, cpuMs, memoryBytes, outputBytes } = terms.limits;
   return {
@@ -98,9 +97,9 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly id: string;
   readonly deadlineMs: number;
   readonly runner: Runner;
-  /** What it may send and receive in all. */
+  /** The limit for bytes sent and received together. */
   readonly egressBytes: number;
-  /** Told when the launcher has said something: its sandbox stands, or does not. */
+  /** Called when the launcher has reported something: its sandbox is ready, or failed. */
   readonly onBegun: () => void;
 };
 
@@ -126,12 +125,12 @@ async function runHere(
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
     const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
-    // One that is talked to stays, so that no other call needs one like it soon.
+    // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
     ready =
       context.dialogue === undefined
         ? await readySandbox(kit, tier, wish)
         : { ...(await openSandbox(kit, tier, wish)), isWarm: false };
-    // Once more, as a sandbox takes its time to stand.
+    // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
@@ -140,7 +139,7 @@ async function runHere(
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
-    // What is told is the limit that was asked for, not what the wait had left of it.
+    // The reported limit is the requested one, not what the wait had left of it.
     return await resultOf(tier, { ...ran, ready, terms: asked.terms, before, network });
   } finally {
     held.close();
@@ -149,7 +148,7 @@ async function runHere(
   }
 }
 
-/** As long as a short command takes. */
+/** About the duration of a short command. */
 const REFILL_AFTER_MS = 3;
 
 type Wish = Parameters<typeof openSandbox>[2];
@@ -157,13 +156,13 @@ type Wish = Parameters<typeof openSandbox>[2];
 async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
-  // Certificates that only this run trusts are in no sandbox but its own.
+  // Certificates that only this run trusts are in its own sandbox alone.
   if (wish.pass.trusted !== null) return { ...(await openSandbox(kit, tier, wish)), isWarm: false };
-  // A sandbox that stands ready has no input, so it is left for others where there is one.
+  // A warm sandbox has no standard input, so a command with input leaves it for others.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
   for (let sandbox = take(); sandbox !== null; sandbox = take()) {
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: sandbox.cgroups });
-    // Boundary: a sandbox for other terms, however little they differ, is none for these.
+    // Boundary: a sandbox for other terms, however similar, is not used for these.
     if (sandbox.identity === identityOf(plan, wish)) {
       refillSoon(kit, tier, { key, wish });
       return { sandbox, plan, isWarm: true };
@@ -175,7 +174,7 @@ async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Pro
   return { ...opened, isWarm: false };
 }
 
-/** A moment later: the command at hand goes first. */
+/** Delayed a little: the current command goes first. */
 function refillSoon(
   kit: CommandKit,
   tier: CommandTier,
@@ -186,7 +185,7 @@ function refillSoon(
   setTimeout(refill, REFILL_AFTER_MS).unref();
 }
 
-/** Another sandbox like that of this wish, for the next call; null where it cannot be made. */
+/** Another sandbox like the one for this wish, for the next call; null where it cannot be made. */
 async function spareSandbox(
   kit: CommandKit,
   tier: CommandTier,
@@ -205,19 +204,19 @@ async function spareSandbox(
   }
 }
 
-/** What a command writes that is talked to is kept nowhere, so there is no quota of it; its reader bounds it. */
+/** The output of a command with a dialogue is not kept, so it has no quota; its reader bounds it. */
 function talkedTo(terms: ProcessTerms, { dialogue }: RunContext): ProcessTerms {
   if (dialogue === undefined) return terms;
   return { ...terms, stdin: '', limits: { ...terms.limits, outputBytes: Number.MAX_SAFE_INTEGER } };
 }
 
-/** The wait for a place is a part of the call's time. */
+/** The wait for a slot counts as time of the call. */
 function withTimeLeft({ terms, deadlineMs }: Job, clock: Clock): ProcessTerms {
   const wallMs = Math.max(1, Math.ceil(deadlineMs - clock.monotonicMs()));
   return { ...terms, limits: { ...terms.limits, wallMs: Math.min(wallMs, terms.limits.wallMs) } };
 }
 
-/** Boundary: what was judged can have been swapped since; after this check an attacker has the time of one fork. */
+/** Boundary: what was checked may have been swapped; after this check an attacker has only the time of one fork. */
 function demandUnchanged({ stillHolds }: Job, held: HeldWorkspace): void {
   const change = stillHolds() ?? (held.isInPlace() ? null : 'the workspace is another directory');
   if (change === null) return;
@@ -261,19 +260,19 @@ function talkWhenProved({ plan }: Ready, { onStdin }: Dialogue) {
   };
 }
 
-/** The sandbox that stood ready was gone: the launcher tells the number of the command before it begins. */
+/** The warm sandbox was gone: the launcher reports the pid of the command before it starts. */
 function hasNotBegun({ end, status }: Started): boolean {
   return end.stopped === null && status !== null && !status.pid && !status.failed && !status.execError;
 }
 
-/** Not each look is worth a wake-up; a command with all processors of a large machine passes its limit by a few seconds. */
+/** More frequent checks are not worth it; a command on all cores of a large machine exceeds its limit by seconds. */
 const LOOK_MS = 200;
-/** The group counts the launcher and bubblewrap as well, and the launcher's own look is the exact one. */
+/** The group counts the launcher and bubblewrap as well, and the launcher's own check is the exact one. */
 const BEHIND_MS = 250;
 
 /**
- * Ends a run whose group has used up its processor time. The launcher adds up what lives and what was waited for; the
- * kernel forgets the time of children whose parent ignores SIGCHLD, and only the group still has it.
+ * Ends a run whose group has used up its CPU time. The launcher adds up live and waited-for processes; the kernel drops
+ * the time of children whose parent ignores SIGCHLD, and only the group still has it.
  */
 export class CpuWatch {
   readonly #controller = new AbortController();
@@ -282,7 +281,7 @@ export class CpuWatch {
   constructor(group: Pick<RunGroup, 'usage'> | null, cpuMs: number) {
     if (group === null) return;
     this.#timer = setInterval(() => {
-      // Boundary: a number that the kernel does not give limits nothing, and the launcher's own count still does.
+      // Boundary: a number that the kernel does not provide limits nothing, but the launcher's own count still does.
       if ((group.usage().cpuUs ?? 0) > (cpuMs + BEHIND_MS) * 1000) this.#controller.abort();
     }, LOOK_MS);
   }

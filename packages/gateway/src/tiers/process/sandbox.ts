@@ -1,7 +1,7 @@
 /**
- * A sandbox is everything that exists before the command begins: the group, the namespaces where the tier has them, and
- * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet. The
- * caller who opens one uses it once, or closes it.
+ * A sandbox is everything that exists before the command starts: the group, the namespaces where the tier has them, and
+ * a launcher in it that waits for the command. So a warm sandbox can be ready for a command that is not requested yet.
+ * The caller who opens one uses it once, or closes it.
  */
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
@@ -24,18 +24,18 @@ import type { HeldWorkspace } from '../workspace/held-directory.ts';
 import { openDescriptors } from './descriptors.ts';
 import type { CommandPlan, CommandTier } from './plan.ts';
 
-/** What sandboxes are made with. */
+/** What is needed to make sandboxes. */
 export type SandboxKit = {
   readonly start: StartChild;
   /** The launcher's file. */
   readonly launcher: string;
-  /** A group for a run, or null where this machine gives none. */
+  /** A group for a run, or null where this machine supports none. */
   readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
   /** The user of runs where the gateway is root; null where it is not. */
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
 };
 
-/** What serves the listeners of a run, once they are there. */
+/** Serves the listeners of a run, once they exist. */
 export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
 
 export type Sandbox = {
@@ -43,11 +43,11 @@ export type Sandbox = {
   readonly group: RunGroup | null;
   /** How many groups it is in. */
   readonly cgroups: number;
-  /** Of a sandbox that stands ready: what it is, but for the command. A plan with the same identity has the same sandbox. */
+  /** For a warm sandbox: all that defines it except the command. A plan with the same identity has the same sandbox. */
   readonly identity: string;
   readonly descriptors: ChildTerms['descriptors'];
   readonly wordsIndex: number;
-  /** Ends what is in it and lets go of everything; also after its run. */
+  /** Ends what is in it and releases everything; also after its run. */
   readonly close: () => Promise<void>;
 };
 
@@ -61,7 +61,7 @@ type Wish = {
   readonly hasStreams?: boolean;
 };
 
-/** The plan of a command in this place, or a refusal that is thrown. */
+/** The plan of a command with these values; throws when it is refused. */
 export function demandPlan(
   tier: CommandTier,
   { terms, held, pass, hasStreams = false }: Omit<Wish, 'id'>,
@@ -84,7 +84,7 @@ export async function openSandbox(
   try {
     const cgroupFds = group?.descriptors ?? [];
     const plan = demandPlan(tier, wish, { runAs: kit.runAs, cgroups: cgroupFds.length });
-    // Before it is made: what changes meanwhile makes it another one, and never the same.
+    // Taken before it is made: after a change in the meantime it matches no later plan.
     const identity = wish.isSpare === true ? identityOf(plan, wish) : '';
     const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
     const open = openDescriptors(plan.descriptors, sources);
@@ -118,11 +118,11 @@ type SandboxRun = {
   readonly plan: CommandPlan;
   readonly terms: ProcessTerms;
   readonly serve: Serve;
-  /** Told of what the launcher has said so far. */
+  /** Called with what the launcher has reported so far. */
   readonly onStatus?: (said: Uint8Array) => void;
 };
 
-/** Lets the command of the plan begin in its sandbox, and attends it to its end. */
+/** Starts the command of the plan in its sandbox, and supervises it to its end. */
 export function runInSandbox(
   { child, descriptors, wordsIndex }: Sandbox,
   { plan, terms, serve, onStatus }: SandboxRun,
@@ -141,22 +141,22 @@ export function runInSandbox(
   else
     child.servers
       .then(async (servers) => {
-        // Boundary: without its listeners the command does not begin; the launcher has failed, or was ended.
+        // Boundary: without its listeners the command does not start; the launcher has failed, or was ended.
         if (servers === null) return;
         await serve(network, servers);
         begin();
       })
-      // Otherwise nothing would notice that it never began.
+      // Otherwise it would go unnoticed that it never started.
       .catch(() => child.kill());
   return ended;
 }
 
-/** What the launcher said: it has the only descriptor that is read. */
+/** The launcher's report: it has the only descriptor that is read. */
 export function statusOf({ read }: ChildEnd): Uint8Array {
   return read[0] ?? new Uint8Array(0);
 }
 
-/** The launcher holds the limits itself; ours stands behind it, a little later. */
+/** The launcher enforces the limits itself; ours back it up, a little later. */
 const BEHIND_MS = 2_000;
 const GRACE_MS = 500;
 
@@ -174,7 +174,7 @@ function childTerms(
   };
 }
 
-/** Without its ends a launcher goes, and without words it never began; the kill is for one that does not. */
+/** A launcher ends when its descriptors close, and starts nothing without arguments; the kill is for a hung one. */
 function giveUp(child: Sandbox['child']): void {
   if ('error' in child) return;
   for (const end of endsOf(child)) end.destroy();
@@ -184,9 +184,9 @@ function giveUp(child: Sandbox['child']): void {
 const BINDS = ['--ro-bind', '--bind'];
 
 /**
- * What a sandbox is, as text: two sandboxes with the same text are the same to every command. It has the whole plan but for the
- * command, and of the host everything that a bind fixed when the sandbox was made: a directory that another was put in the
- * place of, or a mount that came, went or was made read-only, shows in a new sandbox and not in one that waits.
+ * What a sandbox is, as text: two sandboxes with the same text are the same to every command. It includes the whole
+ * plan except the command, and of the host everything that a bind fixed when the sandbox was made: a replaced
+ * directory, or a mount that was added, removed or made read-only, shows in a new sandbox but not in a warm one.
  */
 export function identityOf(
   { words, args, descriptors }: CommandPlan,
@@ -201,7 +201,7 @@ export function identityOf(
   ]);
 }
 
-/** Bytes are compared as they are, and names in the workspace by the files that have them. */
+/** Bytes are compared directly, and names in the workspace by the files they refer to. */
 function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown {
   const { role } = descriptor;
   if (role === 'bytes' && typeof descriptor.bytes !== 'string')

@@ -1,7 +1,7 @@
 /**
- * Directories that a gateway makes for what it starts, outside of its state directory: the user of commands, another one
- * where the gateway is root, has to walk to them. Each has the name of its gateway, so that the next one of the same state
- * directory can remove what a gateway that was killed has left.
+ * Directories that a gateway makes for what it starts, outside of its state directory: the user of commands, another
+ * one where the gateway is root, has to reach them. Each is named after its gateway, so that the next one of the same
+ * state directory can remove what a killed gateway has left.
  */
 import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,12 +13,12 @@ import { isInReachOfAll } from './machine.ts';
 export type Scratch = { readonly path: string; readonly remove: () => void };
 
 type ScratchOptions = {
-  /** Tells the directories of this state directory and process from those of others. */
+  /** Distinguishes the directories of this state directory and process from those of others. */
   readonly owner: Owner;
   readonly isGone: (process: string) => boolean;
 };
 
-/** Not /tmp, of which a jail has its own. */
+/** Not /tmp, which a jail has its own of. */
 const PROGRAMS_IN = '/var/tmp';
 const ALL_ENTER = 0o711;
 const ALL_EXECUTE = 0o755;
@@ -32,7 +32,7 @@ export class Scratches {
     this.#names = groupNames('palisade', options.owner);
   }
 
-  /** A new directory with one file in it, a copy of the first of these that is there. */
+  /** A new directory with one file in it, a copy of the first of these that exists. */
   file(name: string, sources: readonly string[]): Scratch {
     const scratch = this.#make(tmpdir());
     for (const source of sources) {
@@ -40,7 +40,7 @@ export class Scratches {
         copyFileSync(source, join(scratch.path, name));
         return scratch;
       } catch {
-        // The next one, then.
+        // Try the next one.
       }
     }
     scratch.remove();
@@ -50,7 +50,7 @@ export class Scratches {
     );
   }
 
-  /** A program that every user can execute: itself, or a copy where it lies in a place of its owner's. */
+  /** A program that every user can execute: itself, or a copy where it is in a private directory. */
   program(path: string): Scratch {
     if (!path.startsWith(`${tmpdir()}/`) && isInReachOfAll(path)) return { path, remove: () => undefined };
     const scratch = this.#make(PROGRAMS_IN);
@@ -64,12 +64,12 @@ export class Scratches {
     return { path: copy, remove: scratch.remove };
   }
 
-  /** Removes what gateways of this state directory have left that are gone. */
+  /** Removes what ended gateways of this state directory have left. */
   sweep(): void {
     for (const parent of new Set([tmpdir(), PROGRAMS_IN])) {
       for (const name of namesIn(parent)) {
         const process = this.#names.processOf(name);
-        // Boundary: who makes a directory of such a name in a place that all can write to has to remove it himself.
+        // Boundary: a directory with such a name that another user made in a shared directory is left alone.
         if (process !== null && isOwn(join(parent, name)) && this.#options.isGone(process)) {
           remove(join(parent, name));
         }

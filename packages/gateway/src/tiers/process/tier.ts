@@ -1,4 +1,4 @@
-/** What the tiers of native commands have in common: their row, what a probe finds, and what a person reads of it. */
+/** What the tiers of native commands have in common: their row, the findings of a probe, and how they are displayed. */
 import type { Clock } from '../../core/clock.ts';
 import type { ProcessTierName } from '../../core/process.ts';
 import type { CommandTier } from './plan.ts';
@@ -9,7 +9,7 @@ export type Facts = Readonly<Record<string, string>>;
 /** One tier. A new one is a folder with `plan.ts`, `probe.ts` and `index.ts`, and a row of tiers.table.ts. */
 export type ProcessTier = {
   readonly name: ProcessTierName;
-  /** What it enforces, as it follows "enforces". */
+  /** What it enforces, as it follows the word "enforces". */
   readonly enforces: string;
   /** Measures what this machine can enforce. */
   readonly probe: (options: ProbeOptions) => Promise<Probed>;
@@ -20,42 +20,42 @@ export type ProcessTier = {
 /** One row of what a run reports of its isolation. */
 export type IsolationFact = {
   readonly name: string;
-  /** What the names of its facts begin with. */
+  /** The prefix of the names of its facts. */
   readonly fact: string;
   readonly detail: (facts: Facts) => string;
 };
 
 export type ProbeOptions = {
   readonly clock: Clock;
-  /** Where the launcher may be, the best place first. */
+  /** The possible paths of the launcher, in order of preference. */
   readonly launchers: readonly string[];
-  /** Where bubblewrap may be, the best place first. */
+  /** The possible paths of bubblewrap, in order of preference. */
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
 };
 
-/** Something that is missing, and what to do about it. */
+/** A missing requirement, and what to do about it. */
 export type Lack = { readonly ok: false; readonly why: string; readonly fix: string };
 
-/** A tier that can be planned here; whether its isolation holds, every run reports anew. */
+/** A tier that can be planned here; every run reports again whether its isolation is effective. */
 export type Found = {
   readonly ok: true;
   readonly tier: CommandTier;
   readonly launcher: string;
-  /** What was measured, for a person. */
+  /** What was measured, for display. */
   readonly rows: readonly TierRow[];
 };
 export type Probed = Found | Lack;
 
-/** One thing that commands need. `name` and `detail` read as one sentence. */
+/** One requirement of commands. `name` and `detail` read as one sentence. */
 export type TierRow = {
-  /** Null: of all that run commands. */
+  /** Null: for all that run commands. */
   readonly tier: 'a' | ProcessTierName | null;
   readonly name: string;
   readonly holds: boolean;
   readonly detail: string;
-  /** What a person can do; null where nothing needs doing. */
+  /** What the operator can do; null where nothing needs doing. */
   readonly fix: string | null;
 };
 
@@ -69,14 +69,14 @@ export function lackRow(tier: TierRow['tier'], name: string, { why, fix }: Omit<
   return { tier, name, holds: false, detail: why, fix };
 }
 
-/** As much of a digest as a person compares. */
+/** As much of a digest as people compare. */
 export function shortDigest(sha256: string): string {
   return `${sha256.slice(0, DIGEST_CHARS)}…`;
 }
 
 const DIGEST_CHARS = 16;
 
-// What every tier reports of a run; the plan alone decides whether the tier holds.
+// What every tier reports of a run; the plan alone decides whether the isolation is sufficient.
 
 const LIMITS = ['cpu', 'data', 'fsize', 'nofile', 'nproc', 'core'];
 

@@ -1,7 +1,7 @@
 /**
- * Starts a command that does nothing through the very plan of a tier, in a new directory that is gone afterwards, and
- * judges what is reported from inside as every run is judged. It says whether the tier holds on this machine, and if
- * not, at which step what was said.
+ * Starts a command that does nothing through the plan of a tier, in a new directory that is removed afterwards, and
+ * judges what is reported from inside as for every run. It reports whether the tier works on this machine, and if not,
+ * at which step it failed and with what message.
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,9 +22,9 @@ import type { Facts, Found } from './tier.ts';
 /** What a trial needs beside the tier. */
 export type TrialKit = Omit<SandboxKit, 'launcher'> & {
   readonly clock: Clock;
-  /** The limits of runs that ask for none. */
+  /** The limits of runs that request none. */
   readonly limits: ProcessLimits;
-  /** A number for each trial: several can be made at once. */
+  /** A number for each trial: several can be under way at the same time. */
   readonly nextTrial: () => number;
   /** How settings of the kernel are read when a fix is looked for. */
   readonly readSetting?: ReadSetting;
@@ -38,7 +38,7 @@ export type Trial =
       readonly fix: string;
       /** Null where it came to no start, or to one whose isolation is not proved. */
       readonly fault: Fault | null;
-      /** What the facts do not prove; null where there are none, or they prove all. */
+      /** What the facts do not prove; null where there are none, or they prove everything. */
       readonly gap: IsolationGap | null;
       /** What was reported from inside; null where nothing was. */
       readonly facts: Facts | null;

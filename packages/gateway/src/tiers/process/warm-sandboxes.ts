@@ -1,6 +1,6 @@
 import type { Sandbox } from './sandbox.ts';
 
-/** A sandbox together with what it is good for. */
+/** A sandbox together with what it can be used for. */
 type Kept = {
   readonly key: string;
   readonly sandbox: Sandbox;
@@ -9,26 +9,26 @@ type Kept = {
 };
 
 type WarmOptions = {
-  /** How many stand ready for each key; 0 keeps none. */
+  /** How many are kept ready for each key; 0 keeps none. */
   readonly size: number;
-  /** A sandbox that was not taken for this long is closed. */
+  /** A sandbox that is unused for this long is closed. */
   readonly idleMs: number;
 };
 
 type Make = (number: number) => Promise<Sandbox | null>;
 
-/** Keys for which sandboxes stand ready at once; the one that was asked for longest ago goes first. */
+/** The maximum number of keys with warm sandboxes; the least recently requested is dropped first. */
 const MOST_KEYS = 4;
 
 /**
- * Sandboxes that stand ready, so that a command does not wait while its sandbox is built. Each is taken once. They see the
- * host as it was when they were made, which is why none gets old.
+ * Warm sandboxes, so that a command does not wait while its sandbox is built. Each is used once. They see the host as
+ * it was when they were made, which is why none is kept for long.
  */
 export class WarmSandboxes {
   readonly #options: WarmOptions;
-  /** Per key, the one that was asked for last at the end. */
+  /** By key, the most recently requested one at the end. */
   readonly #kept = new Map<string, Kept[]>();
-  /** What is being made, by its key. */
+  /** Those being made, by key. */
   readonly #making = new Map<string, Promise<void>>();
   readonly #closing = new Set<Promise<void>>();
   #made = 0;
@@ -38,7 +38,7 @@ export class WarmSandboxes {
     this.#options = options;
   }
 
-  /** A sandbox that still stands; null where there is none. It is the caller's from now on. */
+  /** A live sandbox; null where there is none. It belongs to the caller from now on. */
   take(key: string): Sandbox | null {
     const kept = this.#kept.get(key) ?? [];
     for (let each = kept.shift(); each !== undefined; each = kept.shift()) {
@@ -49,8 +49,8 @@ export class WarmSandboxes {
   }
 
   /**
-   * Makes as many as are missing for this key, one after the other, each with a number of its own. No caller waits for it;
-   * a failure makes none.
+   * Makes as many as are missing for this key, one after the other, each with its own number. Not awaited by callers;
+   * on failure none is made.
    */
   refill(key: string, make: Make): void {
     if (this.#isClosed || this.#options.size === 0) return;
@@ -63,7 +63,7 @@ export class WarmSandboxes {
     this.#making.set(key, filled);
   }
 
-  /** Gives all back, also what is still being made. */
+  /** Closes all, including those still being made. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const key of [...this.#kept.keys()]) this.#forget(key);
@@ -94,7 +94,7 @@ export class WarmSandboxes {
     if (!('error' in sandbox.child)) void sandbox.child.exited.then(drop);
   }
 
-  /** It got old, or has ended by itself. */
+  /** It expired, or has ended by itself. */
   #drop(kept: Kept): void {
     if (!leave(kept)) return;
     const others = this.#kept.get(kept.key)?.filter((each) => each !== kept) ?? [];
@@ -123,7 +123,7 @@ export class WarmSandboxes {
   }
 }
 
-/** Whether it was still there; from now on it is not. */
+/** Whether it was still kept; it is removed either way. */
 function leave(kept: Kept): boolean {
   const wasThere = !kept.isGone;
   kept.isGone = true;
@@ -132,8 +132,8 @@ function leave(kept: Kept): boolean {
 }
 
 /**
- * What is being let go while its result is on its way already: an empty sandbox takes the kernel longer to take down
- * than many a command runs. Only this many at once, so that callers do not get ahead of the kernel.
+ * Sandboxes that are closed while their result is already on its way: the kernel takes longer to dismantle an empty
+ * sandbox than many a command runs. Bounded, so that callers do not get ahead of the kernel.
  */
 export class Cleanup {
   readonly #most: number;
@@ -143,11 +143,11 @@ export class Cleanup {
     this.#most = most;
   }
 
-  /** Resolves at once, or where there are too many when enough of them are done. */
+  /** Resolves at once, or, when there are too many, once enough of them are done. */
   async add(closing: Promise<void>): Promise<void> {
     const done = closing.catch(() => undefined).finally(() => this.#closing.delete(done));
     this.#closing.add(done);
-    // Again after each that is done: others may wait here as well, and one that is done makes room for one alone.
+    // Checked again after each one: others may wait here as well, and one that is done frees a single slot.
     while (this.#closing.size > this.#most) await Promise.race(this.#closing);
   }
 

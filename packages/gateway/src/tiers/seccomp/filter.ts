@@ -1,9 +1,9 @@
 /**
  * From the table to the program that the kernel runs at every system call of a command.
  *
- * The command is hostile, and so are the number, the architecture and the arguments it hands over; memory that an
- * argument points to is never looked at, since it can change afterwards. A call of another architecture ends the
- * process, because its numbers mean other calls. All other answers are errors that programs can handle.
+ * The command is hostile, and so are the number, the architecture and the arguments it passes; memory that an argument
+ * points to is never read, since it can change afterwards. A call of another architecture ends the process, because its
+ * numbers mean other calls. All other answers are errors that programs can handle.
  *
  * The numbers are cut into spans with the same answer, and a balanced tree of comparisons finds the span: about eight
  * for any call, however long the table grows.
@@ -28,7 +28,7 @@ const AUDIT_ARCH = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const;
 /** SECCOMP_RET_ALLOW, _KILL_PROCESS, and _ERRNO with its number. */
 const RETURNS = { allow: 0x7fff_0000, kill: 0x8000_0000, EPERM: 0x0005_0001, ENOSYS: 0x0005_0026 } as const;
 
-/** Where struct seccomp_data keeps what the program may look at. */
+/** The offsets in struct seccomp_data that the program may read. */
 const NUMBER_OFFSET = 0;
 const ARCH_OFFSET = 4;
 const ARGUMENTS_OFFSET = 16;
@@ -36,7 +36,7 @@ const ARGUMENTS_OFFSET = 16;
 /** The bits of a socket's type; the others are SOCK_CLOEXEC and SOCK_NONBLOCK. */
 const SOCKET_TYPE_BITS = 0xf;
 
-/** An answer, or a rule that looks at arguments first. */
+/** An answer, or a rule that checks arguments first. */
 type Verdict = 'allow' | Answer | SyscallRule;
 
 /** All calls from this number on, up to the next span. */
@@ -61,7 +61,7 @@ function spansOf(arch: SeccompArch): Span[] {
     const number = rule[arch];
     if (number !== null) verdicts.set(number, rule.denied === undefined ? rule.answer : rule);
   }
-  // Boundary: calls younger than the table, and all of the x32 ABI, whose numbers have bit 30 set.
+  // Boundary: calls newer than the table, and all of the x32 ABI, whose numbers have bit 30 set.
   verdicts.set(LAST_CALL + 1, 'ENOSYS');
   const spans: Span[] = [];
   for (let from = 0; from <= LAST_CALL + 1; from += 1) {
@@ -101,7 +101,7 @@ function decide(verdict: Verdict, wish: SeccompWish): Step[] {
   ];
 }
 
-/** The two places where the look at arguments ends. */
+/** The two labels where checking arguments ends. */
 type Ends = { readonly allow: string; readonly deny: string };
 
 function look(denied: Denied, ends: Ends, wish: SeccompWish): Step[] {
@@ -159,7 +159,7 @@ function lookAtType(types: readonly number[], yes: string, no: string): Step[] {
   return [load(1), { kind: 'keep', bits: SOCKET_TYPE_BITS }, ...among(types, yes, no)];
 }
 
-/** Jumps to one place when the loaded word is one of the values and to the other when it is none. */
+/** Jumps to one label when the loaded word is one of the values and to the other when it is not. */
 function among(values: readonly number[], yes: string, no: string): Step[] {
   return values.map((value, index) => jump('equal', value, yes, index === values.length - 1 ? no : null));
 }

@@ -1,6 +1,6 @@
-/** A small assembler for the classic BPF of seccomp: steps with named places in, the kernel's bytes out. */
+/** A small assembler for the classic BPF of seccomp: steps with labels in, the kernel's bytes out. */
 
-/** What a jump asks of the loaded word. */
+/** How a jump tests the loaded word. */
 export type Test = 'equal' | 'at-least' | 'any-bit';
 
 export type Step =
@@ -8,7 +8,7 @@ export type Step =
   | { readonly kind: 'load'; readonly offset: number }
   /** Keeps only these bits of the loaded word. */
   | { readonly kind: 'keep'; readonly bits: number }
-  /** Goes on at a place; null is the next step. */
+  /** Continues at a label; null is the next step. */
   | {
       readonly kind: 'jump';
       readonly test: Test;
@@ -17,7 +17,7 @@ export type Step =
       readonly no: string | null;
     }
   | { readonly kind: 'return'; readonly value: number }
-  /** Names the step that follows. It takes no room in the program. */
+  /** Labels the step that follows. It takes no space in the program. */
   | { readonly kind: 'place'; readonly name: string };
 
 type Instruction = Exclude<Step, { kind: 'place' }>;
@@ -31,8 +31,8 @@ const MAX_DISTANCE = 255;
 const INSTRUCTION_BYTES = 8;
 
 /**
- * Only codes that the kernel can also run ahead of time: it tries every number when a program is installed, and numbers
- * that are allowed whatever their arguments are then never reach the program again.
+ * Only opcodes that the kernel can evaluate in advance: it tries every number when a program is installed, and numbers
+ * that are allowed whatever their arguments then never reach the program again.
  */
 const CODES = {
   load: 0x20,
@@ -43,7 +43,7 @@ const CODES = {
   'any-bit': 0x45,
 } as const;
 
-/** Makes an array of struct sock_filter, little-endian. What the kernel would refuse is refused here, with a reason. */
+/** Returns an array of struct sock_filter, little-endian. What the kernel would refuse is refused here with reasons. */
 export function assemble(steps: readonly Step[]): Uint8Array {
   const { instructions, places } = layOut(steps);
   if (instructions.length === 0 || instructions.length > MAX_INSTRUCTIONS) {

@@ -1,11 +1,11 @@
 /**
- * What a native command may not ask of the kernel, a row per system call. What is not here is allowed, up to LAST_CALL;
- * a younger call does not exist for the command.
+ * The system calls that a native command may not make, a row for each. Calls that are not listed are allowed, up to
+ * LAST_CALL; a newer call does not exist for the command.
  *
- * EPERM tells the caller that it may not. ENOSYS tells it that this kernel does not have the call; it is the answer
- * where programs know such kernels and go another way (clone3 to clone, openat2 to openat, io_uring to epoll).
+ * EPERM means that the caller may not. ENOSYS means that this kernel does not have the call; it is the answer where
+ * programs know such kernels and fall back (clone3 to clone, openat2 to openat, io_uring to epoll).
  *
- * Every argument that is looked at is a 32-bit number in the kernel, so the low half of the register is the whole truth.
+ * Every argument that is checked is a 32-bit number in the kernel, so checking the low half of the register suffices.
  */
 export type Answer = 'EPERM' | 'ENOSYS';
 
@@ -21,7 +21,7 @@ export type SyscallRule = {
 };
 
 export type Denied =
-  /** Any of the bits is set in the argument; looked at only if, where it says so, another argument has a bit. */
+  /** Any of the bits is set in the argument; checked only if, where specified, another argument has a bit. */
   | {
       readonly kind: 'bits';
       readonly argument: number;
@@ -37,25 +37,25 @@ export type Denied =
 
 type ArgumentBits = { readonly argument: number; readonly bits: number };
 
-/** The newest call that this table was made for (Linux 6.18). It also lies below every number of the x32 ABI. */
+/** The newest call that this table covers (Linux 6.18). It is also below every number of the x32 ABI. */
 export const LAST_CALL = 469;
 
-/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET. clone() cannot ask for _NEWTIME. */
+/** CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET. clone() cannot request _NEWTIME. */
 const NEW_NAMESPACES = 0x7e02_0000;
 
 /** S_ISUID and S_ISGID. */
 const SET_ID = 0o6000;
 
-/** The bit that S_IFCHR and S_IFBLK share, and no kind of file that mknod() makes besides. */
+/** The bit that only S_IFCHR and S_IFBLK have among the kinds of file that mknod() makes. */
 const DEVICE = 0o020000;
 
-/** O_CREAT and the bit of its own in O_TMPFILE; without them the mode is whatever the register held. */
+/** O_CREAT and the bit specific to O_TMPFILE; without them the mode is whatever the register contained. */
 const MAKES_FILE = 0x40_0040;
 
 /** TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD. */
 const TERMINAL_REQUESTS = [0x5412, 0x541c, 0x541d, 0x5423];
 
-/** PER_LINUX, ADDR_NO_RANDOMIZE (thread sanitizers start themselves again with it), and the question for the present one. */
+/** PER_LINUX, ADDR_NO_RANDOMIZE (thread sanitizers restart themselves with it), and the query of the current one. */
 const PERSONALITIES = [0, 0x4_0000, 0xffff_ffff];
 
 export const RULES: readonly SyscallRule[] = [
@@ -132,7 +132,7 @@ export const RULES: readonly SyscallRule[] = [
     denied: { kind: 'other-values', argument: 0, values: [0] },
   },
 
-  // Keys and files by other ways than their names.
+  // Keys, and access to files other than by name.
   { name: 'add_key', x64: 248, arm64: 217, answer: 'EPERM', why: 'Keyrings have no namespace.' },
   { name: 'request_key', x64: 249, arm64: 218, answer: 'EPERM', why: 'Keyrings have no namespace.' },
   { name: 'keyctl', x64: 250, arm64: 219, answer: 'EPERM', why: 'Keyrings have no namespace.' },
@@ -191,14 +191,14 @@ export const RULES: readonly SyscallRule[] = [
   },
   { name: 'vhangup', x64: 153, arm64: 58, answer: 'EPERM', why: 'Takes the terminal from others.' },
 
-  // Calls of old kernels that nothing needs.
+  // Obsolete calls that nothing needs.
   { name: 'nfsservctl', x64: 180, arm64: 42, answer: 'ENOSYS', why: 'Of kernels long gone.' },
   { name: 'uselib', x64: 134, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
   { name: 'ustat', x64: 136, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
   { name: 'sysfs', x64: 139, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
   { name: '_sysctl', x64: 156, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
 
-  // Where memory lies between processors. A kernel for one node does not have these.
+  // NUMA placement of memory. A kernel for one node does not have these.
   { name: 'mbind', x64: 237, arm64: 235, answer: 'ENOSYS', why: 'Moves pages; a source of holes.' },
   { name: 'set_mempolicy', x64: 238, arm64: 237, answer: 'ENOSYS', why: 'Places pages; a source of holes.' },
   { name: 'set_mempolicy_home_node', x64: 450, arm64: 450, answer: 'ENOSYS', why: 'Places pages.' },
@@ -227,7 +227,7 @@ export const RULES: readonly SyscallRule[] = [
   { name: 'statmount', x64: 457, arm64: 457, answer: 'ENOSYS', why: 'Shows where a mount comes from.' },
   { name: 'listmount', x64: 458, arm64: 458, answer: 'ENOSYS', why: 'Shows mounts of other places.' },
 
-  // Namespaces: a new one gives capabilities, and with them the kernel's widest surface.
+  // Namespaces: a new one confers capabilities, and with them the kernel's widest attack surface.
   { name: 'unshare', x64: 272, arm64: 97, answer: 'EPERM', why: 'Makes namespaces.' },
   { name: 'setns', x64: 308, arm64: 268, answer: 'EPERM', why: 'Enters namespaces.' },
   {
@@ -280,7 +280,7 @@ export const RULES: readonly SyscallRule[] = [
     denied: { kind: 'socket-pair' },
   },
 
-  // Files that give their reader the rights of their owner, and devices.
+  // Files that run with the privileges of their owner, and devices.
   {
     name: 'chmod',
     x64: 90,
@@ -362,11 +362,11 @@ export const RULES: readonly SyscallRule[] = [
   },
 ];
 
-/** What a run may wish for beyond the rules. */
+/** What a run may request beyond the rules. */
 export type SeccompWish = {
-  /** Sockets with a path or a name of their own; pairs are always there. */
+  /** Sockets with a path or a name; pairs are always available. */
   readonly unixSockets: boolean;
-  /** TCP and UDP. Where they lead is the business of the network namespace. */
+  /** TCP and UDP. The network namespace decides what they can reach. */
   readonly inet: boolean;
 };
 
@@ -383,9 +383,9 @@ type SocketRule = {
 const TCP_AND_UDP = { types: [1, 2], protocols: [0, 6, 17] };
 
 /**
- * The sockets that a wish allows; there are no others. Netlink stays closed: name lookup does without it, only a list
- * of interfaces fails. Raw sockets and SOCK_PACKET (a packet socket in the clothes of AF_INET) are no types here, ICMP,
- * SCTP, DCCP and MPTCP no protocols.
+ * The sockets that a wish allows; there are no others. Netlink stays closed: name lookup works without it, only listing
+ * interfaces fails. Raw sockets and SOCK_PACKET (a packet socket disguised as AF_INET) are not allowed types; ICMP,
+ * SCTP, DCCP and MPTCP are not allowed protocols.
  */
 export const SOCKETS: readonly SocketRule[] = [
   { family: 'AF_UNIX', number: 1, wish: 'unixSockets', limits: null },
@@ -394,7 +394,7 @@ export const SOCKETS: readonly SocketRule[] = [
 ];
 
 /**
- * Pairs are pipes between processes (node, python and curl need them) as long as both ends know each other only: so
- * streams and SOCK_SEQPACKET. SOCK_DGRAM and SOCK_RAW need the wish for Unix sockets, since they can send elsewhere.
+ * Pairs are pipes between processes (node, python and curl need them) as long as both ends can only reach each other:
+ * so streams and SOCK_SEQPACKET. SOCK_DGRAM and SOCK_RAW need the wish for Unix sockets, since they can send elsewhere.
  */
 export const SOCKET_PAIRS = { family: 1, types: [1, 5], wishForAllTypes: 'unixSockets' } as const;

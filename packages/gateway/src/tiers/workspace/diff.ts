@@ -1,12 +1,12 @@
-/** What is different between two snapshots. Pure: the file system is not asked again. */
+/** The differences between two snapshots. Pure: the file system is not read again. */
 
 import { isSameFile } from './held-directory.ts';
 import { parentOf } from './names.ts';
 import type { Entry, EntryKind, Snapshot } from './snapshot.ts';
 
 /**
- * One name that is not as it was. `mode`: its mode or owner is another, and nothing else that can be seen (which does
- * not prove that the content is the same). A rename is a removal and an addition.
+ * One name that has changed. `mode`: only its mode or owner visibly differs (which does not prove that the content is
+ * the same). A rename is a removal and an addition.
  */
 export type Change = {
   readonly path: string;
@@ -18,13 +18,13 @@ export type Change = {
   readonly sizeAfter: number | null;
   /** How many names the file has, in the workspace or elsewhere; 1 for a directory. */
   readonly names: number;
-  /** Whether another file or directory stands in its place, rather than the same one changed. */
+  /** Whether another file or directory has taken its place, rather than the same one having changed. */
   readonly replaced: boolean;
-  /** False when it may have been there before, in a part that the first snapshot did not see. */
+  /** False when it may have existed before, in a part that the first snapshot did not see. */
   readonly certain: boolean;
 };
 
-/** Names everything that differs, in the order of the paths. What a gap hides is never called removed. */
+/** Lists everything that differs, in the order of the paths. What a gap hides is never reported as removed. */
 export function diffSnapshots(before: Snapshot, after: Snapshot): Change[] {
   const changes: Change[] = [];
   const wasUnseen = unseenIn(before);
@@ -52,12 +52,12 @@ function compare(then: Entry, now: Entry): Change['change'] | null {
   if (then.kind !== now.kind) return 'type';
   if (!isSameFile(then, now)) return 'changed';
   const reowned = then.mode !== now.mode || then.uid !== now.uid || then.gid !== now.gid;
-  // The times of a directory tell of its names, and those are compared themselves.
+  // The times of a directory reflect its names, and those are compared themselves.
   if (now.kind === 'directory') return reowned ? 'mode' : null;
   const rewritten = then.mtimeNs !== now.mtimeNs || then.size !== now.size || then.target !== now.target;
   if (rewritten) return 'changed';
   if (reowned) return 'mode';
-  // Boundary: who sets the mtime back after a write cannot set the ctime back.
+  // Boundary: a program can reset the mtime after a write, but not the ctime.
   return then.ctimeNs === now.ctimeNs ? null : 'changed';
 }
 
@@ -84,7 +84,7 @@ function changeOf(
 function unseenIn({ gaps }: Snapshot): (path: string) => boolean {
   const unseen = new Map(gaps.map(({ path }) => [path, true]));
   const isUnseen = (path: string): boolean => {
-    // Up to the nearest directory that is known, then down again, so that no directory is asked twice.
+    // Up to the nearest known directory, then down again, so that no directory is looked up twice.
     const asked: string[] = [];
     let at = path;
     while (at !== '' && !unseen.has(at)) {

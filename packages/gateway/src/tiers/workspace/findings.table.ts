@@ -1,7 +1,7 @@
-/** How bad it is: `danger` acts by itself or hides something; `notice` needs a person to use it. */
+/** `danger` acts by itself or hides something; `notice` takes a person's action. */
 export type Severity = 'danger' | 'notice';
 
-/** What a run may leave behind that another person stumbles over, and what happens then. */
+/** What a run may leave behind that harms a person later, and what happens then. */
 export const FINDINGS = {
   setuid: {
     severity: 'danger',

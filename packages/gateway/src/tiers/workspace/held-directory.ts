@@ -15,22 +15,22 @@ const { O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const SLASH = Buffer.from('/');
 
 /**
- * A directory that is held open, and the only way in which this folder reaches into a workspace: one name at a time,
- * below the open directory and not below its path. An attacker who swaps an ancestor for a link moves nothing of ours.
- * (Outside Linux a directory has no name by its descriptor; there its path stands in, and callers compare what they
- * opened with what they had seen.)
+ * A directory that is held open, and the only way in which this folder accesses a workspace: one name at a time,
+ * relative to the open directory and not to its path. Swapping an ancestor for a link therefore has no effect. (Outside
+ * Linux a directory cannot be named by its descriptor; there its path is used, and callers compare what they opened
+ * with what they had seen.)
  */
 export class HeldDirectory {
   readonly fd: number;
   readonly #at: Buffer;
 
   private constructor(path: Buffer) {
-    // Boundary: the last name is no link and is a directory, or nothing is opened.
+    // Boundary: the last component must be a directory and not a link, or nothing is opened.
     this.fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
     this.#at = process.platform === 'linux' ? Buffer.from(`/proc/self/fd/${this.fd}`) : path;
   }
 
-  /** Opens the workspace; refuses when its path leads anywhere but to itself. */
+  /** Opens the workspace; refuses when its path resolves to anything but itself. */
   static open(workspace: string): HeldDirectory {
     let held: HeldDirectory | undefined;
     try {
@@ -55,7 +55,7 @@ export class HeldDirectory {
     return new HeldDirectory(this.#pathOf(name));
   }
 
-  /** Opens the directory that this one is in now. */
+  /** Opens the current parent of this directory. */
   parent(): HeldDirectory {
     return new HeldDirectory(this.#pathOf(Buffer.from('..')));
   }
@@ -64,7 +64,7 @@ export class HeldDirectory {
     return fstatSync(this.fd, { bigint: true });
   }
 
-  /** The facts of a name, of a link its own; undefined when there is none. */
+  /** The lstat of a name, not following links; undefined when it does not exist. */
   lstat(name: Buffer): BigIntStats | undefined {
     return lstatSync(this.#pathOf(name), { bigint: true, throwIfNoEntry: false });
   }
@@ -73,12 +73,12 @@ export class HeldDirectory {
     return readlinkSync(this.#pathOf(name), 'buffer');
   }
 
-  /** The names, a batch at a time, so that a directory of millions never fills the memory. */
+  /** The names, a batch at a time, so that a directory of millions does not fill the memory. */
   list(): Dir {
     return opendirSync(this.#at, { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 });
   }
 
-  /** Opens a file for reading. Without a link, and at once: a pipe or a terminal cannot hold us. */
+  /** Opens a file for reading, without following a link and without blocking on a pipe or a terminal. */
   openFile(name: Buffer): number {
     // Boundary: O_NOFOLLOW against links, O_NONBLOCK against pipes, O_NOCTTY against terminals.
     return openSync(this.#pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -98,18 +98,18 @@ export function isSameFile(a: { dev: bigint; ino: bigint }, b: { dev: bigint; in
   return a.dev === b.dev && a.ino === b.ino;
 }
 
-/** The workspace of a run, held open from its check to its end: what happens to its path meanwhile has no effect. */
+/** The workspace of a run, held open from its check to its end: changes of its path in the meantime have no effect. */
 export type HeldWorkspace = {
   readonly fd: number;
-  /** Tells it from every other directory that is there at the same time. */
+  /** Distinguishes it from every other directory that exists at the same time. */
   readonly identity: string;
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** The path leads to the held directory. */
+  /** Whether the path still leads to the held directory. */
   readonly isInPlace: () => boolean;
   readonly close: () => void;
 };
 
-/** Opens the very directory that was judged, or refuses; `path` is canonical. */
+/** Opens exactly the directory that was checked, or refuses; `path` is canonical. */
 export function holdWorkspace(path: string): HeldWorkspace {
   let fd: number;
   try {
@@ -118,7 +118,7 @@ export function holdWorkspace(path: string): HeldWorkspace {
     throw gone(path, `fails with ${error instanceof Error && 'code' in error ? error.code : 'an error'}`);
   }
   try {
-    // Boundary: a link that was put in the place of a directory on the way leads elsewhere, and this says where.
+    // Boundary: a link that replaced a directory on the path leads elsewhere, which this reveals.
     const reached = readlinkSync(`/proc/self/fd/${fd}`);
     if (reached !== path) throw gone(path, 'leads to another directory');
     const { uid, gid, dev, ino } = fstatSync(fd, { bigint: true });

@@ -1,6 +1,6 @@
 /**
- * What a run has left behind that harms the next user: a person, an editor, git, a build. Pure: it judges
- * changes and a snapshot, and opens nothing. Every change counts, not only those that fit into a list.
+ * What a run has left behind that could harm the next user: a person, an editor, git, a build. Pure: it judges changes
+ * and a snapshot, and opens nothing. Every change counts, not only those that fit into a list.
  */
 import type { Change } from './diff.ts';
 import { FINDINGS, type FindingWhy, type Severity } from './findings.table.ts';
@@ -33,7 +33,7 @@ const findSensitive = indexGlobs(
 /** Everything that a person should know about, dangers first, then in the order of the paths. */
 export function findingsIn(changes: readonly Change[], after: Snapshot, workspace: string): Finding[] {
   const left = changes.filter(({ change }) => change !== 'removed');
-  // A link that leads through something that was removed leads elsewhere now.
+  // A link through something that was removed leads elsewhere now.
   const links = resolveLinks(after, workspace, new Set(changes.map(({ path }) => path)));
   const otherNames = otherNamesIn(after, links);
   const scene: Scene = { after, links, otherNames, names: countNames(after) };
@@ -52,7 +52,7 @@ function judge(entry: Entry, scene: Scene): Finding[] {
   const findings = whys.flatMap((why) => (why === null ? [] : [finding(path, why)]));
   const link = scene.links.get(path);
   if (link !== undefined) findings.push(...linkFindings(entry, link.verdict));
-  // What is in a directory is judged by itself.
+  // The contents of a directory are judged separately.
   if (entry.kind !== 'directory') findings.push(...sensitiveFindings(entry, scene));
   return findings;
 }
@@ -71,7 +71,7 @@ function modeWhys({ kind, mode }: Entry): FindingWhy[] {
   ];
 }
 
-/** C0 and DEL are one byte, C1 two; what else is written out cannot be seen or is not text. */
+/** C0 and DEL are one byte, C1 two; other escaped bytes are invisible or not text. */
 function nameWhy(name: string): FindingWhy | null {
   if (/\\x(?:[01][0-9a-f]|7f|c2\\x[89])/.test(name)) return 'control-name';
   const hidden = name.replaceAll('\\x5c', '').includes('\\x');
@@ -97,7 +97,7 @@ function linkFindings({ path, target }: Entry, verdict: LinkVerdict): Finding[] 
   return [finding(path, why, `It points to "${(target ?? '').slice(0, MAX_TARGET_CHARS)}".`)];
 }
 
-/** Links that the run did not touch, but whose way leads over something that it did. */
+/** Links that the run did not touch, but that lead through something that it did. */
 function redirected(
   links: ReadonlyMap<string, ResolvedLink>,
   changed: ReadonlySet<string>,
@@ -118,13 +118,13 @@ function sensitiveFindings(entry: Entry, { otherNames }: Scene): Finding[] {
     const sentence = name === path ? row.sentence : `It is also reached as "${name}". ${row.sentence}`;
     return [{ path, why: 'runs-later', severity: row.severity, sentence }];
   }
-  // Boundary: who hides a file behind too many names to judge gets no benefit of the doubt.
+  // Boundary: a file with too many names to judge gets no benefit of the doubt.
   return others.more ? [finding(path, 'link-unjudged')] : [];
 }
 
 function sensitiveRow(path: string, { kind, mode }: Entry): SensitiveRow | undefined {
   const names = foldPath(path);
-  // The bits of a link mean nothing; what it points to may be executable.
+  // The mode bits of a link mean nothing; its target may be executable.
   const mayRun = kind !== 'file' || (mode & 0o111) !== 0;
   const rows = findSensitive(names).filter(({ executable }) => !executable || mayRun);
   const inPackage = names.slice(0, -1).some((name) => PACKAGE_FOLDERS.includes(name));

@@ -1,25 +1,25 @@
 /**
- * Where symbolic links lead, worked out over a snapshot as the kernel would, without asking the kernel: a link that
- * leaves the workspace is not looked at any further, wherever it would come back.
+ * Where symbolic links lead, resolved over a snapshot as the kernel would, without asking the kernel: a link that
+ * leaves the workspace is not followed further, even if it would come back.
  */
 import { baseOf, nameText, parentOf, pathIn } from './names.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** `unseen`: it passes a part that the snapshot has not; `unjudged`: the work for all links was used up. */
+/** `unseen`: it passes through a part that the snapshot lacks; `unjudged`: the work limit for all links was reached. */
 export type LinkVerdict = 'inside' | 'outside' | 'loop' | 'unseen' | 'unjudged';
 
 export type ResolvedLink = {
   readonly verdict: LinkVerdict;
   /** The path that it leads to, when it is inside. */
   readonly to: string;
-  /** Whether anything on the way, the link itself included, is among the changed paths. */
+  /** Whether anything on the way, including the link itself, is among the changed paths. */
   readonly touched: boolean;
 };
 
-/** Linux gives up after as many. */
+/** Linux gives up after this many. */
 const MAX_HOPS = 40;
 
-/** How many characters of paths may be looked up for all links, or written down for all names: some hundred milliseconds. */
+/** How many characters of paths may be resolved for all links, or listed for all names: some hundred milliseconds. */
 const WORK_CHARS = 32 * 1024 * 1024;
 
 type Way = { at: string; pending: string[]; hops: number; touched: boolean };
@@ -61,7 +61,7 @@ export function resolveLinks(
     way.touched ||= changed.has(path);
     way.hops += 1;
     left -= target.length;
-    // Boundary: links to links to long paths cost a bounded amount of work, and are never passed as harmless.
+    // Boundary: links to links to long paths cost a bounded amount of work, and never count as harmless.
     if (left < 0) return 'unjudged';
     if (way.hops > MAX_HOPS) return 'loop';
     const names = namesOf(target);
@@ -93,8 +93,8 @@ function namesOf(path: string): string[] {
 }
 
 /**
- * The other names under which a tool reaches a file: through a link on the way (`.git/hooks -> ../scripts`), or
- * because git takes a directory for a repository though it is not called `.git`. Rules about names hold for all.
+ * The other names under which a tool reaches a file: through a link on the way (`.git/hooks -> ../scripts`), or because
+ * git treats a directory as a repository though it is not called `.git`. Rules about names apply to all.
  */
 export type OtherNames = {
   readonly names: readonly string[];
@@ -107,10 +107,10 @@ const TOO_MANY: OtherNames = { names: [], more: true };
 const MAX_NAMES = 32;
 const MAX_NAME_CHARS = 4096;
 
-/** How far one name may depend on another, so that a chain of links cannot use up the stack. */
+/** The maximum depth of names that depend on each other, so that a chain of links cannot exhaust the stack. */
 const MAX_DEPTH = 1000;
 
-/** Gives, for a path of the snapshot, its other names. */
+/** Returns the other names of a path of the snapshot. */
 export function otherNamesIn(
   snapshot: Snapshot,
   links: ReadonlyMap<string, ResolvedLink>,
@@ -130,7 +130,7 @@ export function otherNamesIn(
       names.add(alias);
       for (const name of others.names) names.add(name);
       more ||= others.more;
-      // Boundary: a thousand links to one file are not a thousand names to judge.
+      // Boundary: a thousand links to one file do not lead to a thousand names to judge.
       if (names.size > MAX_NAMES) return TOO_MANY;
     }
     const kept = [...names].filter((name) => name.length <= MAX_NAME_CHARS && name !== path);
@@ -140,7 +140,7 @@ export function otherNamesIn(
   const namesFor = (path: string): OtherNames => {
     const ready = known.get(path);
     if (ready !== undefined) return ready;
-    // Boundary: a link into its own directory would give names without end.
+    // Boundary: a link into its own directory would yield endless names.
     known.set(path, NONE);
     depth += 1;
     const names = depth > MAX_DEPTH ? TOO_MANY : combine(path);

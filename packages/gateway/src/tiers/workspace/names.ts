@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Bytes that stand for themselves: printable ASCII without the backslash. */
+/** Bytes that are shown unescaped: printable ASCII without the backslash. */
 const PLAIN = /^[ -[\]-~]*$/;
 
-/** What a terminal or an editor would act on or hide: control, format, private and unassigned characters. */
+/** Characters that a terminal or an editor would act on or hide: control, format, private and unassigned ones. */
 const UNSHOWABLE = /[\\\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** How the characters that HFS+ ignores in a name look once they are written out. */
+/** The escaped form of the characters that HFS+ ignores in a name. */
 const IGNORED_BY_HFS = /\\xe2\\x80\\x(?:8[c-f]|a[a-e])|\\xe2\\x81\\xa[a-f]|\\xef\\xbb\\xbf/g;
 
 /**
- * The text of a name that may be any bytes: printable UTF-8 as it is, every other byte and the backslash as `\xNN`.
- * No two names have one text, and a text can be printed and put into JSON without harm.
+ * The text of a name that may be any bytes: printable UTF-8 unchanged, every other byte and the backslash as `\xNN`. No
+ * two names have the same text, and a text can safely be printed and put into JSON.
  */
 export function nameText(bytes: Buffer): string {
   const raw = bytes.toString('latin1');
@@ -33,17 +33,17 @@ export function nameBytes(text: string): Buffer {
 }
 
 /**
- * One form for all the names that some file system takes for the same one: without case, compatibility forms and the
- * characters that HFS+ ignores. It goes too far rather than not far enough.
+ * One form for all names that some file system considers the same: without case, compatibility forms and the characters
+ * that HFS+ ignores. It errs on the side of folding too much.
  */
 export function foldName(text: string): string {
   const seen = text.includes('\\') ? text.replace(IGNORED_BY_HFS, '') : text;
   if (PLAIN.test(seen.replaceAll('\\', ''))) return seen.toLowerCase();
-  // Upper case first: the long s and the Kelvin sign have no lower case that meets their letters.
+  // Upper case first: the long s and the Kelvin sign have no lower case that equals that of their letters.
   return seen.normalize('NFKC').toUpperCase().toLowerCase();
 }
 
-/** The names of a path, each folded for itself: folding can bring forth a slash. */
+/** The names of a path, each folded separately: folding can produce a slash. */
 export function foldPath(path: string): string[] {
   return PLAIN.test(path) ? path.toLowerCase().split('/') : path.split('/').map(foldName);
 }
@@ -63,13 +63,13 @@ export function pathIn(directory: string, name: string): string {
   return directory === '' ? name : `${directory}/${name}`;
 }
 
-/** A name of a pattern, cut at its stars: `*` is any part of one name, `**` any number of names, none included. */
+/** A name of a pattern, split at its stars: `*` is any part of one name, `**` any number of names, including none. */
 type Part = readonly string[];
 
 type Glob = {
   /** The parts between one `**` and the next. */
   readonly runs: readonly (readonly Part[])[];
-  /** A name that every path of the pattern has, where one can be told; null where not. */
+  /** A name that every path of the pattern contains, if there is one; else null. */
   readonly key: string | null;
 };
 
@@ -78,7 +78,7 @@ export function foldedGlob(pattern: string): Glob {
   return globOf(foldPath(pattern));
 }
 
-/** Makes a pattern of the names as they are. */
+/** Makes a pattern that compares names exactly. */
 export function globOf(names: readonly string[]): Glob {
   const runs: Part[][] = [[]];
   for (const name of names) {
@@ -89,7 +89,7 @@ export function globOf(names: readonly string[]): Glob {
   return { runs, key: first === undefined || first.includes('*') ? null : first };
 }
 
-/** Whether the path, as its names, fits the whole pattern. No pattern takes more than names times parts. */
+/** Whether the path, as its names, matches the whole pattern. The cost is at most names times parts. */
 export function fits({ runs }: Glob, names: readonly string[]): boolean {
   const first = runs[0] ?? [];
   const last = runs.at(-1) ?? [];
@@ -128,7 +128,7 @@ function partFits(part: Part, name: string): boolean {
   return name.length - last.length >= at && name.endsWith(last);
 }
 
-/** Finds the values whose pattern fits, in their order, without trying every pattern on every path. */
+/** Finds the values whose pattern matches, in their order, without trying every pattern on every path. */
 export function indexGlobs<T>(
   values: readonly { readonly glob: Glob; readonly value: T }[],
 ): (names: readonly string[]) => T[] {
@@ -144,7 +144,7 @@ export function indexGlobs<T>(
     for (const key of [null, ...names]) {
       for (const row of byKey.get(key) ?? []) if (fits(row.glob, names)) found.push(row);
     }
-    // A name that the path has twice has found its patterns twice.
+    // A name that occurs twice in the path has found its patterns twice.
     return found.length === 0
       ? []
       : [...new Set(found.sort((a, b) => a.order - b.order))].map(({ value }) => value);

@@ -1,8 +1,8 @@
 /**
- * Files that tools execute, or trust like code, after a run: what an attacker inside a workspace writes so that
- * a person outside runs it. A pattern holds at every depth and without regard to case; the first that fits and is
- * dangerous speaks, else the first that fits. `danger`: opening the directory, an everyday git command or the next
- * agent is enough. `notice`: a person has to build, test or install, which people do with files they did not read.
+ * Files that tools execute, or trust like code, after a run: what an attacker inside a workspace writes so that a
+ * person outside runs it. A pattern applies at every depth, ignoring case; the first matching danger decides, else the
+ * first match. `danger`: opening the directory, an everyday git command or the next agent is enough. `notice`: a person
+ * has to build, test or install, which people do with files they did not read.
  */
 import type { Severity } from './findings.table.ts';
 
@@ -11,11 +11,11 @@ export type SensitiveRow = {
   readonly severity: Severity;
   /** Who executes or trusts it, and when. */
   readonly sentence: string;
-  /** Only a file that may be executed counts. */
+  /** Only an executable file counts. */
   readonly executable?: true;
 };
 
-/** Where every package brings files of the names below; there only what is dangerous is listed. */
+/** Where every package contains files with the names below; there only dangers are listed. */
 export const PACKAGE_FOLDERS: readonly string[] = ['node_modules', 'site-packages', 'dist-packages'];
 
 export const SENSITIVE: readonly SensitiveRow[] = [
@@ -96,7 +96,7 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   notice('default.nix', 'Nix evaluates and builds it.'),
   notice('devbox.json', 'Devbox runs its hooks when a shell is opened.'),
 
-  // What the next agent believes or starts.
+  // What the next agent trusts or starts.
   danger('.mcp.json', 'Agents start the servers it names.'),
   danger('mcp.json', 'Agents and editors start the servers it names.'),
   danger('.claude/**', 'Claude Code takes permissions, hooks and commands from it.'),
@@ -187,7 +187,7 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   notice('turbo.json', 'Turborepo runs its tasks.'),
   notice('nx.json', 'Nx runs its tasks and plugins.'),
 
-  // Python: a .pth file, sitecustomize and a conftest run without being asked for.
+  // Python: a .pth file, sitecustomize and a conftest run without being requested.
   danger('site-packages/*.pth', 'Python runs its lines at every start.'),
   danger('dist-packages/*.pth', 'Python runs its lines at every start.'),
   notice('*.pth', 'Python runs its lines at every start once it lies in site-packages.'),
@@ -263,7 +263,7 @@ export const SENSITIVE: readonly SensitiveRow[] = [
   notice('build.zig', 'Zig runs it at every build.'),
   danger('.Rprofile', 'R runs it when it starts in the directory.'),
 
-  // What people run by its place.
+  // What people run by its location.
   notice('Makefile*', 'make runs its commands.'),
   notice('GNUmakefile', 'make runs its commands, and takes it before Makefile.'),
   notice('*.mk', 'make runs its commands where it is included.'),

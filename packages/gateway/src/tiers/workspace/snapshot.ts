@@ -1,10 +1,9 @@
 /**
- * What is in a workspace, without touching any of it. What comes in is a directory that hostile code has written to
- * and may still be writing to; nothing in it is trusted, neither names nor kinds nor that anything stays where it is.
- * The walk reads names and the facts of lstat, opens directories only, each below the open one that it is in, and
- * leaves mounts alone. It never opens a file, follows a link or throws for what it finds: what it could not see is
- * a gap, and a snapshot with a gap says that it is not complete. Paths are relative to the
- * workspace and written as `nameText` does.
+ * The contents of a workspace, read without touching them. The input is a directory that hostile code has written to
+ * and may still be writing to; nothing in it is trusted, neither names nor kinds nor that anything stays in place. The
+ * walk reads names and lstat, opens directories only, each relative to its open parent, and skips mounts. It never
+ * opens a file, follows a link or throws for what it finds: what it could not see is a gap, and a snapshot with a gap
+ * says that it is not complete. Paths are relative to the workspace and written as `nameText` does.
  */
 import type { BigIntStats } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,7 +20,7 @@ export type EntryKind =
   | 'character-device'
   | 'unknown';
 
-/** What lstat said of one name. */
+/** The lstat of one name. */
 export type Entry = {
   readonly path: string;
   readonly kind: EntryKind;
@@ -40,9 +39,9 @@ export type Entry = {
 };
 
 /**
- * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bounds were reached;
- * `too-deep`: its path is longer than any program can open; `another-device`: something is mounted there;
- * `unreadable`: the system refused; `moved`: it was changed while we looked.
+ * Why a directory, or the facts of one name, are not in a snapshot. `too-large`: the bounds were reached; `too-deep`:
+ * its path is longer than any program can open; `another-device`: something is mounted there; `unreadable`: the system
+ * refused; `moved`: it changed during the walk.
  */
 type GapReason = 'too-large' | 'too-deep' | 'another-device' | 'unreadable' | 'moved';
 
@@ -51,7 +50,7 @@ type Gap = { readonly path: string; readonly why: GapReason };
 export type Snapshot = {
   /** Every name that was seen, by its path; the workspace itself is `.`. */
   readonly entries: ReadonlyMap<string, Entry>;
-  /** All that was not seen: a directory whose names are not, or not all, among the entries. */
+  /** Everything that was not seen: directories whose names are not, or not all, among the entries. */
   readonly gaps: readonly Gap[];
   /** Whether there is no gap. */
   readonly complete: boolean;
@@ -65,13 +64,13 @@ type WalkWatch = { readonly beforeEntering: (path: string) => void };
 /** Linux opens no longer path (PATH_MAX). */
 const MAX_PATH_CHARS = 4096;
 
-/** How much text an entry may bring on average; the paths of node_modules have about 90 characters. */
+/** The mean amount of text per entry; the paths of node_modules have about 90 characters. */
 const MEAN_TEXT_CHARS = 256;
 
-/** How many directories on the way down stay open; the others are found again by their `..`. */
+/** How many directories on the way down stay open; the others are reopened through `..`. */
 const MAX_HELD = 64;
 
-/** After so many entries others get their turn: about 2 ms. */
+/** The walk yields after this many entries: about 2 ms. */
 const ENTRIES_PER_TURN = 256;
 
 const NO_WATCH: WalkWatch = { beforeEntering: () => undefined };
@@ -94,7 +93,7 @@ type Walk = {
   full: boolean;
 };
 
-/** Looks at every name in the workspace; throws only when the workspace itself cannot be opened. */
+/** Reads every name in the workspace; throws only when the workspace itself cannot be opened. */
 export async function takeSnapshot(
   workspace: string,
   bounds: SnapshotBounds,
@@ -137,14 +136,14 @@ async function descend(walk: Walk): Promise<void> {
 
 function enter(walk: Walk, frame: Frame, { name, path, facts }: Pending): HeldDirectory | null {
   const root = walk.stack[0]?.facts;
-  // Boundary: what is mounted in the workspace is not the workspace's.
+  // Boundary: what is mounted in the workspace does not belong to it.
   if (facts.dev !== root?.dev) return noteGap(walk, path, 'another-device');
   if (path.length > MAX_PATH_CHARS) return noteGap(walk, path, 'too-deep');
   if (frame.held === null) return noteGap(walk, path, 'moved');
   walk.watch.beforeEntering(path);
   try {
     const held = frame.held.child(name);
-    // Boundary: a directory that took the place of the one we saw is not read under its name.
+    // Boundary: a directory that has replaced the one we saw is not read under its name.
     if (isSameFile(held.stat(), facts)) return held;
     held.close();
     return noteGap(walk, path, 'moved');
@@ -153,7 +152,7 @@ function enter(walk: Walk, frame: Frame, { name, path, facts }: Pending): HeldDi
   }
 }
 
-/** Goes back to the directory above, which may have to be found again. */
+/** Returns to the parent directory, which may have to be reopened. */
 function leave({ stack }: Walk): void {
   const left = stack.pop();
   const above = stack.at(-1);
@@ -164,16 +163,16 @@ function leave({ stack }: Walk): void {
 function findAgain(below: HeldDirectory | null, facts: BigIntStats): HeldDirectory | null {
   try {
     const held = below?.parent() ?? null;
-    // Boundary: a directory that was moved meanwhile has another one above it, perhaps outside.
+    // Boundary: a directory that was moved in the meantime has another parent, perhaps outside.
     if (held === null || isSameFile(held.stat(), facts)) return held;
     held.close();
   } catch {
-    // It is gone; what was still to be seen in it becomes gaps.
+    // It is gone; its unread contents become gaps.
   }
   return null;
 }
 
-/** Notes every name in a directory, and which of them are directories to look into. */
+/** Notes every name in a directory, and which of them are directories to descend into. */
 async function listNames(walk: Walk, frame: Frame): Promise<void> {
   const { held, path } = frame;
   if (held === null) return;
@@ -240,7 +239,6 @@ function entryOf(path: string, facts: BigIntStats, target: string | null): Entry
   };
 }
 
-/** What lstat says it is. */
 function kindOf(facts: BigIntStats): EntryKind {
   if (facts.isFile()) return 'file';
   if (facts.isDirectory()) return 'directory';

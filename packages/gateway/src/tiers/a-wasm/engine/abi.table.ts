@@ -1,12 +1,12 @@
 /**
  * Version 1 of the interface between a guest and its host. A guest exports `memory`, `palisade_alloc` and one function
- * per tool; it imports from the module below what it was granted, and nothing else exists. Bytes go as an address and a
- * length; an answer of bytes is kept by the host until the guest fetches it with `result_read`.
+ * per tool; it imports what it was granted from the module below, and nothing else exists. Bytes are passed as an
+ * address and a length; the host keeps an answer of bytes until the guest fetches it with `result_read`.
  *
- * A row is all that both sides derive a host function from: its form for core modules and its form for components, the
+ * Both sides derive a host function from its row alone: its form for core modules and its form for components, the
  * grant it needs, its fuel, and which side handles it. The types below hold the handlers to the rows: `ENGINE_HANDLERS`
- * (engine/handlers.ts) has one for each row handled by the engine, `GATEWAY_HANDLERS` (host-functions.ts) one for each of
- * the others, and neither side can import the other's.
+ * (engine/handlers.ts) has one for each row handled by the engine, `GATEWAY_HANDLERS` (host-functions.ts) one for each
+ * of the others, and neither side can import the other's.
  */
 import type { WitFunction } from '@palisade/wasm';
 import { CAPABILITY_KINDS, type GrantKind } from '../../../core/wasm.ts';
@@ -18,7 +18,7 @@ export const ABI_MODULE = 'palisade_v1';
 /** The export that allocates memory for the input. */
 export const ABI_ALLOC = 'palisade_alloc';
 
-/** What a host function gives instead of a length or zero. */
+/** What a host function returns instead of a length or zero. */
 export const ABI_ERRORS = {
   denied: { code: -1, sentence: 'The handle does not belong to this call, or does not allow this.' },
   missing: { code: -2, sentence: 'It does not exist, or does not exist yet.' },
@@ -32,7 +32,7 @@ export const ABI_ERRORS = {
 
 export type AbiError = keyof typeof ABI_ERRORS;
 
-/** The levels of the log by their numbers. */
+/** The log levels by number. */
 export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const;
 
 /** The errors as components know them, in the order of their numbers. */
@@ -42,7 +42,7 @@ export const ERROR_NAMES: readonly string[] = Object.keys(ABI_ERRORS).map((name)
 
 type NumberType = 'i32' | 'f64';
 
-/** What a call must have been granted so that a function exists; null: it always does. */
+/** The grant that makes a function available; null: it always is. */
 export type GrantNeed = GrantKind | null;
 
 /** The numbers and the byte strings of one request to the gateway, each in the order of the parameters. */
@@ -52,9 +52,9 @@ export type ComponentForm = {
   /** The interface in the package `palisade:skill` and the function, as `storage.get`. */
   readonly name: string;
   readonly type: WitFunction;
-  /** Of a function that the gateway handles: its typed values as the request of the core form; null: they make no sense. */
+  /** For a function that the gateway handles: converts its typed values to the core form; null: they are invalid. */
   readonly request?: (...values: never[]) => RequestParts | null;
-  /** The answer of bytes as the value of an `ok`; left out: it has none. */
+  /** Converts the bytes of an answer to the value of an `ok`; left out: it has none. */
   readonly answer?: (bytes: Uint8Array) => unknown;
 };
 
@@ -64,12 +64,12 @@ export type AbiFunction = {
   readonly params: readonly (readonly [name: string, type: NumberType])[];
   readonly result: NumberType | null;
   readonly needs: GrantNeed;
-  /** Of one call; bytes that cross are paid beside it. */
+  /** Per call; bytes that cross are charged separately. */
   readonly fuel: number;
-  /** The gateway checks the grant again and does it; the engine does the others beside the guest. */
+  /** The gateway checks the grant again before it acts; the engine handles the others beside the guest. */
   readonly handledBy: 'engine' | 'gateway';
   readonly sentence: string;
-  /** Null: a component has no need of it. */
+  /** Null: a component does not need it. */
   readonly component: ComponentForm | null;
 };
 
@@ -104,7 +104,7 @@ const CROSSING_FUEL = 2_000;
 const HEAD_LENGTH_BYTES = 4;
 const VERSION_BYTES = 8;
 
-/** What a write finds: anything, nothing, or one version. */
+/** The version that a write expects: any, none, or a specific one. */
 export const VERSIONS = { any: -1, absent: 0 } as const;
 
 const HANDLE = ['handle', 'i32'] as const;
@@ -352,7 +352,7 @@ type Row = (typeof ABI_FUNCTIONS)[number];
 export type EngineFunctionName = Extract<Row, { readonly handledBy: 'engine' }>['name'];
 export type GatewayFunctionName = Extract<Row, { readonly handledBy: 'gateway' }>['name'];
 
-/** The version that a write wants to find, as the core form takes it; null where no version was ever that. */
+/** The version that a write expects, in the core form; null where no such version can exist. */
 function versionOf(condition: Condition): number | null {
   if (condition.tag !== 'version') return condition.tag === 'always' ? VERSIONS.any : VERSIONS.absent;
   const number = Number(condition.value);

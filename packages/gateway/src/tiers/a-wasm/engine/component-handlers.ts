@@ -1,4 +1,4 @@
-/** The functions of the world, as an engine gives them to a linked component. */
+/** The functions of the world, as an engine provides them to a linked component. */
 import { type Guest, type HostFunction, type HostTable, hostTable, loweredHost } from '@palisade/wasm';
 import {
   ABI_ERRORS,
@@ -20,11 +20,11 @@ import { WASI_HANDLERS } from './wasi-handlers.ts';
 import type { WorldRow } from './wit.ts';
 import { isSkillRow, moduleOf, WORLD_FUNCTIONS } from './world.ts';
 
-/** Of functions that are not those of a row of the ABI. */
+/** For functions that are not those of a row of the ABI. */
 const LOCAL_FUEL = 20;
 const NO_BYTES = new Uint8Array(0);
 
-/** The table of what a call was granted; a function that was not granted is not in it. */
+/** The table of the functions that were granted to a call. */
 export function worldHosts(functions: readonly AbiName[]): HostTable {
   const granted = WORLD_FUNCTIONS.filter(({ abi }) => abi === null || functions.includes(abi));
   return hostTable(granted.map(hostFunctionOf));
@@ -54,7 +54,7 @@ function skillHandler(row: (typeof ABI_FUNCTIONS)[number] | undefined): Componen
   return requesting(row.name, (row as AbiFunction).component ?? undefined);
 }
 
-/** Sends what is asked in types to the gateway, as the core form does; an answer that is not an error becomes an `ok`. */
+/** Sends a typed request to the gateway in the core form; an answer that is not an error becomes an `ok`. */
 function requesting(name: AbiName, form: ComponentForm | undefined): ComponentHandler | undefined {
   const { request, answer = () => null } = form ?? {};
   if (request === undefined) return undefined;

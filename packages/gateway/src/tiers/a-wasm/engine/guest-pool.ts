@@ -30,12 +30,12 @@ import {
 import { GuestExit, type ToolFailure } from './wasi-handlers.ts';
 import { linkToWorld, RUN_NAME, RUN_TYPE, requireGranted } from './world.ts';
 
-/** Pools that are kept at once, each of one owner and module; the one that was used longest ago goes first. */
+/** The maximum number of pools, each of one owner and module; the least recently used is dropped first. */
 const MOST_POOLS = 64;
-/** What pools without a guest may keep, beside the guest that runs; the sandbox leaves twice as much. */
+/** What idle pools may keep, beside the guest that runs; the sandbox permits twice as much. */
 const KEPT_BYTES = 256 * 1024 * 1024;
 
-/** A module of unknown origin is validated whole; a form was, by the engine that made it. */
+/** A module of unknown origin is validated completely; a form already was, by the engine that made it. */
 const WHOLE_VALIDATION = '--no-wasm-lazy-validation';
 const LAZY_VALIDATION = '--wasm-lazy-validation';
 
@@ -50,7 +50,7 @@ const FACTS: EngineFacts = { meter: METER_VERSION, form: FORM, isDeterministic: 
 const ALL_FUNCTIONS = ABI_FUNCTIONS.map(({ name }) => name);
 const NO_BYTES = new Uint8Array(0);
 const NO_USAGE: Usage = { fuelUsed: 0, isExact: false, peakMemoryBytes: 0 };
-/** Names of a module are part of messages, and may be of any length. */
+/** Messages contain names from the module, which may be of any length. */
 const MOST_MESSAGE_CHARS = 2_000;
 
 /** Modules and the pools of their guests. Each call has a guest of its own, in a pool that only its owner uses. */
@@ -62,7 +62,7 @@ export class GuestPool {
 
   constructor(pipe: GatewayPipe, memoryBytes: number) {
     this.#pipe = pipe;
-    // What a call may use comes with the call.
+    // The limits come with the call.
     const limits = { memoryBytes, fuel: CEILINGS.fuel };
     this.#engine = createEngine({
       form: FORM,
@@ -72,7 +72,7 @@ export class GuestPool {
     });
   }
 
-  /** Makes the form of a module that was not checked before. Its prices are those of all functions of the ABI. */
+  /** Makes the form of an unchecked module, metered with the prices of all functions of the ABI. */
   async prepare({ memoryBytes }: PrepareHead, module: Uint8Array): Promise<Prepared> {
     try {
       this.#requireMemory(memoryBytes);
@@ -90,7 +90,7 @@ export class GuestPool {
     }
   }
 
-  /** Takes the form of a module in; it is compiled when the first call needs it. */
+  /** Accepts the form of a module; it is compiled when the first call needs it. */
   keep({ key, digest, seal, isComponent: isLinked }: ModuleHead, bytes: Uint8Array): void {
     setFlagsFromString(LAZY_VALIDATION);
     const compiled = this.#engine.revive(bytes, { digest, seal });
@@ -120,7 +120,7 @@ export class GuestPool {
     const { key, owner, functions } = head;
     const name = JSON.stringify([owner, key, functions]);
     const pool = this.#pools.get(name) ?? (await this.#open(head));
-    // The one that was used last is the last to go.
+    // Moves it to the end: the most recently used is dropped last.
     this.#pools.delete(name);
     this.#pools.set(name, pool);
     return pool;
@@ -138,14 +138,14 @@ export class GuestPool {
       try {
         return this.#engine.pool(compiled, { size: 1, hosts });
       } catch (error) {
-        // Boundary: pools that are only kept never turn away a guest that is to run.
+        // Boundary: idle pools never displace a guest that is to run.
         const isFull = error instanceof WasmError && error.code === 'memory';
         if (!isFull || !this.#closeOldest()) throw error;
       }
     }
   }
 
-  /** A call of another gateway, which is run again here, may have had more. */
+  /** A recorded call of another gateway, replayed here, may have had a higher limit. */
   #requireMemory(memoryBytes: number): void {
     const most = this.#engine.limits.memoryBytes;
     if (memoryBytes <= most) return;
@@ -167,14 +167,14 @@ function hostsOf(isLinked: boolean, functions: readonly AbiName[]): HostTable {
   return isLinked ? worldHosts(functions) : hostTableOf(functions);
 }
 
-/** Boundary: a small file that becomes a large form, as one module that is linked in again and again, is refused for that. */
+/** Boundary: a small file that becomes a large form, such as a module that is linked in repeatedly, is refused. */
 function requireShort(bytes: number, most: number): void {
   if (bytes <= most) return;
   const message = `Cannot prepare module: its form has ${bytes} bytes, expected at most ${most}`;
   throw new WasmError('limit', message, { detail: 'formBytes' });
 }
 
-/** A call of a module by the ABI. */
+/** A call of a core module by the ABI. */
 function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { tool, limits } = context.head;
   const { bytes, ...usage } = pool.exchange({ room: ABI_ALLOC, work: tool }, input, {
@@ -187,7 +187,7 @@ function exchange(pool: Pool, context: CallContext, input: Uint8Array): Done {
   return { head: { ending, ...usage, isLogCut }, bytes: failure ?? bytes };
 }
 
-/** Why the engine refuses a module or ended a call; a fault of ours is not the guest's, and ends the process. */
+/** Why the engine refuses a module or ended a call; an internal fault is rethrown and ends the process. */
 function refusalOf(error: unknown): ModuleRefusal {
   if (!(error instanceof WasmError)) throw error;
   const { code, message, detail } = error;
@@ -202,7 +202,7 @@ type Returned =
   | { readonly tag: 'ok'; readonly value: string }
   | { readonly tag: 'error'; readonly value: ToolFailure };
 
-/** Runs the tool of the call in a new guest; what ends it otherwise is thrown as the engine throws it. */
+/** Runs the tool of the call in a new guest; other endings are thrown as the engine throws them. */
 export function runComponent(pool: Pool, context: CallContext, input: Uint8Array): Done {
   const { value: returned, ...usage } = visit(pool, context, Buffer.from(input).toString('utf8'));
   const { outputBytes } = context.head.limits;
@@ -212,13 +212,13 @@ export function runComponent(pool: Pool, context: CallContext, input: Uint8Array
   }
   const { code, message } = returned.value;
   const report = Buffer.from(JSON.stringify({ code, message }));
-  // A report that is longer than an output may be is one without a reason.
+  // A report that exceeds the output limit counts as one without a reason.
   return { head: { ending: 'failed', ...used }, bytes: report.length > outputBytes ? NO_BYTES : report };
 }
 
 function visit(pool: Pool, context: CallContext, text: string): Usage & { readonly value: Returned } {
   const { tool, limits } = context.head;
-  // Boundary: an output is as long as it may be, and not read where a component says that it is longer.
+  // Boundary: an output that a component declares as longer than allowed is not read.
   const run = { name: RUN_NAME, type: RUN_TYPE, mostBytes: limits.outputBytes };
   try {
     return pool.visit(
@@ -226,12 +226,12 @@ function visit(pool: Pool, context: CallContext, text: string): Usage & { readon
       (guest) => callLifted(guest, run, [tool, text]) as Returned,
     );
   } catch (error) {
-    // A guest that exited has failed, with what it used until then; everything else goes on.
+    // A guest that exited has failed, with what it used until then; other errors are rethrown.
     const isExit = error instanceof WasmError && error.code === 'host' && error.cause instanceof GuestExit;
     if (!isExit || error.usage === undefined) throw error;
     return { ...error.usage, value: { tag: 'error', value: (error.cause as GuestExit).failure } };
   } finally {
-    // What was printed without a new line behind it is not lost, however the call ended.
+    // Printed text without a trailing newline is not lost, however the call ended.
     context.printed.stdout?.end();
     context.printed.stderr?.end();
   }

@@ -1,8 +1,8 @@
 /**
  * An engine process: it runs the guests of calls and holds no authority. It reads frames from one descriptor and writes
- * to another; what a guest wants done is requested from the gateway, which checks the grant and does it. It is killed when a
- * call takes too long, and another takes its place. The guests run in a thread whose stack is large enough that every
- * recursion ends by the count of the engine.
+ * to another; what a guest wants done is requested from the gateway, which checks the grant and acts. It is killed when
+ * a call takes too long, and replaced. The guests run in a thread whose stack is large enough that every recursion
+ * reaches the engine's depth limit first.
  */
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, Worker } from 'node:worker_threads';
@@ -31,7 +31,7 @@ async function serve(): Promise<void> {
 }
 
 if (isMainThread) {
-  // Node 20 needs it, later ones do not mind.
+  // Node 20 needs this; later versions ignore it.
   setFlagsFromString('--no-turbo-inline-js-wasm-calls');
   const stackSizeMb = Math.ceil(threadStackBytes() / MIB);
   const worker = new Worker(new URL(import.meta.url), {

@@ -1,7 +1,7 @@
 /**
- * The host functions as an engine gives them to its guests. A function that the engine handles has a handler here, in the
- * form of core modules and in that of components; one that the gateway handles becomes a request to the gateway, and the
- * guest waits for the answer. Nothing here has any authority.
+ * The host functions as an engine provides them to its guests. A function that the engine handles has a handler here,
+ * in the form of core modules and in that of components; one that the gateway handles becomes a request to the gateway,
+ * and the guest waits for the answer. Nothing here has any authority.
  */
 import { type Cipher, createCipheriv } from 'node:crypto';
 import { type Guest, type HostFunction, type HostTable, hostTable } from '@palisade/wasm';
@@ -21,29 +21,29 @@ import type { GatewayPipe } from './pipe.ts';
 import { type AnswerHead, type CallHead, LOG_LINE_BYTES, MOST_REQUEST_BYTES } from './protocol.ts';
 import type { PrintedLines } from './wasi-handlers.ts';
 
-/** What one call keeps beside its guest. */
+/** The state of one call beside its guest. */
 export type CallContext = {
   readonly head: CallHead;
   readonly pipe: GatewayPipe;
-  /** The answer of bytes that waits to be fetched. */
+  /** The bytes of an answer that the guest has yet to fetch. */
   result: Uint8Array;
-  /** What the tool reported as its failure. */
+  /** The failure that the tool reported. */
   failure: Uint8Array | null;
   logBytesLeft: number;
   isLogCut: boolean;
-  /** Made with the first bytes: most calls need none. */
+  /** Created on first use: most calls need none. */
   random: Cipher | null;
-  /** What a component prints, by stream; made with the first bytes. */
+  /** What a component prints, by stream; created on first use. */
   readonly printed: { stdout?: PrintedLines; stderr?: PrintedLines };
 };
 
 /** One call of a host function by a component. */
 export type Crossing = { readonly guest: Guest; readonly context: CallContext };
 
-/** Takes the values that the type of its function says, and gives one of its result. */
+/** Takes values of the parameter types of its function, and returns one of its result type. */
 export type ComponentHandler = (crossing: Crossing, ...values: never[]) => unknown;
 
-/** Takes and gives the numbers of the core form. */
+/** Takes and returns the numbers of the core form. */
 type CoreHandler = (guest: Guest, context: CallContext, values: readonly number[]) => number | undefined;
 
 const BYTES_PER_FUEL = 8;
@@ -65,7 +65,7 @@ export function newCallContext(head: CallHead, pipe: GatewayPipe): CallContext {
   };
 }
 
-/** The table of the functions that a call was granted; one that was not granted is not in it. */
+/** The table of the functions that were granted to a call. */
 export function hostTableOf(names: readonly AbiName[]): HostTable {
   const granted = ABI_FUNCTIONS.filter(({ name }) => names.includes(name));
   return hostTable(
@@ -100,7 +100,7 @@ function requesting({ params }: AbiFunction, name: AbiName): CoreHandler {
       (sum, { isLength }, at) => sum + (isLength ? (values[at] ?? 0) >>> 0 : 0),
       0,
     );
-    // Boundary: nothing that is too long is copied out of the guest.
+    // Boundary: a request that is too long is not copied out of the guest.
     if (requestBytes > MOST_REQUEST_BYTES) return ABI_ERRORS.tooLarge.code;
     const numbers: number[] = [];
     const texts: Uint8Array[] = [];
@@ -115,14 +115,14 @@ function requesting({ params }: AbiFunction, name: AbiName): CoreHandler {
   };
 }
 
-/** Sends a request to the gateway and waits for the answer, which is paid by its length. */
+/** Sends a request to the gateway and waits for the answer, which is charged by its length. */
 export function requestGateway(
   { guest, context: { pipe } }: Crossing,
   name: AbiName,
   { numbers, texts }: RequestParts,
 ): { readonly result: number; readonly bytes: Uint8Array } {
   const lengths = texts.map((text) => text.length);
-  // Boundary: the gateway serves all tenants, and what it would refuse by its length is not carried to it.
+  // Boundary: the gateway serves all tenants, so what it would refuse for its length is not sent to it.
   if (lengths.reduce((sum, length) => sum + length, 0) > MOST_REQUEST_BYTES)
     return { result: ABI_ERRORS.tooLarge.code, bytes: NO_BYTES };
   pipe.send('ask', { name, numbers, lengths }, Buffer.concat(texts));
@@ -168,7 +168,7 @@ export const ENGINE_HANDLERS: Readonly<
   },
   fail: {
     core: (guest, context, [address = 0, length = 0]) => {
-      // A report that is longer than an output may be is one without a reason.
+      // A report that exceeds the output limit counts as one without a reason.
       const isTooLong = length >>> 0 > context.head.limits.outputBytes;
       context.failure = isTooLong ? NO_BYTES : copyOut(guest, address, length);
       return undefined;
@@ -189,7 +189,7 @@ export const ENGINE_HANDLERS: Readonly<
   random: {
     core: (guest, context, [address = 0, length = 0]) => {
       payFor(guest, length >>> 0);
-      // The memory is read first, so that no more is made than fits into it.
+      // The memory is read first, so that no more bytes are generated than fit into it.
       guest.write(address, randomize(context, guest.read(address, length)));
       return undefined;
     },
@@ -210,15 +210,15 @@ export function ok(value: unknown = null) {
   return { tag: 'ok', value } as const;
 }
 
-/** An error of the ABI by its number, as a component is given it. */
+/** An error of the ABI by its number, in the form for components. */
 export function failedWith(code: number) {
   return { tag: 'error', value: ERROR_NAMES[-code - 1] ?? 'unavailable' } as const;
 }
 
-/** Passes a line on as it comes, as far as the quota of the call goes. */
+/** Forwards a line at once, within the quota of the call. */
 export function addLine(context: CallContext, level: number, text: Uint8Array): void {
   const bytes = text.length + LOG_LINE_BYTES;
-  // Boundary: a flood ends at the quota, one of empty lines as well, and the record says that it was cut.
+  // Boundary: a flood, even of empty lines, ends at the quota, and the record says that it was cut.
   if (bytes > context.logBytesLeft) {
     context.isLogCut = true;
     return;
@@ -227,17 +227,17 @@ export function addLine(context: CallContext, level: number, text: Uint8Array): 
   context.pipe.send('log', { level }, text);
 }
 
-/** Random bytes of the call; more than its memory could hold are not made. */
+/** Random bytes of the call; no more than its memory could hold. */
 export function randomBytes({ guest, context }: Crossing, length: number | bigint): Uint8Array {
   const { memoryBytes } = context.head.limits;
-  // Boundary: the length is the guest's, and they would be made outside of its memory.
+  // Boundary: the guest chooses the length, and the bytes are generated outside of its memory.
   if (length > memoryBytes)
     throw new Error(`Cannot make ${length} random bytes, expected at most ${memoryBytes}`);
   payFor(guest, Number(length));
   return randomize(context, new Uint8Array(Number(length)));
 }
 
-/** Replaces these bytes by the next random ones of the call: the same for the same seed. */
+/** Replaces these bytes with the call's next random ones: the same for the same seed. */
 function randomize(context: CallContext, bytes: Uint8Array): Uint8Array {
   const { head, random } = context;
   const source = random ?? createCipheriv('aes-256-ctr', Buffer.from(head.seed, 'hex'), Buffer.alloc(16));
@@ -245,12 +245,12 @@ function randomize(context: CallContext, bytes: Uint8Array): Uint8Array {
   return source.update(bytes.fill(0));
 }
 
-/** Pays for bytes before they are made or copied. */
+/** Charges for bytes before they are made or copied. */
 function payFor(guest: Guest, bytes: number): void {
   guest.charge(Math.ceil(bytes / BYTES_PER_FUEL));
 }
 
-/** A copy of the guest's bytes, paid for before it is made. */
+/** A copy of the guest's bytes, charged before it is made. */
 function copyOut(guest: Guest, address: number, length: number): Uint8Array {
   payFor(guest, length >>> 0);
   return guest.read(address, length);
@@ -261,7 +261,7 @@ function configOf({ head: { config } }: CallContext, key: string): string | null
   return Object.hasOwn(config, key) ? (config[key] ?? '') : null;
 }
 
-/** The handle of a capability by its position in the grant; null where that does not exist. */
+/** The handle of a capability by its position in the grant; null where there is none. */
 function handleOf({ head }: CallContext, kind: CapabilityKind, index: number): number | null {
   const exists = index >= 0 && index < head.counts[kind];
   return exists ? CAPABILITY_KINDS[kind].firstHandle + index : null;

@@ -3,10 +3,7 @@ import { type Frame, type FrameKind, frameLength, frameOf, parseFrame } from './
 
 const LENGTH_BYTES = 4;
 
-/**
- * The two pipes to the gateway and back. Reading blocks: a guest that sent a request waits for its answer, and nothing else
- * happens meanwhile.
- */
+/** The two pipes to and from the gateway. Reading blocks: while a guest waits for its answer, nothing else happens. */
 export class GatewayPipe {
   readonly #input: number;
   readonly #output: number;
@@ -22,7 +19,7 @@ export class GatewayPipe {
     while (written < frame.length) written += writeSync(this.#output, frame, written);
   }
 
-  /** Waits for the next frame; null when the gateway has gone. */
+  /** Waits for the next frame; null when the gateway is gone. */
   next(): Frame | null {
     const start = this.#read(Buffer.allocUnsafe(LENGTH_BYTES), 0);
     const length = start === null ? null : frameLength(start);

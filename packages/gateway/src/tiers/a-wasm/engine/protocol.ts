@@ -1,15 +1,15 @@
 /**
  * The frames between the gateway and an engine process, as bytes: four with the length of what follows, one with the
- * kind, four with the length of a head of JSON, the head, and bytes as they are. The engine side runs hostile code beside
- * it, so the gateway trusts nothing of what it sends: not its lengths, not its heads.
+ * kind, four with the length of a head of JSON, the head, and raw bytes. Hostile code runs beside the engine, so the
+ * gateway trusts nothing that it sends: neither lengths nor heads.
  */
 import type { EngineFacts } from '../../../core/recording.ts';
 import type { CapabilityKind } from '../../../core/wasm.ts';
 import type { AbiName } from './abi.table.ts';
 
 /**
- * To an engine: a module to prepare, a module that is, a call, the answer to a request of a guest. From it: a module
- * that is ready, requests, lines of a log, the end of a call.
+ * To an engine: a module to prepare, a prepared module, a call, the answer to a request of a guest. From it: a prepared
+ * module, requests, log lines, the end of a call.
  */
 export const FRAMES = {
   module: 1,
@@ -46,19 +46,19 @@ export function frameOf(kind: FrameKind, head: unknown, bytes: Uint8Array = new 
   return frame;
 }
 
-/** The length of a frame by its first bytes; null before they are there. */
+/** The length of a frame by its first bytes; null before they have arrived. */
 export function frameLength(start: Buffer): number | null {
   return start.length < LENGTH_BYTES ? null : LENGTH_BYTES + start.readUInt32LE(0);
 }
 
-/** Reads a whole frame; null where it makes no sense. */
+/** Reads a whole frame; null where it is invalid. */
 export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINITY): Frame | null {
   if (frame.length < LENGTH_BYTES + BEFORE_HEAD) return null;
   const kind = KINDS.get(frame[LENGTH_BYTES] ?? 0);
   const start = LENGTH_BYTES + BEFORE_HEAD;
   const headBytes = frame.readUInt32LE(LENGTH_BYTES + 1);
   const end = start + headBytes;
-  // Boundary: JSON takes many times its length in memory, and the time of all calls while it is read.
+  // Boundary: parsed JSON takes many times its length in memory, and parsing it blocks all calls.
   if (kind === undefined || end > frame.length || headBytes > mostHeadBytes) return null;
   try {
     const head: unknown = JSON.parse(frame.toString('utf8', start, end));
@@ -68,12 +68,12 @@ export function parseFrame(frame: Buffer, mostHeadBytes = Number.POSITIVE_INFINI
   }
 }
 
-/** Puts frames together from the pieces in which they come. It keeps at most one that is not whole, in twice its bytes. */
+/** Assembles frames from chunks. It keeps at most one incomplete frame, in twice its bytes. */
 export class FrameReader {
-  /** The longest frame that may come now. */
+  /** The longest frame that is acceptable now. */
   mostBytes: number;
   readonly #mostHeadBytes: number;
-  /** What has come of a frame that is not whole, at the beginning of a buffer. */
+  /** The part of an incomplete frame that has arrived, at the start of a buffer. */
   #held = NOTHING;
   #heldBytes = 0;
   #isLost = false;
@@ -83,16 +83,16 @@ export class FrameReader {
     this.#mostHeadBytes = mostHeadBytes;
   }
 
-  /** The frames that a piece completes; null once something makes no sense, and from then on. */
+  /** The frames that a chunk completes; null once something is invalid, and from then on. */
   read(piece: Buffer): readonly Frame[] | null {
     const frames: Frame[] = [];
     let rest = piece;
     while (rest.length > 0 && !this.#isLost) {
-      // What is whole in the piece is taken from it as it is.
+      // Frames that are whole in the chunk are taken from it without a copy.
       if (this.#heldBytes > 0 || !isWhole(rest)) rest = this.#hold(rest);
       const from = this.#heldBytes > 0 ? this.#held.subarray(0, this.#heldBytes) : rest;
       const wanted = frameLength(from);
-      // Boundary: a frame that is announced as longer than allowed is not waited for.
+      // Boundary: a frame that announces more than the permitted length is not waited for.
       if (wanted !== null && wanted > this.mostBytes) this.#isLost = true;
       else if (wanted !== null && wanted <= from.length) {
         const frame = parseFrame(from.subarray(0, wanted), this.#mostHeadBytes);
@@ -106,12 +106,12 @@ export class FrameReader {
     return this.#isLost ? null : frames;
   }
 
-  /** Takes over what the frame lacks, as far as the piece has it, and gives the rest. */
+  /** Copies what the frame lacks, as far as the chunk has it, and returns the rest. */
   #hold(piece: Buffer): Buffer {
     const wanted = frameLength(this.#held.subarray(0, this.#heldBytes)) ?? LENGTH_BYTES;
     const bytes = Math.min(wanted - this.#heldBytes, piece.length);
     const length = this.#heldBytes + bytes;
-    // Boundary: pieces of a byte cost what they are long, in memory and in time, however many they are.
+    // Boundary: memory and time are proportional to the bytes, however small the chunks are.
     if (length > this.#held.length) {
       const grown = Buffer.allocUnsafeSlow(Math.min(wanted, Math.max(length, 2 * this.#held.length)));
       this.#held.copy(grown, 0, 0, this.#heldBytes);
@@ -128,7 +128,7 @@ function isWhole(piece: Buffer): boolean {
   return wanted !== null && wanted <= piece.length;
 }
 
-/* The heads of frames. Both sides are ours; the gateway checks what an engine sends all the same. */
+/* The heads of frames. Both sides are our code; the gateway still checks what an engine sends. */
 
 /** What a guest may use of an engine. */
 export type GuestLimits = {
@@ -138,9 +138,9 @@ export type GuestLimits = {
   readonly logBytes: number;
 };
 
-/** What is known of the form of a module: what engines take in its place. */
+/** Describes the form of a module, which engines run in its place. */
 export type FormHead = {
-  /** What the form follows from, as the engine computed it. */
+  /** Identifies what the form was made from, as the engine computed it. */
   readonly digest: string;
   /** SHA-256 of the form. */
   readonly seal: string;
@@ -148,16 +148,16 @@ export type FormHead = {
   readonly isComponent: boolean;
 };
 
-/** A module in the form that an engine made of it, which calls will name by its key. */
+/** A module in its prepared form; calls refer to it by its key. */
 export type ModuleHead = FormHead & { readonly key: string };
 
-/** A module that is to be made ready, for calls that may use this much memory, which the form depends on. */
+/** A module to prepare, for calls with this memory limit, which the form depends on. */
 export type PrepareHead = { readonly memoryBytes: number };
 
-/** What an engine made of a module, with the form as the bytes; or why it takes none such. */
+/** The result of preparing a module, with the form as the bytes; or why it was refused. */
 export type PreparedHead = FormHead | { readonly refused: ModuleRefusal };
 
-/** Why an engine refuses a module: its code, and its sentence. */
+/** Why an engine refuses a module: its code and message. */
 export type ModuleRefusal = { readonly code: string; readonly message: string; readonly detail?: string };
 
 export type CallHead = {
@@ -165,40 +165,40 @@ export type CallHead = {
   /** Guests of different owners never share a pool. */
   readonly owner: string;
   readonly tool: string;
-  /** Host functions that are there. */
+  /** Host functions that are available. */
   readonly functions: readonly AbiName[];
   readonly counts: Readonly<Record<CapabilityKind, number>>;
   readonly limits: GuestLimits;
   readonly startedMs: number;
-  /** Of its random bytes, in hexadecimal. */
+  /** For its random bytes, in hexadecimal. */
   readonly seed: string;
   readonly config: Readonly<Record<string, string>>;
 };
 
-/** The longest texts of one question: more than any capability takes, so that nothing longer is copied or looked at. */
+/** The longest texts of one request: more than any capability takes; anything longer is neither copied nor read. */
 export const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
-/** What a module comes to in its form, at most: the meter makes twenty of a byte where it has to look before each of them. */
+/** The maximum growth of a form: where the meter has to check before each instruction, one byte becomes twenty. */
 const MOST_GROWTH = 20;
 const MOST_FORM_BYTES = 160 * 1024 * 1024;
 /** Names of imports and exports, and what the meter adds to every module. */
 const MOST_ADDED_BYTES = 1024 * 1024;
 
-/** The longest form of a module of this length; the engine refuses a longer one, and the gateway does not wait for it. */
+/** The longest form of a module of this length; the engine refuses a longer one, and the gateway does not read it. */
 export function mostFormBytes(moduleBytes: number): number {
   return Math.min(MOST_GROWTH * moduleBytes, MOST_FORM_BYTES) + MOST_ADDED_BYTES;
 }
 
-/** What a line of the log counts beside its text: about what the gateway puts around it. */
+/** The quota charge of a log line beside its text: about what the gateway adds to it. */
 export const LOG_LINE_BYTES = 10;
 
-/** A request of a guest to the gateway: numbers as they are, and the lengths of the texts that follow as bytes. */
+/** A request of a guest to the gateway: plain numbers, and the lengths of the texts that follow as bytes. */
 export type RequestHead = {
   readonly name: AbiName;
   readonly numbers: readonly number[];
   readonly lengths: readonly number[];
 };
 
-/** A length of bytes that follow and are kept for the guest, zero, or an error of the ABI. */
+/** The length of the bytes that follow and are kept for the guest, zero, or an error of the ABI. */
 export type AnswerHead = { readonly result: number };
 
 export type LogHead = { readonly level: number };
@@ -206,7 +206,7 @@ export type LogHead = { readonly level: number };
 /** How a call ended; the bytes are its output, or the JSON of the error that the tool reported. */
 export type DoneHead = {
   readonly ending: 'returned' | 'failed' | 'trapped';
-  /** Of a trap: the code of the engine, and its sentence. */
+  /** For a trap: the code of the engine and its message. */
   readonly code?: string;
   readonly message?: string;
   readonly detail?: string;
@@ -214,7 +214,7 @@ export type DoneHead = {
   readonly isExact: boolean;
   readonly peakMemoryBytes: number;
   readonly isLogCut: boolean;
-  /** What its count depends on; left out by one that does not know. */
+  /** What its fuel count depends on; left out by an engine that does not know. */
   readonly engine?: EngineFacts;
 };
 

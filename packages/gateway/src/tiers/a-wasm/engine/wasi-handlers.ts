@@ -1,6 +1,6 @@
 /**
- * What the functions of WASI do. A stream is a number that is the same in every call, since a call has one of each; a number
- * that is not a stream ends the call. All pollables are one that is ready: nothing here is worth waiting for.
+ * The functions of WASI. A stream is a number that is the same in every call, since a call has one of each; a number
+ * that is not a stream ends the call. All pollables are one that is always ready: nothing here needs a wait.
  */
 import { LOG_LEVELS } from './abi.table.ts';
 import {
@@ -13,12 +13,12 @@ import {
 } from './handlers.ts';
 import { FILE_FUNCTIONS, NO_DIRECTORIES } from './wasi.table.ts';
 
-/** A line that goes on longer is passed on in pieces. */
+/** A longer line is forwarded in pieces. */
 const MOST_LINE_BYTES = 8 * 1024;
 const NEW_LINE = 0x0a;
 const NO_BYTES = new Uint8Array(0);
 
-/** What a guest prints to one stream: whole lines go to the log of the call, the rest waits for its end. */
+/** What a guest prints to one stream: whole lines go to the log of the call, the rest is held until the line ends. */
 export class PrintedLines {
   readonly #context: CallContext;
   readonly #level: number;
@@ -32,7 +32,7 @@ export class PrintedLines {
   add(bytes: Uint8Array): void {
     const text = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     let from = 0;
-    // Boundary: with the quota used up nothing is looked at any more, so that printing costs no more than its fuel.
+    // Boundary: once the quota is used up the text is no longer scanned, so that printing costs no more than its fuel.
     while (from < text.length && !this.#context.isLogCut) {
       const newLine = text.indexOf(NEW_LINE, from);
       const end = newLine === -1 ? text.length : newLine;
@@ -48,7 +48,7 @@ export class PrintedLines {
     this.#rest = this.#context.isLogCut ? NO_BYTES : text.slice(from);
   }
 
-  /** Passes on what no new line came after. */
+  /** Forwards the text after the last newline. */
   end(): void {
     if (this.#rest.length > 0) this.#add(this.#rest);
     this.#rest = NO_BYTES;
@@ -60,7 +60,7 @@ export class PrintedLines {
 }
 
 const [STDIN, STDOUT, STDERR, READY] = [1, 2, 3, 4];
-/** What an output takes at once. */
+/** The most that an output accepts at once. */
 const MOST_WRITE_BYTES = 64 * 1024;
 const NS_PER_MS = 1_000_000n;
 const MS_PER_S = 1_000;
@@ -71,7 +71,7 @@ const CLOSED = { tag: 'error', value: { tag: 'closed', value: null } } as const;
 /** How a tool reports that it failed. */
 export type ToolFailure = { readonly code: string; readonly message: string };
 
-/** Thrown for a guest that exits at once; the call has failed then, since there is no output. */
+/** Thrown for a guest that exits; the call has then failed, since there is no output. */
 export class GuestExit extends Error {
   override readonly name = 'GuestExit';
   readonly failure: ToolFailure;
@@ -89,7 +89,7 @@ function inputOf(handle: number): void {
 
 /** What is printed to a stream goes to the log. */
 function printedOf({ context }: Crossing, handle: number): PrintedLines {
-  // Boundary: a forged handle of a stream gives no more than one that was asked for, which takes the grant.
+  // Boundary: a forged handle of a stream permits no more than a real one, which takes the grant.
   const isGranted = context.head.functions.includes('log');
   if (!isGranted || (handle !== STDOUT && handle !== STDERR))
     throw new Error(`Cannot write: ${handle} is not an output-stream`);
@@ -110,7 +110,7 @@ function print(crossing: Crossing, handle: number, bytes: Uint8Array) {
 }
 
 function printZeroes(crossing: Crossing, handle: number, length: bigint) {
-  // Boundary: no more than one write may have is made outside of the guest.
+  // Boundary: no more than one write permits is allocated outside of the guest.
   if (length > MOST_WRITE_BYTES)
     throw new Error(`Cannot write: ${length} zeroes are too many, expected ${MOST_WRITE_BYTES}`);
   return print(crossing, handle, new Uint8Array(Number(length)));
@@ -142,7 +142,7 @@ const splice: ComponentHandler = (crossing, handle: number, source: number) => {
   return CLOSED;
 };
 
-/** Every guest drops what it has; nothing behind it needs to be released. */
+/** Dropping a handle is a no-op: nothing behind it needs to be released. */
 const drop: ComponentHandler = () => undefined;
 
 const nowNs: ComponentHandler = ({ context }) => BigInt(Math.trunc(context.head.startedMs)) * NS_PER_MS;
@@ -165,7 +165,7 @@ function exit(status: string): never {
 const nothing: ComponentHandler = () => null;
 
 const noFile: ComponentHandler = () => {
-  // Boundary: no handle of a file was ever given out.
+  // Boundary: no file handle is ever issued.
   throw new Error('Cannot use file: the handle does not exist');
 };
 
@@ -242,7 +242,7 @@ const BY_INTERFACE: Readonly<Record<string, Readonly<Record<string, ComponentHan
   'wasi:cli/terminal-stderr': { 'get-terminal-stderr': nothing },
   'wasi:io/error': {
     '[method]error.to-debug-string': () => {
-      // Boundary: no stream here fails in a way that gives out an error.
+      // Boundary: no stream here fails in a way that issues an error handle.
       throw new Error('Cannot describe error: the handle does not exist');
     },
     '[resource-drop]error': drop,

@@ -1,6 +1,6 @@
 /**
- * The part of WASI 0.2 that is there, for programs whose language brings it along. Nothing here pretends: the clock is that
- * of the call, what is printed goes to its log, and where nothing is (input, environment, directories), nothing is found.
+ * The supported part of WASI 0.2, for programs whose language runtime imports it. Nothing is simulated: the clock is
+ * that of the call, what is printed goes to its log, and input, environment and directories are empty.
  */
 import type { WitFunction, WitType } from '@palisade/wasm';
 import type { AbiName } from './abi.table.ts';
@@ -19,7 +19,7 @@ import {
   type WorldRow,
 } from './wit.ts';
 
-/** Resources, by the interface that has them; all versions 0.2.x are the same to us. */
+/** Resources, by the interface that defines them; all versions 0.2.x are treated alike. */
 const RESOURCES = {
   pollable: 'wasi:io/poll@0.2/pollable',
   error: 'wasi:io/error@0.2/error',
@@ -43,7 +43,7 @@ const rows = (
 ): readonly WorldRow[] =>
   Object.entries(functions).map(([name, type]) => ({ interface: `wasi:${place}`, name, type, abi }));
 
-/** The methods of a resource, each of which takes it first. */
+/** The methods of a resource, each of which takes it as its first parameter. */
 const methods = (
   resource: string,
   functions: Readonly<Record<string, WitFunction>>,
@@ -86,7 +86,7 @@ const outputMethods = (): Readonly<Record<string, WitFunction>> => {
   });
 };
 
-/** Functions of WASI that do what they say. */
+/** Functions of WASI that are implemented. */
 export const WASI_FUNCTIONS: readonly WorldRow[] = [
   ...rows('clocks/monotonic-clock', 'clock_ms', {
     now: func({}, 'u64'),
@@ -161,7 +161,7 @@ const STAT = record({
 });
 const or = (ok: WitType | null) => result(ok, ERROR_CODE);
 
-/** What the adapter for programs of WASI 0.1 asks of its standard streams; nothing here takes a path. */
+/** What the adapter for programs of WASI 0.1 calls on its standard streams; nothing here takes a path. */
 const descriptorMethods = (): Readonly<Record<string, WitFunction>> =>
   methods(descriptor, {
     'read-via-stream': func({ offset: 'u64' }, or(own(input))),
@@ -172,7 +172,7 @@ const descriptorMethods = (): Readonly<Record<string, WitFunction>> =>
     stat: func({}, or(STAT)),
   });
 
-/** There are no directories, and so no descriptor that any of the others could be asked with. */
+/** There are no directories, and so no descriptor to call any of the others with. */
 export const NO_DIRECTORIES: WorldRow = {
   interface: 'wasi:filesystem/preopens',
   name: 'get-directories',
@@ -181,8 +181,8 @@ export const NO_DIRECTORIES: WorldRow = {
 };
 
 /**
- * Functions that programs import whether they have files or not. None of them opens anything, so a guest that calls one has
- * forged a handle; what opens, reads, changes or lists a file is not here, and is refused by its name.
+ * Functions that programs import whether they use files or not. None of them opens anything, so a guest that calls one
+ * has forged a handle; functions that open, read, change or list a file are absent, and their import is refused.
  */
 export const FILE_FUNCTIONS: readonly WorldRow[] = rows('filesystem/types', null, {
   ...descriptorMethods(),
@@ -190,7 +190,7 @@ export const FILE_FUNCTIONS: readonly WorldRow[] = rows('filesystem/types', null
   'filesystem-error-code': func({ err: borrow(error) }, option(ERROR_CODE)),
 });
 
-/** What to use instead of an interface that is not there, by how its name begins. */
+/** What to use instead of an unsupported interface, by the prefix of its name. */
 export const REMEDIES: readonly (readonly [prefix: string, remedy: string])[] = [
   ['wasi:http/', 'use palisade:skill/http, which sends requests to granted hosts'],
   ['wasi:sockets/', 'use palisade:skill/http: there are no sockets'],

@@ -1,4 +1,4 @@
-/** Types of the component model, written the way WIT has them. */
+/** Types of the component model, in the notation of WIT. */
 import type { WitFunction, WitType } from '@palisade/wasm';
 import type { AbiName } from './abi.table.ts';
 

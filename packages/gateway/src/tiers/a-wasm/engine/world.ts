@@ -1,6 +1,6 @@
 /**
- * The world that components are held to: what they may import, by interface and function, and what they export. A
- * component asks with a version; of WASI any 0.2.x is the same to us, so what the linked module imports names none.
+ * The world of components: what they may import, by interface and function, and what they export. A component imports
+ * with a version; any WASI 0.2.x is treated alike, so the imports of the linked module name none.
  */
 import {
   CEILINGS,
@@ -25,7 +25,7 @@ export const RUN_TYPE = func(
   result('string', record({ code: 'string', message: 'string' })),
 );
 
-/** Interfaces of the package that only have types. */
+/** Interfaces of the package that only define types. */
 export const TYPE_INTERFACES: readonly string[] = [`${SKILL_PACKAGE}/types`];
 
 /** The interfaces of the world `skill`, function for function as packages/guest/wit has them. */
@@ -68,10 +68,10 @@ export function worldOf(): World {
   };
 }
 
-/** One core module of a component that keeps to the world; the refusal of another says what to do about it. */
+/** Links a component that keeps to the world into one core module; the refusal of any other includes a remedy. */
 export function linkToWorld(bytes: Uint8Array): LinkedComponent {
   try {
-    // Whether its memory fits is for the limits of the call, when what it became is compiled.
+    // Whether its memory fits is checked against the limits of the call, when the linked module is compiled.
     return linkComponent(bytes, worldOf(), { memoryBytes: CEILINGS.memoryBytes });
   } catch (error) {
     if (!(error instanceof WasmError) || error.code !== 'link') throw error;
@@ -84,19 +84,19 @@ export function worldRow({ module, name }: ImportName): WorldRow | undefined {
   return ROWS.get(keyOf(module.replace(/@[^@]*$/, ''), name));
 }
 
-/** The grant that a function needs; null where it is always there. */
+/** The grant that a function needs; null where it is always available. */
 export function needOf({ abi }: WorldRow): GrantNeed {
   return ABI_FUNCTIONS.find(({ name }) => name === abi)?.needs ?? null;
 }
 
-/** Refuses a linked module that imports what was not granted, and says which grants it lacks. */
+/** Refuses a linked module with imports that were not granted, and names the missing grants. */
 export function requireGranted(imports: readonly ImportName[], functions: readonly AbiName[]): void {
   const missing = imports.flatMap((each) => {
     const row = worldRow(each);
     return row === undefined || row.abi === null || functions.includes(row.abi) ? [] : [{ ...each, row }];
   });
   const [first] = missing;
-  // Boundary: what was not granted does not exist, and nothing stands in for it.
+  // Boundary: what was not granted does not exist, and nothing takes its place.
   if (first === undefined) return;
   const what = `${first.module}.${first.name}`;
   const flags = new Set(missing.map(({ row }) => `--grant ${flagOf(needOf(row))}`));
@@ -106,7 +106,7 @@ export function requireGranted(imports: readonly ImportName[], functions: readon
 
 type ImportName = Pick<WorldImport, 'module' | 'name'>;
 
-/** Whether a function is one of the ABI in types; the others are those of WASI. */
+/** Whether a function is a typed one of the ABI; the others are those of WASI. */
 export function isSkillRow({ interface: name }: Pick<WorldRow, 'interface'>): boolean {
   return name.startsWith(`${SKILL_PACKAGE}/`);
 }
@@ -116,12 +116,12 @@ export function moduleOf(row: Pick<WorldRow, 'interface'>): string {
   return `${row.interface}@${isSkillRow(row) ? SKILL_VERSION : '0.2'}`;
 }
 
-/** The interface without its version, where it is one of this world. */
+/** The interface without its version, if it belongs to this world. */
 function knownInterface(interfaceName: string): string | null {
   const [, pack = '', part = '', version = ''] = ASKED.exec(interfaceName) ?? [];
   const isVersion = pack === SKILL_PACKAGE ? version === SKILL_VERSION : WASI_VERSION.test(version);
   const name = `${pack}/${part}`;
-  // Boundary: what the tables do not have cannot be imported.
+  // Boundary: what is not in the tables cannot be imported.
   return isVersion && INTERFACES.has(name) ? name : null;
 }
 
