@@ -137,7 +137,9 @@ describe('readGrants()', () => {
   test('refuses more than a person can have meant', () => {
     const words = (count: number) => Array.from({ length: count }, (_, i) => `config:k${i}=x`);
     expect(Object.keys(readGrants(words(64)).config ?? {})).toHaveLength(64);
-    expect(orWrongUsage(() => readGrants(words(65)))).toContain('--grant is given 65 times, expected at most 64');
+    expect(orWrongUsage(() => readGrants(words(65)))).toContain(
+      '--grant is given 65 times, expected at most 64',
+    );
   });
 
   test('reads exactly what it spells, or refuses, whatever it is given', () => {
