@@ -15,7 +15,7 @@ function onSignal(): void {
 }
 process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
-/** A reader that went away (a pager, head) has seen enough. */
+/** A reader that closed the pipe (a pager, head) has seen enough. */
 const unread: { act: () => void } = { act: () => process.exit(0) };
 /** Output that could not be written, as on a full disk, ends with a status of its own. */
 const unwritten: { status: number | null } = { status: null };

@@ -54,7 +54,7 @@ export type OpenOptions = {
   readonly random?: Random;
   /** Where palisade was started: the workspace of commands that name none. */
   readonly cwd?: string;
-  /** Tools beside those that every gateway has. */
+  /** Tools besides those that every gateway has. */
   readonly tools?: readonly Tool[];
   /** The MCP servers behind it, in place of those of the configuration. */
   readonly upstreams?: readonly UpstreamRule[];
@@ -72,7 +72,7 @@ export type OpenOptions = {
   readonly log?: Log;
 };
 
-/** What a caller of `openGateway` can ask for beside what the configuration says. */
+/** Options of `openGateway` besides the configuration. */
 export type OpenMore = Pick<OpenOptions, 'tools' | 'upstreams' | 'isLasting' | 'observer' | 'log' | 'ports'>;
 
 /** Opens what keeps the record: enough to read, verify, export and prove. */
@@ -91,7 +91,7 @@ export async function openRecords(options: OpenOptions): Promise<Opened<Records>
   return { ...records, config, close, release: () => releaseRecords(records) };
 }
 
-/** Opens the whole gateway and closes what processes that are gone have left open. */
+/** Opens the whole gateway and closes what dead processes have left open. */
 export async function openGateway(options: OpenOptions): Promise<Opened<Gateway>> {
   const records = await openRecords(options);
   try {
@@ -223,7 +223,7 @@ type Closing = OpenOptions & {
   readonly closeTiers: () => Promise<void>;
 };
 
-/** Starts what a lasting gateway does by itself; gives what ends it and everything else. */
+/** Starts the background work of a long-lived gateway; returns the function that ends it and everything else. */
 function keepGoing(gateway: Gateway, { isLasting, records, closeTiers }: Closing): () => Promise<void> {
   const { upstreams, skills } = gateway;
   if (isLasting === true) void upstreams.discoverAll(records.config.gateway.tenant);

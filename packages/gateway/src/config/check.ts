@@ -51,7 +51,7 @@ const FILE = shape.table(
   { others: OTHERS },
 );
 
-/** The configuration that a parsed file says, with every gap filled, or everything that is wrong with it. */
+/** The configuration of a parsed file, with defaults filled in, or everything that is wrong with it. */
 export function checkConfig(raw: unknown, file: ConfigFile | null): Result<Config, readonly ShapeProblem[]> {
   const result = shape.check(raw, FILE);
   if (!result.ok) return result;
@@ -235,7 +235,7 @@ export function propertyOf({ key, type }: Pick<ConfigKey, 'key' | 'type'>): stri
 function fillUpstream(upstream: UpstreamRule): UpstreamRule {
   return {
     ...upstream,
-    // Where the file does not say it, the strictest holds.
+    // If the file does not set it, the strictest applies.
     tier: upstream.tier ?? 'c',
     risk: upstream.risk ?? 'high',
     env: upstream.env ?? [],

@@ -2,10 +2,10 @@ import { DEFAULT_LIMITS, LIMIT_CEILINGS } from '../core/limits.ts';
 import type { GrammarName } from './grammar.ts';
 
 type Row<Type extends string, Default, Rule> = {
-  /** Dotted; `budget[].calls` is a key of each [[budget]], `groups.NAME` stands for any name. */
+  /** Dotted; `budget[].calls` is a key of each [[budget]], `groups.NAME` is any name. */
   readonly key: string;
   readonly type: Type;
-  /** What holds when the file does not say it; null: nothing does. */
+  /** The value when the file does not set it; null: no default. */
   readonly default: Default | null;
   readonly sentence: string;
 } & Rule;
@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const EXACT = Number.MAX_SAFE_INTEGER;
 
-/** The most that even the operator can set; past it a timer, a buffer or a double no longer holds the number. */
+/** The most that even the operator can set; beyond it, a timer, a buffer or a double cannot represent the number. */
 const HIGHEST = {
   wallMs: DAY_MS,
   cpuMs: DAY_MS,
@@ -86,7 +86,7 @@ function duration(
   return { key, type: 'duration', default: value, minMs: range[0], maxMs: range[1], sentence };
 }
 
-/** Every key of palisade.toml, in the order of `palisade config show`. docs/config.md is held to it. */
+/** Every key of palisade.toml, in the order of `palisade config show`. docs/config.md is checked against it. */
 export const CONFIG_KEYS: readonly ConfigKey[] = [
   text('gateway.tenant', 'default', 'name', 'The tenant of calls that name none.'),
 
@@ -140,7 +140,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   ),
 
   integer('input.max_bytes', 128 * KIB, [1, 16 * MIB], 'The largest input of a call, in bytes of UTF-8.'),
-  // The canonical encoding bears 128 levels, and the records around an input take some of them.
+  // The canonical encoding supports 128 levels, and the records around an input take some of them.
   integer('input.max_depth', 64, [1, 100], 'The deepest nesting of the input of a call.'),
 
   integer(

@@ -45,14 +45,14 @@ type ProcessConfig = ProcessLimits & {
   readonly warm: number;
 };
 
-/** How secrets at rest are locked. */
+/** How secrets are encrypted at rest. */
 export type VaultConfig = {
   readonly key: 'file' | 'passphrase' | 'keychain';
-  /** Null: a person gives the passphrase. */
+  /** Null: a person enters the passphrase. */
   readonly passphraseFile: string | null;
 };
 
-/** Whose skills may come in, and how often and by how many they are looked at. */
+/** Whose skills may be installed, and how often and by how many they are audited. */
 type SkillsConfig = {
   /** What is done with the first key of a publisher that never had one. */
   readonly firstUse: 'refuse' | 'trust';
@@ -62,7 +62,7 @@ type SkillsConfig = {
   readonly reviewers: number;
 };
 
-/** How callers come in over HTTP. */
+/** How callers connect over HTTP. */
 export type HttpConfig = {
   readonly listen: string;
   readonly allowedHosts: readonly string[];
@@ -77,7 +77,7 @@ export type HttpConfig = {
   readonly drainMs: number;
 };
 
-/** Whose tokens are taken beside our own. */
+/** The issuer whose tokens are accepted besides our own. */
 export type OauthConfig = {
   readonly issuer: string | null;
   readonly audience: string | null;
@@ -102,7 +102,7 @@ export type UpstreamRule = {
   readonly prefix: string;
 };
 
-/** Everything an operator can set, with every gap filled. Sections and names are those of palisade.toml. */
+/** Everything an operator can set, with defaults filled in. Sections and names are those of palisade.toml. */
 export type Config = {
   readonly gateway: { readonly tenant: string };
   readonly limits: Limits;
@@ -138,7 +138,7 @@ export type Config = {
 
 const NO_UNITS = { calls: null, wallMs: null, cpuMs: null, fuel: null, outputBytes: null, egressBytes: null };
 
-/** What bounds a runaway agent before an operator has written a budget. */
+/** Limits a runaway agent before an operator has written a budget. */
 export const DEFAULT_BUDGETS: readonly BudgetRule[] = [
   { ...NO_UNITS, name: 'run', per: 'run', match: null, windowMs: null, calls: 1_000 },
   { ...NO_UNITS, name: 'principal-hour', per: 'principal', match: null, windowMs: 3_600_000, calls: 10_000 },

@@ -77,7 +77,7 @@ type Choice = {
 export function chooseStateDir({ flag, env, cwd }: Choice): StateDir {
   if (flag !== undefined) return checked(flag, 'flag --state', cwd);
   if (env.state !== null) return checked(env.state, 'environment PALISADE_STATE', cwd);
-  // The XDG convention tells to ignore a relative path.
+  // The XDG convention says to ignore a relative path.
   if (env.xdgStateHome !== null && isAbsolute(env.xdgStateHome)) {
     return checked(join(env.xdgStateHome, 'palisade'), 'environment XDG_STATE_HOME', cwd);
   }

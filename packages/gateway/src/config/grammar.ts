@@ -44,7 +44,7 @@ export const GRAMMARS = {
     accepts: (text) => /^[^\0/]{1,255}$|^\/[^\0]{1,4095}$/.test(text),
     expected: 'the name of a program such as "git", its absolute path, or "*" for every program',
   },
-  // What an entry means, and whether it means anything, is read where the network is decided upon.
+  // What an entry means, and whether it means anything, is decided by egress.
   'egress-entry': {
     accepts: (text) => /^[!-~][ -~]{0,1023}$/.test(text),
     expected: 'an entry such as "example.com", "*.example.com:443", "10.1.2.0/24:8080" or "!bad.example.com"',
@@ -109,7 +109,7 @@ export function parseDuration(raw: string): number | null {
   return count === undefined || unitMs === undefined ? null : Number(count) * unitMs;
 }
 
-/** Writes milliseconds in the largest unit that holds them whole. */
+/** Writes milliseconds in the largest unit that divides them. */
 export function formatDuration(ms: number): string {
   const fitting = [...UNIT_MS].filter(([, unitMs]) => ms % unitMs === 0);
   const [unit, unitMs] = fitting.at(-1) ?? ['s', 1000];

@@ -11,8 +11,8 @@ import { checkConfig } from './check.ts';
 import type { Config, ConfigFile } from './config.ts';
 
 /*
- * palisade.toml → Config. The file is the operator's, so it is trusted in what it wants and in nothing else: an unknown
- * key, a wrong type or a number out of range is an error with its line, never a default. All is checked before anything
+ * palisade.toml → Config. The file is the operator's, so its intent is trusted, but not its form: an unknown key, a
+ * wrong type or a number out of range is an error with its line, never a default. Everything is checked before anything
  * starts; a Config has no gaps. This module writes nothing and remembers nothing.
  */
 
@@ -23,7 +23,7 @@ const MAX_INLINE_DEPTH = 16;
 
 type Source = { readonly stateDir: string; readonly configPath?: string | undefined };
 
-/** Gives the whole configuration or throws `config/invalid`. A file that is named must exist; the usual one need not. */
+/** Returns the whole configuration or throws `config/invalid`. A named file must exist; the default one need not. */
 export async function loadConfig({ stateDir, configPath }: Source): Promise<Config> {
   const file = readConfigFile(configPath ?? join(stateDir, CONFIG_FILE));
   if (file === null && configPath !== undefined) {
@@ -46,8 +46,8 @@ export async function configOf(file: ConfigFile | null): Promise<Config> {
 }
 
 /**
- * Finds positions in palisade.toml; a text that the second parser does not take has none. That parser is loaded only
- * when a line is wanted (an error, `palisade config show`).
+ * Finds positions in palisade.toml; a text that the second parser rejects has none. That parser is loaded only when a
+ * line is needed (an error, `palisade config show`).
  */
 export async function findPositions(text: string): Promise<Positions> {
   const { positionIn, readTree } = await import('./toml-tree.ts');
@@ -92,7 +92,7 @@ export function readConfigFile(path: string): ConfigFile | null {
 
 function readBytes(path: string, name: string): Uint8Array | null {
   try {
-    // Boundary: without O_NONBLOCK, a pipe in the place of the file would hold the start for ever.
+    // Boundary: without O_NONBLOCK, a pipe at the path would block the start forever.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
       return readRegular(fd, name);

@@ -20,7 +20,7 @@ type Item = { readonly path: ValuePath; readonly value: Value; readonly row: Con
 
 const STATE_SENTENCE = 'The directory of the database, the keys and the policies; no key of palisade.toml.';
 
-/** Every value that holds, where it comes from, and what it means. */
+/** Every effective value, its source, and its meaning. */
 export async function showConfig(config: Config, stateDir: StateDir): Promise<readonly ConfigRow[]> {
   const originOf = await findOrigins(config);
   const rows = CONFIG_KEYS.flatMap((row) => itemsOf(config, row)).map(({ path, value, row }) => {
@@ -33,7 +33,7 @@ export async function showConfig(config: Config, stateDir: StateDir): Promise<re
   return [{ key: 'state', value: stateDir.path, origin: stateDir.origin, sentence: STATE_SENTENCE }, ...rows];
 }
 
-/** Tells who decided the value of a path: the default, or a line of the file. */
+/** Who decided the value of a path: the default, or a line of the file. */
 async function findOrigins({ file }: Config): Promise<(path: ValuePath) => string> {
   if (file === null) return () => 'default';
   const positions = await findPositions(file.text);

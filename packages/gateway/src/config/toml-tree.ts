@@ -9,16 +9,16 @@ import {
 } from '../core/result.ts';
 
 /*
- * Positions in a TOML file. smol-toml reads the values; this asks a second parser for the syntax tree. The tree is
- * walked by hand: that parser's own way to turn it into values writes through `__proto__`. Its parser recurses into
- * inline lists and tables, so callers bound the depth before.
+ * Positions in a TOML file. smol-toml reads the values; a second parser gives the syntax tree. The tree is walked by
+ * hand: that parser's own conversion to values writes through `__proto__`. Its parser recurses into inline lists and
+ * tables, so callers must limit the depth first.
  */
 
 /** One key, element or table: where it is written, what is written there, and what is in it. */
 export type Spot = {
   readonly key: Loc;
   readonly value: Loc;
-  /** Null: it came into being by a header or a dotted key. */
+  /** Null: created by a header or a dotted key. */
   readonly content: AST.TOMLContentNode | null;
   readonly children: Map<string | number, Spot>;
 };
@@ -27,7 +27,7 @@ type Loc = { readonly start: { readonly line: number; readonly column: number } 
 
 const START: Loc = { start: { line: 1, column: 0 } };
 
-/** The tree of everything in a text, or why the second parser does not take it. */
+/** The tree of everything in a text, or why the second parser rejects it. */
 export function readTree(text: string): Result<Spot, Problem & { readonly position: SourcePosition }> {
   try {
     const root: Spot = { key: START, value: START, content: null, children: new Map() };

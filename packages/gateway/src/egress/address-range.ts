@@ -22,7 +22,7 @@ export function rangeOf({ family, value }: Address): AddressRange {
   return { family, bits: widthOf(family), first: value, last: value };
 }
 
-/** Reads an address and the length of its prefix. An address with bits behind the prefix is a mistake, and refused. */
+/** Reads an address and the length of its prefix. An address with bits after the prefix is refused as a mistake. */
 export function parseRange(rawAddress: string, rawBits: string): Result<AddressRange> {
   const subject = `range ${quote(`${rawAddress}/${rawBits}`)}`;
   const address = parseAddress(rawAddress);
@@ -52,15 +52,15 @@ export function parseRange(rawAddress: string, rawBits: string): Result<AddressR
   return accept({ family: address.family, bits, first, last: first + size - 1n });
 }
 
-/** Tells whether every address of the inner range is in the outer one. */
+/** Whether every address of the inner range is in the outer one. */
 export function isInside(inner: AddressRange, outer: AddressRange): boolean {
   return inner.family === outer.family && outer.first <= inner.first && inner.last <= outer.last;
 }
 
 /*
- * Finds the ranges around an address. Two ranges with prefixes are apart or one is inside the other, so every range has
- * one that is next around it, and those around an address are a chain. The narrowest of them is the last range that begins
- * at or before the address, or lies around that one: a search by halves and a few steps outward, however many there are.
+ * Finds the ranges that contain an address. Two prefix ranges are disjoint or nested, so every range has one parent,
+ * and those that contain an address form a chain. The narrowest of them is the last range that begins at or before the
+ * address, or contains that one: a binary search and a few steps outward.
  */
 
 /** A range, what belongs to it, and the next wider one around it. */

@@ -113,7 +113,7 @@ export const SPECIAL_RANGES = [
   { range: '8000::/1', name: 'reserved', sentence: 'an address that is not given out' },
 ] as const satisfies readonly SpecialRow[];
 
-/** A form of IPv6 address that carries an IPv4 address, to which a translator or a tunnel on the way takes the traffic. */
+/** A form of IPv6 address that carries an IPv4 address, to which a translator or tunnel forwards the traffic. */
 type CarrierRow = {
   readonly range: string;
   /** Where the bits of the IPv4 address are: start and length of each piece. */

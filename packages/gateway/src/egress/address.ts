@@ -6,7 +6,7 @@ const MAPPED = 0xffffn;
 
 /**
  * The address that a text means to any common client: IPv4 in its decimal, octal, hexadecimal and short spellings and
- * with one dot behind it, IPv6 with or without brackets. An IPv4-mapped IPv6 address is the IPv4 address, since that is
+ * with one trailing dot, IPv6 with or without brackets. An IPv4-mapped IPv6 address is the IPv4 address, since that is
  * where a connection goes. Null for everything else.
  */
 export function parseAddress(text: string): Address | null {

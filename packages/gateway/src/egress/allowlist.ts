@@ -13,14 +13,14 @@ export type AllowList = {
   /** What messages call the list: the key or the flag with which it is changed. */
   readonly source: string;
   readonly byName: ReadonlyMap<string, RuleGroup>;
-  /** By the name that a wildcard has behind `*.`. */
+  /** By the name after `*.` in a wildcard. */
   readonly belowName: NameTree<RuleGroup>;
   readonly byRange: RangeTree<RuleGroup>;
   /** A second list that must also allow what this one allows; null if there is none. */
   readonly narrowedBy: AllowList | null;
 };
 
-/** What is wrong with one entry of a list, or with the list itself. */
+/** The problem with one entry of a list, or with the list itself. */
 type EntryProblem = Problem & { readonly entry: string };
 
 type ParsedAllowList = Result<AllowList, readonly [EntryProblem, ...EntryProblem[]]>;
@@ -30,9 +30,9 @@ const ANY_LIST = 'the allow-list';
 /** The list that lets nothing through. */
 export const NOWHERE: AllowList = layOut([], ANY_LIST);
 
-/** Reads a whole list. One malformed entry makes all of it useless, because what it was meant to deny is not known. */
+/** Reads a whole list. One malformed entry invalidates all of it, because what it was meant to deny is unknown. */
 export function parseAllowList(raw: unknown, source = ANY_LIST): ParsedAllowList {
-  // Boundary: a list that is missing or of another type is a mistake of its author, never "no restriction".
+  // Boundary: a list that is missing or of another type is an error, never "no restriction".
   if (!Array.isArray(raw)) return rejectList(raw, 'it is not a list');
   if (raw.length > EGRESS_LIMITS.entries) return rejectList(raw.length, `it has ${raw.length} entries`);
   const rules: Rule[] = [];
@@ -90,12 +90,12 @@ function keyOf(place: HostPattern): string {
   return `range ${family} ${first}/${bits}`;
 }
 
-/** Every rule that means the host, in the order of `rulesByPattern` and of their texts in one group. */
+/** Every rule that matches the host, in the order of `rulesByPattern` and of their texts in one group. */
 export function rulesFor(list: AllowList, host: Host): readonly Rule[] {
   return rulesByPattern(list, host).flatMap(({ denying, allowing }) => [...denying.rules, ...allowing.rules]);
 }
 
-/** The places that have the host, with the rules of each: a name before what it is below, a range before those in it. */
+/** The places that contain the host, with the rules of each: a name before its parents, a range before those in it. */
 export function rulesByPattern(list: AllowList, host: Host): readonly RuleGroup[] {
   return host.kind === 'name' ? groupsForName(list, host.name) : groupsForAddress(list, host.address);
 }
@@ -135,7 +135,7 @@ function grow<T>({ labels }: NameTree<T>, label: string): NameTree<T> {
   return tree;
 }
 
-/** What belongs to the names that a name is below, the longest one first; the name itself is not among them. */
+/** What belongs to the parents of a name, the longest first; the name itself is excluded. */
 export function allAbove<T>(root: NameTree<T>, name: string): T[] {
   const found: T[] = [];
   let tree: NameTree<T> | undefined = root;

@@ -83,7 +83,7 @@ export function parseAuthority(raw: string): Result<Authority> {
 
 /** Reads a port from 1 to 65535, in decimal digits alone. */
 export function parsePort(raw: string): Result<number> {
-  // Boundary: a sign, a leading zero or a letter would be read differently by others.
+  // Boundary: a sign, a leading zero or a letter would be read differently by other parsers.
   const port = PORT.test(raw) ? Number(raw) : 0;
   if (port >= 1 && port <= 65_535) return accept(port);
   return reject({
@@ -111,7 +111,7 @@ function rejectHost(raw: string, is: string, expected = EXPECTED) {
 function problemIn(raw: string): string | null {
   if (raw === '') return 'it is empty';
   if (raw.length > EGRESS_LIMITS.rawHostChars) return `it has ${raw.length} characters`;
-  // Boundary: nothing with two readings goes further, and nothing that the URL parser behind toAscii would cut off.
+  // Boundary: nothing ambiguous passes, and nothing that the URL parser behind toAscii would cut off.
   const found = FORBIDDEN.find(([pattern]) => pattern.test(raw));
   return found === undefined ? null : `it has ${found[1]}`;
 }
@@ -126,7 +126,7 @@ function problemInName(name: string): string | null {
   return null;
 }
 
-/** The name in lower-case ASCII; null when it has none or says that it is encoded and is not. */
+/** The name in lower-case ASCII; null when it has none or has an invalid encoded label. */
 function toAscii(raw: string): string | null {
   const lower = raw.toLowerCase();
   if (/^\p{ASCII}*$/u.test(raw) && !/(?:^|\.)xn--/.test(lower)) return lower;
@@ -135,7 +135,7 @@ function toAscii(raw: string): string | null {
   return ascii === '' || !ascii.split('.').every(isSoundLabel) ? null : ascii;
 }
 
-/** A label that says it is encoded must be the one spelling of what it decodes to. */
+/** An encoded label must be the canonical encoding of what it decodes to. */
 function isSoundLabel(label: string): boolean {
   if (!label.startsWith('xn--')) return true;
   const decoded = domainToUnicode(label);
@@ -195,7 +195,7 @@ export function formatSite({ scheme, host, port }: Site): string {
   return port === DEFAULT_PORTS[scheme] ? whole.slice(0, whole.lastIndexOf(':')) : whole;
 }
 
-/** Reads a URL that a fetch goes to. What may hold a password is not repeated in the refusal. */
+/** Reads a URL that a fetch goes to. The refusal does not repeat what may contain a password. */
 export function readUrl(raw: string): Result<HttpUrl> {
   const url = parseHttpUrl(raw);
   if (url.ok || !raw.includes('@')) return url;

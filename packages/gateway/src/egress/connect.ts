@@ -14,8 +14,8 @@ import { EGRESS_LIMITS } from './limits.ts';
 import { codeOf, type ResolveOptions, resolveTarget } from './resolve.ts';
 
 /*
- * The one way to a target, for the proxy and for requests of our own: decide, look the name up once, check every address,
- * connect to a checked one, and where it is https prove that the target is the host that was decided on.
+ * The only way to connect to a target, for the proxy and for our own requests: decide, look the name up once, check
+ * every address, connect to a checked one, and where it is https prove that the target is the host that was decided on.
  */
 
 /** Why the connection failed. */
@@ -26,7 +26,7 @@ export type ConnectFailure = {
 
 export type Connection = { readonly socket: Socket; readonly address: Address };
 
-/** What was decided in the end, and the connection that came of it. */
+/** The final decision, and the connection that resulted. */
 export type Reached = {
   readonly decision: EgressDecision;
   readonly connection: Result<Connection, ConnectFailure>;
@@ -48,7 +48,7 @@ export async function reach(request: EgressRequest, terms: ReachTerms): Promise<
   const list = terms.list();
   const decision = decide(list, request);
   terms.onDecision?.(decision);
-  // Boundary: nothing leaves the machine for a request that the list denies, and no question about its name.
+  // Boundary: nothing leaves the machine for a request that the list denies, not even a DNS query.
   if (decision.verdict === 'deny') return { decision, connection: fail('denied', decision.why) };
   const target = await resolveTarget(list, request, { ...terms.resolve, signal: terms.signal });
   if (terms.signal.aborted)
@@ -93,7 +93,7 @@ function attempt(
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       socket.off('error', onError);
-      // The next holder of the socket listens for its end; an error alone must not end the program.
+      // The next owner of the socket listens for its end; an unhandled error would end the process.
       socket.on('error', () => {});
       if (!outcome.ok) socket.destroy();
       resolve(outcome);
@@ -134,7 +134,7 @@ const HANDSHAKE_PROBLEMS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it broke off the handshake',
 };
 
-/** What a target is spoken to on: its socket, or TLS over it where the scheme is https. */
+/** The channel to a target: its socket, or TLS over it where the scheme is https. */
 export async function openChannel(
   socket: Socket,
   { scheme, host }: Pick<Site, 'scheme' | 'host'>,
@@ -143,7 +143,7 @@ export async function openChannel(
   return scheme === 'http' ? accept(socket) : connectTls(socket, host, terms);
 }
 
-/** Speaks TLS to a target. What is given belongs to a target that has proved to be the host, and speaks HTTP/1.1. */
+/** Starts TLS with a target. The channel's target has proved to be the host, and speaks HTTP/1.1. */
 export function connectTls(
   socket: Socket,
   host: Host,
@@ -153,11 +153,11 @@ export function connectTls(
   return new Promise((resolve) => {
     const channel = connectSecurely({
       socket,
-      // Only a name is sent; an address is what the certificate has to have.
+      // Only a name is sent; an address must be in the certificate.
       ...(host.kind === 'name' ? { servername: name } : { host: name }),
       ...(trust === undefined ? {} : { ca: trust }),
-      // Boundary: the target is the host that was decided on, or it hears nothing. Said here, so that no setting of the
-      // environment turns it off.
+      // Boundary: the target is the host that was decided on, or nothing is sent to it. Set here, so that no
+      // environment variable turns it off.
       rejectUnauthorized: true,
       checkServerIdentity: (_named, certificate) => checkServerIdentity(name, certificate),
       minVersion: 'TLSv1.2',
@@ -179,14 +179,14 @@ export function connectTls(
       withinMs,
     );
     signal.addEventListener('abort', onAbort, { once: true });
-    // It stays: the next holder of the channel notices its end, and an error alone must not end the program.
+    // Not removed: the next owner of the channel notices its end, and an unhandled error would end the process.
     channel.on('error', (error) => {
       const code = codeOf(error);
       refuse(`${HANDSHAKE_PROBLEMS[code] ?? 'its handshake failed'} (${code})`);
     });
     channel.once('close', onClose);
     channel.once('secureConnect', () => finish(accept(channel)));
-    // A signal that is aborted already gives no event any more.
+    // A signal that is already aborted fires no event.
     if (signal.aborted) onAbort();
   });
 }

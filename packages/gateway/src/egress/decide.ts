@@ -18,10 +18,10 @@ import {
 import { carriedBy, type Special, specialRange } from './special.ts';
 
 /*
- * Decides whether a request may leave, from the list and the request alone. A denying entry beats every allowing one, and
- * the order of entries means nothing. What is not known of a request (the path inside a tunnel, say) counts against it:
- * an allowing entry that asks for it does not fit, a denying one does. A special address needs an allowing entry that
- * names it: the address, or a range that lies inside the special one. So a wide range opens nothing by accident, the
+ * Decides whether a request may leave, from the list and the request alone. A denying entry beats every allowing one,
+ * and the order of entries means nothing. What is not known of a request (the path inside a tunnel, say) counts against
+ * it: an allowing entry that depends on it does not match, a denying one does. A special address needs an allowing
+ * entry that names it: the address, or a range inside the special one. So a wide range opens nothing by accident, the
  * metadata service stays closed inside an open link-local range, and the entry of a name opens no special address.
  */
 
@@ -58,8 +58,8 @@ function decideAlone(list: AllowList, request: EgressRequest): EgressDecision {
 }
 
 /**
- * What speaks against an address that the host of an allowed request is or was found to have; null when nothing does.
- * A denying entry for the address counts, and an address that is special or the machine's own needs one that names it.
+ * Why an address is denied that the host of an allowed request is or was found to have; null when it is not. A denying
+ * entry for the address counts, and an address that is special or the machine's own needs one that names it.
  */
 export function denyAddress(
   list: AllowList,
@@ -171,8 +171,8 @@ export type Judge = {
 };
 
 /**
- * What speaks at this moment against a request that was allowed, or against the address that it goes to; null when
- * nothing does. Boundary: a list that changed counts for what was decided on before.
+ * Why an allowed request, or its address, is denied now; null when it is not. Boundary: a changed list also applies to
+ * what was decided on before.
  */
 export function denyNow(
   { list, resolve }: Judge,
@@ -186,9 +186,9 @@ export function denyNow(
 }
 
 /**
- * Why a host that an argument names is not to be reached; null where some request to it would be. It is a look before the
- * start and no more: what the program will ask of the host is not known, so every entry for it is tried with what that
- * entry itself names.
+ * Why a host that an argument names cannot be reached; null if some request to it could be allowed. It is only a check
+ * before the start: what the program will request is unknown, so every entry for the host is tried with what that entry
+ * itself names.
  */
 export function denyHost(list: AllowList, raw: string): string | null {
   const host = parseHost(raw);
@@ -218,8 +218,8 @@ function askedBy({ scheme, methods, path }: Rule) {
 }
 
 /**
- * What speaks against every request to a site; null when some request could be allowed. It may be too kind, since what
- * is asked for in the end is decided on in the end.
+ * Why every request to a site is denied; null when some request could be allowed. It may be too permissive, since the
+ * actual request is decided on later.
  */
 export function denySite(list: AllowList, site: Site): Denial | null {
   const decision = decide(list, site);

@@ -70,9 +70,9 @@ export type ProxyLimits = {
   readonly headMs: number;
   /** For all attempts to connect to a target together. */
   readonly connectMs: number;
-  /** Without a byte in either direction. */
+  /** Maximum time without a byte in either direction. */
   readonly idleMs: number;
-  /** For one connection from its first moment to its last. */
+  /** For one connection from start to end. */
   readonly wholeMs: number;
 };
 
@@ -128,7 +128,7 @@ export const DEFAULT_FETCH_LIMITS: FetchLimits = {
   responseHeaderBytes: 65_536,
   requestBytes: 4 * 1024 * 1024,
   responseBytes: 16 * 1024 * 1024,
-  // Text comes to 5 or 20, logs to 100; what is made to explode comes to 1,000 and more.
+  // Text comes to 5 or 20, logs to 100; decompression bombs to 1,000 and more.
   expansionRatio: 200,
   wireBytes: 16 * 1024 * 1024,
   wholeMs: 60_000,
@@ -140,14 +140,14 @@ export const DEFAULT_FETCH_LIMITS: FetchLimits = {
 export const FETCH_BOUNDS = {
   /** Written at once; between two writes it shows that the target still reads. */
   writeBytes: 65_536,
-  /** Decompressed bytes below which the expansion is not checked, since short texts can be very even. */
+  /** Decompressed bytes below which the expansion is not checked, since short texts can be very repetitive. */
   uncheckedBytes: 262_144,
 } as const;
 
-/** The longest timer, and more than anything else needs; a longer timer would fire at once. */
+/** The longest possible timer, and more than needed; a longer one would fire at once. */
 const MOST_MS = 2_147_483_647;
 
-/** The defaults, with what is requested in their place. */
+/** The defaults, overridden by what is requested. */
 export function completeLimits<L extends Readonly<Record<string, number>>>(
   defaults: L,
   requested: Partial<L>,

@@ -11,12 +11,12 @@ import { EGRESS_LIMITS } from './limits.ts';
 import { carriedBy, specialRange } from './special.ts';
 
 /*
- * From a request to the addresses that it may dial. The list decides before any query leaves; the name is looked up once;
- * every answer is checked, and one that is refused refuses all, because who answers so is not to be trusted with the
- * rest. What is dialled is what was checked: the name is not looked up again.
+ * Finds the addresses that a request may connect to. The list decides before any query leaves; the name is looked up
+ * once; every answer is checked, and one that is refused refuses all, because such a name server cannot be trusted with
+ * the rest. Only checked addresses are connected to: the name is not looked up again.
  */
 
-/** What this machine is known by: its addresses, and the ports on which the gateway itself listens. */
+/** The identity of this machine: its addresses, and the ports on which the gateway itself listens. */
 export type Own = { readonly addresses: readonly Address[]; readonly ports: ReadonlySet<number> };
 
 export type ResolveOptions = {
@@ -26,7 +26,7 @@ export type ResolveOptions = {
   readonly signal: AbortSignal;
 };
 
-/** Checked addresses in the order of the answer: dial these and nothing else. */
+/** Checked addresses in the order of the answer: connect to these and nothing else. */
 type Dialable = {
   readonly verdict: 'allow';
   readonly rule: string;
@@ -39,13 +39,13 @@ type Undialable = Denial & { readonly at: 'list' | 'lookup' | 'address' };
 /** What is special in a way that leads to this machine. */
 const HOME: ReadonlySet<string> = new Set(['own', 'loopback', 'this-network', 'unspecified']);
 
-/** Decides on a request and finds the addresses to dial. It never throws for what a caller or a name server sent. */
+/** Decides on a request and finds the addresses to connect to. It never throws for untrusted input. */
 export async function resolveTarget(
   list: AllowList,
   request: EgressRequest,
   options: ResolveOptions,
 ): Promise<Dialable | Undialable> {
-  // Boundary: a denied name is never asked for, since the question alone would carry it out.
+  // Boundary: a denied name is never queried, since the query alone could exfiltrate data.
   const decision = decide(list, request);
   if (decision.verdict === 'deny') return { ...decision, at: 'list' };
   const found = await addressesOf(request, options);
@@ -68,7 +68,7 @@ async function addressesOf({ host }: EgressRequest, options: ResolveOptions): Pr
   const addresses: Address[] = [];
   for (const answer of answers.value) {
     const address = parseAddress(answer);
-    // Boundary: what cannot be checked is not dialled; a zone, say, points at an interface of this machine.
+    // Boundary: what cannot be checked is not connected to; a zone, say, points at an interface of this machine.
     if (address === null)
       return reject({
         subject: `host ${quote(host.name)}`,
@@ -107,12 +107,12 @@ function refuse(
   return { verdict: 'deny', at, rule: null, why: `Cannot reach ${target}: ${is}, expected ${expected}` };
 }
 
-/** Asks a name server for all addresses of a name. It should stop when the signal says so; no one waits for it then. */
+/** Asks a name server for all addresses of a name. It should stop when the signal fires; its result is then ignored. */
 export type Lookup = (name: HostName, signal: AbortSignal) => Promise<readonly string[]>;
 
 type LookUpOptions = { readonly lookup: Lookup; readonly lookupMs: number; readonly signal: AbortSignal };
 
-/** Looks a name up once, for a limited time, and gives a bounded number of answers or what went wrong. */
+/** Looks a name up once, for a limited time, and returns a bounded number of answers or the error. */
 export async function lookUp(name: HostName, options: LookUpOptions): Promise<Result<readonly string[]>> {
   const { lookup, lookupMs, signal } = options;
   if (signal.aborted) return fail(name, 'the call has ended', 'one that still runs');
@@ -139,7 +139,7 @@ export async function lookUp(name: HostName, options: LookUpOptions): Promise<Re
       );
     return await Promise.race([asked, ended]);
   } finally {
-    // Ends the timer and the listeners as well, and tells a lookup that is still under way.
+    // Ends the timer and the listeners as well, and aborts a lookup that is still in progress.
     stop.abort();
   }
 }
@@ -156,7 +156,7 @@ function fail(name: HostName, is: string, expected: string) {
   return reject({ subject: `host ${quote(name)}`, is, expected });
 }
 
-/** The code of an error of a connection or a lookup. The message is left out: it could repeat what the other side sent. */
+/** The code of a connection or lookup error. The message is left out: it could contain text from the other side. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'failed';
@@ -210,7 +210,7 @@ export class LookupTurns {
     this.#asking.add(run);
     void ask().finally(() => {
       this.#asking.delete(run);
-      // It has had its turn, and goes behind the others.
+      // It has had its turn, and goes to the end of the queue.
       const rest = this.#waiting.get(run);
       this.#waiting.delete(run);
       if (rest !== undefined) this.#waiting.set(run, rest);
@@ -226,7 +226,7 @@ type Interfaces = {
 
 /**
  * Asks the operating system for all addresses of a name, in its order, with its hosts file and its name servers. Such a
- * question cannot be taken back: after an abort its answer is dropped.
+ * query cannot be cancelled: after an abort its answer is dropped.
  */
 export const systemLookup: Lookup = async (name, signal) => {
   signal.throwIfAborted();
@@ -234,7 +234,7 @@ export const systemLookup: Lookup = async (name, signal) => {
   return answers.map(({ address }) => address);
 };
 
-/** What this machine is known by at this moment; the interfaces are its own unless others are given. */
+/** The current identity of this machine; the interfaces are its own unless others are given. */
 export function ownOf(interfaces: Interfaces | undefined, ports: Iterable<number>): Own {
   const listed = Object.values(interfaces ?? networkInterfaces()).flatMap((each) => each ?? []);
   return { addresses: listed.map(({ address }) => readOwn(address)), ports: new Set(ports) };
@@ -243,7 +243,7 @@ export function ownOf(interfaces: Interfaces | undefined, ports: Iterable<number
 /** An address without the zone that it may have, which says on which interface it is and not where it leads. */
 function readOwn(text: string): Address {
   const address = parseAddress(text.replace(/%.*$/s, ''));
-  // Boundary: an address of the machine that is not known as such would be open to what it runs.
+  // Boundary: an address of the machine that is not recognised would be reachable from its runs.
   if (address === null)
     throw new TypeError(
       `Cannot list own addresses: ${quote(text)} is not a valid address, expected an IP address`,
@@ -251,7 +251,7 @@ function readOwn(text: string): Address {
   return address;
 }
 
-/** The certificates of authorities that Node brings along. */
+/** The certificates of authorities bundled with Node. */
 export function nodeCertificates(): string {
   return rootCertificates.join('\n');
 }

@@ -2,9 +2,9 @@ import type { Scheme } from './authority.ts';
 import { type HostPattern, isBeneath, normalizePath, type Rule, widenPath } from './rule.ts';
 
 /*
- * The rules of one place. Few are tried one by one. Many, the paths of one API say, are found by the port and then by the
- * path, segment by segment. What is found so is still compared as a whole: the index leaves out rules that cannot fit, and
- * says of none that it fits.
+ * The rules of one place. Few are tried one by one. Many, the paths of one API say, are found by the port and then by
+ * the path, segment by segment. Each candidate is still compared as a whole: the index only excludes rules that cannot
+ * match.
  */
 
 export type RuleGroup = {
@@ -20,10 +20,10 @@ type PortIndex = Map<number | null, { readonly rules: Rule[]; readonly paths: Pa
 /** The rules whose path ends here, and those whose path continues with a segment. */
 type PathTree = { readonly rules: Rule[]; readonly segments: Map<string, PathTree> };
 
-/** Up to this many are compared faster than they are looked up. */
+/** Up to this many are compared faster than looked up. */
 const FEW = 8;
 
-/** Puts the rules of a place away; they come in the order of their texts. */
+/** Stores the rules of a place, in the order of their texts. */
 export function groupRules(place: HostPattern, rules: readonly Rule[]): RuleGroup {
   const listOf = (denies: boolean): RuleList => {
     const list = rules.filter((rule) => rule.denies === denies);
@@ -60,7 +60,7 @@ function placeOf(root: PathTree, path: string): PathTree {
   return tree;
 }
 
-/** The first rule that a request meets in every term. */
+/** The first rule whose every term matches a request. */
 export function firstFit({ rules, byPort }: RuleList, normalized: NormalizedRequest): Rule | undefined {
   if (byPort === null) return fitIn(rules, normalized);
   return first(fitOfPort(byPort, normalized.port, normalized), fitOfPort(byPort, null, normalized));
@@ -98,7 +98,7 @@ function first(a: Rule | undefined, b: Rule | undefined): Rule | undefined {
   return a.entry < b.entry ? a : b;
 }
 
-/** What is asked of a host. What is left out is not known. The path is as it was sent, with or without its query. */
+/** A request to a host. What is left out is unknown. The path is as it was sent, with or without its query. */
 export type RequestDetails = {
   readonly port: number;
   readonly scheme?: Scheme | undefined;
@@ -106,13 +106,13 @@ export type RequestDetails = {
   readonly path?: string | undefined;
 };
 
-/** What is asked, in the forms in which rules compare it. A path is read when the first rule asks for it, and only then. */
+/** A request in the forms that rules compare. A path is parsed only when the first rule needs it. */
 export type NormalizedRequest = {
   readonly port: number;
   readonly scheme: Scheme | undefined;
   readonly method: string | undefined;
   readonly wideMethod: string | undefined;
-  /** Null when it is not known, or can be read in two ways. */
+  /** Null when it is not known, or is ambiguous. */
   readonly path: () => string | null;
   /** As a denying rule compares it. */
   readonly widePath: () => string | null;
@@ -137,8 +137,8 @@ export function normalizeRequest({ port, scheme, method, path: raw }: RequestDet
 }
 
 /**
- * The first term of a rule that a request does not meet, or null when it meets all. A term on something that is not known
- * is met by a denying rule and by no allowing one.
+ * The first term of a rule that a request does not match, or null when it matches all. A term about something unknown
+ * matches in a denying rule and never in an allowing one.
  */
 export function unmetTerm(rule: Rule, normalized: NormalizedRequest): Term | null {
   const { denies, ports, scheme, methods, path: prefix } = rule;
@@ -149,7 +149,7 @@ export function unmetTerm(rule: Rule, normalized: NormalizedRequest): Term | nul
   if (methods !== null && (method === undefined ? !denies : !methods.includes(method))) return 'method';
   if (prefix === null) return null;
   const path = denies ? normalized.widePath() : normalized.path();
-  // Boundary: a path that no one sees, or that can be read in two ways, may be any path.
+  // Boundary: a path that is invisible or ambiguous may be any path.
   const isMet = path === null ? denies : isBeneath(path, prefix);
   return isMet ? null : 'path';
 }

@@ -6,15 +6,15 @@ import { DEFAULT_PORTS, type HostName, parseHost, parsePort, type Scheme } from 
 import { EGRESS_LIMITS, LEAST_PREFIX_BITS } from './limits.ts';
 
 /*
- * One entry of an allow-list: `example.com`, `*.example.com`, `example.com:8443`, `https://example.com/v1/`,
- * `GET,HEAD https://example.com/v1/`, `10.1.2.3:8080`, `10.1.2.0/24:8080`, `[fd12::]/16`, and each with `!` in front.
+ * One entry of an allow-list: `example.com`, `*.example.com`, `example.com:8443`, `https://example.com/v1/`, `GET,HEAD
+ * https://example.com/v1/`, `10.1.2.3:8080`, `10.1.2.0/24:8080`, `[fd12::]/16`, and each with `!` in front.
  *
- * What an entry leaves out is read against the caller. An allowing entry without a port means 80 and 443, or the port of
- * its scheme; a denying one means every port. A path means itself and what is beneath it; with a slash at its end an
- * allowing one means only what is beneath it, and a denying one is compared without case.
+ * What an entry leaves out is interpreted strictly. An allowing entry without a port means 80 and 443, or the port of
+ * its scheme; a denying one means every port. A path means itself and everything below it; with a trailing slash an
+ * allowing one means only what is below it, and a denying one is compared without case.
  */
 
-/** An entry that was read. Null means any. */
+/** A parsed entry. Null means any. */
 export type Rule = {
   /** As it was written. */
   readonly entry: string;
@@ -33,7 +33,7 @@ const ENTRY = /^(!)?(?:([^\s/:]+) )?(\S+)$/;
 const URL_PARTS = /^([^:/]*):\/\/([^/]*)(\/.*)?$/;
 const RANGE_PARTS = /^([^/]*)\/([^/:]*)(:.*)?$/;
 const HOST_AND_PORT = /^(\[[^[\]]*\]|[^:[\]]*)(?::([^:]*))?$/;
-/** Those that can be asked for through a proxy; a misspelt one would be an entry without effect. */
+/** Those that can be used through a proxy; a misspelt one would be an entry without effect. */
 const METHODS: ReadonlySet<string> = new Set([
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND', 'PROPPATCH'],
   ...['REPORT', 'SEARCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'UNLOCK'],
@@ -108,7 +108,7 @@ function refuseEntry(entry: string, is: string, expected: string) {
   return reject({ subject: `entry ${quote(entry)}`, is, expected });
 }
 
-/** Which hosts an entry means. `below` means the names beneath the one it has, and not that one. */
+/** Which hosts an entry means. `below` means the subdomains of its name, without the name itself. */
 export type HostPattern =
   | { readonly kind: 'name'; readonly name: HostName }
   | { readonly kind: 'below'; readonly name: HostName }
@@ -149,7 +149,7 @@ function parseRangePattern(rawHost: string, rawBits: string): Result<HostPattern
 
 /** What makes a place too wide to be allowed as a whole; null when nothing does. */
 function widthProblem(place: HostPattern): string | null {
-  // Boundary: what means nearly every host is a mistake, in whatever spelling.
+  // Boundary: an entry for nearly every host is a mistake, however it is spelled.
   if (place.kind === 'below' && !place.name.includes('.')) return 'it means every name of a top-level domain';
   if (place.kind !== 'range') return null;
   const { family, bits } = place.range;
@@ -163,7 +163,7 @@ function refuseHost(raw: string, is: string, expected: string) {
 
 /*
  * The path of a request in the one form in which paths are compared. Servers differ on what a path means: whether `%2f`
- * is a slash, whether `..;` goes up. A path on which they could differ has no form, and is treated as not known.
+ * is a slash, whether `..;` goes up. A path on which they could differ has no form, and is treated as unknown.
  */
 
 /** Printable ASCII without the backslash and the hash. */
@@ -177,7 +177,7 @@ const BROKEN = /%(?![0-9A-Fa-f]{2})/;
 const CLIMBING = /\/\.{1,2}(?:(?:;|%3B)[^/]*)?(?=\/|$)/;
 const PARAMETERS = /(?:;|%3B)[^/]*/gi;
 
-/** The path without its query, with nothing encoded that need not be and no empty segment; null when it is doubtful. */
+/** The path without its query, without needless encoding and empty segments; null when it is ambiguous. */
 export function normalizePath(raw: string): string | null {
   const query = raw.indexOf('?');
   const path = query < 0 ? raw : raw.slice(0, query);
@@ -194,13 +194,13 @@ function decodeUnreserved(encoded: string): string {
   return /[A-Za-z0-9_~-]/.test(char) ? char : encoded.toUpperCase();
 }
 
-/** Tells whether a normalized path is the prefix or beneath it; a prefix ends where a segment ends. */
+/** Whether a normalized path is the prefix or below it; a prefix ends where a segment ends. */
 export function isBeneath(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;
   return path.length === prefix.length || prefix.endsWith('/') || path[prefix.length] === '/';
 }
 
-/** A normalized path as a denial compares it: as the most generous server would read it. */
+/** A normalized path as a denial compares it: as the most lenient server would read it. */
 export function widenPath(path: string): string {
   const bare = path.replace(PARAMETERS, '').replace(/\/{2,}/g, '/');
   return bare.replace(/(?!^)\/$/, '').toLowerCase();

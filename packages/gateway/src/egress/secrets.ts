@@ -4,11 +4,11 @@ import type { Field } from './http1/index.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 
 /*
- * Secrets that a run uses without having them. The run has a placeholder and writes it where the secret belongs; on the
- * way out, and only on the way to the host that the secret is bound to, the value takes its place. It does so in header
- * values alone: a path ends in logs, and a body is whatever the run says it is. Everywhere else the placeholder goes out
- * as it is, and is worth nothing. Headers that come back are searched for the value; bodies are not, so a host that
- * repeats in a body what it was sent gives the value to the run.
+ * Secrets that a run uses without knowing them. The run has a placeholder and writes it where the secret belongs; on
+ * the way out, and only on the way to the host that the secret is bound to, the value replaces it. That happens in
+ * header values alone: a path ends up in logs, and a body is arbitrary data. Everywhere else the placeholder is sent as
+ * it is, and is worthless. Headers that come back are searched for the value; bodies are not, so a host that echoes its
+ * request in a body reveals the value to the run.
  */
 
 /** A value, its placeholder, and where the value may go. */
@@ -25,9 +25,9 @@ export type Filled = {
   readonly fields: readonly Field[];
   /** The names of the secrets that are in them. */
   readonly used: readonly string[];
-  /** Whether the host may know a secret: what it says is then quoted nowhere. */
+  /** Whether the host may know a secret: its responses are then never quoted. */
   readonly isBound: boolean;
-  /** Puts the placeholders back where a text of the host repeats a secret. */
+  /** Puts the placeholders back where a text of the host contains a secret. */
   readonly hide: (text: string) => string;
 };
 
@@ -48,7 +48,7 @@ const BASIC = /^(basic +)([A-Za-z0-9+/]+={0,2})$/i;
 
 /** Fills in the secrets that are bound to the site of a request, and no others. */
 export function fillIn(fields: readonly Field[], site: Site, secrets: readonly BoundSecret[]): Filled {
-  // Boundary: a secret that belongs to another host is not looked for at all.
+  // Boundary: a secret that belongs to another host is not searched for at all.
   const bound = secrets.filter(
     ({ placeholder, value, isFor }) => placeholder !== '' && value !== '' && isFor(site.host, site.port),
   );
@@ -80,14 +80,14 @@ export function fillIn(fields: readonly Field[], site: Site, secrets: readonly B
 }
 
 /**
- * Boundary: a secret for the port of TLS is meant to be encrypted. In the open everyone on the way reads it, so it goes
- * there only on a port that was named for it.
+ * Boundary: a secret for the port of TLS is meant to be encrypted. Unencrypted, everyone on the path can read it, so it
+ * is sent that way only on a port that was named for it.
  */
 function isReadable({ scheme, port }: Site): boolean {
   return scheme === 'http' && port === DEFAULT_PORTS.https;
 }
 
-/** Fills in what basic credentials say when they are decoded; null when that is nothing to be filled. */
+/** Fills in decoded basic credentials; null when they contain no placeholder. */
 function fillBasic(value: string, fill: (text: string) => string) {
   const [, scheme = '', given = ''] = BASIC.exec(value) ?? [];
   const said = Buffer.from(given, 'base64').toString('latin1');
@@ -102,7 +102,7 @@ export function hideInFields(fields: readonly Field[], hide: Filled['hide']): re
   return fields.map((field) => ({ ...field, value: hide(field.value) }));
 }
 
-/** Replaces in one pass, the longest first, so that nothing that was put in is looked at again. */
+/** Replaces in one pass, the longest first, so that inserted text is not scanned again. */
 function newSwapper(swaps: readonly Swap[], isMeant: (swap: Swap) => boolean): (text: string) => string {
   const byText = new Map(swaps.map((swap) => [swap.from, swap]));
   const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
@@ -114,18 +114,18 @@ function newSwapper(swaps: readonly Swap[], isMeant: (swap: Swap) => boolean): (
     });
 }
 
-/** The bytes of a value as the text of a head has them: one character each. */
+/** The bytes of a value as text of a head: one character each. */
 function onWire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
-/** Throws for a value that no header can carry as it is. The message has nothing of it. */
+/** Throws for a value that no header can carry as it is. The message does not contain it. */
 export function checkSecretValue(value: string): void {
   const problem = problemWithSecret(value);
   if (problem !== null) throw new TypeError(`Cannot use value of secret: ${problem}`);
 }
 
-/** Why no header can carry a value as it is, and what it should be; null when one can. It has nothing of the value. */
+/** Why no header can carry a value, and what it should be; null when one can. Does not contain the value. */
 export function problemWithSecret(value: string): string | null {
   if (value === '') return 'it is empty, expected a text';
   if (value.length > EGRESS_LIMITS.secretValueChars)

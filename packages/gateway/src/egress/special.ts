@@ -10,12 +10,12 @@ import {
 } from './address-range.ts';
 import { CARRIERS, ISATAP_MARKS, SPECIAL_RANGES } from './address-ranges.table.ts';
 
-/** Why an address is not simply a place on the internet. */
+/** Why an address is not simply a public one. */
 export type Special = {
   readonly name: string;
   /** Follows "it is" in a message. */
   readonly sentence: string;
-  /** An entry names the address when its own range lies inside this one; a wider entry was not written for it. */
+  /** An entry names the address when its own range is inside this one; a wider entry was not written for it. */
   readonly range: AddressRange;
 };
 
@@ -44,7 +44,7 @@ export function specialRange(address: Address, own: readonly Address[]): Special
   const row = ringAround(ROWS, address)?.item ?? null;
   // A row for this address alone says more than what its bits would mean in another form.
   if (address.family === 4 || (row !== null && row.range.first === row.range.last)) return row;
-  // Boundary: a tunnel or a translator on the way would take the traffic to the address inside.
+  // Boundary: a tunnel or a translator would take the traffic to the address inside.
   for (const inner of carriedBy(address)) {
     const special = specialRange(inner, own);
     if (special !== null) return { ...special, range: rangeOf(address) };

@@ -28,7 +28,7 @@ type AuthenticatorParts = {
   readonly uses?: TokenUses;
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;
-  /** Who is trusted to name the hosts of the issuer, instead of those whom Node trusts. */
+  /** The certificate authorities for the hosts of the issuer, instead of those that Node trusts. */
   readonly trust?: Network['trust'];
 };
 
@@ -53,13 +53,13 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
     const raw = readBearer(authorization);
     if (raw === null) return refuse(log, 'invalid', 'header');
     try {
-      // Boundary: what says that it is a token of ours is never looked at as anything else.
+      // Boundary: what looks like one of our tokens is never treated as anything else.
       if (isOurs(raw)) return checkOwn(raw, parts, log);
       if (oauth === null) return refuse(log, 'invalid', 'unknown-kind');
       const verdict = await verifyAccessToken(raw, oauth);
       return verdict.ok ? verdict : refuse(log, verdict.reason, verdict.why);
     } catch (error) {
-      // Boundary: what cannot be checked is not good.
+      // Boundary: what cannot be checked is not valid.
       log('error', 'credential-unchecked', { error: error instanceof Error ? error.name : 'unknown' });
       return REFUSALS.invalid;
     }
@@ -99,7 +99,7 @@ function refusal(reason: Refused['reason'], is: string): Refused {
   return { ok: false, reason, message: `Cannot authenticate: ${is}` };
 }
 
-/** What a request brings to say who it is. */
+/** The credential of a request. */
 export type Presented = {
   /** The value of the Authorization header; null: none. */
   readonly authorization: string | null;
@@ -109,16 +109,16 @@ export type Authenticated =
   | { readonly ok: true; readonly caller: Caller }
   | {
       readonly ok: false;
-      /** Nothing was presented, or what was presented is not good. */
+      /** No credential was presented, or it is not valid. */
       readonly reason: 'missing' | 'invalid' | 'expired' | 'revoked';
-      /** For the caller: never tells which part of a token was wrong. */
+      /** For the caller: never reveals which part of a token was wrong. */
       readonly message: string;
     };
 
-/** Tells who presents a credential. It never throws: what cannot be checked is not good. */
+/** Authenticates the caller. It never throws: what cannot be checked is not valid. */
 export type Authenticator = (presented: Presented) => Promise<Authenticated>;
 
-/** The longest value of an Authorization header that is looked at. Tokens of large issuers come to about four thousand. */
+/** The longest value of an Authorization header that is read. Large issuers' tokens have about 4,000 characters. */
 export const MAX_AUTHORIZATION_BYTES = 8_192;
 
 /** RFC 6750: the scheme in any case, one space, and a text that needs no quotes. */
@@ -132,10 +132,10 @@ export function readBearer(raw: string): string | null {
   return BEARER.exec(raw)?.[1] ?? null;
 }
 
-/** More than a gateway has tokens in use; the ones used longest ago are forgotten first. */
+/** More than a gateway has tokens in use; the least recently used are dropped first. */
 const MOST = 10_000;
 
-/** When tokens were used last, as far as this process knows. It is not kept: a request writes nothing. */
+/** When tokens were used last, as far as this process knows. It is not stored: a request writes nothing. */
 export class TokenUses {
   readonly #lastMs = new Map<string, number>();
 

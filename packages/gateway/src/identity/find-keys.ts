@@ -4,7 +4,7 @@ import { formatHost } from '../egress/authority.ts';
 import type { FetchDocument } from './issuer-documents.ts';
 import { type Issuer, type KeyUrl, readKeyUrl } from './issuer-url.ts';
 
-/** Gives the key document of an issuer: where the operator says that it is, else where the metadata of the issuer says. */
+/** Fetches the key document of an issuer: from the configured URL, else from the one in its metadata. */
 export async function findKeys(issuer: Issuer, fetch: FetchDocument): Promise<Result<Json, string>> {
   const { jwksUrl } = issuer;
   if (jwksUrl !== null) return fetch(jwksUrl, true);

@@ -21,11 +21,11 @@ import { fixedAddresses, type KeyUrl } from './issuer-url.ts';
 export type Network = {
   readonly clock: Clock;
   readonly lookup?: Lookup;
-  /** Who is trusted to name hosts, instead of those whom Node trusts. */
+  /** The certificate authorities for these hosts, instead of those that Node trusts. */
   readonly trust?: FetchTerms['trust'];
 };
 
-/** Gives a JSON document; what went wrong is for the log of the operator. */
+/** Fetches a JSON document; errors are for the operator's log. */
 export type FetchDocument = (at: KeyUrl, isNamed: boolean) => Promise<Result<Json, string>>;
 
 const LIMITS = {
@@ -37,7 +37,7 @@ const MAX_DEPTH = 16;
 /** Special addresses that an operator can mean by the name of a host. */
 const WITHIN_REACH: ReadonlySet<string> = new Set(['private', 'unique-local', 'shared', 'loopback', 'own']);
 
-/** Makes the way to the documents of an issuer. */
+/** Makes the fetcher of an issuer's documents. */
 export function documentFetcher({ clock, lookup = systemLookup, trust }: Network): FetchDocument {
   return async (at, isNamed) => {
     const answers = await addressesOf(at, lookup);
@@ -45,7 +45,7 @@ export function documentFetcher({ clock, lookup = systemLookup, trust }: Network
     const own = ownOf(undefined, []);
     const list = listFor(at, answers.value, { isNamed, own: own.addresses });
     if (!list.ok) return refuse(at, list.problem);
-    // Boundary: what was looked up here, and nothing that a second question would give, is judged and dialled.
+    // Boundary: only the addresses looked up here are checked and connected to; there is no second lookup.
     const resolve = { lookup: async () => answers.value, own, lookupMs: LOOKUP_MS };
     const headers = [['accept', 'application/json']] as const;
     const outcome = await fetchFor(
@@ -67,7 +67,7 @@ async function addressesOf({ url }: KeyUrl, lookup: Lookup): Promise<Result<read
 
 type Reach = { readonly isNamed: boolean; readonly own: readonly Address[] };
 
-/** The list that allows this one host, with those special addresses of it that may be meant; one that may not refuses all. */
+/** The list that allows this one host, with its permitted special addresses; any other special address refuses all. */
 function listFor(
   { url }: KeyUrl,
   answers: readonly string[],

@@ -5,14 +5,14 @@ import type { Log } from '../core/log.ts';
 import { type Result, reject } from '../core/result.ts';
 import { recordOf } from './find-keys.ts';
 
-/** How long keys are used without a look at whether they are still the issuer's. */
+/** How long keys are used before they are fetched again. */
 const FRESH_MS = 300_000;
-/** How long they are used while the issuer does not answer; a key that was withdrawn verifies no longer than this. */
+/** How long they are used while the issuer does not answer; a withdrawn key is accepted no longer than this. */
 const STALE_MS = 3_600_000;
 /** Between two requests to the issuer, whatever tokens arrive in the meantime. */
 const COOLDOWN_MS = 30_000;
 const MAX_KEYS = 64;
-/** Keys of these kinds verify and cannot sign; a shared secret would be known to everybody who reads the document. */
+/** Keys of these kinds verify and cannot sign; a shared secret would be known to every reader of the document. */
 const KINDS: ReadonlySet<string> = new Set(['RSA', 'EC', 'OKP']);
 const PRIVATE_PARTS = ['d', 'p', 'q', 'k'] as const;
 

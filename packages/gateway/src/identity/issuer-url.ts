@@ -19,7 +19,7 @@ export type Issuer = Omit<OauthConfig, 'issuer' | 'audience' | 'jwksUrl'> & {
   readonly jwksUrl: KeyUrl | null;
 };
 
-/** Reads the settings; null when no issuer is named. What would let keys come over an open line is refused at the start. */
+/** Reads the settings; null when no issuer is named. Keys over an unencrypted connection are refused at the start. */
 export function issuerOf({ issuer, audience, jwksUrl, ...rest }: OauthConfig): Issuer | null {
   if (issuer === null) return null;
   // Boundary: a token without an audience would be valid at every service.

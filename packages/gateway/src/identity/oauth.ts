@@ -7,11 +7,11 @@ import type { Issuer } from './issuer-url.ts';
 import { isScope, narrowToKind } from './scopes.table.ts';
 
 /*
- * The gateway as an OAuth 2.1 resource server: tokens of one authorization server, which the operator named, are taken
- * beside our own. A token is a JWT that this issuer signed, for this audience, that is valid now. What comes in is
- * hostile until its signature was verified with a key of the issuer, and the header decides nothing but which of these
- * keys: the algorithms are a list of ours, keys or addresses inside a token are not looked at. We cannot know that the
- * issuer has taken a token back: short lives are its work. Tokens are never passed on, kept or logged.
+ * The gateway as an OAuth 2.1 resource server: tokens of one authorization server, which the operator named, are
+ * accepted besides our own. A token is a JWT that this issuer signed, for this audience, that is valid now. A token is
+ * hostile until its signature is verified with a key of the issuer, and its header only selects one of these keys: the
+ * algorithms are our own list, keys or URLs inside a token are ignored. Revocation by the issuer is not visible here:
+ * short lifetimes are its job. Tokens are never passed on, kept or logged.
  */
 
 /** Signatures that only the holder of a private key can make. Never `none`, and never one by a shared secret. */
@@ -19,14 +19,14 @@ export const ALGORITHMS: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
-/** What the header says that it is: an access token (RFC 9068), or a JWT of an issuer that does not tell them apart. */
+/** The declared type: an access token (RFC 9068), or a JWT of an issuer that does not distinguish them. */
 const TYPES: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 /** By how much the clocks of the issuer and of this machine may differ. */
 const CLOCK_TOLERANCE_S = 10;
 
 type OauthVerdict =
   | { readonly ok: true; readonly caller: Caller }
-  /** `why` is for the log of the operator: a word of ours, and nothing of the token. */
+  /** `why` is for the operator's log: our own text, and nothing of the token. */
   | { readonly ok: false; readonly reason: 'invalid' | 'expired'; readonly why: string };
 
 export type OauthParts = {
@@ -36,7 +36,7 @@ export type OauthParts = {
   readonly clock: Clock;
 };
 
-/** Tells whose token of the issuer a text is. It never throws, whatever the text is. */
+/** Authenticates a token of the issuer. It never throws, whatever the text is. */
 export async function verifyAccessToken(raw: string, parts: OauthParts): Promise<OauthVerdict> {
   try {
     if (!isPlainJwt(raw)) return refuse('malformed');
@@ -62,7 +62,7 @@ function termsOf({ issuer, clock }: OauthParts) {
     algorithms: [...ALGORITHMS],
     issuer: issuer.issuer,
     audience: issuer.audience,
-    // Boundary: a token without an end, or that does not say who signed it, is not valid.
+    // Boundary: a token without an expiry or an issuer is not valid.
     requiredClaims: ['iss', 'aud', 'exp'],
     clockTolerance: CLOCK_TOLERANCE_S,
     currentDate: new Date(clock.nowMs()),
@@ -93,16 +93,16 @@ function refuse(why: string): OauthVerdict {
   return { ok: false, reason: 'invalid', why };
 }
 
-/** What scopes of ours are called at an issuer that has those of others as well. */
+/** The prefix of our scopes at an issuer that also has those of other services. */
 export const SCOPE_PREFIX = 'palisade:';
 
-/** Who the claims of a verified token say it is; null when they do not say it in a way that is a name here. */
+/** The principal in the claims of a verified token; null when they contain no valid name. */
 function callerOf(payload: JWTPayload, issuer: Issuer, tenant: string): Caller | null {
   const name = nameIn(payload, issuer.principalClaim);
-  // Boundary: where the tenant comes from the token, a token without one is of no tenant, not of ours.
+  // Boundary: where the tenant comes from the token, a token without one has no tenant, not ours.
   const place = issuer.tenantClaim === null ? tenant : nameIn(payload, issuer.tenantClaim);
   if (name === null || place === null) return null;
-  // Boundary: what kind of principal it is says the operator; a subject called "user:root" is not a valid name.
+  // Boundary: the operator sets the kind of principal; a subject called "user:root" is not a valid name.
   const principal: Principal = { kind: issuer.principalKind, name };
   return {
     ...{ principal, tenant: place, approver: null },

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { ALL_SCOPES } from '../core/caller.ts';
 import { SCOPE_PREFIX } from './oauth.ts';
 
-/** What a client reads to learn whose tokens are taken here (RFC 9728). */
+/** What a client reads to learn whose tokens are accepted here (RFC 9728). */
 type ResourceMetadata = {
   readonly resource: string;
   readonly resource_name: string;
@@ -12,8 +12,8 @@ type ResourceMetadata = {
 };
 
 /**
- * The metadata document of a resource of this gateway. `url` is the address of the resource, as clients or as this machine
- * knows it; where the operator says how clients know the gateway, that takes the place of its origin.
+ * The metadata document of a resource of this gateway. `url` is the address of the resource, as clients or this machine
+ * see it; a configured public address replaces its origin.
  */
 export function resourceMetadata(
   { http, oauth }: Pick<Config, 'http' | 'oauth'>,

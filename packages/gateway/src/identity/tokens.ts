@@ -116,13 +116,13 @@ export function revokeToken(tx: Transaction, id: string, by: Principal, nowMs: n
   return tx.run(updateRevoked, { id, by: formatPrincipal(by), nowMs }) > 0;
 }
 
-/** Tells whose token a text is. It reads the row each time, so that a revocation counts from the next request on. */
+/** Authenticates a token. It reads the row each time, so that a revocation counts from the next request on. */
 export function verifyToken(reader: Reader, raw: string, nowMs: number): Verified {
   const parts = parseToken(raw);
   if (parts === null) return { ok: false, reason: 'invalid' };
   const row = reader.get(selectById, { id: parts.id });
   const kept = row === undefined ? NOBODY : Buffer.from(row.digest, 'hex');
-  // Boundary: how long the comparison takes tells nothing of the digest, nor whether there is such a token.
+  // Boundary: the timing of the comparison reveals neither the digest nor whether the token exists.
   const isSame = kept.length === NOBODY.length && timingSafeEqual(digestOf(parts.secret), kept);
   const token = row === undefined || !isSame ? null : tokenOf(row);
   if (token === null) return { ok: false, reason: 'invalid' };
@@ -134,7 +134,7 @@ function digestOf(secret: Uint8Array): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** A token as lists show it; nothing of its secret is in it. */
+/** A token as lists show it; without its secret. */
 export type Token = {
   readonly id: string;
   readonly principal: Principal;
@@ -158,7 +158,7 @@ export function stateOf({ revokedAtMs, expiresAtMs }: Token, nowMs: number): Tok
   return nowMs < expiresAtMs ? 'active' : 'expired';
 }
 
-/** Reads a row; null when it was meddled with, and then it authenticates no one. */
+/** Reads a row; null when it was tampered with, and then it authenticates no one. */
 export function tokenOf(row: TokenRow): Token | null {
   const principal = parsePrincipal(row.principal);
   const approver = row.approver === null ? null : parsePrincipal(row.approver);
@@ -180,27 +180,27 @@ export function tokenOf(row: TokenRow): Token | null {
 
 const SECRET_BYTES = 32;
 
-/** What a text that looks like a token says. */
+/** The parts of a text that looks like a token. */
 type TokenParts = { readonly id: string; readonly secret: Uint8Array };
 
 const NAME_PART = '[0-9a-hjkmnp-tv-z]{25}';
-// Boundary: 43 characters hold two bits more than the bytes. They are zero, or four texts would be one token.
+// Boundary: 43 characters encode two bits more than the bytes. They must be zero, or four texts would be one token.
 const TOKEN = new RegExp(`^pls_(${NAME_PART})_([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$`);
 const TOKEN_ID = new RegExp(`^tok_${NAME_PART}$`);
-/** What may be a token, whole or in part; wider than the grammar, for texts that must hold none. */
+/** What may be a token, whole or in part; wider than the grammar, for texts that must contain none. */
 const TOKEN_LIKE = /pls_[0-9a-z]{8}/i;
 
-/** Tells whether a text can be the id of a token. */
+/** Whether a text can be the id of a token. */
 export function isTokenId(text: string): boolean {
   return TOKEN_ID.test(text);
 }
 
-/** Tells whether a text has a token in it, or a part of one. */
+/** Whether a text contains a token or a part of one. */
 export function hasToken(text: string): boolean {
   return TOKEN_LIKE.test(text);
 }
 
-/** Tells whether a text says that it is a token of a gateway, whether or not it is one. */
+/** Whether a text claims to be a token of a gateway, valid or not. */
 export function isOurs(text: string): boolean {
   return text.startsWith('pls_');
 }
@@ -227,7 +227,7 @@ export type Minting = {
   readonly label: string;
 };
 
-/** A token that is forgotten somewhere ends by itself. */
+/** A forgotten token expires by itself. */
 const LONGEST_LIFE_MS = 366 * 86_400_000;
 export const LABEL_CHARS = 128;
 
@@ -237,20 +237,20 @@ export function checkMinting(minting: Minting, nowMs: number): void {
   if (!isName(principal.name)) throw refuse(`the principal is called "${principal.name}"`, 'a name');
   if (!isName(tenant)) throw refuse(`the tenant is called "${tenant}"`, 'a name');
   checkScopes(minting);
-  // Boundary: only people are asked. An agent that could name itself would approve its own calls.
+  // Boundary: only people are prompted. An agent that could name itself would approve its own calls.
   if (approver !== null && (approver.kind !== 'user' || !isName(approver.name)))
     throw refuse(`the approver is ${formatPrincipal(approver)}`, 'a person, as user:NAME');
   checkExpiry(minting, nowMs);
   if (label.length > LABEL_CHARS || /[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/u.test(label))
     throw refuse('the label is too long or has control characters', `one line of ${LABEL_CHARS} characters`);
-  // Boundary: a label is recorded and listed for ever.
+  // Boundary: a label is recorded and listed forever.
   if (hasToken(label)) throw refuse('the label has a token in it', 'text without a secret');
 }
 
 function checkScopes({ principal, scopes }: Minting): void {
   const allowed = SCOPES_OF_KIND[principal.kind];
   if (scopes.length === 0) throw refuse('it has no scope', `one of ${allowed.join(', ')}`);
-  // Boundary: a scope that this kind of principal can never have is refused here, not dropped in silence.
+  // Boundary: a scope that this kind of principal can never have is refused here, not dropped silently.
   const odd = inOrder(scopes).filter((scope) => !allowed.includes(scope));
   if (odd.length > 0)
     throw refuse(`${formatPrincipal(principal)} cannot have ${odd.join(', ')}`, allowed.join(', '));

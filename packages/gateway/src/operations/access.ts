@@ -10,11 +10,11 @@ import { authorizeAct } from '../policy/authorize.ts';
 import type { PolicyEngine } from '../policy/engine.ts';
 
 /*
- * Who sees what, decided here and nowhere else. Every caller sees what is its own. What others of its tenant did takes a
- * credential with the scope for it and the policies' permission to `readJournal`. What belongs to another tenant does not
- * exist for it, and what belongs to the whole gateway is for callers of the gateway's own tenant. The owner of the state
- * directory, at the command line, could read all of its files anyway, so reads everything. Acts are not decided here:
- * the line asks the policies about each of them.
+ * Who sees what, decided here and nowhere else. Every caller sees what is its own. Seeing what others of its tenant did
+ * needs a credential with the scope and the policies' permission to `readJournal`. What belongs to another tenant does
+ * not exist for it, and what belongs to the whole gateway is for callers of the gateway's own tenant. The owner of the
+ * state directory, at the command line, could read all of its files anyway, so reads everything. Changes are not
+ * decided here: the line asks the policies about each of them.
  */
 
 /** A caller of a door, or the owner of the state directory at the command line. */
@@ -176,12 +176,12 @@ export function seenTool({ gateway, caller }: ToolReading, id: string): Tool | u
   return visibleTools(gateway, caller.principal, caller.tenant).find((tool) => tool.id === id);
 }
 
-/** Refusals that say nothing about the tool: they come before it is looked for, or whatever it is. */
+/** Refusals that reveal nothing about the tool: they come before the lookup, or for any tool. */
 const OF_THE_GATEWAY = /^(door|store|attest|config)\/|^policy\/unavailable$/;
 
 /**
  * Boundary: a call of a tool that its principal could never call is answered exactly like one of a tool that does not
- * exist, through every door and however late, whatever the policies or its schema said. The journal has what was decided.
+ * exist, through every door and however late, whatever the policies or its schema said. The journal has the decision.
  */
 export function isHiddenCall(
   gateway: Gateway,
@@ -196,7 +196,7 @@ export function isHiddenCall(
   return !isVisible(gateway, principal, tenant, tool);
 }
 
-/** Who acts, as the line takes it. */
+/** The caller, as the line takes it. */
 export function actingOf({ caller }: Pick<Reading, 'caller'>): Acting {
   return { by: caller.principal, tenant: caller.tenant };
 }

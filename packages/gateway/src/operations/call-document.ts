@@ -10,7 +10,7 @@ import type { Ended } from '../invoke/finish.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { isHiddenCall } from './access.ts';
 
-/* How a call ended, in the one shape that programs read, whatever door it came by. */
+/* How a call ended, in the one shape that programs read, through every door. */
 
 export type CallDocument = {
   readonly callId: string;
@@ -38,7 +38,7 @@ export function callDocument({ callId, outcome, usage, receipt }: Ended): CallDo
   };
 }
 
-/* What the caller of a tool gets to know of how its call ended. */
+/* What the caller of a tool learns of the ending of its call. */
 
 /** The request that a refused call waits for, and what a user does to approve it. */
 type PendingApproval = {
@@ -72,7 +72,7 @@ export function noSuchTool(tool: string): string {
   return `Cannot call "${tool}": no such tool`;
 }
 
-/** The ending of a call of a tool that does not exist. The receipt would tell them apart, so neither has one. */
+/** The ending of a call of a tool that does not exist. The receipt would distinguish them, so neither has one. */
 function asUnknownTool(ended: Ended, tool: string): Ended {
   const outcome = refuse('registry/unknown-tool', noSuchTool(tool));
   return { ...ended, outcome, receipt: null };

@@ -13,7 +13,7 @@ import type { OpenedGateway } from './operation.ts';
 
 /* Calls that run and calls that have ended, as a caller may see them. */
 
-/** A caller that looks at calls; what it may see is asked once. */
+/** A caller that reads calls; its view is determined once. */
 export type CallReader = {
   readonly gateway: OpenedGateway;
   readonly caller: OperationCaller;
@@ -48,13 +48,13 @@ export function findCall(reader: CallReader, callId: string): FoundCall {
   return { state: 'ended', call: asKnownTo(reader, found as KeptResult) };
 }
 
-/** The kept result of a call that has ended; null where none exists for this reader. */
+/** The stored result of a call that has ended; null where none exists for this reader. */
 export function keptCall(reader: CallReader, callId: string): KeptResult | null {
   const kept = readResult(reader.gateway.store, callId);
   return kept === null || !isSeen(reader.view, kept) ? null : asKnownTo(reader, kept);
 }
 
-/** The kept result of a call that has ended. */
+/** The stored result of a call that has ended. */
 export function findEnded(reader: CallReader, callId: string): KeptResult {
   const found = findCall(reader, callId);
   if (found.state === 'ended') return found.call;
@@ -112,14 +112,14 @@ function runningCalls({ gateway, view }: CallReader, { run, cursor }: CallsWante
     .map((call) => ({ state: 'running', call }));
 }
 
-/** A call of a tool that its caller may not see stays one of a tool that does not exist when it looks again. */
+/** A call of a tool that its caller may not see looks like one of a missing tool later as well. */
 function asKnownTo(reader: CallReader, kept: KeptResult): KeptResult {
   if (!isHiddenFrom(reader, kept)) return kept;
   const { remedy } = CODES['registry/unknown-tool'];
   return { ...kept, code: 'registry/unknown-tool', message: noSuchTool(kept.tool), remedy };
 }
 
-/** Whether a refusal says what its reader may not know; a reader of the journal may know. */
+/** Whether a refusal reveals what its reader may not know; a reader of the journal may know. */
 export function isHiddenFrom({ gateway, view }: CallReader, kept: KeptResult): boolean {
   const principal = parsePrincipal(kept.principal);
   if (kept.status !== 'refused' || principal === null || view.principal === null) return false;
@@ -128,7 +128,7 @@ export function isHiddenFrom({ gateway, view }: CallReader, kept: KeptResult): b
 
 /** The receipt of a call that has ended, as JSON text; null where it has none that its reader may have. */
 export function receiptFor(reader: CallReader, kept: KeptResult): string | null {
-  // Boundary: the receipt has what was decided, word for word.
+  // Boundary: the receipt contains the decision verbatim.
   return isHiddenFrom(reader, kept) ? null : receiptOf(reader.gateway, kept.callId);
 }
 
@@ -156,7 +156,7 @@ export function listedDocument(found: FoundCall): Readonly<Record<string, Json>>
   };
 }
 
-/** All that is kept of a call. */
+/** Everything that is stored of a call. */
 export function shownDocument(reader: CallReader, found: FoundCall): Readonly<Record<string, Json>> {
   const listed = listedDocument(found);
   if (found.state === 'running') return listed;
@@ -174,7 +174,7 @@ export function cancelCall(reader: CallReader, callId: string) {
   const found = findCall(reader, callId);
   if (found.state === 'ended') return { callId, cancelled: false };
   if (!isOwn(caller, found.call)) {
-    // Boundary: to see a call is not to end it.
+    // Boundary: permission to see a call is not permission to cancel it.
     if (!caller.scopes.has('admin')) throw unknownCall(callId);
     requireAdministrator(gateway, caller.principal, caller.tenant);
   }

@@ -37,7 +37,7 @@ import {
 } from './schema-parts.ts';
 import { streamCall } from './stream-call.ts';
 
-/* Calls: made, looked at, cancelled. A run is what its calls name as the run that they are part of. */
+/* Calls: made, read, cancelled. A run is what its calls name as the run that they are part of. */
 
 const PAGE = 50;
 const RUN_PAGE = 100;
@@ -104,7 +104,7 @@ const shownCall = z.discriminatedUnion('state', [
 const id = someId.describe('The id of a call.');
 const cursor = callIdText.optional().describe('The cursor of the page before; left out: the first page.');
 
-/** What a call is made of. Who makes it is in the credential, and nowhere else. */
+/** What a call is made of. The caller is in the credential, and nowhere else. */
 const callInput = z.strictObject({
   tool: toolName,
   input: anyJson.optional().describe('What the tool is given; left out: {}.'),
@@ -277,13 +277,13 @@ function textOf(input: unknown): string {
   try {
     return JSON.stringify(input === undefined ? {} : input);
   } catch (error) {
-    // Boundary: JSON that is nested so deeply that it cannot be written again.
+    // Boundary: JSON that is nested too deeply to be serialized.
     if (!(error instanceof RangeError)) throw error;
     throw new CodedError('registry/invalid-input', 'Cannot read the input: it is nested too deeply');
   }
 }
 
-/** The document where the call ended well; else a problem with the same members. */
+/** The document when the call succeeded; else a problem with the same members. */
 function okOrThrow(document: CallerDocument): CallerDocument {
   const { status, code, message, remedy, truncated = false, ...rest } = document;
   if (status === 'ok' || code === 'ok') return document;

@@ -26,7 +26,7 @@ const CHOICES: Readonly<Record<ChangeEvent, Choice>> = {
 
 type ChosenVersion = Pick<SkillSummary, 'id' | 'version' | 'state' | 'artifact'>;
 
-/** Boundary: an id alone never brings back a version that was left, and never forgets one that was not meant. */
+/** Boundary: an id alone never reactivates a version that was replaced, and never removes one that was not meant. */
 export function chooseVersion(reader: Reader, named: Named, event: ChangeEvent): ChosenVersion {
   const { fits, among } = CHOICES[event];
   const versions = versionsOf(reader, named.id);

@@ -4,7 +4,7 @@ import { requireHomeReader } from './access.ts';
 import { type Finding, gatewayFindings, recordFindings, tierFindings } from './findings.ts';
 import { type OpenedGateway, type Operation, operation } from './operation.ts';
 
-/* What the gateway is like, with a remedy for each thing that is not as it should be. */
+/* The state of the gateway, with a remedy for each problem. */
 
 const finding = z.object({
   name: z.string(),
@@ -68,7 +68,7 @@ async function examine(gateway: OpenedGateway): Promise<Report> {
   return { ok: findings.every(({ state }) => state !== 'problem'), findings, tiers };
 }
 
-/** A part that cannot be looked at is itself the finding. */
+/** A part that cannot be examined is itself a finding. */
 function look(name: string, act: () => readonly Finding[]): readonly Finding[] {
   try {
     return act();

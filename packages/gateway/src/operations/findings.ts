@@ -6,7 +6,7 @@ import type { Gateway, Opened, Records } from '../invoke/gateway.ts';
 import { readHead } from '../journal/head.ts';
 import { type TierRow, TRIAL_ROW } from '../tiers/process/inspect.ts';
 
-/** One thing that doctor looked at, and what to do about it. */
+/** One thing that doctor examined, and what to do about it. */
 export type Finding = {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'problem';
@@ -19,7 +19,7 @@ const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', deta
 /** A state directory, and who chose it where that is known. */
 type Chosen = Pick<StateDir, 'path'> & Partial<StateDir>;
 
-/** What the state directory, the clock, the keys and the journal are like. */
+/** The state of the state directory, the clock, the keys and the journal. */
 export function recordFindings(records: Opened<Records>, { path, origin }: Chosen): Finding[] {
   const head = readHead(records.store);
   const open = records.journal.openCalls(records.store).length;
@@ -36,7 +36,7 @@ export function recordFindings(records: Opened<Records>, { path, origin }: Chose
   ];
 }
 
-/** What the policies and the budgets are like. */
+/** The state of the policies and the budgets. */
 export function gatewayFindings({ policy, budgets }: Opened<Gateway>): Finding[] {
   const findings: Finding[] = [];
   const remedy = 'Run `palisade policy check` and correct the files.';
@@ -64,8 +64,8 @@ export function gatewayFindings({ policy, budgets }: Opened<Gateway>): Finding[]
 }
 
 /**
- * Which tiers can be used, and what of them holds. What is missing is a warning: a call that needs it is refused, and
- * all others run.
+ * Which tiers can be used, and which of their protections work. What is missing is a warning: a call that needs it is
+ * refused, and all others run.
  */
 export function tierFindings({ executors }: Opened<Gateway>, rows: readonly TierRow[]): Finding[] {
   const unheld = rows.filter(({ name, holds }) => name === TRIAL_ROW && !holds).map(({ tier }) => tier);

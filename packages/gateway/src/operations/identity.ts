@@ -17,7 +17,7 @@ import {
   someId,
 } from './schema-parts.ts';
 
-/* Who the caller is, and the tokens of its tenant: made, listed and revoked by who may administer it. */
+/* Who the caller is, and the tokens of its tenant: created, listed and revoked by its administrators. */
 
 const PAGE = 20;
 const DEFAULT_LIFE_MS = 30 * 86_400_000;

@@ -15,7 +15,7 @@ const PAGE_RECORDS = 500;
 const RECHECK_MS = 5_000;
 const CHUNK_CHARS = 64 * 1024;
 
-/** The record to go on after: that of the number that the caller has seen, or the newest. */
+/** The record to continue after: the one that the caller has seen, or the newest. */
 export function startAfter({ gateway }: OperationContext, seen: string | undefined): number {
   const head = readHead(gateway.store).seq;
   if (seen === undefined || seen === '') return head;
@@ -24,7 +24,7 @@ export function startAfter({ gateway }: OperationContext, seen: string | undefin
       'door/wrong-usage',
       'Cannot follow the journal: Last-Event-ID is not the number of a record',
     );
-  // A record that is yet to come would be waited for.
+  // A future record would be waited for.
   return Math.min(Number(seen), head);
 }
 
@@ -36,7 +36,7 @@ export async function* followRecords(context: OperationContext, start: number): 
   const wanted = tenants === undefined ? {} : { tenants };
   let [cursor, checkedAtMs] = [start, clock.monotonicMs()];
   while (!signal.aborted) {
-    // Boundary: a reader whose right has ended gets no further record, although its connection is open.
+    // Boundary: a reader whose permission has ended gets no further record, although its connection is open.
     if (clock.monotonicMs() - checkedAtMs >= RECHECK_MS) {
       await context.recheck?.();
       requireReader(context);

@@ -5,7 +5,7 @@ import { requireHome } from './access.ts';
 import { ByteStream, type Operation, operation } from './operation.ts';
 import { isoTimeText, keyId } from './schema-parts.ts';
 
-/* The signing keys, as verifiers know them. A lost key is replaced at the machine of the gateway, never over a network. */
+/* The signing keys, as published to verifiers. A lost key is replaced on the gateway's machine, never remotely. */
 
 const keyRow = z.object({
   keyId,
@@ -62,7 +62,7 @@ export const keyOperations: readonly Operation[] = [
 
 type KeyFacts = { readonly createdAt: string; readonly retiredAt: string | null };
 
-/** Every key there ever was, oldest first, and since when which of them signs. */
+/** Every key that ever existed, oldest first, and since when which of them signs. */
 export function keyRows(keys: Pick<Keys, 'list'>) {
   return keys.list().map(({ keyId: id, isCurrent, document }) => {
     const { createdAt, retiredAt } = JSON.parse(document) as KeyFacts;

@@ -10,8 +10,8 @@ import {
 type Rows = Promise<readonly Operation[]>;
 
 /*
- * The one way to run an operation by its name. The rows of a noun are loaded when one of them is wanted, so that a command
- * that runs none of them loads neither their schemas nor what their handlers need.
+ * The one way to run an operation by its name. The rows of a noun are loaded when one of them is needed, so that a
+ * command that runs none of them loads neither their schemas nor what their handlers need.
  */
 
 const calls = (): Rows => import('./calls.ts').then((rows) => rows.callOperations);
@@ -28,7 +28,7 @@ const keys = (): Rows => import('./keys.ts').then((rows) => rows.keyOperations);
 const identity = (): Rows => import('./identity.ts').then((rows) => rows.identityOperations);
 const doctor = (): Rows => import('./doctor.ts').then((rows) => rows.doctorOperations);
 
-/** Which file has the row of which operation; a test holds it to the rows. */
+/** Which file has the row of which operation; a test checks it against the rows. */
 export const NOUNS = {
   createCall: calls,
   listCalls: calls,
@@ -98,7 +98,7 @@ type Streams = {
   readonly exportKeys: ByteStream;
 };
 
-/** What an operation gives: its document as the client of the SDK knows it, or a stream. */
+/** The result of an operation: its document as typed in the SDK, or a stream. */
 export type ResultOf<Name extends OperationName> = Name extends keyof Streams
   ? Streams[Name]
   : Wire.Replies[Name & keyof Wire.Replies];
@@ -111,8 +111,8 @@ export async function findOperation(name: OperationName): Promise<Operation> {
 }
 
 /**
- * Runs an operation by its name: checks that the credential of the caller has its scope and that the input is what its row
- * lets in. An operation that opens only the records runs without the policies for the owner of the state directory.
+ * Runs an operation by its name: checks that the credential of the caller has its scope and that the input fits its
+ * row. An operation that opens only the records runs without the policies for the owner of the state directory.
  */
 export async function operate<Name extends OperationName>(
   context: OperationContext,

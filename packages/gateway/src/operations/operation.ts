@@ -9,10 +9,10 @@ import type { PolicyEngine } from '../policy/engine.ts';
 import { type OperationCaller, requireScope } from './access.ts';
 
 /*
- * One row for each thing that can be asked of the gateway, grouped by noun in the files of this folder. Doors adapt the
- * rows: HTTP routes requests to them and prints the OpenAPI document from them, MCP and the command line run them. A
- * handler is given an input that its row let in and a caller whose scope was checked; it knows no door, and what it may
- * show is decided in access.ts. Rows import no evaluator of policies, so that those that read only the stores start fast.
+ * One row for each operation of the gateway, grouped by noun in the files of this folder. Doors adapt the rows: HTTP
+ * routes requests to them and prints the OpenAPI document from them, MCP and the command line run them. A handler gets
+ * an input that fits its row and a caller whose scope was checked; it does not depend on the door, and what it may show
+ * is decided in access.ts. Rows import no evaluator of policies, so that those that read only the stores start fast.
  */
 
 /** The stores; with the policies where the whole gateway is open. */
@@ -29,7 +29,7 @@ export type OperationContext<Open = OpenedRecords> = {
   readonly door: 'http' | 'mcp' | 'cli';
   /** Fires when the caller is gone or the gateway has to stop. */
   readonly signal: AbortSignal;
-  /** Throws once the credential of the caller has ended; for streams, which outlive the first check. */
+  /** Throws once the credential of the caller is no longer valid; for streams, which outlive the first check. */
   readonly recheck?: () => Promise<void>;
 };
 
@@ -44,7 +44,7 @@ export class EventStream {
   }
 }
 
-/** A result whose bytes matter: a file, or a document that is signed to the byte. */
+/** A result whose bytes matter: a file, or a document whose exact bytes are signed. */
 export class ByteStream {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** What to call the file. */
@@ -67,7 +67,7 @@ export class ByteStream {
 /** A document that programs read as JSON, or a stream. */
 export type OperationResult = object | string | number | boolean | null;
 
-/** A refusal with more members for programs than its code, message and remedy. */
+/** A refusal with further members besides its code, message and remedy. */
 export class OperationProblem extends CodedError {
   override readonly name: 'CodedError' = 'CodedError';
   readonly more: Readonly<Record<string, Json>>;
@@ -98,14 +98,14 @@ type HttpBinding = {
   readonly bytes?: { readonly member: string; readonly maxBytes: number };
 };
 
-/** What an operation gives where it went well. */
+/** The result of a successful operation. */
 type OutputRule = {
   /** The media type; JSON by default. */
   readonly type?: string;
   /** The shape of a document; streams have none. */
   readonly schema?: ZodType;
   readonly sentence: string;
-  /** Something new was made: always, or as the document says, with the sentence for that. */
+  /** Whether something was created: always, or as the document says, with its description. */
   readonly created?:
     | true
     | { readonly sentence: string; readonly when: (document: OperationResult) => boolean };
@@ -135,7 +135,7 @@ export type Operation = Omit<OperationRow<ZodObject, Opens>, 'handle'> & {
   readonly handle: (context: OperationContext, input: unknown) => OperationResult | Promise<OperationResult>;
 };
 
-/** Types the handler of a row by what the row opens and lets in. */
+/** Types the handler of a row by what the row opens and accepts. */
 export function operation<Input extends ZodObject, Open extends Opens>(
   row: OperationRow<Input, Open>,
 ): Operation {
@@ -156,7 +156,7 @@ export async function perform(
   return row.handle(context, checkInput(row, rawInput));
 }
 
-/** Boundary: a handler sees only what its row lets in. */
+/** Boundary: a handler sees only input that its row accepts. */
 function checkInput({ input }: Operation, raw: unknown): unknown {
   const result = input.safeParse(raw);
   if (result.success) return result.data;

@@ -3,9 +3,9 @@ import type { Json } from '../core/json.ts';
 import type { ServerEvent } from './operation.ts';
 
 /*
- * What a run prints, as events. Bytes come in chunks that know nothing of characters: the beginning of a character at the
- * end of a chunk waits for the rest of it. What is not UTF-8 goes in base64, so that every byte can be had again. It is one
- * JSON text in the end, in which line feeds, carriage returns and NUL are escaped.
+ * What a run prints, as events. Chunks may split characters: the beginning of a character at the end of a chunk waits
+ * for the rest of it. What is not UTF-8 is sent in base64, so that no byte is lost. It is one JSON text in the end, in
+ * which line feeds, carriage returns and NUL are escaped.
  */
 
 type StreamName = 'stdout' | 'stderr';

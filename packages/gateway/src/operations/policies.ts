@@ -198,7 +198,7 @@ function filesOf(texts: Readonly<Record<string, string>>): readonly PolicyFile[]
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The set that decides, and the files as they are now; the two differ while the files have problems. */
+/** The active set, and the files as they are now; the two differ while the files have problems. */
 export function policiesDocument({ policy: engine, store }: Pick<Gateway, 'policy' | 'store'>) {
   const { set, problems } = engine;
   const read = readPolicyFiles(join(store.directory, 'policies'));

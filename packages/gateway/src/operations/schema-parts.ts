@@ -6,7 +6,7 @@ import type { Json } from '../core/json.ts';
 
 const NO_CONTROL = /^\P{Cc}*$/u;
 
-/** Any JSON value. What knows its schema checks it; nothing here walks it, however deep it is. */
+/** Any JSON value. It is checked where its schema is known; nothing here walks it, however deep it is. */
 export const anyJson = z.unknown() as z.ZodType<Json>;
 
 export const isoTimeText = z.iso.datetime().describe('A time in UTC.');

@@ -15,8 +15,8 @@ import { type OpenedGateway, type Operation, type OperationContext, operation } 
 import { isoTimeText } from './schema-parts.ts';
 
 /*
- * Secrets go in and never come out: no operation gives a value, and no document has one. Operators of the gateway see and
- * set all of them; administrators of another tenant only those of that tenant.
+ * Secrets go in and never come out: no operation returns a value, and no document contains one. Operators of the
+ * gateway see and set all of them; administrators of another tenant only those of that tenant.
  */
 
 type Context = Pick<OperationContext<OpenedGateway>, 'gateway' | 'caller'>;

@@ -10,7 +10,7 @@ import { isoTimeText, reasonText, sha256 } from './schema-parts.ts';
 import { auditDocument, skillDocument } from './skill-document.ts';
 import { approvedSkill, changedSkill, skillAudit, skillId, skillVersion } from './skill-schemas.ts';
 
-/* What is done with a skill: the line asks the policies about each change and records it, whichever door it comes by. */
+/* What is done with a skill: the line asks the policies about each change and records it, through every door. */
 
 const MAX_WITHHELD = 256;
 

@@ -5,9 +5,9 @@ import { askStateOf } from '../skills/grant.ts';
 import type { InstalledSkill, SkillSummary } from '../skills/index/skill.ts';
 import type { Manifest } from '../skills/manifest/manifest.ts';
 
-/* What programs read of skills. The names are a promise: what is kept may change, these do not. */
+/* What programs read of skills. The names are stable: what is stored may change, these do not. */
 
-/** What both lists and single looks show. */
+/** What lists and single documents share. */
 export function factsOf(skill: SkillSummary | InstalledSkill) {
   const { id, version, state, name, publisher, artifact, keyId, trust, reason, approvedBy } = skill;
   return {
@@ -58,7 +58,7 @@ export function shownSkillDocument(skill: InstalledSkill, versions: readonly Ski
   return { ...skillDocument(skill), versions: versions.map(({ version, state }) => ({ version, state })) };
 }
 
-/** What is asked for and what became of each. */
+/** What is requested and the decision on each. */
 export function askedAndGranted(manifest: Manifest, grant: SkillGrant | null) {
   return spellAsks(manifest).map((ask) => {
     const { spelling, sentence, isReaching } = ask;

@@ -9,7 +9,7 @@ import { callerDocument } from './call-document.ts';
 import type { ServerEvent } from './operation.ts';
 import { makeOutputEvents } from './output-events.ts';
 
-/* A call as events, in this order: `started`, what it prints, `ended`. What waits to be sent is bounded by its output limit. */
+/* A call as events, in this order: `started`, what it prints, `ended`. The queue is bounded by its output limit. */
 
 /** Runs a call, as its caller may follow it. */
 export function streamCall(
@@ -85,7 +85,7 @@ function makeQueue() {
   };
 }
 
-/** The id by which the call is known: that of an earlier one, where this only asks for its ending again. */
+/** The id by which the call is known: that of an earlier one, when this is a repeated request. */
 function startedId({ store, clock, keep }: Gateway, call: ToolCall): string {
   const { idempotencyKey: key } = call;
   if (key === undefined) return call.id;

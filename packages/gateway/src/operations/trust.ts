@@ -140,7 +140,7 @@ function addingOf(context: Reading, { publisher: name, key, expiresAt }: Offer):
 
 type KeyState = 'trusted' | 'retired' | 'expired' | 'revoked';
 
-/** What a key is valid for at this moment; the gravest state wins. */
+/** What a key is valid for at this moment; the most severe state wins. */
 export function keyState({ revokedAtMs, expiresAtMs, retiredAtMs }: TrustedKey, nowMs: number): KeyState {
   if (revokedAtMs !== null) return 'revoked';
   if (expiresAtMs !== null && nowMs >= expiresAtMs) return 'expired';

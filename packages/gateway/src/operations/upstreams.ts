@@ -7,7 +7,7 @@ import { requireHome, requireHomeReader } from './access.ts';
 import { type Operation, operation } from './operation.ts';
 import { anyJson, isoTimeText, risk, sha256 } from './schema-parts.ts';
 
-/* The MCP servers behind the gateway, which are configured once for all of it. Their texts are shown as they were offered. */
+/* The MCP servers behind the gateway, which are configured once for all of it. Their texts are shown as offered. */
 
 const names = z.array(z.string());
 const name = z

@@ -44,7 +44,7 @@ export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: Cal
       (reads) => approvedQuestion(principals, checked, facts, reads),
       checked.tool.id,
     );
-    // The forbids that an approval lifts say more than the permits that it meets.
+    // The forbids that an approval lifts are more informative than the permits that require it.
     const reasons = decidedBy.length > 0 ? decidedBy : approved.decidedBy;
     if (approved.verdict === 'allow') return { verdict: 'ask', decidedBy: reasons, setDigest };
   }
@@ -97,7 +97,7 @@ function describeAct(action: Act, facts: ActFacts[Act]): string {
   return `${action.replace('Skill', '')} skill "${facts.skill.id}"`;
 }
 
-/** What Cedar said, under which set. Anything but `allow` denies. */
+/** Cedar's answer, and under which set. Anything but `allow` denies. */
 export type Ruling = {
   readonly verdict: 'allow' | 'deny' | 'error';
   readonly decidedBy: readonly string[];
@@ -106,7 +106,10 @@ export type Ruling = {
   readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
 };
 
-/** Asks the live set once, told what it reads of a call of that tool. A question that cannot even be put is an error, which denies. */
+/**
+ * Evaluates the active set once, with the attributes it reads. A question that cannot be built is an error, which
+ * denies.
+ */
 export function decide(
   engine: PolicyEngine,
   write: (reads: Reads) => PolicyQuestion,

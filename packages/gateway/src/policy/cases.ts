@@ -67,7 +67,7 @@ const PRINCIPAL = textLike(
 );
 const SKILL_ID = textLike('a skill such as "acme.text"', (text) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(text));
 
-/** What is left out is as of a skill that asks for nothing. */
+/** Defaults are those of a skill that requests nothing. */
 const SKILL = table({
   id: required(SKILL_ID, 'id = "acme.text"'),
   publisher: optional(TEXT),
@@ -127,7 +127,7 @@ function parseToml(text: string, file: string): unknown {
   }
 }
 
-/** What the action is about has to be there, and nothing else. */
+/** The subject of the action is required, and nothing else is accepted. */
 function demandSubject(
   { action, tool, skill, input, input_json: inputJson }: RawCase,
   site: ValueSite,

@@ -17,15 +17,15 @@ export type {
 /** One instance of the Cedar evaluator, with a memory of its own. */
 export type Cedar = typeof CedarWasm;
 
-/** Gives a fresh instance at each call; tests hand in one that breaks. */
+/** Returns a fresh instance at each call; tests pass one that breaks. */
 export type CedarLoader = () => Cedar;
 
 const MODULE = '@cedar-policy/cedar-wasm/nodejs';
 
 /** Loads an instance that shares nothing with the ones before it. Takes 10 to 80 ms. */
 export function loadCedar(): Cedar {
-  // Boundary: Node 20 ends the whole process ("unreachable code") when it must give up optimised code in the middle of a
-  // call into WebAssembly that hands over objects, as every call of Cedar does. Calls that are not inlined are safe.
+  // Boundary: Node 20 ends the whole process ("unreachable code") when it deoptimises code in the middle of a call into
+  // WebAssembly that passes objects, as every call of Cedar does. Calls that are not inlined are safe.
   setFlagsFromString('--no-turbo-inline-js-wasm-calls');
   // Most of Cedar runs once or twice in a short-lived command; optimising it at once costs more than it ever gives
   // back. A long-lived process still gets optimised code: 0.30 s of processor time a start against 0.15 s.
@@ -39,7 +39,7 @@ export function loadCedar(): Cedar {
   return cedar;
 }
 
-/** The version of the evaluator that `loadCedar` gives, told without loading it. */
+/** The version of the evaluator that `loadCedar` gives, without loading it. */
 export function cedarVersion(): string {
   const require = createRequire(import.meta.url);
   const manifest = join(dirname(require.resolve(MODULE)), '..', 'package.json');
@@ -47,8 +47,8 @@ export function cedarVersion(): string {
 }
 
 /**
- * Tells whether an error of Cedar means that its instance can no longer be trusted. A stack that ran out (RangeError)
- * leaves the instance's own stack pointer astray, a trap (RuntimeError) its memory; both break calls that come later.
+ * Whether an error of Cedar means that its instance can no longer be trusted. A stack that ran out (RangeError)
+ * corrupts the instance's own stack pointer, a trap (RuntimeError) its memory; both break later calls.
  */
 export function isCrash(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -60,8 +60,8 @@ export type BenchResult<T> =
   | { readonly ok: false; readonly crashed: boolean; readonly message: string };
 
 /**
- * A Cedar instance for texts that are not trusted yet. It decides nothing; whatever a text does to it ends with it,
- * because an instance that threw is never used again.
+ * A Cedar instance for texts that are not trusted yet. It decides nothing; any damage is confined, because an instance
+ * that threw is never used again.
  */
 export class Workbench {
   readonly #load: CedarLoader;
@@ -71,13 +71,13 @@ export class Workbench {
     this.#load = load;
   }
 
-  /** Does the work and tells how it ended; never throws. */
+  /** Does the work and returns how it ended; never throws. */
   try<T>(work: (cedar: Cedar) => T): BenchResult<T> {
     try {
       this.#cedar ??= this.#load();
       return { ok: true, value: work(this.#cedar) };
     } catch (error) {
-      // Boundary: also an error that seems harmless may have left the instance half way.
+      // Boundary: even a seemingly harmless error may have left the instance inconsistent.
       this.#cedar = null;
       return { ok: false, crashed: isCrash(error), message: String(error) };
     }

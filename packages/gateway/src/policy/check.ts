@@ -68,8 +68,8 @@ export function checkDirectory(
 }
 
 /**
- * Tells whether a set that was good once can still be loaded without harm. It is not validated again: tools may have
- * changed since, and a policy that no longer fits one denies the calls of that tool alone.
+ * Whether a set that was valid once can still be loaded without harm. It is not validated again: tools may have changed
+ * since, and a policy that no longer fits one denies the calls of that tool alone.
  */
 export function isHarmless(set: PolicySet, tools: readonly Tool[], bench: Workbench): boolean {
   const areParsed = set.policies.every(({ text }) => typeof parsePolicy(bench, text) !== 'string');
@@ -117,7 +117,7 @@ function trialWarning(policies: readonly Policy[], id: string, message: string):
 
 export type Findings = { readonly problems: PolicyProblem[]; readonly warnings: PolicyProblem[] };
 
-/** Tools whose inputs have one type, and the policies that can meet them. */
+/** Tools whose inputs have one type, and the policies that can match them. */
 type Lane = { readonly schema: string; readonly tools: string[]; readonly policies: Set<ParsedPolicy> };
 type Finding = {
   readonly policy: ParsedPolicy;
@@ -153,13 +153,13 @@ function validatePolicies(
     }
   }
   problems.push(...[...errors.values()].map(toProblem));
-  // A policy about all tools may well be impossible for some of them; it is worth a word when it is so for all.
+  // A policy about all tools may well be impossible for some of them; it is reported only when it is so for all.
   const lanesOf = (policy: ParsedPolicy) => lanes.filter((lane) => lane.policies.has(policy)).length;
   const general = [...advice.values()].filter((one) => one.lanes === lanesOf(one.policy) && !isBlind(one));
   return { problems, warnings: [...warnings, ...general.map(toProblem)] };
 }
 
-/** Cedar calls impossible what wants an argument that no listed tool has; a tool of a skill may well have it. */
+/** Cedar calls a policy impossible if no listed tool has its argument; a tool of a skill may well have it. */
 function isBlind({ policy: { text }, error }: Finding): boolean {
   const isAboutSkills = /\bskill\b/i.test(text) && readsOf([text]).has('input');
   return isAboutSkills && error.message.includes('policy is impossible');

@@ -6,9 +6,9 @@ import type { PolicyQuestion } from './request.ts';
 import { EVERYTHING, type Reads, type ReadsByTool, readsByTool } from './schema.ts';
 
 /*
- * The instance that decides. It is given only texts that passed the check, keeps them parsed, and is thrown away when
- * it breaks: the call at hand is denied and the next one finds a new instance. Cedar never frees a parsed set but by
- * reusing its name, so two names take turns.
+ * The instance that decides. It gets only texts that passed the check, keeps them parsed, and is discarded when it
+ * breaks: the current call is denied and the next one gets a new instance. Cedar frees a parsed set only when its name
+ * is reused, so two names alternate.
  */
 
 export type PolicyAnswer = {
@@ -19,7 +19,7 @@ export type PolicyAnswer = {
   readonly crashed: boolean;
 };
 
-/** A set, what it reads and what it has answered, never one without the others. */
+/** A set, what it reads and what it has answered, always together. */
 type Live = { readonly set: PolicySet; readonly reads: ReadsByTool; readonly answers: Answers };
 type Slot = 'blue' | 'green';
 type Instance = { readonly cedar: Cedar; readonly schemas: Set<string>; slot: Slot };
@@ -37,7 +37,7 @@ export class Decider {
     return this.#live?.set ?? null;
   }
 
-  /** What a question about a call must tell under the set in place. */
+  /** The attributes that a question about a call must contain under the active set. */
   get reads(): Reads {
     return this.#live?.reads.all ?? EVERYTHING;
   }
@@ -47,7 +47,7 @@ export class Decider {
     return this.#live?.reads.of(toolId) ?? EVERYTHING;
   }
 
-  /** Puts a checked set in the place of the one before, or throws and leaves that one in place. */
+  /** Replaces the set by a checked one, or throws and leaves that one in place. */
   use(set: PolicySet): void {
     const reads = readsByTool(set.policies.map(({ text }) => text));
     const live = { set, reads, answers: new Answers() };
@@ -55,7 +55,7 @@ export class Decider {
     this.#live = live;
   }
 
-  /** Answers under the set in place; every doubt is an `error`, which denies. */
+  /** Answers under the active set; any uncertainty is an `error`, which denies. */
   ask(question: PolicyQuestion): PolicyAnswer {
     try {
       const { answers } = this.#live ?? noSet();
@@ -88,7 +88,7 @@ export class Decider {
       entities,
       preparsedPolicySetId: slot,
       preparsedSchemaName: schema.name,
-      // Boundary: without it a forbid that meets an unforeseen value is skipped and the call allowed.
+      // Boundary: without it a forbid that encounters an unexpected value is skipped and the call allowed.
       validateRequest: true,
     });
     if (answer.type !== 'success')
@@ -100,7 +100,7 @@ export class Decider {
         policy: policyId,
         message: error.message,
       }));
-      // Cedar lists them in no order, and people are shown the first.
+      // Cedar lists them in no order, and the first one is shown.
       errors.sort((a, b) => (a.policy < b.policy ? -1 : 1));
       return { verdict: 'error', decidedBy: [], errors, crashed: false };
     }
@@ -153,7 +153,7 @@ type ByContext = Map<string, PolicyAnswer>;
 class Answers {
   readonly #kept: WeakMap<EntityJson, WeakMap<EntityJson, ByContext>> = new WeakMap();
 
-  /** The answer to this question, kept from before or asked for now. */
+  /** The answer to this question, from the cache or evaluated now. */
   of(question: PolicyQuestion, ask: () => PolicyAnswer): PolicyAnswer {
     const contexts = this.#contextsOf(question);
     const key = contexts === null ? '' : JSON.stringify(question.context);
@@ -161,14 +161,14 @@ class Answers {
     const before = contexts.get(key);
     if (before !== undefined) return before;
     const answer = ask();
-    // Boundary: an error may pass, and heals at the next question.
+    // Boundary: an error may be temporary, so it is not cached.
     if (answer.verdict === 'error') return answer;
     if (contexts.size >= KEPT_ANSWERS.contexts) contexts.clear();
     contexts.set(key, answer);
     return answer;
   }
 
-  /** Null for a question about more than a principal and a tool, or about another act than a call. */
+  /** Null for a question about more than a principal and a tool, or about an action other than a call. */
   #contextsOf({ action, entities }: PolicyQuestion): ByContext | null {
     const [principal, tool, third] = entities;
     // Boundary: the skill of a tool is a part of the tool; an approver is not.

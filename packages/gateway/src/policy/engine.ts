@@ -77,7 +77,7 @@ type Candidate =
       readonly key: string;
     };
 
-/** While a replacement that was left half done cannot be finished. */
+/** While an interrupted replacement cannot be completed. */
 const HALF: readonly PolicyProblem[] = [
   fileProblem(
     '.',
@@ -95,7 +95,7 @@ export function openPolicy(options: PolicyOptions): PolicyEngine {
 
 export class PolicyEngine {
   readonly principals: Directory;
-  /** Where texts are tried and calls explained, away from the deciding instance. */
+  /** Where texts are tested and calls explained, away from the deciding instance. */
   readonly bench: Workbench;
   readonly #options: PolicyOptions;
   readonly #decider: Decider;
@@ -121,7 +121,7 @@ export class PolicyEngine {
     this.#start();
   }
 
-  /** The set that decides now; null means that everything is denied. */
+  /** The active set; null means that everything is denied. */
   get set(): PolicySet | null {
     return this.#decider.set;
   }
@@ -131,7 +131,7 @@ export class PolicyEngine {
     return this.set?.digest ?? null;
   }
 
-  /** What that set can read of a call; a question that tells no less has the same answer as one that tells all. */
+  /** What that set can read of a call; a question with these attributes has the same answer as one with all. */
   get reads(): Reads {
     return this.#decider.reads;
   }
@@ -150,7 +150,7 @@ export class PolicyEngine {
     return this.#warnings;
   }
 
-  /** Looks at the directory, at most once in `reloadMs`, and takes over a changed set if it passes the check. */
+  /** Looks at the directory, at most once in `reloadMs`, and activates a changed set if it passes the check. */
   refresh(): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (nowMs - this.#lookedAtMs < this.#options.reloadMs) return;
@@ -172,7 +172,7 @@ export class PolicyEngine {
     return isFresh || this.#print().print === this.#settled;
   }
 
-  /** Asks the deciding instance; a crash denies this question, is reported and heals before the next. */
+  /** Asks the deciding instance; a crash denies, is reported, and the instance is replaced before the next question. */
   ask(question: PolicyQuestion): PolicyAnswer {
     const answer = this.#decider.ask(question);
     if (answer.crashed) {
@@ -182,7 +182,7 @@ export class PolicyEngine {
     return answer;
   }
 
-  /** A new process knows the set before from the database alone, and may have no later moment for a second look. */
+  /** A new process knows the previous set only from the database, and may have no later moment for a second look. */
   #start(): void {
     const { store, pause = pauseThread } = this.#options;
     const before = recallActive(store);
@@ -202,7 +202,7 @@ export class PolicyEngine {
     if (print === this.#settled) return;
     const isConfirmed = print === this.#seen;
     this.#seen = print;
-    // What an earlier look has read is read again: that it is still the same is what a second look is for.
+    // What an earlier look has read is read again: the second look is there to confirm that it is unchanged.
     const candidate = this.#propose(read ?? readNamed(this.#options.directory));
     // Boundary: a file that is just being written may lack its last policies, and one of them may be a forbid.
     if (candidate.ok && !isConfirmed && losesPolicies(before, candidate.set)) return;
@@ -255,7 +255,7 @@ export class PolicyEngine {
     const { store, clock, onEvent } = this.#options;
     this.#problems = problems;
     const digest = this.setDigest ?? recallActive(store)?.digest ?? null;
-    // The same files under another set are other news; the key alone does not tell what could not be read.
+    // The same files under another set are a new event; the key alone does not include unreadable files.
     const refusal = digestValue({ key, digest, problems });
     if (this.#reported === refusal || wasRefusalTold(store, refusal)) return;
     this.#reported = refusal;
@@ -265,7 +265,7 @@ export class PolicyEngine {
     rememberRefusal(store, refusal, clock.nowMs()).catch(() => undefined);
   }
 
-  /** The files cannot be taken at the start: the set that was good last stays, if it still can be loaded. */
+  /** The files are invalid at the start: the last valid set stays active, if it can still be loaded. */
   #fallBack(set: PolicySet | null): void {
     if (set === null) return;
     const tools = this.#options.tools(namedIn(set.policies.map(({ text }) => text)));

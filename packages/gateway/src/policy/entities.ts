@@ -6,7 +6,7 @@ import { type InputPlan, planInput, printType } from './input-type.ts';
 import { CACHED_PRINCIPALS } from './limits.ts';
 import { callSchemaFor, EVERYTHING, type Reads, schemaFor } from './schema.ts';
 
-/** From `agent:ada` to the names of its groups. */
+/** Maps `agent:ada` to the names of its groups. */
 export type Groups = ReadonlyMap<string, readonly string[]>;
 
 const TYPES = { agent: 'Agent', user: 'User', service: 'Service' } as const;
@@ -59,7 +59,7 @@ export type ToolView = {
 const views: WeakMap<Tool, ToolView> = new WeakMap();
 const callSchemas: WeakMap<Reads, WeakMap<ToolView, SchemaRef>> = new WeakMap();
 
-/** Gives the view of a tool, made once for each tool record. */
+/** Returns the view of a tool, cached per tool record. */
 export function viewTool(tool: Tool): ToolView {
   let view = views.get(tool);
   if (view === undefined) {
@@ -91,7 +91,7 @@ export function refTo(text: string, tells: Reads): SchemaRef {
   return { name: digestBytes(text), text, tells };
 }
 
-/** The schema for a call of this tool that tells what is read and nothing else; made once for each set and tool. */
+/** The schema for a call of this tool with only the attributes that are read; made once for each set and tool. */
 export function callSchemaOf(view: ToolView, reads: Reads): SchemaRef {
   if (reads === EVERYTHING) return view.schema;
   let schemas = callSchemas.get(reads);
@@ -109,8 +109,8 @@ export function callSchemaOf(view: ToolView, reads: Reads): SchemaRef {
 
 /*
  * What can be done with a skill, as policies see it. Each act is an action of its own, all of them are in the group
- * `manageSkills`, and all tell the same. An agent is the principal of none, and only a user of `approveSkill`: the schema
- * knows no such request, so no policy can permit it.
+ * `manageSkills`, and all have the same context. An agent is the principal of none, and only a user of `approveSkill`:
+ * the schema knows no such request, so no policy can permit it.
  */
 
 export const SKILL_ACTS = [
@@ -138,7 +138,7 @@ type SkillFacts = {
 export type SkillStanding = {
   /** The state it is in; `new` where this version is not installed. */
   readonly state: string;
-  /** Kinds of capabilities that it asks for; of `approveSkill` those that are being granted. */
+  /** Kinds of capabilities that it requests; of `approveSkill` those that are being granted. */
   readonly capabilities: readonly string[];
   readonly hosts: readonly string[];
   readonly hasWildcards: boolean;
@@ -164,7 +164,7 @@ export function skillEntity({ id, publisher, version, trust }: SkillFacts): Enti
   return { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
 }
 
-/** What an act upon a skill tells beside the time. */
+/** The context of an action on a skill, besides the time. */
 export function skillContext(about: SkillStanding): Record<string, CedarValueJson> {
   const { state, capabilities, hosts, hasWildcards, verdict, findings } = about;
   const lists = { capabilities: [...capabilities], hosts: [...hosts], findings: [...findings] };

@@ -8,8 +8,8 @@ import type { Policy, PolicySet } from './policy-set.ts';
 import { approvedQuestion, type CallFacts, callQuestion, type PolicyQuestion } from './request.ts';
 
 /*
- * Answers why a call is allowed or not, under the set that decides. The verdict comes from the deciding instance;
- * everything that takes policies apart happens on the bench, which may break without harm.
+ * Answers why a call is allowed or not, under the active set. The verdict comes from the deciding instance; policies
+ * are analysed on the bench, which may break without harm.
  */
 
 /** A policy about this action, and which of its parts keep it from matching. */
@@ -67,7 +67,7 @@ function notesOf(engine: PolicyEngine, set: PolicySet, checked: CheckedCall, fac
     const relevant = notes.filter(({ parts }) => !isAboutAnotherAction(parts));
     return relevant.sort((a, b) => Number(b.matched) - Number(a.matched) || closeness(a) - closeness(b));
   } catch {
-    // The question cannot be put at all; the ruling has said why.
+    // The question cannot be built; the ruling says why.
     return [];
   }
 }
@@ -137,13 +137,13 @@ function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string
 }
 
 /*
- * Takes a policy apart into what must hold for it to match (its three scopes, each conjunct of its conditions) and asks
+ * Splits a policy into what must be true for it to match (its three scopes, each conjunct of its conditions) and asks
  * Cedar about each part alone, as a small policy of its own.
  */
 
 type PartState = 'holds' | 'differs' | 'fails';
 
-/** One thing that must hold for a policy to match. */
+/** One thing that must be true for a policy to match. */
 type Part = {
   readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
   /** The part as Cedar text; for `unless` this expression must be false. */
@@ -161,7 +161,7 @@ const ANY: PolicyJson = {
   conditions: [],
 };
 
-/** The parts of each policy under one question, by policy id. A policy that cannot be taken apart has none. */
+/** The parts of each policy under one question, by policy id. A policy that cannot be split has none. */
 function examine(
   bench: Workbench,
   policies: readonly Policy[],
@@ -173,7 +173,7 @@ function examine(
   });
   if (result.ok) return result.value;
   if (policies.length <= 1) return new Map(policies.map(({ id }) => [id, []]));
-  // One of them broke it: the halves tell which, and the others are still examined.
+  // One of them broke it: bisection finds which, and the others are still examined.
   const middle = Math.ceil(policies.length / 2);
   const halves = [policies.slice(0, middle), policies.slice(middle)];
   return new Map(halves.flatMap((half) => [...examine(bench, half, question)]));
@@ -189,7 +189,7 @@ function draftsOf(cedar: Cedar, policy: string, text: string): Draft[] {
     { policy, kind: 'resource', json: { ...ANY, resource } },
   ];
   for (const { kind, body } of conditions) {
-    // All conjuncts of a `when` must hold; an `unless` is one thing, that must not.
+    // All conjuncts of a `when` must be true; an `unless` is one part, which must be false.
     const bodies = kind === 'when' ? conjunctsOf(body) : [body];
     for (const one of bodies)
       drafts.push({ policy, kind, json: { ...ANY, conditions: [{ kind, body: one }] } });

@@ -64,7 +64,7 @@ function planType(type: Json, schema: JsonSchema, depth: number, walk: Walk): In
 /** The one type besides null; `inner` for the `anyOf: [X, null]` that many generators write for an optional value. */
 function typeOf(schema: JsonSchema): { type: Json; nullable: boolean; inner?: JsonSchema } {
   const { type = null } = schema;
-  // `nullable` is OpenAPI's word, and the input checker obeys it.
+  // `nullable` is from OpenAPI, and the input checker supports it.
   if (typeof type === 'string') return { type, nullable: schema.nullable === true };
   if (Array.isArray(type)) {
     const types = type.filter((name) => name !== 'null');
@@ -138,7 +138,7 @@ function toCedar(plan: InputPlan, value: Json): CedarValueJson {
     case 'bool':
       return typeof value === 'boolean' ? value : misfit(plan);
     case 'long':
-      // Adding zero turns -0, which Cedar has no word for, into 0.
+      // Adding zero turns -0, which Cedar cannot express, into 0.
       return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : misfit(plan);
     case 'number':
       return typeof value === 'number' && Number.isSafeInteger(Math.floor(value))

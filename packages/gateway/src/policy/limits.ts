@@ -1,4 +1,4 @@
-/** What a policy directory may hold. Every number is far above a large real set and far below what harms the gateway. */
+/** Limits of a policy directory. Each is far above a large real set and far below what harms the gateway. */
 export const POLICY_LIMITS = {
   files: 256,
   /** Of a file name, which is in the id of every policy without an @id, and so in records and receipts. */
@@ -13,7 +13,7 @@ export const POLICY_LIMITS = {
   problems: 50,
 } as const;
 
-/** What a file of policy tests may hold. */
+/** The limits of a file of policy tests. */
 export const CASE_LIMITS = { cases: 10_000, levels: 64 } as const;
 
 /** How much of a problem is reported. Cedar quotes the text that it cannot read, whole; a record must stay readable. */

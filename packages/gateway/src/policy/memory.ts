@@ -25,7 +25,7 @@ export function recallChecked(store: PolicyStore, key: string): PolicySet | null
   return toSet(store.get(FIND_CHECK, { key }));
 }
 
-/** The set that a receipt names, with every text; sets are kept for good. */
+/** The set that a receipt names, with every text; sets are kept forever. */
 export function recallSet(store: PolicyStore, digest: Digest): PolicySet | null {
   return toSet(store.get(FIND_SET, { digest }));
 }
@@ -40,7 +40,7 @@ export function remember(store: PolicyStore, set: PolicySet, key: string, nowMs:
   });
 }
 
-/** Tells whether this refusal was reported, by this process or another. */
+/** Whether this refusal was reported, by this process or another. */
 export function wasRefusalTold(store: PolicyStore, key: string): boolean {
   return store.get(FIND_REFUSAL, { key }) !== undefined;
 }

@@ -136,7 +136,7 @@ function refuseFile(problem: PolicyProblem): Parsed {
 }
 
 /*
- * The first look at a policy text, before Cedar sees it: where each policy begins and ends, and how deep its brackets
+ * The first pass over a policy text, before Cedar sees it: where each policy begins and ends, and how deep its brackets
  * go. It knows just enough of the grammar for that: strings, line comments, brackets and the `;` that ends a policy.
  */
 
@@ -151,7 +151,7 @@ type Scan = {
 
 type State = { index: number; depth: number; deepest: number; deepestIndex: number; start: number };
 
-// An unterminated string runs to the end, so that no text is looked at twice.
+// An unterminated string runs to the end, so that no text is scanned twice.
 const STRING = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/y;
 // Cedar ends a comment at a carriage return too.
 const COMMENT = /\/\/[^\r\n]*/y;

@@ -96,7 +96,7 @@ export function policyNames(directory: string): string[] {
     .sort();
 }
 
-/** Tells whether a file of that name is read as a policy. */
+/** Whether a file of that name is read as a policy. */
 export function isPolicyFileName(name: string): boolean {
   return POLICY_FILE_NAME.test(name) && name.length <= POLICY_LIMITS.nameChars;
 }
@@ -147,7 +147,7 @@ function decode(bytes: Uint8Array): { text: string } | string {
 
 /** A problem with a whole file. */
 export function fileProblem(file: string, message: string, hint: string | null = null): PolicyProblem {
-  // Boundary: Cedar quotes what it cannot read, be it as long as the file.
+  // Boundary: Cedar quotes what it cannot read, even if it is as long as the file.
   const short = hint === null ? null : shorten(hint);
   return { file, line: 1, column: 1, policy: null, message: shorten(message), hint: short };
 }
@@ -162,7 +162,7 @@ function codeOf(error: unknown): string {
  */
 export function seedPolicies(directory: string): boolean {
   if (existsSync(directory)) return false;
-  // Written aside and moved into place as a whole, so that no other process ever reads half of it.
+  // Written to a temporary folder and renamed, so that no other process ever reads half of it.
   const aside = `${directory}.new-${process.pid}`;
   try {
     writeStarters(aside);

@@ -31,7 +31,7 @@ export type PolicyCaseResult = {
 
 type Actual = Pick<PolicyCaseResult, 'actual' | 'decidedBy'> & { readonly why: string };
 
-/** Puts each case to the live set; nothing runs, nothing is recorded, no budget is touched. */
+/** Evaluates each case under the active set; nothing runs, nothing is recorded, no budget is touched. */
 export async function runPolicyTests(
   engine: PolicyEngine,
   cases: readonly PolicyCase[],

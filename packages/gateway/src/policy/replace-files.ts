@@ -32,7 +32,7 @@ const ASIDE = /^\.[a-z0-9-]+\.cedar\.next$/;
 
 type Plan = {
   readonly write: readonly string[];
-  /** With what tells the file from a later one of the same name. */
+  /** With what distinguishes the file from a later one of the same name. */
   readonly remove: readonly { readonly name: string; readonly stamp: string }[];
 };
 

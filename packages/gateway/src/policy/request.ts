@@ -28,7 +28,7 @@ import { type CallAttribute, EVERYTHING, type Reads, TOOLLESS_SCHEMA } from './s
  * policies, so absent ones are left out.
  */
 
-/** One question to Cedar, whole but for the policy set. */
+/** One question to Cedar, complete except for the policy set. */
 export type PolicyQuestion = {
   readonly principal: TypeAndId;
   readonly action: TypeAndId;
@@ -38,14 +38,14 @@ export type PolicyQuestion = {
   readonly schema: SchemaRef;
 };
 
-/** What is known beside the call itself when it is judged. */
+/** What is known besides the call itself when it is judged. */
 export type CallFacts = {
   readonly budgetLeft: BudgetLeft;
   readonly approval: ApprovalFact | null;
   readonly nowMs: number;
 };
 
-/** What each act other than a call is about. */
+/** The subject of each action other than a call. */
 export type ActFacts = {
   readonly approve: TenantFacts & { readonly tool: Tool; readonly asker: string; readonly inputText: string };
   readonly readJournal: TenantFacts;
@@ -213,7 +213,7 @@ function processToCedar({ terms, facts }: PreparedProcess): CedarValueJson {
   };
 }
 
-/** What can be impossible to write, which refuses the call. */
+/** Values that may be impossible to write, which refuses the call. */
 const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];
 
 /** The attributes of a call that are read. Throws unless the whole call can be represented. */
@@ -224,7 +224,8 @@ function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
     const value = WRITERS[name](told);
     if (value !== null) context[name] = value;
   }
-  // Boundary: an input of the wrong type or a tool that cannot say what it touches is denied, also where no policy asks.
+  // Boundary: an input of the wrong type or a tool that cannot report what it touches is denied, even if it is not
+  // read.
   for (const name of DOUBTFUL) if (!reads.has(name)) WRITERS[name](told);
   return context;
 }

@@ -27,7 +27,7 @@ type Process = {
 
 `;
 
-/** What a call tells the policies: each attribute with its type. */
+/** The context of a call for the policies: each attribute with its type. */
 const CALL_CONTEXT = {
   input: ': Input',
   inputText: ': String',
@@ -121,17 +121,17 @@ export const EVERYTHING: Reads = new Set(CALL_ATTRIBUTES);
 
 // As Cedar cuts identifiers out of a text: a digit in front ends a number and belongs to none.
 const WORD = /[A-Za-z_]\w*/g;
-// `.name`, `["name"]`, `has name`, `has "name"`; a method in the place of a name would take the record as a whole.
+// `.name`, `["name"]`, `has name`, `has "name"`; a method in place of a name would read the whole record.
 const ACCESS = /\s*\.\s*[A-Za-z_]\w*(?!\w|\s*\()|\s*\[\s*"[^"]*"\s*\]|\s+has\s*(?:"[^"]*"|\b[A-Za-z_])/y;
 
-/** Tells what policies with these texts can read: never less than they do, for every text that Cedar can parse. */
+/** What policies with these texts can read: never less than they do, for every text that Cedar can parse. */
 export function readsOf(texts: readonly string[]): Reads {
   const words = new Set<string>();
   for (const text of texts) {
     // Boundary: an escape can spell a name without its letters.
     if (text.includes('\\')) return EVERYTHING;
     for (const { 0: word, index } of text.matchAll(WORD)) {
-      // Boundary: `context == {…}` reads all there is and names nothing.
+      // Boundary: `context == {…}` reads everything and names nothing.
       if (word === 'context' && !isAccess(text, index + word.length)) return EVERYTHING;
       words.add(word);
     }
@@ -148,7 +148,7 @@ const ANNOTATIONS = /(?:\s*@[A-Za-z_]\w*(?:\(\s*"[^"\\]*"\s*\))?)*/.source;
 const SCOPE = /\(\s*principal(?:[^"()/]|"[^"\\]*")*,\s*resource\s*==\s*Tool\s*::\s*"([^"\\]*)"\s*\)/.source;
 const OF_ONE_TOOL = new RegExp(`^${ANNOTATIONS}\\s*(?:permit|forbid)\\s*${SCOPE}`);
 
-/** Tells it for each tool: a policy whose head names another tool is never evaluated for this one, and so reads nothing. */
+/** Per tool: a policy whose head names another tool is never evaluated for this one, and so reads nothing. */
 export function readsByTool(texts: readonly string[]): ReadsByTool {
   const heads = texts.map((text) => ({ text, tool: OF_ONE_TOOL.exec(text)?.[1] ?? null }));
   const readBy = (toolId: string | null) =>

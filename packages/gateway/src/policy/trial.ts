@@ -52,7 +52,7 @@ export function tryPolicies(
 
 type PlainAct = 'administer' | 'readJournal';
 
-/** Whether a checked set would let a principal act, if it were the one that decides; every doubt is a no. */
+/** Whether a checked set would let a principal act, if it were active; any uncertainty is a no. */
 export function wouldPermit(
   { bench, principals }: Pick<PolicyEngine, 'bench' | 'principals'>,
   { policies }: PolicySet,
@@ -71,7 +71,7 @@ type TrialAnswer = {
   readonly errors: readonly { readonly policy: string; readonly message: string }[];
 };
 
-/** Does the work with a set that is not the deciding one, and frees the instance, which would keep the set. */
+/** Works with an inactive set, and frees the instance, which would keep the set. */
 function onTrial<T>(
   bench: Workbench,
   policies: readonly Policy[],
@@ -159,7 +159,7 @@ function sampleCall(tool: Tool, principal: Principal): CheckedCall {
   const digest = digestBytes('');
   return {
     call: { ...call, timeoutMs: null, receivedAtMs: 0 },
-    // What a tool makes of an input that was never checked is not asked.
+    // Tools are not called with inputs that were never checked.
     tool: sampleTool(tool),
     toolDigest: digest,
     input: sampleValue(viewTool(tool).plan),
@@ -185,7 +185,7 @@ function sampleValue(plan: InputPlan): Json {
   return plan.kind === 'long' || plan.kind === 'number' ? 0 : '';
 }
 
-/* Who and what the questions of a trial are about. Nothing here is real, and nothing here decides. */
+/* The fictitious entities of the questions in a trial. */
 
 const TENANT = 'trial';
 const PRINCIPALS: readonly Principal[] = [

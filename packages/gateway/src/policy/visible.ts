@@ -16,7 +16,7 @@ type CallRule = Pick<PolicyJson, 'effect' | 'principal' | 'resource' | 'conditio
 
 const rulesOfSet: WeakMap<PolicySet, readonly CallRule[]> = new WeakMap();
 
-/** Tells of each tool whether some call of it by this principal could be permitted. */
+/** For each tool, whether some call of it by this principal could be permitted. */
 export function visibility(
   engine: PolicyEngine,
   principal: Principal,
@@ -74,7 +74,7 @@ function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], enti
   }
 }
 
-/** Whether every condition of a rule holds; unknown where that depends on the call. */
+/** Whether every condition of a rule is true; unknown where that depends on the call. */
 function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNOWN {
   let whole: Known | typeof UNKNOWN = true;
   for (const { kind, body } of conditions) {
@@ -86,8 +86,8 @@ function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNO
 }
 
 /*
- * A small reading of Cedar expressions in which parts may be unknown: all of the context is. It knows the operators that
- * ask about a principal and a tool; whatever else there is, and whatever Cedar would call an error, is unknown.
+ * A partial evaluator of Cedar expressions: the whole context is unknown. It supports the operators about a principal
+ * and a tool; everything else, and whatever Cedar would call an error, is unknown.
  */
 
 const UNKNOWN: unique symbol = Symbol('unknown');
@@ -154,7 +154,7 @@ function both({ left, right }: Pair, things: Things): Value {
   const first = evaluate(left, things);
   if (first === false) return false;
   const second = evaluate(right, things);
-  // Where the first is unknown it may be an error, which denies; so the second tells.
+  // Where the first is unknown it may be an error, which denies; so the second decides.
   if (second === false) return false;
   return first === true && second === true ? true : UNKNOWN;
 }
@@ -233,7 +233,7 @@ function sameEntity(a: TypeAndId, b: TypeAndId): boolean {
   return a.type === b.type && a.id === b.id;
 }
 
-/** Whether an entity is another or below it; all that it is below is named as its parent. */
+/** Whether an entity equals another or is below it; all its ancestors are named as parents. */
 function isIn(entity: EntityJson, above: TypeAndId): boolean {
   if (sameEntity(uidOf(entity.uid), above)) return true;
   return entity.parents.some((parent) => sameEntity(uidOf(parent), above));

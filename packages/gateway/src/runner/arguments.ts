@@ -31,7 +31,7 @@ const USER_HOME = /^~[A-Za-z_][A-Za-z0-9_.-]*(?:\/|$)/;
 
 /**
  * Every path that an argument could mean, with links followed. A name without a slash is a path too, since it may be a
- * link. What leads outside is reported as such and not thrown: the scope is for the caller to hold.
+ * link. What leads outside is reported and not thrown: the caller enforces the scope.
  */
 export function pathsIn(args: readonly string[], scope: ArgumentScope): readonly ArgumentPath[] {
   const lookups = new Lookups();
@@ -78,7 +78,7 @@ function meaningsOf(text: string, { cwd, home }: ArgumentScope, lookups: Lookups
   return [...readings, ...expandPattern(text, cwd, lookups).map((path) => ({ path, from: cwd }))];
 }
 
-/** A guess counts when it, or for an absolute one its first part, is there. */
+/** A guess counts when it, or for an absolute one its first part, exists. */
 function leadsSomewhere(
   path: string,
   { exists, throughLink, isKnown }: Resolution,
@@ -99,7 +99,7 @@ function judge(
   return { argument, meaning, resolved, zone, inside: zone === 'workspace' };
 }
 
-/** What a shell or a program that acts like one would make of `$NAME` and `${NAME}`; an unset one is empty. */
+/** What a shell or a similar program would make of `$NAME` and `${NAME}`; an unset one is empty. */
 function expandVariables(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replace(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (_, braced?: string, bare?: string) => {
     const name = braced ?? bare ?? '';
@@ -118,7 +118,7 @@ function expandVariables(text: string, variables: Readonly<Record<string, string
 
 type Part = {
   readonly text: string;
-  /** `sure`: a program may well read it so. `guess`: only counts where it leads to something that exists. */
+  /** `sure`: a program may well read it that way. `guess`: only counts where it leads to something that exists. */
   readonly reading: 'sure' | 'guess';
 };
 
@@ -129,7 +129,7 @@ const FILE_URL = /file:(?:\/\/[^/\\]*)?/gi;
 const SEPARATORS = ['=', ':', ',', ';', '@', '<', '>'] as const;
 const ANY_SEPARATOR = /[=:,;@<>]/;
 const ANY_SEPARATOR_OR_SPACE = /[=:,;@<>\s]/;
-/** An option or an assignment: programs split its value into words. A text (a commit message) is one word. */
+/** An option or an assignment: programs split its value. A text (a commit message) is kept whole. */
 const IS_OPTION = /^(?:-|[A-Za-z_][A-Za-z0-9_.]*\+?:?=)/;
 /** As far as letters of short options are glued together before a value. */
 const GLUED_LETTERS = 16;

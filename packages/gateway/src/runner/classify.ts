@@ -20,9 +20,9 @@ import {
 } from './interpreters.table.ts';
 
 /*
- * What kind of program a command is. This module refuses none of them: the kind is a fact for the policies, which decide
- * who may run an interpreter in which tier. Names, links, copies and the first line of a script are seen through; a
- * copy with one byte changed, or an interpreter of the caller's own, is not.
+ * What kind of program a command is. This module refuses none of them: the kind is a fact for the policies, which
+ * decide who may run an interpreter in which tier. Other names, links, copies and the first line of a script are
+ * recognised; a copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
 export type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
@@ -50,7 +50,7 @@ export function classify(
   const format = formatOf(executable.head);
   const kinds: ProgramKind[] = [kindOfFile(executable, deps.known)];
   if (startsByOption(executable, args)) kinds.push('launcher');
-  // What the kernel cannot run by itself is run by something that the administrator has set up for it.
+  // What the kernel cannot run by itself is run by a handler that the administrator has set up.
   if (format === 'other') kinds.push('interpreter');
   if (format !== 'script') return { kind: strongest(kinds), format, interpreter: null };
   const runners = runnersOf(executable, scope, deps);
@@ -101,7 +101,7 @@ function find(program: string, scope: ExecutableScope, { digests }: ClassifyDeps
   try {
     return resolveExecutable(program, { ...scope, allowedExecutables: 'any' }, digests);
   } catch (error) {
-    // A script whose interpreter is not there does not start; what it is stays an interpreter.
+    // A script whose interpreter is missing does not start; it still counts as an interpreter.
     if (error instanceof CodedError) return null;
     throw error;
   }
@@ -117,12 +117,12 @@ export function shebangOf(head: Uint8Array): readonly string[] | null {
   return isAbsolute(program) || program.includes('/') ? tokens : null;
 }
 
-/** The first token behind `env` that is neither an option nor an assignment. */
+/** The first token after `env` that is neither an option nor an assignment. */
 function nameAfterEnv(tokens: readonly string[]): string | null {
   return tokens.find((token) => !token.startsWith('-') && !token.includes('=')) ?? null;
 }
 
-/** Tells whether an argument makes an otherwise plain program start another one. */
+/** Whether an argument makes an otherwise plain program start another one. */
 function startsByOption(executable: Executable, args: readonly string[]): boolean {
   const names = new Set([basename(executable.argv0), basename(executable.path)].map(plainName));
   return [...names].some((name) => {

@@ -110,7 +110,7 @@ export const NEVER_VARIABLES: readonly { readonly names: string; readonly why: s
   { names: 'PALISADE_*', why: 'They configure this gateway.' },
 ];
 
-/** What the values of known variables look like: no path, which some of their readers would open. */
+/** What the values of known variables look like: never a path, which some programs would open. */
 export const VALUE_SHAPES: readonly {
   readonly name: string;
   readonly accepts: RegExp;

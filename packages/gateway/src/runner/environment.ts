@@ -15,7 +15,7 @@ export function reasonNever(name: string): string | null {
   return NEVER.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
 }
 
-/** The whole environment of a run: our base and what the caller may add. Nothing of the gateway's own comes in. */
+/** The whole environment of a run: our base and what the caller may add. Nothing is inherited from the gateway. */
 export function environmentOf(
   asked: Readonly<Record<string, string>>,
   home: string,

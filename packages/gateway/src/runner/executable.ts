@@ -24,14 +24,14 @@ export type ExecutableScope = Pick<RunnerSettings, 'searchPath' | 'allowedExecut
   readonly workspace: string;
 };
 
-/** Finds the program, and refuses one that the operator did not allow or that is neither the system's nor the workspace's. */
+/** Finds the program, and refuses one that is not allowed or that is outside the system and the workspace. */
 export function resolveExecutable(command: string, scope: ExecutableScope, digests: FileDigests): Executable {
   const isPath = command.includes('/');
   const foundAt = isPath ? entryAt(resolve(scope.cwd, command)) : searchFor(command, scope);
   const path = foundAt === null ? null : realPathOf(foundAt);
   if (foundAt === null || path === null) throw missing(command, isPath, scope);
   const zone = zoneOf(path, scope);
-  // Boundary: a name never finds what the workspace holds, not even through a link on the search path.
+  // Boundary: a name never finds a file in the workspace, not even through a link on the search path.
   if (!isPath && zone === 'workspace') {
     throw new CodedError(
       'runner/not-allowed',
@@ -44,7 +44,7 @@ export function resolveExecutable(command: string, scope: ExecutableScope, diges
   return { ...openExecutable(path, digests), path, argv0, foundAt, zone };
 }
 
-/** The first file of that name on the search path; directories that are relative or in the workspace are passed over. */
+/** The first file of that name on the search path; directories that are relative or in the workspace are skipped. */
 export function searchFor(
   name: string,
   { searchPath, workspace }: Pick<ExecutableScope, 'searchPath' | 'workspace'>,
@@ -76,7 +76,7 @@ function demandAllowed(
       },
     );
   }
-  // Boundary: files are compared and not names, or any file in the workspace could be called like an allowed one.
+  // Boundary: files are compared and not names, or any file in the workspace could have the name of an allowed one.
   const isAllowed = allowedExecutables.some((entry) => {
     const at = isAbsolute(entry) ? entryAt(entry) : searchFor(entry, scope);
     return at !== null && (at === found.foundAt || at === found.path);
@@ -100,7 +100,7 @@ function isProgram(path: string): boolean {
     const stats = statSync(path);
     return stats.isFile() && (stats.mode & 0o111) !== 0;
   } catch {
-    // No entry, a link in circles, a name that is too long: nothing to run here.
+    // No entry, a link loop, a name that is too long: nothing to run here.
     return false;
   }
 }
@@ -127,7 +127,7 @@ function missing(command: string, isPath: boolean, { searchPath }: ExecutableSco
 export type OpenedExecutable = {
   readonly facts: FileFacts;
   readonly sha256: Digest;
-  /** As many bytes as the kernel looks at to learn how to run it. */
+  /** As many bytes as the kernel reads to determine how to run it. */
   readonly head: Uint8Array;
 };
 
@@ -135,12 +135,12 @@ export type OpenedExecutable = {
 const MAX_EXECUTABLE_BYTES = 512n * 1024n * 1024n;
 const HEAD_BYTES = 256;
 
-/** Opens a canonical path as a regular, executable file. Facts, head and digest are those of one and the same file. */
+/** Opens a canonical path as a regular, executable file. Facts, head and digest are of the same file. */
 export function openExecutable(path: string, digests: FileDigests): OpenedExecutable {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
   let fd: number;
   try {
-    // Boundary: a pipe does not hold us, a terminal does not become ours, and a link that came since is not followed.
+    // Boundary: a pipe does not block, a terminal does not become ours, and a link planted since is not followed.
     fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
@@ -168,7 +168,7 @@ function notFound(path: string, what: string): CodedError {
 
 const CHUNK_BYTES = 1024 * 1024;
 const MAX_KEPT = 512;
-/** A file written this shortly ago can be written again without a change of its times. */
+/** A file written this recently can be written again without a change of its times. */
 const FRESH_NS = 2_000_000_000n;
 
 /** Digests of files, remembered for as long as device, inode, size and both times stay the same. */

@@ -7,7 +7,7 @@ import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../egress/all
 import { DEFAULT_PORTS, type Host } from '../egress/authority.ts';
 import { parseHostPattern, parseRule, type Rule } from '../egress/rule.ts';
 
-/** Boundary: one entry that cannot be read makes the whole list useless, because what it was meant to say is not known. */
+/** Boundary: one entry that cannot be read invalidates the whole list, because its intent is unknown. */
 export function allowListOf(entries: readonly string[], key = 'process.egress_hosts'): AllowList {
   return demand(key, readList(entries, { source: `${key} in palisade.toml` }));
 }
@@ -22,7 +22,7 @@ export function interceptedBy(entries: readonly string[]): HostSet {
   return newHostSet(entries);
 }
 
-/** Tells whether a secret may go to a port of a host. */
+/** Whether a secret may go to a port of a host. */
 type SecretHosts = (host: Host, port: number) => boolean;
 
 /** The hosts and ports that a secret is for; throws a CodedError that names the key for entries that cannot be read. */
@@ -76,7 +76,7 @@ function demand<T>(key: string, result: Result<T>): T {
   throw new CodedError('config/invalid', `${key}: ${sentenceOf(result.problem)}`);
 }
 
-/** Tells whether a host is one of a set, or, where that is asked, whether any host below its name is. */
+/** Whether a host is in a set, or, on request, whether any host below its name is. */
 export type HostSet = (host: Host, orAnyBelow?: boolean) => boolean;
 
 /** The set of names and wildcards such as "example.com" and "*.example.com"; other entries mean no host. */
@@ -110,8 +110,8 @@ type LiveHostsOptions = {
 const UNREADABLE = '\0';
 
 /**
- * The operator's allow-list as the configuration says it at this moment. A file that was changed is read by the time of
- * the next look; one that cannot be read, or is wrong, allows nothing until it is mended.
+ * The operator's allow-list as currently configured. A changed file is read by the next look; one that cannot be read,
+ * or is invalid, allows nothing until it is fixed.
  */
 export class LiveHosts {
   readonly #path: string;
@@ -125,7 +125,7 @@ export class LiveHosts {
     this.#list = list;
   }
 
-  /** The list as it was read last; where the file has changed since, the next look has what it says. */
+  /** The list as it was read last; if the file has changed since, the next look returns the new one. */
   get list(): AllowList {
     void this.refresh();
     return this.#list;
@@ -158,7 +158,7 @@ export class LiveHosts {
   }
 }
 
-/** Boundary: what the operator wants is not known of a file that cannot be read or is wrong, so nothing is allowed. */
+/** Boundary: with an unreadable or invalid file the operator's intent is unknown, so nothing is allowed. */
 async function listOf(file: ConfigFile | typeof UNREADABLE | null): Promise<AllowList> {
   if (file === UNREADABLE) return NOWHERE;
   return configOf(file)

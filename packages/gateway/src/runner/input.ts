@@ -12,7 +12,7 @@ import type { JsonSchema } from '../core/tool.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { parseRule } from '../egress/rule.ts';
 
-/** A command as the caller asks for it; null and a missing limit ask for nothing, and the settings fill them. */
+/** A command as the caller requests it; null and missing limits are filled from the settings. */
 export type ProcessInput = {
   readonly command: string;
   readonly args: readonly string[];
@@ -29,7 +29,7 @@ export type ProcessInput = {
   readonly limits: Partial<ProcessLimits>;
 };
 
-/** How much a caller can say. */
+/** The limits of an input. */
 export const INPUT_LIMITS = {
   commandBytes: 256,
   args: 128,
@@ -151,7 +151,7 @@ export function parseInput(input: Json): ProcessInput {
   if (parsed.command === '') throw invalid('command is empty, expected a program');
   demandStrict(parsed);
   const bytes = sizeOf(parsed);
-  // Boundary: the sum is held as well, or 128 long arguments would be half a megabyte.
+  // Boundary: the sum is limited as well, or 128 long arguments would be half a megabyte.
   if (bytes > totalBytes) throw invalid(`it has ${bytes} bytes of text, expected at most ${totalBytes}`);
   return parsed;
 }
@@ -195,7 +195,7 @@ function entryOf(raw: Json, name: string): string {
   const entry = plainTextOf(raw, name, entryBytes);
   const rule = parseRule(entry);
   if (!rule.ok) throw invalid(`${name} is not a valid allow-list entry. ${sentenceOf(rule.problem)}`);
-  // Boundary: a caller says what it needs; policies that compare entries never see one that means its opposite.
+  // Boundary: a caller states what it needs; policies that compare entries never see a negated one.
   if (rule.value.denies) throw invalid(`${name} is a denial, expected an entry without "!"`);
   return entry;
 }
@@ -205,7 +205,7 @@ function secretsOf(raw: Json | undefined): readonly string[] {
   return [...new Set(list.map((name, i) => plainTextOf(name, `secrets[${i}]`, secretBytes)))];
 }
 
-/** Boundary: only the proxy of a strict run holds these, and no caller shall believe that they hold elsewhere. */
+/** Boundary: only the proxy of a strict run enforces these, and no caller may believe that they apply elsewhere. */
 function demandStrict({ egress, egressHosts, secrets }: ProcessInput): void {
   if (egress === null || egress === 'strict') return;
   const asked = egressHosts !== null ? 'egress_hosts' : secrets.length > 0 ? 'secrets' : null;

@@ -8,7 +8,7 @@
 /** `launcher`: starts another program, which its arguments or a file of the caller's name. */
 export type ProgramKind = 'plain' | 'launcher' | 'interpreter' | 'shell';
 
-/** From the least to the most that a program does with what it is given; the most one counts. */
+/** From the least to the most that a program does with its arguments; the most counts. */
 export const KINDS_BY_POWER: readonly ProgramKind[] = ['plain', 'launcher', 'interpreter', 'shell'];
 
 const SHELLS = `sh ash bash brush csh dash elvish es fish hush ion ksh ksh93 lksh mksh msh nu nushell oil osh pdksh powershell
@@ -72,7 +72,7 @@ const COMPILER = [
 /**
  * Options with which an otherwise plain program starts another one or loads code. A long option counts from its third
  * character on, since most programs take any beginning; a letter counts anywhere in a bundle of letters; a pattern is
- * held against the word and the next one, with a NUL between them.
+ * matched against the argument and the next one, with a NUL between them.
  */
 export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   find: ['-exec', '-execdir', '-ok', '-okdir'],

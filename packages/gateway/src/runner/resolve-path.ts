@@ -4,16 +4,16 @@ import { CodedError } from '../core/coded-error.ts';
 import { DEVICES } from './system.ts';
 
 /*
- * Where a path leads. The kernel's realpath gives nothing for a path whose end does not exist yet, and such a path is
- * just what a command is asked to create; so links are followed here, one part at a time, dangling ones included.
+ * Where a path leads. The kernel's realpath fails for a path whose end does not exist yet, which is just what a command
+ * creates; so links are followed here, one part at a time, dangling ones included.
  */
 
 export type Resolution = {
-  /** Without links, `.` and `..`, as far as it could be seen. */
+  /** Without links, `.` and `..`, as far as could be resolved. */
   readonly path: string;
   readonly exists: boolean;
   readonly throughLink: boolean;
-  /** False where a directory could not be looked into or links go in circles: where this leads is not known. */
+  /** False if a directory could not be read or links form a loop: the target is unknown. */
   readonly isKnown: boolean;
 };
 
@@ -33,14 +33,14 @@ type Walk = {
 
 /** As many as the kernel follows. */
 const MAX_LINKS = 40;
-/** Far more than an honest command line names; a hostile one would hold the gateway with lookups. */
+/** Far more than an honest command line names; a hostile one would block the gateway with lookups. */
 const MAX_LOOKUPS = 50_000;
 /** Parts below something missing are only counted, which is cheaper than a look. */
 const PARTS_PER_LOOKUP = 16;
 /** Of one part of a path, on every file system in use; what is longer does not exist. */
 const LONGEST_NAME = 255;
 
-/** Looks at the file system on behalf of one call: each path once, and not without end. */
+/** Looks up files on behalf of one call: each path once, and only up to a limit. */
 export class Lookups {
   readonly #seen = new Map<string, Seen>();
   readonly #names = new Map<string, readonly string[]>();
@@ -86,7 +86,7 @@ function* entriesOf(directory: string): Generator<string> {
   try {
     listing = opendirSync(directory);
   } catch {
-    // What cannot be listed by us cannot be expanded by a command with fewer rights.
+    // What we cannot list cannot be expanded by a command with fewer rights.
     return;
   }
   try {
@@ -164,14 +164,14 @@ const MANY = Symbol('any characters');
 
 type Token = string | typeof ONE | typeof MANY;
 
-/** Tells whether a program that expands patterns could take this for one; texts with quotes are code or data. */
+/** Whether a program that expands patterns could take this for one; texts with quotes are code or data. */
 export function isPattern(text: string): boolean {
   return MAGIC.test(text) && text.length <= LONGEST_NAME && !text.includes('"');
 }
 
 /**
- * The paths that a pattern can mean to a program that expands it. It may give too much, since a set is read as any
- * character and alternatives as any characters, and never too little.
+ * The paths that a pattern can mean to a program that expands it. It may return too many, since a set is read as any
+ * character and alternatives as any characters, but never too few.
  */
 export function expandPattern(pattern: string, from: string, lookups: Lookups): readonly string[] {
   let bases = [pattern.startsWith('/') ? '' : from];
@@ -185,7 +185,7 @@ export function expandPattern(pattern: string, from: string, lookups: Lookups): 
 
 function matchesIn(directory: string, tokens: readonly Token[], lookups: Lookups): readonly string[] {
   const names = lookups.namesIn(directory === '' ? '/' : directory);
-  // A name costs less than a lookup, but not nothing.
+  // A name costs less than a lookup, but is not free.
   lookups.spend(Math.ceil(names.length / 16));
   return names.filter((name) => matches(tokens, name)).map((name) => `${directory}/${name}`);
 }
@@ -200,7 +200,7 @@ function tokensOf(pattern: string): readonly Token[] {
   return [...tokens, ...rest];
 }
 
-/** Boundary: goes back to the last MANY only, so that no pattern takes more than the product of both lengths. */
+/** Boundary: backtracks to the last MANY only, so that no pattern takes more than the product of both lengths. */
 function matches(tokens: readonly Token[], name: string): boolean {
   const chars = [...name];
   let token = 0;

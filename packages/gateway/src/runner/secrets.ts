@@ -9,7 +9,7 @@ import { boundTo } from './host-lists.ts';
 import { resolvePath } from './resolve-path.ts';
 import { type ZoneRoots, zoneOf } from './workspace.ts';
 
-/** A secret as the operator grants it. Its value is read when a run needs it and is kept nowhere. */
+/** A secret as the operator grants it. Its value is read when a run needs it and is never stored. */
 export type GrantedSecret = {
   readonly name: string;
   /** Where a run finds the placeholder. */
@@ -17,7 +17,7 @@ export type GrantedSecret = {
   readonly isFor: BoundSecret['isFor'];
   /** Reads it from its file; null: the vault has it. */
   readonly read: (() => string) | null;
-  /** Where the value lies: as it was written, and with the links of this moment followed; nowhere, if in the vault. */
+  /** The path of the value: as written, and with the current links resolved; none if it is in the vault. */
   readonly paths: readonly string[];
 };
 

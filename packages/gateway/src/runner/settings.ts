@@ -12,17 +12,17 @@ import type { ForbiddenPaths } from './workspace.ts';
 
 /** What configuration says about commands. Paths are absolute; the roots and the read-only paths have no links left. */
 export type RunnerSettings = {
-  /** A call's workspace is one of these or below one; none: nothing can run. */
+  /** A call's workspace is one of these or below one; empty: nothing can run. */
   readonly workspaceRoots: readonly string[];
   /** The workspace of a call that names none. */
   readonly defaultWorkspace: string | null;
   /** Absolute paths, or names that are looked up on the search path. */
   readonly allowedExecutables: 'any' | readonly string[];
-  /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never asked. */
+  /** Where a name is looked up. The caller's PATH, the workspace and the working directory are never searched. */
   readonly searchPath: readonly string[];
   /** Names of variables that a caller may set; `*` matches any characters. The never-list still applies. */
   readonly envAllow: readonly string[];
-  /** Paths, beside the system's own, that a run may read and that arguments may name. */
+  /** Paths, besides the system's own, that a run may read and that arguments may name. */
   readonly readOnly: readonly string[];
   /** Paths in the workspace, relative to it, that a run must not change. */
   readonly protectedPaths: readonly string[];
@@ -32,9 +32,9 @@ export type RunnerSettings = {
   readonly egressHosts: AllowList;
   /** The hosts to which the proxy of a strict run opens TLS. */
   readonly isIntercepted: HostSet;
-  /** What calls may ask for by name. */
+  /** What calls may request by name. */
   readonly secrets: GrantedSecrets;
-  /** The loosest way of holding the network that a call may ask for. */
+  /** The least strict network mode that a call may request. */
   readonly loosestEgress: EgressMode;
   /** HOME of the run; null: its workspace, so that no configuration of the host's user is read or written. */
   readonly home: string | null;
@@ -44,7 +44,7 @@ export type RunnerSettings = {
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** Enough for a compiler and a test run; not enough to trouble the machine. */
+/** Enough for a compiler and a test run; not enough to overload the machine. */
 const DEFAULT_PROCESS_LIMITS: ProcessLimits = {
   wallMs: 60_000,
   cpuMs: 60_000,
@@ -104,8 +104,8 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
 const EVERY_PROGRAM = '*';
 
 /**
- * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null where that says
- * nothing.
+ * The settings that a configuration gives, as the file system is now; `cwd` is where palisade was started, null if that
+ * is irrelevant.
  */
 export function settingsOf({ process, ceilings, secrets }: Config, cwd: string | null): RunnerSettings {
   const here = cwd === null ? [] : [cwd];
@@ -139,12 +139,12 @@ function eachLimit(limitOf: (name: keyof ProcessLimits) => number): ProcessLimit
   return Object.fromEntries(names.map((name) => [name, limitOf(name)])) as ProcessLimits;
 }
 
-/** Boundary: links in what the operator named are followed once, now; what a run makes of them later moves nothing. */
+/** Boundary: links in what the operator named are followed once, now; later changes by a run have no effect. */
 function settle(path: string): string {
   return resolvePath(path, '/').path;
 }
 
-/** What commands are read with: those of callers, and those that upstream servers are started by. */
+/** The context for parsing commands: those of callers, and those that start upstream servers. */
 type OpenedRunner = { readonly settings: () => RunnerSettings; readonly deps: () => RunnerDeps };
 
 export function openRunner(

@@ -15,7 +15,10 @@ export const SYSTEM_PATHS = [
   '/System',
 ] as const;
 
-/** Names of devices and descriptors that hold nothing of the host. They are judged by name: what they lead to is per process. */
+/**
+ * Names of devices and descriptors that expose nothing of the host. They are judged by name: their targets differ per
+ * process.
+ */
 export const DEVICES: ReadonlySet<string> = new Set([
   '/dev/null',
   '/dev/zero',
@@ -30,7 +33,7 @@ export const DEVICES: ReadonlySet<string> = new Set([
   '/dev/fd/2',
 ]);
 
-/** Directories that hold the system, all users or all programs: too much to hand to one command for writing. */
+/** Directories with the system, all users or all programs: too much to make writable for one command. */
 export const NEVER_WORKSPACES: ReadonlySet<string> = new Set([
   '/',
   '/Applications',

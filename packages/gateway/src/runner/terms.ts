@@ -28,16 +28,16 @@ import {
 } from './workspace.ts';
 
 /*
- * From what a caller asks to what would run. In comes a parsed input, all of it hostile, and the operator's settings,
- * which are trusted; out go terms in which every path is canonical, every limit a number and every variable allowed, and
- * the facts that policies judge. Nothing is started here and nothing is written.
+ * Turns what a caller requests into what would run. It takes a parsed input, all of it hostile, and the operator's
+ * settings, which are trusted; it returns terms in which every path is canonical, every limit a number and every
+ * variable allowed, and the facts that policies judge. Nothing is started here and nothing is written.
  *
  * This module refuses what no policy could allow: a path outside the workspace, a variable of the loader, an invalid
  * limit. Whether a shell or an interpreter may run is not decided here; `facts.kind` tells the policies.
  *
- * The look at the files is older than the run. `findChange` looks again, as late as the tier can call it; the tier opens
- * the workspace by descriptor and compares it with the facts. In Tier B a swap after that still wins; in Tier C what lies
- * outside is not mounted.
+ * Files may change between this check and the run. `findChange` checks again, as late as the tier can call it; the tier
+ * opens the workspace by descriptor and compares it with the facts. In Tier B a later swap still succeeds; in Tier C
+ * what is outside is not mounted.
  */
 
 export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
@@ -47,7 +47,7 @@ type ProcessFacts = {
   readonly tier: ProcessTierName;
   readonly kind: ProgramKind;
   readonly format: ExecutableFormat;
-  /** What reads the script that the executable is; null for a binary. */
+  /** The interpreter if the executable is a script; null for a binary. */
   readonly interpreter: string | null;
   readonly executable: string;
   readonly executableSha256: Digest;
@@ -64,7 +64,7 @@ type ProcessFacts = {
   readonly seen: Seen;
 };
 
-/** What was looked at, for a second look. */
+/** What was examined, for a second check. */
 type Seen = {
   readonly workspace: FileFacts;
   readonly cwd: FileFacts;
@@ -173,7 +173,7 @@ function demandInside(paths: readonly ArgumentPath[], what: 'argument' | 'value'
   );
 }
 
-/** Boundary: a call asks for a network held as tightly as configured, or tighter. */
+/** Boundary: a call can request a network mode as strict as configured, or stricter. */
 function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode {
   const egress = asked ?? 'strict';
   if (EGRESS_BY_LOOSENESS.indexOf(egress) <= EGRESS_BY_LOOSENESS.indexOf(loosest)) return egress;
@@ -184,7 +184,7 @@ function chooseEgress(asked: EgressMode | null, loosest: EgressMode): EgressMode
   );
 }
 
-/** Where a strict run may go, and the secrets that it uses there; in any other mode neither could be held. */
+/** Where a strict run may go, and the secrets that it uses there; in any other mode neither could be enforced. */
 function networkOf(
   { egressHosts, secrets, env }: ProcessInput,
   egress: EgressMode,
@@ -192,7 +192,7 @@ function networkOf(
 ): Pick<ProcessTerms, 'egressHosts' | 'secrets'> {
   if (egress !== 'strict') return { egressHosts: [], secrets: [] };
   demandGranted(secrets, settings.secrets, env);
-  // What the caller names narrows and no more: a request has to be allowed by the operator's list as well.
+  // The caller's entries only narrow: a request has to be allowed by the operator's list as well.
   const entries = egressHosts ?? settings.egressHosts.entries;
   if (secrets.length > 0 && entries.every((entry) => entry.startsWith('!'))) {
     throw new CodedError(
@@ -244,7 +244,7 @@ function readAgain(
   }
 }
 
-/** The asked limits, else the default ones, each lowered to its ceiling. Never gives anything but whole numbers above 0. */
+/** The requested limits, else the defaults, each lowered to its ceiling. Only returns whole numbers above 0. */
 export function meetLimits(
   asked: Partial<ProcessLimits>,
   { defaults, ceilings }: Pick<RunnerSettings, 'defaults' | 'ceilings'>,
@@ -260,7 +260,7 @@ export function meetLimits(
 }
 
 function checked(term: string, value: number): number {
-  // Boundary: zero, a negative, a fraction, NaN and what a double cannot hold are refused; to a kernel 0 or -1 is "no limit".
+  // Boundary: zero, a negative, a fraction, NaN and inexact numbers are refused; to a kernel 0 or -1 is "no limit".
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw badLimit(term, `it is ${value}`);
 }

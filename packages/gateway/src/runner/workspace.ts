@@ -7,7 +7,7 @@ import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
 import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';
 
-/** What must never be in reach of a command, whatever the settings say. */
+/** What no command may ever reach, whatever the settings say. */
 export type ForbiddenPaths = {
   /** The state directory of the gateway. */
   readonly stateDir: string;
@@ -20,7 +20,7 @@ type WorkspaceCode = 'runner/invalid-workspace' | 'runner/outside-workspace';
 const REMEDY =
   'Name a directory below one of process.workspaces in palisade.toml (--workspace DIR), or add it there.';
 
-/** The one directory that the run may write to: canonical, below a root, and nothing that holds more than one project. */
+/** The one directory that the run may write to: canonical, below a root, and not a directory of several projects. */
 export function findWorkspace(
   asked: string | null,
   { workspaceRoots, defaultWorkspace }: Pick<RunnerSettings, 'workspaceRoots' | 'defaultWorkspace'>,
@@ -32,7 +32,7 @@ export function findWorkspace(
   const facts = directoryAt(raw, 'runner/invalid-workspace', 'workspace');
   const { path } = facts;
   // Boundary: the links of both sides are resolved, those of the roots when palisade was started: a run that has since
-  // put a link in the place of a root leads nowhere new.
+  // replaced a root by a link gains nothing.
   if (!workspaceRoots.filter(isAbsolute).some((root) => isWithin(path, root))) {
     throw badWorkspace(`${quote(path)} is not below any of the workspace roots, expected one that is`);
   }
@@ -139,7 +139,7 @@ function lookAgain(path: string): FileFacts | null {
   try {
     return factsFrom(path, lstatSync(path, { bigint: true }));
   } catch {
-    // Gone, or no longer to be reached: in any case not what it was.
+    // Gone or no longer reachable: in any case changed.
     return null;
   }
 }

@@ -6,14 +6,14 @@ import { ADVISORY_LIMITS } from './limits.ts';
 import { listOf, memberOf, textOf } from './package/skill-package.ts';
 
 /*
- * Advisories in the format of OSV, from a file that the operator keeps: nothing is fetched. What is read is what decides
- * whether a component is affected; texts for people are left where they are, but for the id and the severity.
+ * Advisories in the format of OSV, from a file that the operator keeps: nothing is fetched. Only what decides whether a
+ * component is affected is read; of texts for people, only the id and the severity.
  */
 
-/** A known fault of some packages. */
+/** A known vulnerability of some packages. */
 export type Advisory = {
   readonly id: string;
-  /** The same fault elsewhere, such as a CVE. */
+  /** The same vulnerability elsewhere, such as a CVE. */
   readonly aliases: readonly string[];
   readonly isWithdrawn: boolean;
   /** As it is written there, such as a vector of CVSS or a word; null: it has none. */
@@ -25,7 +25,7 @@ export type AffectedPackage = {
   readonly ecosystem: string;
   readonly name: string;
   readonly purl: string | null;
-  /** Versions that are affected by their very spelling. */
+  /** Versions that are affected by exact spelling. */
   readonly versions: readonly string[];
   readonly ranges: readonly AffectedRange[];
   /** It names neither versions nor ranges, so that it means every version. */

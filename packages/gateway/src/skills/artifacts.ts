@@ -39,7 +39,7 @@ export class Artifacts {
     this.#dir = dir;
   }
 
-  /** Keeps a package under its digest; durable when it returns, and nothing is left of it when it throws. */
+  /** Stores a package under its digest; durable when it returns, and leaves nothing behind when it throws. */
   write(bytes: Uint8Array, artifact: Digest): void {
     const path = this.#pathOf(artifact);
     if (digestBytes(bytes) !== artifact)
@@ -54,7 +54,7 @@ export class Artifacts {
     }
   }
 
-  /** The very bytes of that digest; throws `skill/changed` for anything else that is in its place. */
+  /** The exact bytes of that digest; throws `skill/changed` if the file is anything else. */
   read(artifact: Digest): Buffer {
     const fd = openToRead(this.#pathOf(artifact), artifact);
     try {
@@ -78,7 +78,7 @@ export class Artifacts {
     return `${ino}:${mtimeNs}:${ctimeNs}:${size}:${mode}:${uid}`;
   }
 
-  /** Removes a package; one that is not there is removed already. */
+  /** Removes a package; a missing one counts as removed. */
   remove(artifact: Digest): void {
     const path = this.#pathOf(artifact);
     try {
@@ -90,7 +90,7 @@ export class Artifacts {
 
   /**
    * Removes what no version needs and what was never finished, once it is older than that many milliseconds: another
-   * process may be about to need it. Gives how many files it removed.
+   * process may be about to need it. Returns the number of removed files.
    */
   sweep(inUse: ReadonlySet<Digest>, olderThanMs: number): number {
     try {
@@ -123,20 +123,20 @@ export class Artifacts {
       rmSync(path, { force: true });
       return mtimeMs;
     } catch {
-      // A disk that takes no file any more is the one that needs sweeping most.
+      // A full disk needs sweeping most.
       return statSync(this.#dir).mtimeMs;
     }
   }
 
   #pathOf(artifact: Digest): string {
-    // Boundary: a name from the database is a digest, and no way to anywhere else.
+    // Boundary: a name from the database is a digest, and never a path elsewhere.
     if (!NAME.test(artifact))
       throw new CodedError('store/corrupt', 'Cannot name a package: expected a digest');
     return join(this.#dir, artifact);
   }
 }
 
-/** Written beside under a name that no other writer has, flushed, then renamed. */
+/** Written under a temporary name that no other writer has, flushed, then renamed. */
 function writeWhole(path: string, bytes: Uint8Array): void {
   const unfinished = openUnfinished(path);
   try {
@@ -177,7 +177,7 @@ function flushFolder(directory: string): void {
 function openToRead(path: string, artifact: Digest): number {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
   try {
-    // Boundary: a link is not followed, a pipe does not hold us, and a terminal does not become ours.
+    // Boundary: a link is not followed, a pipe does not block, and a terminal does not become ours.
     return openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   } catch (error) {
     const is = OTHER_FILES.get((error as { code?: string }).code ?? '');

@@ -35,8 +35,8 @@ const QUOTAS = ['wallMs', 'fuel', 'memoryBytes'] as const;
 const RISKS: readonly Risk[] = ['low', 'medium', 'high'];
 
 /**
- * Compares what a version asks for with what the one before was granted, or asked for where nothing was granted yet: a
- * capability that the operator withheld is new again, and is shown as such.
+ * Compares what a version requests with what the previous one was granted, or requested where nothing was granted yet:
+ * a capability that the operator withheld is new again, and is shown as such.
  */
 export function differenceOf(before: Before, after: After): SkillDifference {
   const held = before.grant ?? wholeGrant(before.manifest);

@@ -1,7 +1,7 @@
 /*
- * From what a skill asks for to what the operator grants. Nothing here adds: the whole grant is what is asked, and each
- * word takes something away. A capability that is withheld keeps its position in its list, because a guest knows its
- * capabilities by their positions, and is closed.
+ * Turns what a skill requests into what the operator grants. Nothing is added: the full grant is what is requested, and
+ * each option removes something. A capability that is withheld keeps its position in its list, because a guest knows
+ * its capabilities by their positions, and is closed.
  */
 import { CodedError } from '../core/coded-error.ts';
 import { LIMIT_CEILINGS, type Limits } from '../core/limits.ts';
@@ -17,20 +17,20 @@ import {
 } from './capabilities/kinds.ts';
 import type { Manifest } from './manifest/manifest.ts';
 
-/** What the operator approved, in the positions of what was asked. */
+/** What the operator approved, in the positions of the request. */
 export type SkillGrant = {
   readonly wasm: WasmGrants;
   readonly limits: Partial<Pick<Limits, 'wallMs' | 'fuel' | 'memoryBytes'>>;
 };
 
-/** What the operator wants less of, and the values of its configuration. */
+/** What the operator withholds, and the values of its configuration. */
 export type Narrowing = {
   readonly withhold: readonly string[];
   readonly limits: SkillGrant['limits'];
   readonly config: Readonly<Record<string, string>>;
 };
 
-/** What became of one thing that was asked for, and which of its terms are granted. `open`: it is not decided yet. */
+/** The decision on one thing that was requested, and which of its terms are granted. `open`: it is not decided yet. */
 export type AskState = {
   readonly stand: 'open' | 'granted' | 'narrowed' | 'withheld';
   readonly granted: readonly string[];
@@ -42,12 +42,12 @@ const MOST_CONFIG_CHARS = 4096;
 const TERMS = { wallMs: 'wall-clock milliseconds', fuel: 'fuel', memoryBytes: 'bytes of memory' } as const;
 type Term = keyof typeof TERMS;
 
-/** All that is asked for, with no value for its configuration. */
+/** Everything that is requested, with no value for its configuration. */
 export function wholeGrant({ asks, quotas }: Manifest): SkillGrant {
   return { wasm: grantAll(asks), limits: limitsOf((term) => quotas[term]) };
 }
 
-/** What is asked for without what is withheld; refuses a word that takes nothing away, and a limit above what is asked. */
+/** What is requested without what is withheld; refuses an option without effect, and a limit above the request. */
 export function narrowGrant(manifest: Manifest, narrowing: Narrowing): SkillGrant {
   const wasm = narrowing.withhold.reduce(
     (left, word) => withholdWord(manifest, left, word),
@@ -60,7 +60,7 @@ export function narrowGrant(manifest: Manifest, narrowing: Narrowing): SkillGran
   };
 }
 
-/** What became under a grant of one thing that is asked for. */
+/** The decision of a grant on one thing that is requested. */
 export function askStateOf({ terms }: SpelledAsk, grant: SkillGrant | null): AskState {
   if (grant === null) return { stand: 'open', granted: [] };
   const all = termsOf(grant.wasm);
@@ -69,7 +69,9 @@ export function askStateOf({ terms }: SpelledAsk, grant: SkillGrant | null): Ask
   return { stand: granted.length === 0 ? 'withheld' : 'narrowed', granted };
 }
 
-/** Boundary: a word takes away exactly what it spells; one that fits nothing would leave open what was meant to be closed. */
+/**
+ * Boundary: an option removes exactly what it spells; one that matches nothing would leave open what should be closed.
+ */
 function withholdWord(manifest: Manifest, wasm: WasmGrants, word: string): WasmGrants {
   if (word === ALL) return withholdAll(wasm);
   const words = withholdingsOf(manifest);
@@ -107,7 +109,7 @@ function configOf({ id, asks }: Manifest, given: Readonly<Record<string, string>
   return asks.config === null ? null : { ...given };
 }
 
-/** Limits only go down: more than is asked for is a mistake of the operator. */
+/** Limits only go down: more than is requested is an operator's mistake. */
 function lowered(manifest: Manifest, term: Term, wanted: number | undefined): number | null {
   const asked = manifest.quotas[term];
   if (wanted === undefined) return asked;

@@ -22,7 +22,7 @@ export type SkillEvent =
   | 'revoke'
   | 'remove';
 
-/** What Cedar is asked for. */
+/** The action for Cedar. */
 type SkillAction =
   | 'install'
   | 'auditSkill'

@@ -27,7 +27,7 @@ export function eventsFrom(from: SkillState | null): readonly SkillEvent[] {
   return TRANSITIONS.flatMap((transition) => (transition.from === from ? [transition.event] : []));
 }
 
-/** Tells whether any event leads from one state to the other. */
+/** Whether any event leads from one state to the other. */
 export function isStep(from: SkillState, to: SkillState): boolean {
   return PAIRS.has(`${from} ${to}`);
 }

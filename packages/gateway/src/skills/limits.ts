@@ -46,7 +46,7 @@ export const LOCK_LIMITS = { maxBytes: 8 * 1024 * 1024, maxDepth: 32 } as const;
 /** Differences that one finding lists: more than a person reads. */
 export const MAX_SHOWN_DIFFERENCES = 50;
 
-/** Of an audit, so that no package holds the gateway for long and a report stays readable. */
+/** Of an audit, so that no package blocks the gateway for long and a report stays readable. */
 export const AUDIT_LIMITS = {
   /** Findings of one check that are listed one by one; the rest is counted. */
   findingsPerCheck: 20,

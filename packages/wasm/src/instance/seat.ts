@@ -49,9 +49,7 @@ export class Seat {
     this.#imports = link(recipe, hosts, this.state);
   }
 
-  /**
-   * A new guest for one run. Boundary: however the run ends, no other run finds the guest new unless `clear` said so.
-   */
+  /** A new guest for one run. Boundary: however the run ends, it is not new to the next run unless `clear` said so. */
   occupy(): void {
     this.seat();
     this.#isNew = false;

@@ -48,7 +48,7 @@ async function readStandardInput({ edge, signal }: Invocation, bound = INPUT_BOU
 /** Opens a file that was named on the command line; never waits for a writer. The caller closes it. */
 export async function openNamed(path: string): Promise<FileHandle> {
   if (path === STANDARD_INPUT) return open(path, 'r');
-  // Boundary: a FIFO without a writer would hold the command for ever, and a device may never end.
+  // Boundary: a FIFO without a writer would block the command forever, and a device may never end.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stat = await file.stat();
   // Reading a directory fails by itself, with the message of the system.

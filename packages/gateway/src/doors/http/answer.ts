@@ -12,8 +12,8 @@ import { type HeaderLines, type ProblemFacts, problemDocument } from './problem.
 import { hasBody } from './request.ts';
 
 /*
- * Writes answers: one head, then a text, events (text/event-stream) or bytes. What is sent is never kept, framed or guessed
- * at by a browser. A chunk is written when the reader has taken those before it; a slow reader holds up no one but itself.
+ * Writes answers: one head, then a text, events (text/event-stream) or bytes. Browsers may not cache, frame or sniff
+ * what is sent. A chunk is written when the reader has taken the previous ones; a slow reader delays only itself.
  */
 
 /** A whole answer at once. */
@@ -55,12 +55,12 @@ const PREFLIGHT: HeaderLines = [
 /** Proxies and clients take a silent connection for a dead one after half a minute. */
 const KEEP_ALIVE_MS = 15_000;
 const KEEP_ALIVE = ': still here\n\n';
-/** How long a reader may take nothing of what waits for it. */
+/** How long a reader may stall. */
 const UNREAD_MS = 60_000;
 
-/** How long a sender that is refused may go on before the connection is closed, so that it reads why. */
+/** How long a sender that is refused may continue before the connection is closed, so that it can read the reason. */
 const LINGER_MS = 1_000;
-/** A body that is less trouble to read than a new connection. */
+/** A body that is cheaper to read than a new connection. */
 const SMALL_BYTES = 64 * 1024;
 
 /** Where an answer goes, and the headers that the request calls for. */
@@ -70,7 +70,7 @@ export type Exchange = {
   readonly lines: HeaderLines;
 };
 
-/** Sends the result of an operation to its end. Gives the status. */
+/** Sends the result of an operation to its end. Returns the status. */
 export async function sendResult(
   exchange: Exchange,
   { output }: Pick<Operation, 'output'>,
@@ -114,14 +114,14 @@ export async function sendText(exchange: Exchange, answer: TextAnswer): Promise<
     response.writeHead(status, head).end(text);
     return status;
   }
-  // Boundary: a body that was refused is not read to its end; the connection is of no more use.
+  // Boundary: a body that was refused is not read to its end; the connection cannot be reused.
   response.writeHead(status, [...head, 'connection', 'close']).write(text);
   if (exchange.request.headers.expect === undefined) await discard(exchange.request);
   response.end();
   return status;
 }
 
-/** Tells whether nothing more of the request will come. The rest of a small body is waited for, and discarded. */
+/** Whether the request is complete. The rest of a small body is read and discarded. */
 async function isBodyOver({ request }: Exchange): Promise<boolean> {
   if (request.complete || !hasBody(request)) return true;
   const isSmall = Number(request.headers['content-length'] ?? Infinity) <= SMALL_BYTES;
@@ -129,7 +129,7 @@ async function isBodyOver({ request }: Exchange): Promise<boolean> {
   return request.complete;
 }
 
-/** Discards what still comes, for a moment: a connection that is closed at once takes the answer with it. */
+/** Discards what still arrives, for a moment: closing at once would lose the response. */
 function discard(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const stop = () => {
@@ -150,7 +150,7 @@ async function sendEvents(exchange: Exchange, { events }: EventStream): Promise<
   return 200;
 }
 
-/** Ends a stream of events that broke with an event that says so. */
+/** Ends a broken stream of events with an error event. */
 export function endBroken(response: ServerResponse, facts: ProblemFacts): void {
   const isEvents = String(response.getHeader('content-type') ?? '').startsWith('text/event-stream');
   if (isEvents && !response.destroyed)
@@ -187,7 +187,7 @@ function plain(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, '_');
 }
 
-/** The address takes other methods: OPTIONS is answered with which ones, anything else refused. */
+/** The address has other methods: OPTIONS is answered with them, anything else is refused. */
 export function sendAllowed(exchange: Exchange, allowed: readonly string[]): Promise<number> {
   const { lines, request } = exchange;
   const methods = (allowed.includes('GET') ? ['HEAD', ...allowed] : [...allowed]).sort().join(', ');
@@ -204,7 +204,7 @@ export function sendAllowed(exchange: Exchange, allowed: readonly string[]): Pro
   });
 }
 
-/** An answer of the MCP door, passed on as it comes; what makes it safe is added where it says nothing itself. */
+/** An answer of the MCP door, passed on as it arrives; security headers are added where missing. */
 export async function sendResponse(
   { request, response, lines }: Exchange,
   answer: Response,
@@ -219,7 +219,7 @@ export async function sendResponse(
   }
   response.flushHeaders();
   const reader = answer.body.getReader();
-  // A reader that goes away is noticed at once, not with the next chunk: that is how such a call is cancelled.
+  // A reader that disconnects is noticed at once, not with the next chunk: that is how such a call is cancelled.
   response.once('close', () => void reader.cancel().catch(() => undefined));
   if (await writeChunks(response, chunksOf(reader))) response.end();
   return answer.status;
@@ -252,19 +252,19 @@ async function writeEvents(response: ServerResponse, events: AsyncIterable<Serve
   }
 }
 
-/** Writes all chunks; false when the reader went away before. */
+/** Writes all chunks; false when the reader disconnected first. */
 async function writeChunks(response: ServerResponse, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
   for await (const chunk of chunks) if (!(await write(response, chunk))) return false;
   return true;
 }
 
-/** Writes, and waits where the reader is slow; false when it went away. */
+/** Writes, and waits where the reader is slow; false when it disconnected. */
 async function write(response: ServerResponse, chunk: string | Uint8Array): Promise<boolean> {
   if (isGone(response)) return false;
   if (response.write(chunk)) return true;
   const stop = new AbortController();
   const { signal } = stop;
-  // Boundary: a reader that never reads on would keep its connection, and what it asked for, for ever.
+  // Boundary: a reader that stops reading would keep its connection and its request forever.
   const timer = setTimeout(() => response.destroy(), UNREAD_MS);
   try {
     await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);

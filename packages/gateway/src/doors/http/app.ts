@@ -48,13 +48,13 @@ import {
 } from './static-pages.ts';
 
 /*
- * The HTTP door. A request comes in as Node has read it and is judged in this order: is it well-formed, is it for us, may
- * its page send it, does its address exist, who sends it, is it too often, is the credential valid for it, is it what the
- * operation takes. Only then the handler of the operation sees it. Nothing in a request counts for who sends it but its
- * credential. The door decides nothing about calls: that is for the line.
+ * The HTTP door. A request that Node has parsed is checked in this order: is it well-formed, is it for this host, is
+ * its origin allowed, does its address exist, who sends it, is it within the rate limit, does the credential have the
+ * scope, does the input fit the operation. Only then does the handler of the operation see it. Only the credential
+ * identifies the caller. The door decides nothing about calls: that is up to the line.
  *
- * It works on Node's own requests and answers: a layer of web-platform objects between them costs more than all that is
- * done here, and hides how a path or a header was spelt.
+ * It works on Node's own requests and answers: a layer of web-platform objects between them costs more than all of this
+ * work, and hides how a path or a header was spelled.
  */
 
 export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
@@ -70,7 +70,7 @@ export type HttpParts = Pick<StaticPageParts, 'url' | 'metrics' | 'pages'> & {
 };
 
 type RequestCounts = {
-  /** The route is a path of ours, never what was asked for. */
+  /** The route is one of our paths, never the requested path. */
   readonly request: (route: string, method: string, status: number) => void;
   readonly turnedAway: (code: string) => void;
 };
@@ -86,7 +86,7 @@ type Handling = Exchange & {
 const MORE_DEPTH = 4;
 /** Operations that call tools: those that stop when the gateway drains. */
 const CALLING: ReadonlySet<string> = new Set(['createCall', 'localCall']);
-/** The door of a gateway; `handle` is given every request of the network and of the local socket. */
+/** The door of a gateway; `handle` gets every request of the network and of the local socket. */
 export class HttpApp {
   readonly requests = new OpenRequests();
   readonly #parts: HttpParts;
@@ -114,12 +114,12 @@ export class HttpApp {
     this.#limits = { maxBytes: http.maxBodyBytes, maxDepth: input.maxDepth + MORE_DEPTH };
   }
 
-  /** True while calls are running or their answers are on the way. */
+  /** True while calls are running or their answers are being sent. */
   get isBusy(): boolean {
     return this.#calls.total > 0 || this.#running().length > 0;
   }
 
-  /** From now on no call begins. */
+  /** From now on no call is started. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -214,7 +214,7 @@ export class HttpApp {
     return this.#count(MCP_PATH, handling, await sendResponse(handling, answer));
   }
 
-  /** The caller, if it may: known, not too often, and with a credential that is valid for it. */
+  /** The caller, if permitted: known, within the rate limit, and with a credential that has the scope. */
   async #admit({ request, listener }: Handling, scope: Scope | null, metadata: string): Promise<Caller> {
     const { url, gateway } = this.#parts;
     const caller = await this.#callerOf(request, listener, `${url}${metadata}`);
@@ -224,7 +224,7 @@ export class HttpApp {
     return caller;
   }
 
-  /** Looks again at the credential of the request: it may have been revoked or have ended since. */
+  /** Checks the credential of the request again: it may have been revoked or have expired since. */
   async #recheck({ request, listener }: Handling, scope: Scope | null): Promise<void> {
     requireScope(await this.#callerOf(request, listener, `${this.#parts.url}${METADATA_PATH}`), scope);
   }
@@ -249,7 +249,7 @@ export class HttpApp {
     }
   }
 
-  /** What went wrong, as a problem; a fault of ours leaves an incident in the log and nothing of it in the answer. */
+  /** The error as a problem document; an internal fault is logged as an incident and not detailed in the answer. */
   async #refuse(exchange: Exchange, error: unknown): Promise<number> {
     const facts = error instanceof CodedError ? problemOf(error) : this.#fault(error);
     this.#parts.counts?.turnedAway(facts.code);
@@ -273,7 +273,7 @@ export class HttpApp {
   }
 
   #note({ method = '', url = '' }: IncomingMessage, status: number, ms: number): void {
-    // Boundary: a caller may put its token into an address by mistake.
+    // Boundary: a caller may put its token into a URL by mistake.
     const shown = hasToken(url) ? '(has a token in it)' : url;
     this.#parts.log('debug', 'http-request', {
       method,

@@ -1,7 +1,7 @@
 import type { ZodType, z } from 'zod';
 import type { Operation } from '../../operations/operation.ts';
 
-/** Where requests to an operation have the members of its input. */
+/** Where requests to an operation carry the members of its input. */
 export type Binding = {
   readonly operation: Operation;
   /** The members in the path, in their order there. */
@@ -13,7 +13,7 @@ export type Binding = {
 
 const PARAMETER = /\{([A-Za-z]+)\}/g;
 
-/** Reads the binding off a row: path, headers and bytes are named there, and the method says where the others are. */
+/** Takes the binding from a row: path, headers and bytes are named there, and the method says where the others are. */
 export function bind(operation: Operation): Binding {
   const { http, input } = operation;
   const path = [...http.path.matchAll(PARAMETER)].map(([, name = '']) => name);

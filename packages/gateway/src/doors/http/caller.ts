@@ -6,9 +6,9 @@ import type { Authenticator } from '../../identity/authenticate.ts';
 import { AS_HEADER } from './local-client.ts';
 import { RequestRefused } from './problem.ts';
 
-/* Who sends a request, and how much of it the gateway takes. */
+/* Who sends a request, and how many requests the gateway accepts. */
 
-/** What a request came in by: the network, or the socket that only the owner of the state directory can open. */
+/** How a request arrived: over the network, or by the socket that only the owner of the state directory can open. */
 export type Listener = 'network' | 'local';
 
 export type IdentifyCaller = (
@@ -46,12 +46,12 @@ function ofProcess(as: string, tenant: string, scopes: ReadonlySet<Scope>): Call
 }
 
 const MINUTE_MS = 60_000;
-/** Past it, credentials that have been quiet for a while are forgotten. */
+/** Above this, credentials that have been idle for a while are dropped. */
 const MAX_REMEMBERED = 4096;
 
 /**
- * Holds each credential to a number of requests in a minute. Of each it remembers one number: until when its requests so
- * far fill its share; a credential that fills the coming minute has to wait.
+ * Limits each credential to a number of requests per minute. It stores one number for each: the time until which its
+ * requests so far use up its share; one that has used up the coming minute has to wait.
  */
 export class RateLimit {
   readonly #stepMs: number;
@@ -61,7 +61,7 @@ export class RateLimit {
     this.#stepMs = MINUTE_MS / perMinute;
   }
 
-  /** Throws when it is too much, with how long to wait. */
+  /** Throws when the limit is exceeded, with how long to wait. */
   enter(credential: string, nowMs: number): void {
     const until = Math.max(this.#filledUntil.get(credential) ?? 0, nowMs) + this.#stepMs;
     const overMs = until - nowMs - MINUTE_MS;
@@ -77,7 +77,7 @@ export class RateLimit {
   }
 }
 
-/** Holds each credential to a number of calls that run at the same time. */
+/** Limits the concurrent calls of each credential. */
 export class ConcurrentCalls {
   readonly #most: number;
   readonly #running = new Map<string, number>();

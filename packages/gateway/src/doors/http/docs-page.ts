@@ -43,7 +43,7 @@ type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Json>> };
 };
 
-/** What the door says of itself, for programs and for people, by path. */
+/** The door's descriptions of itself, for programs and for people, by path. */
 export function makePages(
   operations: readonly OperationRow[],
   version: string,

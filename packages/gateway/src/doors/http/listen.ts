@@ -9,9 +9,9 @@ import type { Listener } from './caller.ts';
 import { problemDocument } from './problem.ts';
 
 /*
- * The listeners of the door: one on an address, one on a socket in the state directory. Both are bound before the gateway
- * is opened, because a gateway keeps its runs away from its own port; what comes in until then is asked to try again.
- * Node bounds the header block, the time that a request takes to come in, and the number of connections.
+ * The listeners of the door: one on an address, one on a socket in the state directory. Both are bound before the
+ * gateway is opened, because a gateway keeps its runs away from its own port; requests until then are told to retry.
+ * Node bounds the header block, the time a request takes to arrive, and the number of connections.
  */
 
 type ListenOptions = {
@@ -28,7 +28,7 @@ export type HttpDoor = {
   readonly port: number;
   /** Begins to answer. */
   readonly serve: (app: HttpApp) => void;
-  /** Lets running calls end for a while, then cancels them, and lets go of the listeners when all is recorded. */
+  /** Lets running calls end for a while, then cancels them, and closes the listeners when all is recorded. */
   readonly close: (drainMs: number) => Promise<void>;
 };
 
@@ -38,7 +38,7 @@ const KEEP_ALIVE_MS = 60_000;
 const PEER_LOOK_MS = 30_000;
 /** How often requests that take too long are looked for. */
 const LOOK_MS = 1_000;
-/** How often it is asked whether calls still run, while the gateway drains. */
+/** How often running calls are checked for while the gateway drains. */
 const DRAIN_LOOK_MS = 10;
 /** Calls that were cancelled end in far less; one that does not is left to be closed by the next process. */
 const CANCELLED_MS = 10_000;
@@ -46,7 +46,7 @@ const LAST_EVENTS_MS = 50;
 const FLUSH_MS = 500;
 const BACKLOG = 1024;
 
-/** Binds the listeners; an address that cannot be had is refused with what to do. */
+/** Binds the listeners; an address that is not available is refused with a remedy. */
 export async function openHttpDoor(options: ListenOptions): Promise<HttpDoor> {
   const { listen, socketPath, http } = options;
   const state: { app: HttpApp | null } = { app: null };
@@ -87,20 +87,20 @@ function makeServer(state: State, listener: Listener, http: ListenOptions['http'
     headersTimeout: timeoutMs,
     connectionsCheckingInterval: Math.min(LOOK_MS, timeoutMs),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The door itself says what is wrong with a request without it.
+    // The door itself reports what is wrong with a request without it.
     requireHostHeader: false,
     noDelay: true,
-    // A client whose machine is gone is found out, and its calls end.
+    // Detects a client whose machine is gone, so that its calls end.
     keepAlive: true,
     keepAliveInitialDelay: PEER_LOOK_MS,
   });
   server.maxConnections = http.maxConnections;
-  // Their size is bounded; none may be left out of what is judged.
+  // Their size is bounded; none may be dropped before the checks.
   server.maxHeadersCount = 0;
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     // Boundary: a client that does not read its answer holds a connection no longer than a slow sender.
     response.once('prefinish', () => response.socket?.setTimeout(timeoutMs));
-    // One that came behind another on the same connection has its turn now, and may take as long as it takes.
+    // A request that was queued on the same connection has its turn now, and may take as long as it needs.
     response.once('socket', (socket: Socket) => void socket.setTimeout(0));
     if (state.app === null) answerNotReady(response);
     else void state.app.handle(request, response, listener);
@@ -156,7 +156,7 @@ async function bind(server: Server, listen: string): Promise<AddressInfo> {
 }
 
 async function bindSocket(server: Server, path: string): Promise<void> {
-  // The daemon lock is exclusive: a socket that exists is of a daemon that is gone.
+  // The daemon lock is exclusive: an existing socket is that of a dead daemon.
   rmSync(path, { force: true });
   await listening(server, { path, backlog: BACKLOG }, path);
   // Boundary: a process that can open it acts for the owner.
@@ -168,7 +168,7 @@ function listening(server: Server, where: object, name: string): Promise<void> {
     server.once('error', (error: Error & { code?: string }) => reject(cannotListen(name, error.code ?? '')));
     server.listen(where, () => {
       server.removeAllListeners('error');
-      // A connection that could not be taken is lost for its client alone.
+      // A failed accept affects only its client.
       server.on('error', () => undefined);
       resolve();
     });
@@ -202,7 +202,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Answers that are on their way may arrive; what is idle ends at once, and what hangs after a moment. */
+/** Answers in flight may arrive; idle connections are closed at once, and hung ones after a moment. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), FLUSH_MS);

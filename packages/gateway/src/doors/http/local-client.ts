@@ -6,18 +6,17 @@ import type { ServerEvent } from '../../operations/operation.ts';
 
 /*
  * The client of the local socket: how a command has the daemon of its state directory make a call. A daemon begins to
- * answer before it begins the call; so where no answer begins, no call came of it, and the command can still make it
- * itself.
+ * answer before it begins the call; so if no answer begins, no call was made, and the command can still make it itself.
  */
 
 /** The header by which a process of the owner names the principal that it acts as. */
 export const AS_HEADER = 'palisade-as';
 
 const SOCKET_NAME = 'palisade.sock';
-/** What the address of a local socket can hold, on every system. */
+/** The longest path of a local socket, on every system. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** Where the local socket of a state directory is; null where its path is too long for one. */
+/** The path of the local socket of a state directory; null where its path is too long for one. */
 export function socketIn(stateDir: string): string | null {
   const path = join(stateDir, SOCKET_NAME);
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES ? null : path;
@@ -40,8 +39,8 @@ export class LocalClient {
   }
 
   /**
-   * Begins a call; what it prints and how it ends comes as events. Null: no call came of it, because no daemon serves there,
-   * it was refused, or the signal fired before.
+   * Starts a call; its output and its ending arrive as events. Null: no call was made, because no daemon serves there,
+   * it was refused, or the signal fired first.
    */
   async call(
     { tool, rawInput, run, timeoutMs }: LocalCall,
@@ -79,7 +78,7 @@ export class LocalClient {
           'content-length': body.length,
         },
       });
-      // Once it is on its way the call may have begun: then its answer says which call is to be cancelled.
+      // Once the request is sent the call may have started: then its answer names the call to cancel.
       const giveUp = () => void (sent.socket?.connecting === false || sent.destroy());
       if (signal.aborted) giveUp();
       signal.addEventListener('abort', giveUp, { once: true });
@@ -87,14 +86,14 @@ export class LocalClient {
         signal.removeEventListener('abort', giveUp);
         resolve(response);
       });
-      // A refused connection gives an error; one that was given up may only close.
+      // A refused connection gives an error; an aborted one may only close.
       sent.on('error', () => resolve(null)).once('close', () => resolve(null));
       sent.end(body);
     });
   }
 }
 
-/** The events of a stream as this door writes them, one after the other; comments keep it alive and say nothing. */
+/** The events of a stream as this door writes them, one after the other; comments only keep it alive. */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';

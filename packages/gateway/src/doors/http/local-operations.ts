@@ -6,8 +6,8 @@ import { EventStream, type Operation, operation } from '../../operations/operati
 import { followCall } from '../../operations/stream-call.ts';
 
 /*
- * What the commands of the owner ask of a running daemon, by the local socket alone: the very calls that they would make
- * themselves. The input goes in as it was given, also where it is not JSON, so that it is judged and recorded as ever.
+ * What the owner's commands request from a running daemon, by the local socket alone: the same calls that they would
+ * make themselves. The input is passed as it is, even if it is not JSON, so that it is judged and recorded as usual.
  */
 
 /** More than any input that a command reads. */

@@ -16,8 +16,8 @@ import { type HttpDoor, openHttpDoor } from './listen.ts';
 import { socketIn } from './local-client.ts';
 
 /*
- * A gateway that stays: it takes the one seat of its state directory, listens, and serves every door that is reached over
- * HTTP until it is stopped. Then running calls may end, and what is left of them is cancelled and recorded.
+ * A long-lived gateway: it takes the daemon lock of its state directory, listens, and serves every HTTP door until it
+ * is stopped. Then running calls may finish for a while, and the rest are cancelled and recorded.
  */
 
 type DaemonOptions = {
@@ -71,7 +71,7 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
 
 type Undo = () => void | Promise<void> | undefined;
 
-/** One that fails keeps none of the others from being done. */
+/** A failed step does not prevent the others. */
 async function undoAll([act, ...rest]: readonly Undo[]): Promise<void> {
   if (act === undefined) return;
   try {

@@ -6,7 +6,7 @@ type OpenRequest = { readonly signal: AbortSignal; readonly end: () => void };
 
 type Entry = { readonly request: IncomingMessage; readonly abort: AbortController };
 
-/** The requests that are being answered, by the connection that they came by; each can be aborted. */
+/** The requests that are being answered, by their connection; each can be aborted. */
 export class OpenRequests {
   readonly #bySocket = new WeakMap<Socket, Set<Entry>>();
   readonly #all = new Set<Entry>();
@@ -15,7 +15,7 @@ export class OpenRequests {
     return this.#all.size;
   }
 
-  /** Whether a request that has come in by this connection waits for its answer. */
+  /** Whether an earlier request on this connection still waits for its answer. */
   isAnswering(socket: Socket): boolean {
     return [...(this.#bySocket.get(socket) ?? [])].some(({ request }) => request.complete);
   }
@@ -42,7 +42,7 @@ export class OpenRequests {
     return open;
   }
 
-  /** Tells all of them to end. */
+  /** Aborts all of them. */
   stop(): void {
     for (const { abort } of this.#all) abort.abort(new Error('the gateway stops'));
   }

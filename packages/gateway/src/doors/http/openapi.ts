@@ -7,8 +7,8 @@ import { type Binding, bind, schemaOf } from './binding.ts';
 import { STATIC_PAGES, type StaticPage } from './static-pages.ts';
 
 /*
- * The OpenAPI document (3.1) of the HTTP door, made from the very rows that route and check requests, so that it cannot
- * say anything else. Schemas with a name of their own are among the components, all others where they are used.
+ * The OpenAPI document (3.1) of the HTTP door, made from the same rows that route and check requests, so that it cannot
+ * differ. Named schemas are components, all others are inline.
  */
 
 export type JsonObject = { readonly [key: string]: Json };
@@ -194,7 +194,7 @@ function mediaOf(schema: ZodType | undefined, schemas: Schemas): JsonObject {
   return schema === undefined ? {} : { schema: jsonSchemaOf(schema, 'output', schemas) };
 }
 
-/** The JSON Schema of one use; those with a name go to the components. */
+/** The JSON Schema at one place; named ones go to the components. */
 function jsonSchemaOf(schema: ZodType, io: 'input' | 'output', schemas: Schemas): JsonObject {
   const {
     $schema: _,
@@ -208,7 +208,7 @@ function jsonSchemaOf(schema: ZodType, io: 'input' | 'output', schemas: Schemas)
         unrepresentable: 'any',
         reused: 'inline',
         override: ({ jsonSchema }) => {
-          // A reply may get more members one day; a request may not.
+          // A response may gain members later; a request may not.
           if (io === 'output' && jsonSchema.additionalProperties === false)
             delete jsonSchema.additionalProperties;
         },

@@ -3,16 +3,16 @@ import { quote } from '../../core/hostile-text.ts';
 import { type HeaderLines, RequestRefused } from './problem.ts';
 
 /*
- * Who a request is for, and which page sent it. A page of a stranger can make a browser talk to this machine, under any
- * name that the stranger lets lead here (DNS rebinding). So a request must be for a name of ours, and one that says which
- * page it is of must be of our own page or of one that the operator named.
+ * Checks of Host and Origin. A hostile page can make a browser send requests to this machine, under any name that its
+ * author points here (DNS rebinding). So the Host must be one of our names, and an Origin must be our own or one that
+ * the operator named.
  */
 
 /** The headers that say for which host a request is, and which page sent it. */
 type OriginHeaders = { readonly host: string | undefined; readonly origin: string | undefined };
 
 export type OriginCheck = {
-  /** Throws where the request is not for us; gives the headers by which a browser lets the page have the answer. */
+  /** Throws if the request is not for us; returns the CORS headers that let the page read the answer. */
   readonly check: (headers: OriginHeaders, localAddress: string | undefined) => HeaderLines;
 };
 
@@ -29,7 +29,7 @@ export function makeOriginCheck(http: HttpConfig, listening: { readonly host: st
     check: ({ host, origin }, localAddress) => {
       if (host === undefined) throw new RequestRefused('door/wrong-usage', NO_HOST);
       const name = hostNameOf(host);
-      // Boundary: a name of someone else that leads to this machine is not ours.
+      // Boundary: another name that resolves to this machine is not ours.
       if (!names.has(name) && !isOwnAddress(name, localAddress)) throw notForUs(host);
       if (origin === undefined) return NO_LINES;
       // Boundary: a page speaks for its author, not for the user who looks at it.

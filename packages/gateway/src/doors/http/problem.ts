@@ -4,7 +4,7 @@ import type { Json } from '../../core/json.ts';
 import { InsufficientScope } from '../../operations/access.ts';
 import { OperationProblem } from '../../operations/operation.ts';
 
-/* How this door refuses: problem documents (RFC 9457) whose `code` is of the code table. */
+/* How this door refuses: problem documents (RFC 9457) whose `code` is from the code table. */
 
 /** Header lines beside those that every answer has: name, value, name, value. */
 export type HeaderLines = readonly string[];
@@ -37,7 +37,7 @@ export function problemOf(error: CodedError): ProblemFacts {
   return { code, detail, remedy, ...(error instanceof OperationProblem ? { more: error.more } : {}) };
 }
 
-/** An ending of the operation that programs read as a whole; anything else broke it off. */
+/** An ending that programs read as the whole result; anything else aborted the operation. */
 export function problemOrThrow(error: unknown): OperationProblem {
   if (error instanceof OperationProblem) return error;
   throw error;

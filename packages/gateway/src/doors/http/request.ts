@@ -7,14 +7,14 @@ import type { Binding } from './binding.ts';
 import { RequestRefused } from './problem.ts';
 
 /*
- * What a request says. Node has bounded the size of the header block and refused ambiguous framing (a length twice, a
- * length beside chunks); here a header or parameter that may occur once must occur once, and nothing malformed is repaired. What the
- * operation does not name is refused; what it names is checked against its row afterwards.
+ * Parses requests. Node has bounded the size of the header block and refused ambiguous framing (a length twice, a
+ * length beside chunks); here a header or parameter that may occur once must occur once, and nothing malformed is
+ * repaired. What the operation does not name is refused; what it names is checked against its row afterwards.
  */
 
 type Incoming = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
-/** Headers by which a request is judged: two of one kind would be two requests for two readers. */
+/** Headers by which a request is judged: with two of one kind, two readers would see two requests. */
 const ONCE = new Set([
   'host',
   'origin',
@@ -27,7 +27,7 @@ const ONCE = new Set([
   'traceparent',
 ]);
 
-/** Boundary: refuses a request that says twice what it is, for whom, or by whom, or has another coding than chunks. */
+/** Boundary: refuses duplicate headers for length, host or credential, and any transfer coding but chunked. */
 export function requirePlain({ rawHeaders, headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding'] ?? 'chunked';
   if (coding.toLowerCase() !== 'chunked')
@@ -113,7 +113,7 @@ function readHeaders({ headers }: IncomingMessage, { operation }: Binding): Reco
   return read;
 }
 
-/** Whether events are asked for by their name; a star is content with a document. */
+/** Whether events are requested by name; `*` means a document. */
 export function acceptsEvents(accept = ''): boolean {
   return accept.split(',').some((part) => part.split(';', 1)[0]?.trim().toLowerCase() === EVENTS);
 }
@@ -154,14 +154,14 @@ function membersOf(value: Json, members: ReadonlySet<string>): Readonly<Record<s
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Boundary: only a body that says it is of the type is read as that; a form of a web page can say neither. */
+/** Boundary: only a body declared as this type is read as such; an HTML form can declare neither. */
 function requireType({ headers }: IncomingMessage, expected: string): void {
   const type = headers['content-type'];
   // The media type alone, in lower case: `Application/JSON; charset=utf-8` is `application/json`.
   if ((type ?? '').split(';', 1)[0]?.trim().toLowerCase() !== expected)
     throw unsupported(`the body is ${type === undefined ? 'of no type' : quote(type)}`, expected);
   const encoding = headers['content-encoding'] ?? 'identity';
-  // Boundary: what is compressed can be a thousand times larger than it looks.
+  // Boundary: compressed data can be a thousand times larger than it looks.
   if (encoding !== 'identity') throw unsupported(`the body is encoded as ${quote(encoding)}`, expected);
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type ?? '')?.[1] ?? 'utf-8';
   if (charset.toLowerCase() !== 'utf-8')
@@ -170,7 +170,7 @@ function requireType({ headers }: IncomingMessage, expected: string): void {
 
 /** All bytes of the body; more than `maxBytes` are refused as soon as that is known, and not read. */
 function readBody({ request, response }: Incoming, maxBytes: number): Promise<Buffer> {
-  // Boundary: a body that says it is too large is not begun.
+  // Boundary: a body that is declared too large is not read at all.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((resolve, reject) => {
@@ -178,7 +178,7 @@ function readBody({ request, response }: Incoming, maxBytes: number): Promise<Bu
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      // Boundary: a body in chunks does not say how large it is.
+      // Boundary: a chunked body does not declare its size.
       if (bytes > maxBytes) {
         request.removeAllListeners('data');
         request.pause();

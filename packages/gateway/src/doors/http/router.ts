@@ -2,9 +2,9 @@ import type { HttpMethod, Operation } from '../../operations/operation.ts';
 import { type Binding, bind } from './binding.ts';
 
 /*
- * Finds the operation for a request in one walk over the parts of its path. Fixed parts are compared as they were sent: a path
- * that is spelt otherwise (`%63alls`, `a/../b`, `//`) is another path and does not exist. Only the value of a
- * parameter in braces is decoded, and then it is one value, whatever is in it: it never becomes a second part.
+ * Finds the operation for a request in one pass over the segments of its path. Fixed parts are compared as they were
+ * sent: a path that is spelled otherwise (`%63alls`, `a/../b`, `//`) is another path and does not exist. Only the value
+ * of a parameter in braces is decoded, and then it is one value, whatever is in it: it never becomes a second segment.
  */
 
 type Params = Readonly<Record<string, string>>;
@@ -21,10 +21,10 @@ type Node = {
 export type Router = { readonly find: (method: string, path: string) => Found | OtherMethod | null };
 
 const PARAMETER = /^\{[A-Za-z]+\}$/;
-/** More parts than any address has; a longer path is not looked at. */
+/** More parts than any address has; a longer path is not examined. */
 const MAX_PARTS = 16;
 
-/** Makes the tree once; two rows for one method and address are a mistake of ours. */
+/** Makes the tree once; two rows for one method and address are a programming error. */
 export function makeRouter(operations: readonly Operation[]): Router {
   const root = makeNode();
   for (const operation of operations) add(root, bind(operation));
@@ -92,7 +92,7 @@ function decodeAll(raw: readonly string[]): readonly string[] | null {
   return values;
 }
 
-/** Boundary: an empty value, a dot or two, a control character or bad UTF-8 names nothing, however it is spelt. */
+/** Boundary: an empty value, a dot or two, a control character or bad UTF-8 names nothing, however it is encoded. */
 function decode(part: string): string | null {
   try {
     const value = part.includes('%') ? decodeURIComponent(part) : part;

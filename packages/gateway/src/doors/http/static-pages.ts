@@ -28,7 +28,7 @@ export type StaticPage = {
   /** As in the OpenAPI document. */
   readonly name: string;
   readonly sentence: string;
-  /** What it takes to see it: a scope, or no credential at all. */
+  /** What is needed to see it: a scope, or no credential at all. */
   readonly scope: Scope | 'everyone';
   readonly type: string;
   readonly schema?: ZodType;

@@ -24,13 +24,13 @@ import { type Client, type Door, ownerOf } from './door.ts';
 import type { Bound } from './request-states.ts';
 
 /*
- * A call that needs a person's approval, while the person sits behind the very client that asked. Where the operator lets
- * it and the client can show a form, the person is asked there; the answer is given in that person's name, and Cedar says
- * whether it counts. Everywhere else the client learns how to get the approval by another way. The client is trusted to
- * show the form to its user and with nothing else.
+ * Approval of a call by the person at the client that made it. If the operator permits it and the client can show a
+ * form, the person is prompted there; the answer is given in that person's name, and Cedar decides whether it counts.
+ * Otherwise the client learns how else to get the approval. The client is trusted to show the form to its user and with
+ * nothing else.
  */
 
-/** The key of the question in a result that asks. */
+/** The key of the question in a result that requests input. */
 const QUESTION = 'approval';
 const LONGEST_QUESTION_MS = 10 * 60_000;
 
@@ -41,7 +41,7 @@ export type Asking = {
   readonly ctx: ServerContext;
 };
 
-/** The person who may be asked here; null: no one. */
+/** The person who may be prompted here; null: no one. */
 export function approverHere({ door, client, server, ctx }: Asking): Principal | null {
   const { elicitation } = door.gateway.config.mcp;
   const isPermitted = elicitation === 'on' || (elicitation === 'stdio' && client.transport === 'stdio');
@@ -75,7 +75,7 @@ export function openRequest({ gateway }: Door, call: ToolCall, { outcome }: Ende
   return list(gateway.store, asked).find(isOfCall) ?? null;
 }
 
-/** The answer to a client that cannot ask its user, or whose user decided nothing. */
+/** The answer to a client that cannot prompt its user, or whose user decided nothing. */
 export function toldApproval({ id, expiresAtMs }: Approval): OpenApproval {
   return {
     approvalId: id,
@@ -84,7 +84,7 @@ export function toldApproval({ id, expiresAtMs }: Approval): OpenApproval {
   };
 }
 
-/** Asks within the request that is open: the client gets a request of its own and answers it (legacy). */
+/** Asks within the open request: the server sends the client a request, which it answers (legacy). */
 export async function askNow({ door, ctx }: Asking, approval: Approval): Promise<Answered> {
   const timeout = Math.max(1, questionEndMs(door, approval) - door.gateway.clock.nowMs());
   const { signal } = ctx.mcpReq;
@@ -97,7 +97,7 @@ export async function askNow({ door, ctx }: Asking, approval: Approval): Promise
   }
 }
 
-/** Asks by giving the question back; the client comes again with the answer (modern). */
+/** Asks by returning the question; the client repeats the call with the answer (modern). */
 export function askBack(
   asking: Asking,
   { call, ended }: { readonly call: ToolCall; readonly ended: Ended },
@@ -110,7 +110,7 @@ export function askBack(
   return { ...inputRequired({ inputRequests, requestState }), _meta: receiptMeta(ended) };
 }
 
-/** What a client that comes again has brought: the approval it is about, and the answer. Null: it is not to be trusted. */
+/** What a repeated call carries: the approval it is about, and the answer. Null: it is not authentic. */
 export function takeAnswer(
   asking: Asking,
   call: ToolCall,
@@ -121,7 +121,7 @@ export function takeAnswer(
   return { approval, answered: readAnswer(asking.ctx.mcpReq.inputResponses?.[QUESTION]) };
 }
 
-/** Gives the answer in the name of the person who was asked; false where it does not count. */
+/** Submits the answer in the name of the person who was asked; false where it does not count. */
 export async function giveAnswer(
   { door }: Asking,
   by: Principal,
@@ -158,7 +158,7 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-/** The form in which the person behind a client is asked about one call. It asks for a yes or a no, never for a secret. */
+/** The form that asks the person at a client about one call. It asks for a yes or a no, never for a secret. */
 
 const MAX_INPUT_CHARS = 2_000;
 const MAX_REASON_CHARS = 500;
@@ -171,7 +171,7 @@ const ACCEPTED = z.object({
   content: z.object({ decision: z.enum(['approve', 'deny']), reason: z.string().optional() }),
 });
 
-/** The form for one request. What it shows of the call was made inert and has no secret of ours. */
+/** The form for one request. What it shows of the call is sanitised and contains none of our secrets. */
 function approvalForm(approval: Approval): Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'> {
   const { id, principal, tool, risk, inputText } = approval;
   const input = safeLine(inputText, MAX_INPUT_CHARS);
@@ -198,7 +198,7 @@ function approvalForm(approval: Approval): Pick<ElicitRequestFormParams, 'messag
   };
 }
 
-/** Reads an answer. A form that was put away, or that has anything but a clear decision, decides nothing. */
+/** Reads an answer. A form that was dismissed, or that contains anything but a clear decision, decides nothing. */
 function readAnswer(raw: unknown): Answered {
   // Boundary: the answer comes from the client.
   const read = ACCEPTED.safeParse(raw);

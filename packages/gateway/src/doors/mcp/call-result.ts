@@ -18,7 +18,7 @@ export type OpenApproval = {
   readonly approveWith: string;
 };
 
-/** How a call ended, as a result of MCP. A failure is a result too, so that a model can read it and do better. */
+/** How a call ended, as an MCP result. A failure is a result too, so that a model can read it and do better. */
 export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval | null): CallToolResult {
   const { outcome, callId } = ended;
   const _meta = receiptMeta(ended);
@@ -28,7 +28,7 @@ export function resultOf(ended: Ended, isMcpResult: boolean, open: OpenApproval 
   return { content, structuredContent: outcome.output as CallToolResult['structuredContent'], _meta };
 }
 
-/** The result of a request that the door itself refused; no call came of it. */
+/** The result of a request that the door itself refused; no call was made. */
 export function turnedAway(code: Code, message: string): CallToolResult {
   const { remedy } = CODES[code];
   const content = [{ type: 'text' as const, text: sentence(code, message, remedy) }];
@@ -56,7 +56,7 @@ function sentence(code: string, message: string, remedy: string): string {
   return `${code}: ${message}. ${remedy}`;
 }
 
-/** The copy of an output for readers of text; where it is cut, it says where all of it is. */
+/** The copy of an output for readers of text; if truncated, it says where the whole output is. */
 function textOf(output: Json, callId: string): CallToolResult['content'][number] {
   const text = safeJson(output);
   if (text.length <= MAX_TEXT_CHARS) return { type: 'text', text };

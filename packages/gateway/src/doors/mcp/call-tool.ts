@@ -38,7 +38,7 @@ type Params = CallToolRequest['params'];
 type Run = { readonly call: ToolCall; readonly ended: Ended };
 type CallAnswer = CallToolResult | InputRequiredResult;
 
-/** `tools/call`: one call of the line, and what its ending is in MCP. */
+/** `tools/call`: one call of the line, and its ending as an MCP result. */
 export async function callTool(asking: Asking, params: Params): Promise<CallAnswer> {
   const { door, client, ctx } = asking;
   const { credential } = client.caller;
@@ -64,7 +64,7 @@ export async function callTool(asking: Asking, params: Params): Promise<CallAnsw
   }
 }
 
-/** Nothing of who calls is in here: that is the caller's credential, whatever the request says. */
+/** The input does not identify the caller: that is up to the credential, whatever the request says. */
 export function askedCall(
   client: Client,
   ctx: ServerContext,
@@ -106,7 +106,7 @@ async function runAndAsk(
   return tell(asking, await run(), listed);
 }
 
-/** Takes the answer of a client that comes again; the call is then made as any other, and finds it. */
+/** Accepts the answer in a repeated call; the call is then made like any other, and finds it. */
 async function bringAnswer(asking: Asking, asked: AskedCall, state: unknown): Promise<void> {
   const { door, client } = asking;
   const call = doorCall(door.gateway, client.caller, asked);
@@ -123,7 +123,7 @@ function tell(
   listed: ListedTool | undefined,
   open: Approval | null = null,
 ): CallToolResult {
-  // Boundary: what a caller may not see is answered like what is not there; the call is on record all the same.
+  // Boundary: a tool the caller may not see is answered like a missing one; the call is recorded all the same.
   if (listed === undefined && ended.outcome.status === 'refused') throw unknownTool(call.tool);
   const approval = open ?? openRequest(door, call, ended);
   const isMcpResult = listed?.tool.isMcpResult === true;

@@ -2,17 +2,17 @@ import type { Log } from '../../core/log.ts';
 import type { Gateway } from '../../invoke/gateway.ts';
 import { toolsVersion } from '../../invoke/visible-tools.ts';
 
-/** What an open connection wants to hear of. */
+/** What an open connection subscribes to. */
 type Listener = { readonly toolsChanged: () => void; readonly resourcesChanged: () => void };
 
 type Subscribed = { readonly owner: string; readonly listener: Listener };
 
-/** Policies and skills are files and rows that any process may change; this often we look. */
+/** Policies and skills are files and rows that any process may change; they are polled this often. */
 const LOOK_EVERY_MS = 1_000;
 /** Calls end often, and clients fetch the list again at each notification. */
 const TELL_CALLS_AFTER_MS = 5_000;
 
-/** Tells open connections when the tools that they may see, or the calls that they may read, could have changed. */
+/** Notifies open connections when the tools that they may see, or the calls that they may read, could have changed. */
 export class Changes {
   readonly #gateway: Gateway;
   readonly #log: Log;
@@ -46,7 +46,7 @@ export class Changes {
     };
   }
 
-  /** Looks whether the tools could have changed, and says so. */
+  /** Checks whether the tools could have changed, and notifies. */
   look(): void {
     const version = toolsVersion(this.#gateway);
     if (version === this.#version) return;
@@ -59,7 +59,7 @@ export class Changes {
     }
   }
 
-  /** What cannot be read now is looked at again; calls say by themselves what is wrong. */
+  /** What cannot be read now is tried again; calls report what is wrong themselves. */
   #lookQuietly(): void {
     try {
       this.look();
@@ -68,7 +68,7 @@ export class Changes {
     }
   }
 
-  /** A call of this owner has ended; those who listen as the same owner hear of it, though not of each one. */
+  /** A call of this owner has ended; subscribers of the same owner are notified, though not of each call. */
   called(owner: string): void {
     if (this.#subscribed.size === 0 || this.#telling.has(owner)) return;
     const tell = () => {

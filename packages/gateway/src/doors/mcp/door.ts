@@ -23,13 +23,13 @@ export type Client = {
   readonly caller: Caller;
   readonly transport: 'stdio' | 'http';
   readonly era: 'legacy' | 'modern';
-  /** The run that its calls belong to where they name none; null where nothing ties them together. */
+  /** The run of its calls when they name none; null when nothing groups them. */
   readonly run: string | null;
-  /** Is called for a request that was cancelled, since it gets no answer. */
+  /** Called for a request that was cancelled, since it gets no answer. */
   readonly onCancelled?: (requestId: string | number) => void;
 };
 
-/** The key of what only one principal of one tenant may know. */
+/** The key of what is private to one principal of one tenant. */
 export function ownerOf({ principal, tenant }: Caller): string {
   return `${tenant} ${principal.kind}:${principal.name}`;
 }

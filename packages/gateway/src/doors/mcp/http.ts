@@ -15,8 +15,8 @@ import { makeServer } from './server.ts';
 import { Sessions } from './sessions.ts';
 
 /*
- * MCP over HTTP, behind the checks of the HTTP door: by now the host, the origin and the credential are good. A request of
- * the modern era is complete in itself; closing its response cancels it. One of the legacy era belongs to a session.
+ * MCP over HTTP, behind the checks of the HTTP door: host, origin and credential are checked. A request of the modern
+ * era is complete in itself; closing its response cancels it. One of the legacy era belongs to a session.
  */
 
 const SERVER_ERROR = -32_000;
@@ -30,7 +30,7 @@ export class HttpMcp {
   readonly #door: Door;
   readonly #sessions: Sessions;
   readonly #modern: McpHttpHandler;
-  /** A handler for each stream of changes, so that each hears only what its caller may. */
+  /** A handler for each stream of changes, so that each gets only what its caller may see. */
   readonly #listening = new Map<McpHttpHandler, string>();
   readonly #factory: McpServerFactory;
 
@@ -42,7 +42,7 @@ export class HttpMcp {
     this.#modern = this.#makeHandler();
   }
 
-  /** Answers one request. Who asks is the caller's credential and nothing in the request. */
+  /** Answers one request. The caller is identified by the credential and nothing in the request. */
   async fetch(request: Request, caller: Caller): Promise<Response> {
     if (!caller.scopes.has('call')) return insufficientScope();
     const isPost = request.method === 'POST';
@@ -72,7 +72,7 @@ export class HttpMcp {
   #listenAs(caller: Caller): McpHttpHandler | null {
     const owner = ownerOf(caller);
     const ofOne = [...this.#listening.values()].filter((each) => each === owner);
-    // Boundary: an open stream costs memory for as long as its client likes.
+    // Boundary: an open stream costs memory for as long as its client keeps it.
     if (ofOne.length >= MOST_LISTENING_OF_ONE || this.#listening.size >= MOST_LISTENING) return null;
     const bus: ServerEventBus = {
       publish: () => undefined,
@@ -102,8 +102,8 @@ export class HttpMcp {
 }
 
 /**
- * Boundary: a proxy may have judged the request by its headers. They are of the modern era, where the SDK holds them to the
- * body; where they come with a message of the legacy era, they are held to it as well.
+ * Boundary: a proxy may have judged the request by its headers. In the modern era the SDK checks them against the body;
+ * if they come with a message of the legacy era, they are checked as well.
  */
 function mismatchOf(headers: Headers, body: Json | undefined): Response | null {
   const { id, method, params } = fieldsOf(body);

@@ -11,11 +11,11 @@ import { ToolLists } from './tool-lists.ts';
 import { UpstreamOffers } from './upstream-offers.ts';
 
 /*
- * The door for MCP clients, over stdio and over HTTP, in both eras of the protocol. What comes in is text of a client that
- * an agent drives; who it is was decided by the credential before. Messages, revisions, headers and streams are the
- * SDK's; behind each method is a function of ours, and behind every `tools/call` the line. A result is a receipt's: it
- * names the call, and the receipt can be read by the one who made it. Text on its way out carries no control characters. This door decides
- * nothing: it never permits, approves only in the name of the person who was asked, and never runs.
+ * The door for MCP clients, over stdio and over HTTP, in both eras of the protocol. The input is untrusted text of a
+ * client that an agent drives; the credential has identified it before. The SDK handles messages, revisions, headers
+ * and streams; behind each method is a function of ours, and behind every `tools/call` the line. A result names its
+ * call, whose receipt the caller can read. Outgoing text has no control characters. This door decides nothing: it never
+ * permits, approves only in the name of the person who was asked, and never runs.
  */
 
 export type McpOptions = {

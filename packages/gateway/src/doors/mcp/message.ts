@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import { parseStrict, type StrictLimits } from '../../core/strict-json.ts';
 
 /*
- * From bytes to one message of JSON-RPC. The JSON is read by the one strict reader, so that an argument has the same value
+ * Parses bytes into one JSON-RPC message. The JSON is read by the strict reader, so that an argument has the same value
  * for the SDK, the policies and the tool: no key twice, no number that changes on the way.
  */
 
@@ -21,10 +21,10 @@ type Read<T> =
 
 const INVALID_REQUEST = -32_600;
 
-/** Around the arguments of a call a message has some levels of its own. */
+/** A message nests the arguments of a call a few levels deep. */
 const MESSAGE_LEVELS = 8;
 
-/** What a message may be, given what the input of a call may be. */
+/** The limits of a message, given those of the input of a call. */
 export function messageLimits(input: StrictLimits, maxBytes: number): StrictLimits {
   return { maxBytes, maxDepth: input.maxDepth + MESSAGE_LEVELS };
 }
@@ -33,7 +33,7 @@ export function messageLimits(input: StrictLimits, maxBytes: number): StrictLimi
 export function readBody(raw: string | Uint8Array, limits: StrictLimits): Read<Json> {
   const parsed = parseStrict(raw, limits);
   if (!parsed.ok) return failed(idIn(raw, limits), PARSE_ERROR, `Parse error: ${parsed.message}`);
-  // Boundary: no revision that we speak has batches; one answer to many requests would go by every limit of one.
+  // Boundary: no revision that we speak has batches; one answer to many requests would evade the limits of one.
   if (Array.isArray(parsed.value))
     return failed(null, INVALID_REQUEST, 'Invalid Request: batches are not taken');
   return { ok: true, value: parsed.value };
@@ -48,7 +48,7 @@ export function readMessage(raw: string | Uint8Array, limits: StrictLimits): Rea
 
 /** The kinds of messages by what they have beside the version; nothing is two of them. */
 function isMessage(value: Json): boolean {
-  // Boundary: what the SDK is handed has the shape that it relies on. Its own check of each would take longer than ours.
+  // Boundary: the SDK gets messages of the shape that it relies on. Its own check would take longer than ours.
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
   const { jsonrpc, id, method, params, result, error } = value as { readonly [key: string]: Json };
   if (jsonrpc !== '2.0' || (id !== undefined && idOf(value) === null)) return false;
@@ -84,7 +84,7 @@ function failed(id: MessageId | null, code: number, message: string): { ok: fals
   return { ok: false, error: errorOf(id, code, message) };
 }
 
-/** Whom to answer where a message is JSON of the loose kind; nothing else of it is used. */
+/** The id to answer if a message is lenient JSON; nothing else of it is used. */
 function idIn(raw: string | Uint8Array, { maxBytes }: StrictLimits): MessageId | null {
   if (raw.length > maxBytes) return null;
   try {
@@ -100,7 +100,7 @@ function idOf(message: unknown): MessageId | null {
   return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null;
 }
 
-/** Cuts a stream of bytes into lines, and holds no more of an unfinished one than it may have. */
+/** Cuts a stream of bytes into lines, and buffers no more of an unfinished one than a line may have. */
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

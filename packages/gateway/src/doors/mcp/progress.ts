@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { safeLine } from '../../core/hostile-text.ts';
 import type { CallContext } from '../../tiers/tier.ts';
 
-/** How often a client that asked for progress gets it. */
+/** How often a client that requested progress gets it. */
 const EVERY_MS = 1_000;
 /** How often progress of an upstream server is passed on in all, and how many messages may be under way. */
 const UPSTREAM_EVERY_MS = 50;
@@ -23,8 +23,8 @@ export type Progress = {
 const UNTOLD: Progress = { onOutput: () => undefined, onProgress: undefined, stop: () => undefined };
 
 /**
- * Tells once a second how long a call has been running and how much it has printed. What it printed is not sent: the
- * result has it, checked as a whole. Where an upstream server says how far it is, that is sent instead.
+ * Reports once a second how long a call has been running and how much it has printed. What it printed is not sent: the
+ * result has it, checked as a whole. If an upstream server reports its own progress, that is sent instead.
  */
 export function startProgress(token: ProgressToken | undefined, notify: Notify, clock: Clock): Progress {
   if (token === undefined) return UNTOLD;
@@ -34,7 +34,7 @@ export function startProgress(token: ProgressToken | undefined, notify: Notify, 
   let sending = 0;
   let saidUntilMs = startedMs;
   const send = (progress: number, more: { readonly message?: string; readonly total?: number }) => {
-    // A client that does not read gets no long queue of old news, and never progress that goes backwards.
+    // A client that does not read gets no long queue of outdated progress, and never progress that goes backwards.
     if (sending >= MOST_AT_ONCE || progress <= sent) return;
     sent = progress;
     sending += 1;
@@ -56,7 +56,7 @@ export function startProgress(token: ProgressToken | undefined, notify: Notify, 
     },
     onProgress: ({ progress, total, message }) => {
       clearInterval(timer);
-      // Boundary: a server that says it all the time is not heard all the time.
+      // Boundary: an upstream server that reports too often is throttled.
       const nowMs = clock.monotonicMs();
       if (saidUntilMs > nowMs + MOST_AT_ONCE * UPSTREAM_EVERY_MS) return;
       saidUntilMs = Math.max(saidUntilMs, nowMs) + UPSTREAM_EVERY_MS;

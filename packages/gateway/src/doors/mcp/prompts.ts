@@ -25,7 +25,7 @@ type PromptRow = {
   readonly title: string;
   readonly description: string;
   readonly argument: { readonly name: string; readonly description: string };
-  /** The text of the prompt; null where what the argument names is not there, or not this caller's. */
+  /** The text of the prompt; null if what the argument names does not exist or is not the caller's. */
   readonly text: (door: Door, caller: Caller, value: string) => string | null;
 };
 

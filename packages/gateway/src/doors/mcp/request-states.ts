@@ -9,7 +9,7 @@ import { type Digest, digestBytes } from '../../core/digest.ts';
  * minutes, and accepted once. Whether the answer counts is decided by the approval and the policies.
  */
 
-/** Everything that an answer is bound to. One that comes with anything else is refused. */
+/** Everything that an answer is bound to. An answer with any other binding is refused. */
 export type Bound = {
   readonly owner: string;
   readonly approver: string;
@@ -25,11 +25,11 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const NONCE_BYTES = 16;
-/** Questions that are open at once; the oldest gives way, and its answer no longer counts. */
+/** Questions that are open at once; the oldest is dropped, and its answer no longer counts. */
 const MOST_OPEN = 10_000;
 const MAX_STATE_CHARS = 4_096;
 
-/** Mints the states of questions and takes each back once. */
+/** Issues the states of questions and accepts each once. */
 export class RequestStates {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -61,13 +61,13 @@ export class RequestStates {
     // Boundary: the answer to one question does not answer another, whichever client brings it.
     const { approval, nonce, expiresAtMs, ...minted } = sealed;
     if (digestBytes(canonicalize(minted)) !== digestBytes(canonicalize(bound))) return null;
-    // Boundary: taken in one step, so that of two that come at once only one is first.
+    // Boundary: taken in one step, so that of two at the same time only one succeeds.
     if (!this.#open.delete(nonce)) return null;
     return this.#clock.nowMs() < expiresAtMs ? approval : null;
   }
 
   #unseal(state: string): Sealed | null {
-    // Boundary: the text is the client's; what our key did not seal is not read.
+    // Boundary: the text is untrusted; what our key did not seal is not parsed.
     if (state.length > MAX_STATE_CHARS) return null;
     const bytes = Buffer.from(state, 'base64url');
     if (bytes.length <= IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== state) return null;

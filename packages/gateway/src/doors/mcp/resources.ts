@@ -26,8 +26,8 @@ import { readUpstream } from './upstream-methods.ts';
 import type { OfferedResource } from './upstream-offers.ts';
 
 /*
- * What a client can read: the receipts and outputs of calls of its own principal alone; and what upstream
- * servers have for it.
+ * What a client can read: the receipts and outputs of calls of its own principal alone; and what upstream servers offer
+ * it.
  */
 
 const JSON_TYPE = 'application/json';
@@ -82,7 +82,7 @@ export async function readResource(asking: Asking, uri: string): Promise<ReadRes
 function readCall({ gateway }: Door, caller: Caller, uri: string): ReadResourceResult {
   const parsed = parseCallUri(uri);
   const reader = ownCallReader({ gateway, caller });
-  // Boundary: a call of another principal is answered like one that never was.
+  // Boundary: a call of another principal is answered like one that does not exist.
   const kept = parsed === null ? null : keptCall(reader, parsed.callId);
   if (parsed === null || kept === null) throw notFound(uri);
   const text = parsed.part === 'receipt' ? receiptFor(reader, kept) : safeJson(documentOf(kept));
@@ -90,7 +90,7 @@ function readCall({ gateway }: Door, caller: Caller, uri: string): ReadResourceR
   return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
 }
 
-/** Boundary: a receipt has what was decided, word for word, so a call of a tool that does not exist has none. */
+/** Boundary: a receipt contains the decision verbatim, so a call of a tool that does not exist has none. */
 function partsOf(reader: CallReader, kept: KeptResult): readonly CallPart[] {
   return isHiddenFrom(reader, kept) ? ['output'] : CALL_PARTS;
 }

@@ -12,7 +12,7 @@ import { getPrompt, listPrompts } from './prompts.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { complete } from './upstream-methods.ts';
 
-/** The revisions of the era of `initialize`; the newer one is offered to clients that ask for any other. */
+/** The revisions of the era of `initialize`; the newer one is offered to clients that request any other. */
 const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18'];
 
 const INSTRUCTIONS = [
@@ -22,7 +22,7 @@ const INSTRUCTIONS = [
   'Do not work around a refusal.',
 ].join(' ');
 
-/** How long a client may go by a list; changes are announced besides. */
+/** How long a client may cache a list; changes are announced besides. */
 const LISTS_TTL_MS = 60_000;
 const OWN = { cacheScope: 'private' } as const;
 

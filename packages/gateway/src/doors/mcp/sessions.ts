@@ -52,7 +52,7 @@ export class Sessions {
       return this.#open(request, caller, body);
     }
     const session = this.#sessions.get(id);
-    // Boundary: a caller that learns the id of a session but did not open it gets the answer to an unknown id.
+    // Boundary: a session id of another caller is answered like an unknown id.
     if (session === undefined || !isSameCaller(session.caller, caller))
       return refusal(404, 'Session not found');
     session.usedAtMs = this.#nowMs();
@@ -74,7 +74,7 @@ export class Sessions {
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url');
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id });
     const run = makeId('mcp', clock.nowMs(), random);
-    // The SDK keeps the response of a request open that it will not answer.
+    // The SDK keeps the response open for a request that it will not answer.
     const onCancelled = (requestId: string | number) => transport.closeSSEStream(requestId);
     const client: Client = { caller, transport: 'http', era: 'legacy', run, onCancelled };
     const server = makeServer(this.#door, client);
@@ -105,7 +105,7 @@ export class Sessions {
     await session.server.close();
   }
 
-  /** Where the limit is reached, the session that was idle for longest gives way. */
+  /** At the limit, the session that was idle longest is closed. */
   async #makeRoom(caller: Caller): Promise<void> {
     const owner = ownerOf(caller);
     const own = [...this.#sessions.values()].filter((each) => ownerOf(each.caller) === owner);
@@ -144,7 +144,7 @@ function refusal(status: number, message: string): Response {
   return Response.json(errorOf(null, SERVER_ERROR, message), { status });
 }
 
-/** The same bytes, with an ear for their end, however it comes. */
+/** The same bytes, with a callback at their end, however it comes. */
 function watched(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({

@@ -66,7 +66,7 @@ export async function serveStreams(
   await door.calls.settled();
 }
 
-/** Tells a connection of changes for as long as it is open. */
+/** Notifies a connection of changes for as long as it is open. */
 export function announceTo({ changes, log }: Pick<Door, 'changes' | 'log'>, owner: string, server: Server) {
   const quietly = (sent: Promise<void>) =>
     void sent.catch((error: unknown) => log('debug', 'mcp.unannounced', { name: (error as Error).name }));
@@ -99,7 +99,7 @@ class StdioWire implements Transport {
   onmessage?: Transport['onmessage'];
   readonly #options: WireOptions;
   readonly #lines: Lines;
-  /** Requests that were not answered yet: an id names one at a time, or a cancellation could mean either. */
+  /** Requests that were not answered yet: an id is unique among them, or a cancellation would be ambiguous. */
   readonly #open = new Set<MessageId>();
   #drained: Promise<void> | null = null;
   #isClosed = false;
@@ -170,12 +170,12 @@ class StdioWire implements Transport {
 
   #refusal(id: MessageId): JsonRpcError | null {
     if (this.#open.has(id)) return errorOf(id, INVALID_REQUEST, 'Invalid Request: this id is in use');
-    // Boundary: a few bytes can ask for a megabyte; this many are answered at a time.
+    // Boundary: a few bytes can request a megabyte; this many are answered at a time.
     const { maxOpen } = this.#options;
     return this.#open.size < maxOpen ? null : errorOf(id, BUSY, `Busy: ${maxOpen} requests are open`);
   }
 
-  /** A page of tools is written as it was kept; everything else is made into text now. */
+  /** A page of tools is written from the cache; everything else is serialized now. */
   #textOf(message: JSONRPCMessage): string {
     const result = 'result' in message ? (message.result as { tools?: unknown }) : {};
     const { tools, ...rest } = result;
@@ -192,7 +192,7 @@ class StdioWire implements Transport {
     const { stdin, stdout } = this.#options;
     if (stdout.write(`${text}\n`)) return Promise.resolve();
     if (this.#drained === null) {
-      // Boundary: a client that asks and does not read would fill our memory with answers.
+      // Boundary: a client that sends requests and does not read would fill our memory with answers.
       stdin.pause();
       this.#drained = new Promise((resolve) => {
         stdout.once('drain', () => {

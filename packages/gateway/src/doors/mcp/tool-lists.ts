@@ -12,7 +12,7 @@ import { ownerOf } from './door.ts';
 const PAGE_TOOLS = 1_000;
 /** Lists that are cached; beyond that the oldest is rebuilt when it is needed. */
 const MOST_LISTS = 64;
-/** A look at the policies and the skills takes longer than to find a tool. */
+/** Checking the policies and the skills for changes takes longer than finding a tool. */
 const LOOK_EVERY_MS = 100;
 const MAX_TITLE_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 8_192;
@@ -99,7 +99,7 @@ export class ToolLists {
     const tools = shown.map(({ wire }) => wire);
     const page = { tools, ...(last === undefined ? {} : { nextCursor: cursorAfter(last.tool.id) }) };
     this.#texts.set(tools, '');
-    // Boundary: cursors are the client's to invent; only those that a walk needs are kept.
+    // Boundary: clients can invent cursors; only those of real pages are kept.
     if (list.pages.size <= list.listed.length / PAGE_TOOLS + 1) list.pages.set(cursor, page);
     return page;
   }
@@ -111,7 +111,7 @@ function makeList(version: string, tools: readonly Tool[]): Omit<ToolList, 'look
   const byName = new Map<string, ListedTool>();
   for (const tool of tools) {
     const wire = wireOf(tool);
-    // Of two ids that clients could not tell apart, the first is shown.
+    // Of two ids that clients could not distinguish, the first is shown.
     if (!byName.has(wire.name)) byName.set(wire.name, { tool, wire });
   }
   return { version, byName, listed: [...byName.values()], pages: new Map() };
@@ -147,9 +147,9 @@ function makeWire(tool: Tool): WireTool {
   } as WireTool;
 }
 
-/** The hints about a tool for clients: what its record says, and where it says nothing, the worse of what may be. */
+/** The hints about a tool for clients: what its record says, else the worst case. */
 function annotationsOf({ annotations, risk, tier }: Tool): NonNullable<WireTool['annotations']> {
-  // Boundary: whatever a tool says of itself, one of high risk is never called harmless.
+  // Boundary: whatever a tool says of itself, one of high risk is never marked harmless.
   const isHigh = risk === 'high';
   return {
     readOnlyHint: !isHigh && (annotations?.readOnly ?? false),
@@ -172,15 +172,15 @@ const HEADER_KEYWORD = 'x-mcp-header';
 const PLACE_BOUND = new Set(['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef']);
 const IN_DEFS = '#/$defs/';
 
-/** The schema of an input as clients see it: always of an object, and never with a word that copies arguments elsewhere. */
+/** The schema of an input as clients see it: always of an object, without keywords that copy arguments. */
 export function inputSchemaOf(schema: JsonSchema): JsonSchema {
   const shown = (hasKeyword(schema, HEADER_KEYWORD) ? without(schema, HEADER_KEYWORD) : schema) as JsonSchema;
   return shown.type === 'object' ? shown : { ...shown, type: 'object' };
 }
 
 /**
- * The schema of a result as clients see it: that of the tool, or of a failure, since clients hold results of failed calls
- * against it too. Null where the tool promises nothing, or where its schema cannot be put beside another.
+ * The schema of a result as clients see it: that of the tool, or of a failure, since clients validate failed results
+ * against it too. Null if the tool declares none, or if its schema cannot be combined with another.
  */
 export function outputSchemaOf(schema: JsonSchema): JsonSchema | null {
   if (Object.keys(schema).length === 0 || !canMove(schema)) return null;

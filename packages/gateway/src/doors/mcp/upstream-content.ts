@@ -3,8 +3,8 @@ import { MAX_TEXT_CHARS, safeLine, safeText } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
 
 /*
- * The result of an upstream MCP server on its way to a client. The server is not trusted: its text is made inert, bytes
- * must be bytes, links are kept as text, and content of an unknown kind is left out with a note.
+ * The result of an upstream MCP server as passed to a client. The server is not trusted: its text is sanitised, binary
+ * data must be base64, links are kept as text, and content of an unknown kind is left out with a note.
  */
 
 type Block = CallToolResult['content'][number];

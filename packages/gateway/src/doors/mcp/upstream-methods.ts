@@ -25,7 +25,7 @@ import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
 
 const MAX_MESSAGE_CHARS = 4_096;
 const MAX_VALUE_CHARS = 1_000;
-/** What servers answer where there is nothing at an address, in the revisions so far. */
+/** The error codes that servers use for a missing resource, in the revisions so far. */
 const NOT_FOUND: readonly Json[] = [-32_602, -32_002];
 
 /** Reads a resource of an upstream server. */
@@ -61,7 +61,7 @@ export async function getUpstream(
   return { ...described, messages, _meta };
 }
 
-/** Asks an upstream server how what was typed may go on. */
+/** Asks an upstream server for completions of what was typed. */
 async function completeUpstream(
   asking: Asking,
   complete: Tool,
@@ -125,7 +125,7 @@ function listOf(value: Json | undefined): readonly Json[] {
 
 const NOTHING: CompleteResult = { completion: { values: [], total: 0, hasMore: false } };
 
-/** `completion/complete`: for prompts and templates of upstream servers, they are asked; our own complete nothing. */
+/** `completion/complete`: forwarded for prompts and templates of upstream servers; our own have no completions. */
 export async function complete(asking: Asking, params: CompleteRequest['params']): Promise<CompleteResult> {
   const { ref } = params;
   const offered = asking.door.offers.of(asking.client.caller);

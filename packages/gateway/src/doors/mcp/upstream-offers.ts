@@ -8,8 +8,8 @@ import { fitsTemplate, type ListedPrompt, type ListedResource } from '../../upst
 import { ownerOf } from './door.ts';
 
 /*
- * The prompts and resources of upstream servers that each caller sees: those that were accepted, of servers of which the
- * caller may get prompts or read resources. A server cannot pose as us, nor as another one that is named before it.
+ * The prompts and resources of upstream servers that each caller sees: those that were accepted, of servers of which
+ * the caller may get prompts or read resources. A server cannot impersonate us, nor one listed before it.
  */
 
 export type OfferedPrompt = {

@@ -8,11 +8,11 @@ import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br';
 export type BodyLimits = Pick<FetchLimits, 'responseBytes' | 'expansionRatio'>;
 
-/** Takes a body as it was sent, piece by piece, and gives it as it was meant. */
+/** Decodes a body piece by piece. */
 type Decoder = {
   readonly write: (piece: Buffer) => Promise<FetchFailed | null>;
   readonly end: () => Promise<Fetched<Uint8Array>>;
-  /** To be called in any case. */
+  /** Must always be called. */
   readonly destroy: () => void;
 };
 
@@ -31,7 +31,7 @@ export function codingOf(fields: readonly Field[]): Fetched<Coding> {
   if (!codings.ok) return fail('malformed', sentenceOf(codings.problem));
   const [name = 'identity', second] = codings.value;
   const coding = Object.hasOwn(CODINGS, name) ? CODINGS[name] : undefined;
-  // Boundary: a bomb inside a bomb is smaller than any ratio would tell.
+  // Boundary: a bomb inside a bomb has a smaller ratio than its real expansion.
   if (coding !== undefined && second === undefined) return accept(coding);
   return refuseBody(`its encoding is ${quote(codings.value.join(', '))}`, 'one of gzip, deflate and br');
 }
@@ -59,7 +59,7 @@ class StreamDecoder implements Decoder {
   #taken = 0;
   #failure: FetchFailed | null = null;
   #isEnded = false;
-  /** Wakes who waits for the stream. */
+  /** Wakes the code that waits for the stream. */
   #wake = () => {};
 
   constructor(stream: Inflating, limits: BodyLimits) {
@@ -86,7 +86,7 @@ class StreamDecoder implements Decoder {
   }
 
   async end(): Promise<Fetched<Uint8Array>> {
-    // Many servers name an encoding for a body that is not there.
+    // Many servers name an encoding for an empty body.
     if (this.#taken === 0) return accept(this.#collector.bytes());
     if (this.#failure === null && !this.#isEnded) {
       await new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ class StreamDecoder implements Decoder {
       });
     }
     if (this.#failure !== null) return this.#failure;
-    // Boundary: nothing is hidden behind the end of what is decompressed.
+    // Boundary: nothing may follow the end of the compressed data.
     return this.#stream.bytesWritten === this.#taken ? accept(this.#collector.bytes()) : refuseRest();
   }
 
@@ -139,7 +139,7 @@ function refuseBody(is: string, expected: string): FetchFailed {
 const FIRST_BYTES = 16_384;
 
 /**
- * Puts pieces together, up to a number of bytes. Boundary: pieces are copied into one block, since a target that sends
+ * Concatenates pieces, up to a number of bytes. Boundary: pieces are copied into one block, since a target that sends
  * single bytes would otherwise make every one of them hold a whole block of its own.
  */
 class Collector {

@@ -29,14 +29,14 @@ import { converse, type FetchAnswer, type RequestMessage } from './response.ts';
 import { tooMany, Watch } from './watch.ts';
 
 /*
- * The one way in which the gateway itself makes an HTTP request, for a guest or for itself. What comes in is
- * hostile on both sides: the request, the name server, the target and where it sends us. Each hop is decided on by the
- * allow-list with its scheme, method and path before any name is looked up, goes to an address that was checked, over a
- * connection of its own, to a target that has proved to be the host where it says https. The answer is read by the same
- * strict readers that the proxy has, since the parser of Node repairs some of what they refuse. All of it is bounded in
- * bytes and time. An answer that ends with its connection may have been cut on the way by an attacker who ends connections
- * properly: nothing in it would tell. This folder never keeps a connection, a cookie or an answer, never takes part in a second protocol,
- * and never throws for what a caller or a target sent.
+ * The only way the gateway itself makes an HTTP request, for a guest or for itself. Both sides are hostile: the
+ * request, the name server, the target and its redirects. Each hop is decided on by the allow-list with its scheme,
+ * method and path before any name is looked up, goes to an address that was checked, over a connection of its own, to a
+ * target that, with https, has proved to be the host. The answer is read by the same strict readers that the proxy has,
+ * since the parser of Node repairs some of what they refuse. All of it is bounded in bytes and time. An answer that
+ * ends with its connection may have been truncated by an attacker who closes connections properly, which cannot be
+ * detected. This folder never keeps a connection, a cookie or an answer, never takes part in a second protocol, and
+ * never throws for what a caller or a target sent.
  */
 
 /** Makes a request and follows its redirects. When it returns, no socket, timer or listener of it is left. */
@@ -63,7 +63,7 @@ async function travel(request: FetchRequest, run: FetchRun): Promise<Fetched<Arr
     const answer = await takeHop(prepared, run);
     if (!answer.ok) return answer;
     if (limits.redirects === 0 || !isRedirect(answer.value)) return accept(arrive(prepared, answer.value));
-    // Boundary: a target cannot send us round and round.
+    // Boundary: a target cannot redirect endlessly.
     if (redirects >= limits.redirects) return tooManyRedirects(limits.redirects);
     const next = followRedirect(prepared, answer.value, terms.secrets ?? []);
     if (!next.ok) return next;
@@ -77,7 +77,7 @@ function arrive(
 ): Arrival {
   const isBare = declaredLength !== null && method === 'HEAD';
   const headers: HeaderPair[] = fields
-    // A body that was decompressed is not encoded any more.
+    // A body that was decompressed is no longer encoded.
     .filter(({ name }) => name !== 'content-encoding' || body.length === 0)
     .map(({ name, value }) => [name, value]);
   if (isBare) headers.push(['content-length', declaredLength]);
@@ -88,7 +88,7 @@ function tooManyRedirects(most: number): FetchFailed {
   return fail('too-many-redirects', `Cannot follow redirect: it is one too many, expected at most ${most}`);
 }
 
-/** Makes one request: decides on it, connects, sends it and reads its answer. It is noted as a hop whatever comes of it. */
+/** Makes one request: decides, connects, sends it and reads its answer. It is recorded as a hop in any case. */
 async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetched<FetchAnswer>> {
   const { terms, hops, limits, watch } = run;
   const { host, port, scheme, path } = prepared.url;
@@ -129,14 +129,14 @@ async function takeHop(prepared: PreparedRequest, run: FetchRun): Promise<Fetche
   }
 }
 
-/** Boundary: a target that repeats a secret, in a Location above all, gives back no more than its placeholder. */
+/** Boundary: a secret that a target echoes, above all in a Location, is replaced by its placeholder. */
 function hideSecrets(answer: Fetched<FetchAnswer>, { isBound, hide }: Filled): Fetched<FetchAnswer> {
   if (!isBound) return answer;
   if (answer.ok) return accept({ ...answer.value, fields: hideInFields(answer.value.fields, hide) });
   return answer.problem.code === 'malformed' ? fail('malformed', sentenceOf(UNQUOTED_RESPONSE)) : answer;
 }
 
-/** Boundary: what does not fit is known before anything leaves the machine. */
+/** Boundary: what exceeds a limit is known before anything leaves the machine. */
 function refuseSize({ head, body }: RequestMessage, { limits, watch }: FetchRun): FetchFailed | null {
   if (head.length > limits.requestHeaderBytes) return tooLongHead(limits);
   return watch.canPass(head.length + (body?.length ?? 0)) ? null : tooMany(limits);
@@ -156,7 +156,7 @@ async function exchange(
   return converse(channel.value, message, { watch, limits, wantsBody });
 }
 
-/** What was decided in the end: an address that the list came to deny denies the request. */
+/** The final decision: an address that the list has since denied denies the request. */
 function decisionOf({ decision, connection }: Reached, { failure }: Watch) {
   if (connection.ok || failure !== null || connection.problem.cause !== 'denied') return decision;
   const { why } = connection.problem;

@@ -8,8 +8,8 @@ import type { BoundSecret } from '../secrets.ts';
 import type { Watch } from './watch.ts';
 
 /**
- * Why a request came to nothing: the rules do not allow it, the request cannot be sent as it is, the target is
- * not there, something is too long or too slow, the answer cannot be read, or the caller ended it.
+ * Why a request failed: the rules do not allow it, the request cannot be sent as it is, the target cannot be reached,
+ * something is too long or too slow, the answer cannot be read, or the caller ended it.
  */
 export type FailureCode =
   | 'denied'
@@ -28,9 +28,9 @@ export type Fetched<T> = Result<T, FetchFailure>;
 
 export type FetchFailed = Extract<Fetched<never>, { ok: false }>;
 
-/** One request of those that a fetch came to: the first, and one for each redirect. */
+/** One request of a fetch: the first, and one for each redirect. */
 export type Hop = {
-  /** As it was decided on; a URL with a user name comes to no hop. */
+  /** As it was decided on; a URL with a user name is never a hop. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
@@ -40,7 +40,7 @@ export type Hop = {
   /** The entry that allowed it or denied it; null when nothing allowed it and nothing denied it either. */
   readonly rule: string | null;
   readonly verdict: 'allow' | 'deny';
-  /** Of the answer; null when there was none that could be read. */
+  /** The status of the answer; null when no readable one arrived. */
   readonly status: number | null;
 };
 
@@ -56,7 +56,7 @@ type Travelled = {
 export type Arrival = {
   readonly ok: true;
   readonly status: number;
-  /** With names in lower case. What is said about the way to the gateway, lengths and encodings, is not among them. */
+  /** With names in lower case. Hop-by-hop headers, lengths and encodings are left out. */
   readonly headers: readonly HeaderPair[];
   /** Whole, and decompressed. */
   readonly body: Uint8Array;
@@ -79,7 +79,7 @@ export type FetchDecision = Omit<Hop, 'status'> & {
 };
 
 export type FetchTerms = {
-  /** The list of this moment; it is read for each hop, and again before each attempt to connect. */
+  /** The current list; it is read for each hop, and again before each attempt to connect. */
   readonly list: () => AllowList;
   readonly resolve: Omit<ResolveOptions, 'signal'>;
   /** Ends the fetch at once. */
@@ -91,8 +91,8 @@ export type FetchTerms = {
   readonly trust?: SecureContextOptions['ca'];
   readonly clock: Clock;
   /**
-   * Called once for each hop, when its verdict and its address are known and before anything of the request is sent. Its
-   * bytes are in the outcome later. What it throws ends the fetch, so that nothing goes out without its record.
+   * Called once for each hop, when its verdict and its address are known and before anything of the request is sent.
+   * Its bytes are in the outcome later. An error it throws ends the fetch, so that nothing is sent without its record.
    */
   readonly onDecision?: (record: FetchDecision) => void;
 };

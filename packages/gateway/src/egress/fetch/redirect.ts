@@ -7,10 +7,10 @@ import { type Fetched, fail } from './outcome.ts';
 import type { PreparedRequest } from './request.ts';
 
 /*
- * What a redirect makes of a request, as the Fetch standard has it, and narrower where that would carry something to a
- * stranger. The next request is decided on from the start, like any other. What leaves the origin leaves behind whatever
- * may prove who the caller is, for good: a way back does not bring it back. A body never leaves its origin: a redirect
- * that would take it along is refused, because the same request without its body is another request.
+ * Applies a redirect to a request, as in the Fetch standard, and stricter where that would leak something to another
+ * origin. The next request is decided on from the start, like any other. Leaving the origin removes all credentials
+ * permanently: a redirect back does not restore them. A body never leaves its origin: a redirect that would take it
+ * along is refused, because the same request without its body is another request.
  */
 
 export type RedirectAnswer = { readonly status: number; readonly fields: readonly Field[] };
@@ -21,16 +21,16 @@ const OF_BODY: ReadonlySet<string> = new Set([
   ...['content-encoding', 'content-language', 'content-location', 'content-type'],
   ...['content-disposition', 'content-md5', 'content-range'],
 ]);
-/** A word in the name of a header that says that it holds what a stranger must not see. */
+/** A word in the name of a header that marks its value as a credential. */
 const PRIVATE =
   /(?:^|[-_])(?:api-?key|auth\w*|cookie\d?|credentials?|jwt|key|passw(?:or)?d|proxy|secret|session\w*|signature|token)(?:$|[-_])/;
 
-/** Tells whether an answer leads elsewhere. */
+/** Whether an answer is a redirect. */
 export function isRedirect({ status, fields }: RedirectAnswer): boolean {
   return REDIRECTS.has(status) && valuesOf(fields, 'location').length > 0;
 }
 
-/** The request that a redirect asks for. */
+/** The request after a redirect. */
 export function followRedirect(
   prepared: PreparedRequest,
   { status, fields }: RedirectAnswer,
@@ -63,22 +63,22 @@ function rewrite(prepared: PreparedRequest & { readonly url: HttpUrl }, status: 
   return { ...prepared, method: 'GET', body: null, fields: fields.filter(({ name }) => !OF_BODY.has(name)) };
 }
 
-/** Boundary: a header goes to another origin only when neither its name nor its value is that of a credential. */
+/** Boundary: a header goes to another origin only when neither its name nor its value looks like a credential. */
 function mayLeave({ name, value }: Field, secrets: readonly BoundSecret[]): boolean {
   return !PRIVATE.test(name) && !secrets.some(({ placeholder }) => value.includes(placeholder));
 }
 
 /*
  * Where a redirect leads (RFC 3986, section 5). A browser repairs what it finds in a Location: it drops tabs and line
- * breaks, takes a backslash for a slash and adds slashes that are missing. Here all that is refused, so that the URL that
- * is decided on is the one that every reader would find in the text.
+ * breaks, takes a backslash for a slash and adds slashes that are missing. All of that is refused here, so that the URL
+ * that is decided on is the one that every parser would read.
  */
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 
 /** Resolves a Location against the URL of the request that it answers. The fragment, which is never sent, is left out. */
 export function resolveLocation(base: HttpUrl, raw: string): Fetched<HttpUrl> {
-  // Boundary: nothing that two programs could read in two ways.
+  // Boundary: nothing that two programs could read differently.
   if (/[^!-~]|\\/.test(raw)) {
     const is = 'it has a backslash, a blank or a character outside printable ASCII';
     return fail('malformed', `Cannot follow redirect to ${quote(raw)}: ${is}, expected them encoded`);
@@ -106,7 +106,7 @@ function absolute(base: HttpUrl, reference: string): string {
   return origin + path.slice(0, path.lastIndexOf('/') + 1) + reference;
 }
 
-/** Follows `.` and `..`, which never lead above the root. Encoded dots stay as they are: the list takes them for doubtful. */
+/** Follows `.` and `..`, which never lead above the root. Encoded dots stay: the list treats them as ambiguous. */
 function withoutDots(whole: string): string {
   const query = whole.indexOf('?');
   const path = query < 0 ? whole : whole.slice(0, query);

@@ -25,7 +25,7 @@ export type PreparedRequest = {
   readonly url: HttpUrl;
   readonly method: string;
   readonly fields: readonly Field[];
-  /** What is said of encodings; the caller can ask for none and for nothing else. */
+  /** The Accept-Encoding header; the caller can only request no encoding. */
   readonly encodings: string;
   readonly body: Uint8Array | null;
 };
@@ -33,7 +33,7 @@ export type PreparedRequest = {
 const ENCODINGS = 'gzip, deflate, br';
 /** Methods that a server never expects a body with; some take one for the next request. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-/** Methods for which a server waits for a body, so that one without any says so. */
+/** Methods for which a server waits for a body, so that an empty one is declared. */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 /** Headers of which a request has one at most. With two, one program takes the first and another the last. */
 const SINGLE: ReadonlySet<string> = new Set(
@@ -42,7 +42,7 @@ const SINGLE: ReadonlySet<string> = new Set(
    referer user-agent`.split(/\s+/),
 );
 
-/** Reads a request of a caller. What is given can be sent as it is to any target. */
+/** Reads a request of a caller. The result can be sent as it is to any target. */
 export function readRequest(raw: FetchRequest, limits: FetchLimits): Fetched<PreparedRequest> {
   const tooLarge = refuseSize(raw, limits);
   if (tooLarge !== null) return tooLarge;
@@ -84,7 +84,7 @@ function readFields(headers: readonly HeaderPair[]): Fetched<readonly Field[]> {
   const fields: Field[] = [];
   for (const [name, value] of headers) {
     const [field] = readField(name, value);
-    // Boundary: neither a name nor a value can end its line, nor a name reach into its value.
+    // Boundary: neither a name nor a value can end its line, nor a name extend into its value.
     if (field === undefined) {
       const expected = 'a name of letters, digits and "-", and a value of printable ASCII';
       return refuse(`header ${quote(name)}`, 'its name or its value has another character', expected);
@@ -93,7 +93,7 @@ function readFields(headers: readonly HeaderPair[]): Fetched<readonly Field[]> {
       return refuse(`header ${quote(name)}`, 'it is there more than once', 'one');
     fields.push(field);
   }
-  // Boundary: where a message ends, which host it is for and who is between is said by the gateway alone.
+  // Boundary: framing, host and hop-by-hop headers are set by the gateway alone.
   const ours = fields.find(isOurs);
   if (ours === undefined) return accept(fields);
   return refuse(`header ${quote(ours.rawName)}`, 'the gateway sets it', 'a request without it');
@@ -120,7 +120,7 @@ function refuse(what: string, is: string, expected: string): FetchFailed {
   return fail('invalid', `Cannot use ${what}: ${is}, expected ${expected}`);
 }
 
-/** What is sent for a request. The host, the length and the encodings are made here and come from nowhere else. */
+/** What is sent for a request. The host, the length and the encodings are generated here and nowhere else. */
 export function formatMessage({ url, method, fields, encodings, body }: PreparedRequest): RequestMessage {
   const hasLength = body !== null || WITH_BODY.has(method);
   const accepted: Field = { name: 'accept-encoding', rawName: 'Accept-Encoding', value: encodings };

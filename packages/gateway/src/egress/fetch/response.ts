@@ -33,11 +33,11 @@ export type FetchAnswer = {
 type ConverseTerms = {
   readonly watch: Watch;
   readonly limits: FetchLimits;
-  /** Says whether the body of a response is worth reading. */
+  /** Decides whether the body of a response is worth reading. */
   readonly wantsBody: (response: Response) => boolean;
 };
 
-/** Sends one request over a connection and reads its answer, which may come before all is sent. The connection is gone then. */
+/** Sends one request and reads its answer, which may arrive before everything is sent. Closes the connection. */
 export async function converse(
   socket: Socket,
   message: RequestMessage,
@@ -84,13 +84,13 @@ async function receive(socket: Socket, method: string, terms: ConverseTerms): Pr
       return { done: true, value: undefined } as const;
     });
     if (piece.done === true) return null;
-    // When this is too much, the socket is destroyed, and the next piece is its end.
+    // If this exceeds the limit, the socket is destroyed, and the next piece is its end.
     watch.pass('bytesIn', piece.value.length);
     return piece.value;
   };
   const answer = await readAnswer(next, method, terms);
   if (watch.failure !== null) return watch.failure;
-  // Boundary: a connection that broke off must not pass for one that ended, or a part for the whole.
+  // Boundary: a broken connection must not pass for a finished one, or a part for the whole.
   if (!isBroken) return answer;
   return fail('unreachable', 'Cannot use response: the target broke off, expected all of it');
 }
@@ -100,7 +100,7 @@ async function readAnswer(
   method: string,
   { watch, limits, wantsBody }: ConverseTerms,
 ): Promise<Fetched<FetchAnswer>> {
-  // Boundary: only a whole head is a sign of life, so a byte now and then does not hold a connection open.
+  // Boundary: only a whole head is a sign of life, so a slow trickle of bytes does not keep a connection open.
   const start = await readResponseHead(next, method, limits.responseHeaderBytes);
   if (!start.ok) return start;
   const { status, fields, declaredLength } = start.value.response;
@@ -116,7 +116,7 @@ async function readAnswer(
   return body.ok ? accept({ status, fields, declaredLength, body: body.value }) : body;
 }
 
-/** The next bytes of the target; null when it has said all. */
+/** The next bytes of the target; null at its end. */
 type NextPiece = () => Promise<Buffer | null>;
 
 /** A response, and the bytes behind its head that were read with it. */

@@ -41,7 +41,7 @@ export class Watch {
     this.#stop.abort();
   }
 
-  /** Counts bytes; false when they are too many or it is over already. */
+  /** Counts bytes; false when they are too many or it has already ended. */
   pass(way: 'bytesIn' | 'bytesOut', bytes: number): boolean {
     if (this.#failure !== null) return false;
     this.#bytes[way] += bytes;
@@ -50,7 +50,7 @@ export class Watch {
     return this.#failure === null;
   }
 
-  /** Tells whether this many more bytes are still within the limit. */
+  /** Whether this many more bytes are still within the limit. */
   canPass(bytes: number): boolean {
     return this.#bytes.bytesIn + this.#bytes.bytesOut + bytes <= this.#limits.wireBytes;
   }

@@ -3,7 +3,7 @@ import { accept } from '../../core/result.ts';
 import { HTTP1_LIMITS } from '../limits.ts';
 import { type Framing, type HttpResult, type MessageSide, parseFields, rejectBody } from './fields.ts';
 
-/** Finds the data of a body, piece by piece, and its end. Nothing behind the end is ever given. */
+/** Finds the data of a body, piece by piece, and its end. Nothing after the end is ever returned. */
 export type BodyReader = {
   readonly read: (piece: Buffer) => HttpResult<readonly Buffer[]>;
   readonly isDone: () => boolean;
@@ -34,13 +34,13 @@ export function newBodyReader(framing: Framing, side: MessageSide): BodyReader {
   };
 }
 
-/** Puts data into chunks of our own making, so that no chunk of the sender is passed on. */
+/** Encodes data in our own chunks, so that no chunk of the sender is passed on. */
 export function formatChunks(data: readonly Buffer[], isLast: boolean): readonly Buffer[] {
   const chunks = data.flatMap((each) => [Buffer.from(`${each.length.toString(16)}\r\n`), each, LINE_END]);
   return isLast ? [...chunks, LAST_CHUNK] : chunks;
 }
 
-/** Takes the chunks off a body, and checks each. Trailers are checked and dropped. */
+/** Decodes a chunked body, and checks each chunk. Trailers are checked and dropped. */
 class ChunkedReader implements BodyReader {
   readonly #side: MessageSide;
   #state: State = 'size';
@@ -58,7 +58,7 @@ class ChunkedReader implements BodyReader {
     return this.#state === 'done';
   }
 
-  /** Gives the data of the next piece of the body. What follows the end of the body is not looked at. */
+  /** Returns the data of the next piece of the body. What follows the end of the body is not read. */
   read(piece: Buffer): HttpResult<readonly Buffer[]> {
     const data: Buffer[] = [];
     let at = 0;

@@ -1,7 +1,7 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept, type Problem, type Result, reject } from '../../core/result.ts';
 
-/** Which message is read: what a target may send is wider, because a run cannot do anything about it. */
+/** Which message is read: targets are read more leniently, because a run cannot change what they send. */
 export type MessageSide = 'request' | 'response';
 
 /** What is wrong with a message, and the status with which a proxy answers it. */
@@ -17,7 +17,7 @@ export type Framing =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' }
-  /** With the connection; only a response may. */
+  /** With the connection; only in a response. */
   | { readonly kind: 'close' };
 
 type SideRules = { readonly status: 400 | 502; readonly name: RegExp; readonly value: RegExp };
@@ -47,7 +47,7 @@ const MADE_ANEW: ReadonlySet<string> = new Set(['host', 'content-length', 'trans
 export function parseFields(lines: readonly string[], side: MessageSide): HttpResult<readonly Field[]> {
   const fields: Field[] = [];
   for (const line of lines) {
-    // Boundary: a folded line is two headers to some and one to others.
+    // Boundary: a folded line is two headers to some parsers and one to others.
     if (/^[ \t]/.test(line)) return rejectField(side, line, 'it continues the line above');
     const colon = line.indexOf(':');
     if (colon < 0) return rejectField(side, line, 'it has no ":"');
@@ -80,7 +80,7 @@ function isMasked(name: string): boolean {
   return plain !== name && (isHopByHop(plain) || MADE_ANEW.has(plain));
 }
 
-/** Boundary: whatever is called after proxies is for ours, the credential of the run above all. */
+/** Boundary: every `Proxy-` header is for ours, the credential of the run above all. */
 function isHopByHop(name: string): boolean {
   return HOP_BY_HOP.has(name) || name.startsWith('proxy-');
 }
@@ -117,8 +117,8 @@ export function formatFields(fields: readonly Field[]): string {
 }
 
 /**
- * Finds the one position where a body ends, or refuses. Boundary: every way to make two programs see two ends is a request
- * inside a request for the one that sees the earlier end.
+ * Finds the one position where a body ends, or refuses. Boundary: if two programs see two ends, the one that sees the
+ * earlier end finds a smuggled request.
  */
 export function framingOf(fields: readonly Field[], minor: 0 | 1, side: MessageSide): HttpResult<Framing> {
   const lengths = valuesOf(fields, 'content-length');

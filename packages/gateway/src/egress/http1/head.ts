@@ -13,13 +13,13 @@ export type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
 type HeadTerms = {
   readonly side: MessageSide;
   readonly headBytes: number;
-  /** Checks the first line as soon as it is there, since a client of another protocol may never send a second. */
+  /** Checks the first line as soon as it has arrived, since a client of another protocol may never send a second. */
   readonly checkFirst: (line: string) => HttpProblem | null;
 };
 
 type ReadHeadTerms = HeadTerms & {
   readonly withinMs: number;
-  /** Given when the time is over. */
+  /** Returned on timeout. */
   readonly late: HttpProblem;
   readonly onBytes?: (bytes: number) => void;
 };
@@ -37,7 +37,7 @@ const LINE_END = 'CR LF at the end of a line';
 const OTHER_PROTOCOLS: Readonly<Record<number, string>> = { 4: 'SOCKS4', 5: 'SOCKS5', 22: 'TLS' };
 
 /**
- * Reads one head off a socket and leaves the socket paused, with what follows the head still to be read. Null when the
+ * Reads one head from a socket and leaves the socket paused, with what follows the head still to be read. Null when the
  * other side ended before the head did.
  */
 export function readHead(socket: Socket, terms: ReadHeadTerms): Promise<HttpResult<HeadLines> | null> {
@@ -59,7 +59,7 @@ export function readHead(socket: Socket, terms: ReadHeadTerms): Promise<HttpResu
         if (head.value.rest.length > 0) socket.unshift(head.value.rest);
       } else terms.onBytes?.(piece.length);
     };
-    // Boundary: the time is for the whole head, so a byte now and then does not hold a connection open.
+    // Boundary: the time is for the whole head, so a slow trickle of bytes does not keep a connection open.
     const timer = setTimeout(() => finish(reject(terms.late)), terms.withinMs);
     socket.on('end', onEnd).on('close', onEnd).on('data', onData);
     socket.resume();
@@ -78,13 +78,13 @@ export class HeadReader {
     this.#terms = terms;
   }
 
-  /** Gives the head when the piece completes it and null when more is to come. Nothing may be read afterwards. */
+  /** Returns the head when the piece completes it, and null otherwise. Nothing may be read afterwards. */
   read(piece: Buffer): HttpResult<MessageHead | null> {
     const { side, headBytes } = this.#terms;
     let start = 0;
     for (const [at, byte] of piece.entries()) {
       this.#bytes += 1;
-      // Boundary: what has no end is not collected.
+      // Boundary: what never ends is not buffered.
       if (this.#bytes > headBytes) return this.#rejectSize(headBytes, 'bytes');
       const fault = this.#faultOf(byte);
       if (fault !== null) return reject({ status: SIDES[side].status, subject: `head of ${side}`, ...fault });
@@ -116,7 +116,7 @@ export class HeadReader {
       : this.#rejectSize(HTTP1_LIMITS.headLines, 'lines');
   }
 
-  /** Boundary: programs differ on what ends a line and where a text ends; none of what they differ on passes. */
+  /** Boundary: programs differ on what ends a line and where a text ends; nothing ambiguous passes. */
   #faultOf(byte: number): Fault | null {
     if (this.#sawCr) return byte === LF ? null : { is: 'it has a CR alone', expected: LINE_END };
     if (byte === LF) return { is: 'it has an LF alone', expected: LINE_END };

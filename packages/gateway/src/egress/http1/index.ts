@@ -1,7 +1,7 @@
 /*
- * The HTTP/1 codec: bytes to heads, fields and bodies, and back. What comes in was sent by hostile clients and targets, in
- * any pieces. Nothing is repaired: whatever two programs could read in two ways is a problem, which carries the status
- * that a proxy answers it with. Nothing is decided here and nothing is connected.
+ * The HTTP/1 codec: bytes to heads, fields and bodies, and back. The input is sent by hostile clients and targets, in
+ * any pieces. Nothing is repaired: anything that two programs could read differently is a problem, which carries the
+ * status that a proxy answers it with. Nothing is decided here and nothing is connected.
  */
 export { type BodyReader, formatChunks, newBodyReader } from './body.ts';
 export {

@@ -38,7 +38,7 @@ type Common = {
   readonly minor: 0 | 1;
 };
 
-/** Nothing is known of what goes through it but where it leads. */
+/** Only the destination is known of what goes through it. */
 export type TunnelRequest = Common & { readonly kind: 'tunnel'; readonly egress: EgressRequest };
 
 export type PlainRequest = Common & {
@@ -91,7 +91,7 @@ export function parseRequestLine(line: string): HttpResult<RequestLine> {
   return accept({ method, rawTarget, minor: version === '1.1' ? 1 : 0 });
 }
 
-/** Reads a whole head that was sent to a proxy. What is given can be decided on and, if it is plain, be passed on. */
+/** Reads a whole head that was sent to a proxy. The result can be decided on and, if it is plain, passed on. */
 export function parseRequestHead(lines: HeadLines): HttpResult<ProxyRequest> {
   const parts = readParts(lines);
   if (!parts.ok) return parts;
@@ -100,7 +100,7 @@ export function parseRequestHead(lines: HeadLines): HttpResult<ProxyRequest> {
   return url.ok ? readPlain(parts.value, url.value, DEFAULT_PORTS.http) : url;
 }
 
-/** Reads a whole head that was sent to a site itself. It is for that site or it is refused. */
+/** Reads a whole head that was sent to a site itself. A request for another site is refused. */
 export function parseSiteHead(lines: HeadLines, site: Site): HttpResult<PlainRequest> {
   const parts = readParts(lines);
   if (!parts.ok) return parts;
@@ -129,7 +129,7 @@ function readTunnel({ line, fields, framing, credential }: Parts): HttpResult<Tu
   if (!target.ok) return target;
   const { host, port } = target.value;
   if (port === null) return rejectTarget(rawTarget, 'it has no port', '"host:port"');
-  // Boundary: a body here would be taken for the first bytes of the tunnel by some and not by others.
+  // Boundary: a body here would be taken for the first bytes of the tunnel by some programs.
   if (framing.kind === 'chunked' || (framing.kind === 'length' && framing.bytes > 0))
     return rejectTarget(rawTarget, 'CONNECT has a body', 'none');
   const wrong = problemWithHost(fields, { host, port }, { minor, hostPort: port });
@@ -175,7 +175,7 @@ function readPlain(
   return accept({ kind: 'plain', method, egress, credential, minor, path, fields: passed.value, framing });
 }
 
-/** The port is that of a Host header that names none. */
+/** The port of a Host header without one. */
 type HostTerms = { readonly minor: 0 | 1; readonly hostPort: number };
 
 /** Boundary: a server picks its site by the Host header, so it has to be the host that is decided on. */
@@ -190,7 +190,7 @@ function problemWithHost(fields: readonly Field[], egress: EgressRequest, terms:
   return isSame ? null : `its Host header is ${quote(raw)}`;
 }
 
-/** Refuses upgrades and expectations that no reader of HTTP/1.1 here can meet. */
+/** Refuses upgrades and expectations that this proxy cannot fulfil. */
 function rejectUnsupported(fields: readonly Field[], egress: EgressRequest): HttpResult<null> {
   const upgrades = tokensOf(fields, 'upgrade', 'request');
   if (!upgrades.ok) return rejectUpgrade(valuesOf(fields, 'upgrade').join(', '), egress);
@@ -203,7 +203,7 @@ function rejectUnsupported(fields: readonly Field[], egress: EgressRequest): Htt
   return reject({ status: 417, subject, is: 'it is not known', expected: '"100-continue"' });
 }
 
-/** Other protocols go through tunnels that are not opened. The sentence says how to come to one. */
+/** Other protocols go through tunnels that are not opened. The message says how to get one. */
 function rejectUpgrade(to: string, { host, port }: EgressRequest) {
   const target = quote(formatAuthority(host, port));
   return reject({

@@ -26,15 +26,15 @@ export type Response = {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5][0-9]{2})(?: ([\t -~\x80-\xff]*))?$/;
 
-/** What is wrong with the first line of a response; null when the head can be read on. */
+/** What is wrong with the first line of a response; null when reading can continue. */
 export function checkStatusLine(line: string): HttpProblem | null {
   if (STATUS_LINE.test(line)) return null;
   return problemWith(`response ${quote(line)}`, 'it is not a status line', '"HTTP/1.1 200 OK"');
 }
 
 /**
- * Reads up to the body of the final response; those in front of it, such as "100 Continue", go to `onInterim`. Null when
- * the target ended before that.
+ * Reads up to the body of the final response; those before it, such as "100 Continue", go to `onInterim`. Null when the
+ * target ended before that.
  */
 export async function readFinalHead(
   method: string,
@@ -56,7 +56,7 @@ export async function readFinalHead(
 export function parseResponseHead([first, ...others]: HeadLines, method: string): HttpResult<Response> {
   const [, minor, rawStatus = '', reason = ''] = STATUS_LINE.exec(first) ?? [];
   const status = Number(rawStatus);
-  // Boundary: behind a 101 the bytes are in another protocol, on which nothing was decided.
+  // Boundary: after a 101 the bytes are in another protocol, on which nothing was decided.
   if (status === 101)
     return reject(problemWith('response 101', 'it changes the protocol', 'CONNECT for such a target'));
   // Boundary: the credential of the run is requested by our proxy alone.
@@ -78,7 +78,7 @@ export function parseResponseHead([first, ...others]: HeadLines, method: string)
   });
 }
 
-/** The head that the client gets. A client of HTTP/1.0 knows no chunks and sees the end of the connection. */
+/** The head that the client gets. A client of HTTP/1.0 reads to the end of the connection, without chunks. */
 export function formatResponseHead(response: Response, minor: 0 | 1): Buffer {
   const { status, reason, fields, framing, declaredLength } = response;
   const isUnframed = framing.kind === 'chunked' && minor === 0;

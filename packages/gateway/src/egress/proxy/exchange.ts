@@ -11,16 +11,16 @@ type ExchangeTerms = {
   readonly client: Socket;
   readonly ledger: Ledger;
   readonly limits: ProxyLimits;
-  /** False when whatever the client is sent would pass for an answer of the target. */
+  /** False when anything sent to the client would look like an answer of the target. */
   readonly canAnswer: boolean;
-  /** Called when nothing of it is left. */
+  /** Called when everything of it is closed. */
   readonly onGone: () => void;
 };
 
 /**
- * One connection of a client, with the one request that it may make and the connection to the target of that. It ends in
- * one of three ways: `finish` when all was passed on, `refuse` with an answer, `cut` without one. Afterwards no byte is
- * passed on, and soon no socket and no timer is left.
+ * One connection of a client, with its only request and the connection to the target. It ends in one of three ways:
+ * `finish` when all was passed on, `refuse` with an answer, `cut` without one. Afterwards no byte is passed on, and
+ * soon no socket and no timer is left.
  */
 export class ProxyExchange {
   readonly #wire: Socket;
@@ -32,7 +32,7 @@ export class ProxyExchange {
   #target: Connection | null = null;
   #request: EgressRequest | null = null;
   #record: OpenRecord | null = null;
-  /** The wire, or what is spoken inside it. */
+  /** The connection, or the TLS stream inside it. */
   #client: Socket;
   #canAnswer: boolean;
 
@@ -43,19 +43,19 @@ export class ProxyExchange {
     this.#terms = terms;
     this.#canAnswer = terms.canAnswer;
     this.#whole = setTimeout(() => this.refuse(late('connection', limits.wholeMs)), limits.wholeMs);
-    // A client that has said all may still listen, and a target as well.
+    // A client that has finished sending may still read, and so may a target.
     client.allowHalfOpen = true;
     client.setNoDelay(true);
     client.on('error', ignore);
     client.once('close', (hadError) => this.#onClosed(hadError));
   }
 
-  /** Whom to listen and speak to. */
+  /** The current channel to the client. */
   get client(): Socket {
     return this.#client;
   }
 
-  /** Aborts when the exchange is over, for what is still under way then. */
+  /** Aborts when the exchange is over, for what is still in progress then. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -85,7 +85,7 @@ export class ProxyExchange {
     this.#record = record;
   }
 
-  /** Takes over what was decided once the addresses of the target were known. */
+  /** Stores the decision once the addresses of the target were known. */
   revise({ verdict, rule, why }: EgressDecision): void {
     if (this.#record !== null) Object.assign(this.#record, { verdict, rule, why });
   }
@@ -102,7 +102,7 @@ export class ProxyExchange {
     this.#idle = setTimeout(() => this.refuse(late('next byte', limits.idleMs)), limits.idleMs);
   }
 
-  /** Ends with what the target is spoken to on. */
+  /** Ends together with the channel to the target. */
   heed(channel: Socket): void {
     channel.on('error', () => this.refuse({ status: 502, why: 'Cannot go on: the target broke off' }));
   }
@@ -114,13 +114,13 @@ export class ProxyExchange {
     this.#terms.ledger.settle(this.#record, this.#target.address);
   }
 
-  /** Sends the beginning of an answer; from here on there can be no other. */
+  /** Sends the beginning of an answer; from here on no other can be sent. */
   answer(head: Buffer): void {
     this.#canAnswer = false;
     this.client.write(head);
   }
 
-  /** Counts bytes before they are passed on; false when they must not be, and then it is over. */
+  /** Counts bytes before they are passed on; false when they must not be, which ends the exchange. */
   pass(way: 'bytesIn' | 'bytesOut', bytes: number): boolean {
     if (this.isOver || this.#record === null) return false;
     this.#idle?.refresh();
@@ -130,14 +130,14 @@ export class ProxyExchange {
     return false;
   }
 
-  /** Boundary: what was allowed is cut as soon as the list does not allow it any more. */
+  /** Boundary: what was allowed is cut as soon as the list no longer allows it. */
   recheck(judge: Judge): void {
     if (this.isOver || this.#request === null) return;
     const denial = denyNow(judge, this.#request, this.#target?.address ?? null);
     if (denial !== null) this.refuse({ status: 403, why: denial.why });
   }
 
-  /** Answers that it is not done, or cuts when there can be no answer. */
+  /** Sends a refusal, or cuts when no answer is possible any more. */
   refuse(refusal: Refusal): void {
     if (this.isOver) return;
     if (!this.#canAnswer) {
@@ -157,16 +157,16 @@ export class ProxyExchange {
     this.destroy();
   }
 
-  /** Ends what was passed on completely. */
+  /** Ends a completed exchange. */
   finish(): void {
     if (this.isOver) return;
     this.#target?.socket.destroy();
     this.#leave();
   }
 
-  /** Takes the connection away from a client, even from one that is being given time to read. */
+  /** Closes the connection of a client, even from one that is being given time to read. */
   destroy(): void {
-    // A wire that carries the end of TLS would be left open by a reset.
+    // A reset would leave a connection open that still sends the end of TLS.
     if (this.#client.writableEnded) this.#wire.destroy();
     else reset(this.#wire);
   }
@@ -200,7 +200,7 @@ export class ProxyExchange {
   #onClosed(hadError: boolean): void {
     const target = this.#target?.socket;
     const isFlushing = !this.isOver && !hadError && target !== undefined && !target.destroyed;
-    // A client that has said and heard all may be gone before the target has read all.
+    // A client that has sent and received everything may be gone before the target has read everything.
     if (isFlushing) target.once('close', () => this.#onGone());
     else this.#onGone();
   }
@@ -219,7 +219,7 @@ function late(what: string, ms: number): Refusal {
 
 function ignore(): void {}
 
-/** The answer to a request that is not served: its status and its one sentence. */
+/** The answer to a refused request: its status and its one sentence. */
 export type Refusal = { readonly status: number; readonly why: string };
 
 export type Served<T> = Result<T, Refusal>;
@@ -235,7 +235,7 @@ export function refused(status: number, why: string) {
   return reject({ status, why });
 }
 
-/** A message that cannot be used is answered with the sentence of its problem. */
+/** An unusable message is answered with the sentence of its problem. */
 export function served<T>(result: HttpResult<T>): Served<T> {
   return result.ok ? accept(result.value) : reject(refusalOf(result.problem));
 }

@@ -53,7 +53,7 @@ function passRequestBody(exchange: ProxyExchange, framing: Framing, target: Sock
   const { client } = exchange;
   const body = newBodyReader(framing, 'request');
   relay(client, target, (piece) => {
-    // Boundary: what follows the request is read, so that a client that goes is noticed, and thrown away.
+    // Boundary: what follows the request is read, to notice a disconnect, and discarded.
     if (exchange.isOver || body.isDone()) return [];
     const data = body.read(piece);
     if (!data.ok) {
@@ -107,7 +107,7 @@ function bytesIn(parts: readonly Buffer[]): number {
 
 type ResponseTerms = { readonly limits: ProxyLimits; readonly filled: Filled };
 
-/** Reads the head of a response; those in front of it, such as "100 Continue", are passed on as they come. */
+/** Reads the head of a response; those before it, such as "100 Continue", are passed on as they come. */
 async function readResponse(
   exchange: ProxyExchange,
   { method, minor }: PlainRequest,
@@ -143,7 +143,7 @@ async function readResponse(
     : response;
 }
 
-/** Boundary: what a host repeats of a secret reaches neither the run nor a record. */
+/** Boundary: a secret that a host echoes reaches neither the run nor a record. */
 function withoutSecrets(response: Response, { hide }: Filled): Response {
   return { ...response, reason: hide(response.reason), fields: hideInFields(response.fields, hide) };
 }

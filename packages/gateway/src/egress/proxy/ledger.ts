@@ -5,7 +5,7 @@ import type { EgressDecision, EgressRequest } from '../decide.ts';
 import type { ProxyLimits } from '../limits.ts';
 import type { Refusal } from './exchange.ts';
 
-/** What was decided on one request, and what came of it. */
+/** The decision on one request, and its outcome. */
 export type DecisionRecord = {
   readonly atMs: number;
   readonly host: string;
@@ -27,7 +27,7 @@ export type DecisionRecord = {
 };
 
 type Counts = {
-  /** Accepted in all; those that were turned away at once are not among them. */
+  /** Accepted in all; without those that were rejected at once. */
   connections: number;
   turnedAway: number;
   /** Answered without a decision, because the head was not a readable request. */
@@ -37,7 +37,7 @@ type Counts = {
   requests: number;
   denied: number;
   cut: number;
-  /** Mistakes of the proxy itself. Each cost one connection. */
+  /** Internal errors of the proxy. Each ended one connection. */
   faults: number;
   bytesIn: number;
   bytesOut: number;
@@ -77,7 +77,7 @@ export class Ledger {
     this.#terms = terms;
   }
 
-  /** Takes a connection in, or says which limit is in its way. */
+  /** Admits a connection, or says which limit prevents it. */
   admitConnection(open: number): Refusal | null {
     const { connections, connectionsInAll } = this.#terms.limits;
     const refusal =
@@ -91,7 +91,7 @@ export class Ledger {
     return refusal;
   }
 
-  /** Takes a request in, whose body has at least this many bytes, or says which limit is in its way. */
+  /** Admits a request whose body has at least this many bytes, or says which limit prevents it. */
   admitRequest(bodyBytes: number): Refusal | null {
     const { requests } = this.#terms.limits;
     if (this.counts.requests >= requests)
@@ -117,7 +117,7 @@ export class Ledger {
     return Math.min(limits[way] - this.counts[way], limits.bytes - bytesIn - bytesOut);
   }
 
-  /** Opens the record of a request. It is there before anything leaves the machine. */
+  /** Opens the record of a request. It exists before anything leaves the machine. */
   open(
     { host, port, scheme }: EgressRequest,
     method: string,
@@ -133,7 +133,7 @@ export class Ledger {
       verdict,
       why,
       cut: null,
-      // In the open https is refused, so it is known of a request only when TLS was opened.
+      // Plain https requests are refused, so the scheme is https only when TLS was opened.
       intercepted: scheme === 'https',
       secrets: [],
       bytesIn: 0,
@@ -144,7 +144,7 @@ export class Ledger {
     return record;
   }
 
-  /** Says what became of a request, once. */
+  /** Records the outcome of a request, once. */
   settle(record: OpenRecord, address: Address | null): void {
     if (record.isSettled) return;
     record.isSettled = true;
@@ -159,7 +159,7 @@ export class Ledger {
 
   /** Counts bytes before they are passed on; the sentence says why they must not be. */
   pass(record: OpenRecord, way: 'bytesIn' | 'bytesOut', bytes: number): string | null {
-    // Boundary: what is over a limit is not passed on in part, so a run gets no byte more than it was given.
+    // Boundary: what is over a limit is not passed on in part, so a run gets no byte more than its limit.
     if (bytes > this.#left(way)) return this.#tellUsedUp(way, bytes);
     this.counts[way] += bytes;
     record[way] += bytes;

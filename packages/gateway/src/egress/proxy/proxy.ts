@@ -27,7 +27,7 @@ import { serve } from './serve.ts';
 export type { EgressDoor };
 
 export type ProxyOptions = {
-  /** The list of this moment; after a change, `recheck` applies it to what is open. */
+  /** The current list; after a change, `recheck` applies it to what is open. */
   readonly list: () => AllowList;
   readonly resolve: Omit<ResolveOptions, 'signal'>;
   /** The token of the run: its clients send `run:TOKEN` as basic credentials. */
@@ -35,7 +35,7 @@ export type ProxyOptions = {
   readonly limits?: Partial<ProxyLimits>;
   /** Filled in where they belong and nowhere else. */
   readonly secrets?: readonly BoundSecret[];
-  /** Opens the tunnels to some hosts, so that what is asked for inside is decided on. */
+  /** Opens the tunnels to some hosts, so that the requests inside are decided on. */
   readonly intercept?: Interceptor;
   /** The authorities that prove who the target of an opened tunnel is, instead of those that Node trusts. */
   readonly trust?: SecureContextOptions['ca'];
@@ -50,7 +50,7 @@ export type Proxy = {
   readonly listen: (server: Server) => void;
   /** Takes over a listening socket for one target. Only the run may be able to connect to it. */
   readonly listenFor: (server: Server, door: EgressDoor) => void;
-  /** Cuts what the list of this moment does not allow. */
+  /** Cuts what the current list does not allow. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
   /** Ends every connection and every listening socket; nothing is accepted afterwards. The facts stay. */
@@ -71,12 +71,12 @@ export function openProxy(options: ProxyOptions): Proxy {
 
   const receive = (client: Socket, door: EgressDoor | null) => {
     const canAnswer = door === null || door.isHttp;
-    // A socket that is gone already would never say so again.
+    // A socket that is already closed fires no further event.
     if (isClosed || client.destroyed) {
       client.destroy();
       return;
     }
-    // Boundary: a client that opens more than the limit is answered at once and holds nothing.
+    // Boundary: a client that opens more than the limit is answered at once and uses no resources.
     const refusal = ledger.admitConnection(open.size);
     if (refusal !== null) {
       client.on('error', () => {});
@@ -95,7 +95,7 @@ export function openProxy(options: ProxyOptions): Proxy {
 
   const listenFor = (server: Server, door: EgressDoor | null) => {
     servers.add(server);
-    // A connection that cannot be accepted, for want of descriptors say, is lost; it must not end the program.
+    // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
     server.on('error', () => {});
     server.on('connection', (client) => receive(client, door));
   };
@@ -123,7 +123,7 @@ export function openProxy(options: ProxyOptions): Proxy {
 const USER = 'run';
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
-/** Makes the check for a token; how long it takes says nothing about the token. */
+/** Makes the check for a token; its timing reveals nothing about the token. */
 function newCredentialCheck(token: string): CredentialCheck {
   // Boundary: an empty or short token would let in a client that guesses it.
   if (token.length < PROXY_BOUNDS.leastTokenChars || !/^[!-9;-~]+$/.test(token)) {

@@ -19,7 +19,7 @@ import type { Interceptor } from '../tls/certificate.ts';
 import { type ProxyExchange, refused, type Served, served } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Tells whether a value of Proxy-Authorization is that of the run. */
+/** Whether a value of Proxy-Authorization is that of the run. */
 export type CredentialCheck = (raw: string | null) => boolean;
 
 /** What all connections of one run share. */
@@ -46,7 +46,7 @@ export type EgressDoor = {
   readonly isHttp: boolean;
 };
 
-/** Receives a request that the run may make at all; null when the client went away before it was complete. */
+/** Receives a request that carries the run's credential; null when the client disconnected before it was complete. */
 export async function receive(
   exchange: ProxyExchange,
   run: ProxyRun,
@@ -60,7 +60,7 @@ export async function receive(
   return request?.ok ? admit(request.value, run) : request;
 }
 
-/** The request that a connection to a door makes when it is not read. */
+/** The request of a door's connection when its bytes are not parsed. */
 function tunnelThrough({ host, port }: EgressDoor): TunnelRequest {
   return { kind: 'tunnel', method: 'CONNECT', egress: { host, port }, credential: null, minor: 1 };
 }
@@ -76,7 +76,7 @@ async function receiveAsProxy(exchange: ProxyExchange, run: ProxyRun): Promise<S
   return refused(407, `Cannot take request: ${is}, expected the user and password of the URL in HTTP_PROXY`);
 }
 
-/** Reads a head off the client and counts it when it cannot be used. */
+/** Reads a head from the client and counts it when it cannot be used. */
 export async function readRequest<T>(
   { client }: ProxyExchange,
   { limits, ledger }: ProxyRun,
@@ -101,7 +101,7 @@ function admit(request: ProxyRequest, { ledger }: ProxyRun): Served<ProxyRequest
   return refusal === null ? accept(request) : { ok: false, problem: refusal };
 }
 
-/** How long a body says that it is. */
+/** The declared length of a body. */
 export function bodyBytes(request: ProxyRequest): number {
   return request.kind === 'plain' && request.framing.kind === 'length' ? request.framing.bytes : 0;
 }

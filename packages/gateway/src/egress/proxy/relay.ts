@@ -1,13 +1,13 @@
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 
-/** Turns a piece that came in into what goes out for it; nothing when it must not. */
+/** Turns a piece that came in into what goes out for it; nothing when it must be dropped. */
 type RelayStep = (piece: Buffer) => readonly Buffer[];
 
-/** What one read gives at most. A read that is full is followed by another at once. */
+/** The most that one read returns. A read that is full is followed by another at once. */
 const READ_BYTES = 64 * 1024;
-/** So much is written in one go, and may wait for a receiver that takes nothing; the system itself holds far more for one. */
+/** The most that is written at once, and that waits for a stalled receiver; the kernel buffers far more. */
 const GATHERED_BYTES = 512 * 1024;
-/** A bulk connection on which little comes holds this much; many are open and silent. */
+/** The buffer of a bulk connection with little traffic; many are open and idle. */
 const SMALL_READ_BYTES = 16 * 1024;
 /** This many full reads in a row are a bulk transfer, for which a large buffer is worth its memory. */
 const FLOW_READS = 4;
@@ -24,7 +24,7 @@ class BulkReader {
   #fullReads = 0;
 
   readonly onread = {
-    /** Asked for before the first read and after each. */
+    /** Called before the first read and after each. */
     buffer: () => this.#buffer,
     callback: (bytes: number) => {
       const isFree = this.take(this.#buffer.subarray(0, bytes));
@@ -48,7 +48,7 @@ class BulkReader {
   }
 }
 
-/** Connects for a relay: nothing is read before that, and reads give more at once for less of the processor's time. */
+/** Connects for a relay: nothing is read before that, and reads return more at once for less CPU time. */
 export function connectForRelay(options: TcpNetConnectOpts): Socket {
   const reader = new BulkReader();
   const socket = connect({ ...options, onread: reader.onread });
@@ -77,7 +77,7 @@ function relayBulk(from: Socket, to: Socket, step: RelayStep, reader: BulkReader
   reader.take = (piece) => {
     const parts = step(piece);
     for (const part of parts) to.write(part, onWritten);
-    // What still waits to be written lies in the buffer, so the next read has to wait as well.
+    // What still waits to be written is in the buffer, so the next read has to wait as well.
     isWaiting = parts.length > 0 && to.writableLength > 0;
     return !isWaiting;
   };
@@ -90,7 +90,7 @@ function relayPieces(from: Socket, to: Socket, step: RelayStep): void {
     if (!isGathering) return;
     isGathering = false;
     to.uncork();
-    // A write says "enough" before it is tried; only what is still there afterwards has to wait.
+    // A write reports backpressure before it is tried; only what remains afterwards has to wait.
     if (to.writableNeedDrain && to.writableLength > 0) from.pause();
   };
   from.on('data', (piece: Buffer) => {
@@ -105,9 +105,9 @@ function relayPieces(from: Socket, to: Socket, step: RelayStep): void {
   from.resume();
 }
 
-/** Ends a connection so that the other side notices that something is missing; a mere end could pass for the whole. */
+/** Ends a connection so that the other side notices that something is missing; a normal end could look complete. */
 export function reset(socket: Socket): void {
-  // Only TCP can be reset, and not while its end is on the way: the attempt would leave the socket open for good.
+  // Only TCP can be reset, and not while it is ending: the attempt would leave the socket open forever.
   if (socket.remoteAddress === undefined || socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }

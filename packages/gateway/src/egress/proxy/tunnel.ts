@@ -15,8 +15,8 @@ import { relay } from './relay.ts';
 const ESTABLISHED = Buffer.from('HTTP/1.1 200 Connection established\r\n\r\n');
 
 /**
- * Joins a client and a target. Of what they say only the hello of TLS is looked at; each may stop speaking before the
- * other, and the target may speak first.
+ * Joins a client and a target. Only the TLS hello is inspected; either side may end first, and the target may send
+ * first.
  */
 export async function tunnel(exchange: ProxyExchange, host: Host, target: Socket): Promise<void> {
   const { client } = exchange;
@@ -36,24 +36,24 @@ export async function tunnel(exchange: ProxyExchange, host: Host, target: Socket
   client.once('end', () => target.end());
 }
 
-/** Tells a client that its tunnel is there. A client of a door requested none, and hears nothing. */
+/** Tells a client that its tunnel is established. A client of a door requested none, and gets no answer. */
 function establish(exchange: ProxyExchange): void {
   if (exchange.canAnswer) exchange.answer(ESTABLISHED);
 }
 
 /*
- * A tunnel that is looked into. It leads to a host whose TLS is opened: to the client the proxy is the target then, with
+ * A tunnel that is inspected. It leads to a host whose TLS is opened: to the client the proxy is the target then, with
  * a certificate of the authority of the run. Or it is denied as a tunnel and an entry is for unencrypted HTTP there,
- * which some clients ask for inside a tunnel as well. How the client begins tells which of the two it speaks. The one
+ * which some clients send inside a tunnel as well. The client's first bytes show which of the two it speaks. The one
  * request inside is a plain request like any other, decided on with the scheme that it was found with. What goes wrong
  * before there is a request is recorded as CONNECT.
  */
 
-/** What becomes of TLS inside a tunnel that is read. */
+/** What happens to TLS inside an inspected tunnel. */
 type TunnelTls = { readonly opener: Interceptor } | { readonly denial: Denial };
 
 type ReadTunnel = {
-  /** As it is recorded when no request comes of it. */
+  /** As recorded when no request follows. */
   readonly egress: EgressRequest;
   readonly tls: TunnelTls;
   /** Whether unencrypted HTTP could be allowed. */
@@ -63,7 +63,7 @@ type ReadTunnel = {
 /** Where the request inside a tunnel is read, and with which scheme. */
 type InnerChannel = { readonly socket: Socket; readonly scheme: Scheme };
 
-/** The request that counts: that inside a tunnel which is read, or the one received. Null when the client left. */
+/** The request that counts: the one inside an inspected tunnel, or the one received. Null when the client left. */
 export async function lookInside(
   exchange: ProxyExchange,
   request: ProxyRequest,
@@ -71,7 +71,7 @@ export async function lookInside(
 ): Promise<Served<ProxyRequest> | null> {
   const tunnel = request.kind === 'tunnel' ? readingOf(request, run) : null;
   if (tunnel === null) return accept(request);
-  // Boundary: nothing is said in the name of a host that no request may go to.
+  // Boundary: no host is impersonated that no request may go to.
   if ('denial' in tunnel.tls && !tunnel.canBePlain)
     return reject(recordDenial(exchange, tunnel, run, tunnel.tls.denial));
   if (exchange.isOver) return null;
@@ -79,7 +79,7 @@ export async function lookInside(
   return receiveInside(exchange, tunnel, run);
 }
 
-/** How a tunnel is read; null when it is allowed to pass as it comes. */
+/** How a tunnel is inspected; null when it may pass unread. */
 function readingOf({ egress }: TunnelRequest, { list, interceptor }: ProxyRun): ReadTunnel | null {
   const now = list();
   if (interceptor?.isFor(egress.host) !== true) {
@@ -103,7 +103,7 @@ async function receiveInside(
   run: ProxyRun,
 ): Promise<Served<PlainRequest> | null> {
   const { headMs } = run.limits;
-  // Boundary: the time is for all of the handshake, so a byte now and then does not hold a connection open.
+  // Boundary: the time is for all of the handshake, so a slow trickle of bytes does not keep a connection open.
   const late = setTimeout(() => {
     const why = `Cannot look into tunnel: the client has sent no request, expected it within ${headMs} ms`;
     exchange.refuse(recordDenial(exchange, tunnel, run, denied(why)));
@@ -119,7 +119,7 @@ async function receiveInside(
   return refusal === null ? request : reject(refusal);
 }
 
-/** Finds out what a client speaks, and accepts TLS where it is opened; null when it said nothing. */
+/** Finds out what a client speaks, and accepts TLS where it is opened; null when it sent nothing. */
 async function openTunnel(
   client: Socket,
   { egress: { host }, tls, canBePlain }: ReadTunnel,
@@ -128,7 +128,7 @@ async function openTunnel(
   if (opening.kind === 'silent' || client.destroyed) return null;
   // Boundary: what does not begin as TLS is parsed here, and continues only as a request that the list allows.
   if (opening.kind === 'other' && canBePlain) return accept({ socket: client, scheme: 'http' });
-  // Boundary: no one sees what is said inside TLS that is not opened, so only an allowed tunnel carries it.
+  // Boundary: the contents of unopened TLS are invisible, so only an allowed tunnel carries it.
   if ('denial' in tls) return reject(tls.denial);
   const problem = problemWithHttps(opening, host);
   if (problem !== null) return reject(denied(problem));
@@ -136,7 +136,7 @@ async function openTunnel(
   return accepted.ok ? accept({ socket: accepted.value, scheme: 'https' }) : reject(denied(accepted.problem));
 }
 
-/** Records a tunnel that comes to nothing, and gives the answer to it. */
+/** Records a failed tunnel, and returns the answer to it. */
 function recordDenial(
   exchange: ProxyExchange,
   { egress }: ReadTunnel,
@@ -155,7 +155,7 @@ function denied(why: string): Denial {
   return { verdict: 'deny', rule: null, why };
 }
 
-/** Is the server of TLS to a client whose hello is there and still to be read. It waits as long as the client. */
+/** Acts as the TLS server for a client whose hello has arrived but is unread. It waits as long as the client. */
 function acceptTls(client: Socket, secureContext: SecureContext): Promise<Result<TLSSocket, string>> {
   return new Promise((resolve) => {
     const socket = new TLSSocket(client, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] });

@@ -56,7 +56,7 @@ const OID = {
   serverAuth: '1.3.6.1.5.5.7.3.1',
 } as const;
 
-/** Clocks of clients may be so far behind. */
+/** How far the clocks of clients may be behind. */
 const SKEW_MS = 5 * 60_000;
 /** Clients refuse certificates of more than 398 days. */
 const MOST_LIFE_MS = 397 * 86_400_000;
@@ -104,10 +104,10 @@ export function newAuthority(terms: AuthorityTerms): CertificateAuthority {
   };
 }
 
-/** For a host: its name in the field that counts, and in the one that people see if it fits there. */
+/** For a host: its name in the field that verifiers use, and in the one that people see if it fits. */
 function describe(host: Host): Omit<Certificate, 'publicKey'> {
   const hasSubject = host.kind === 'name' && host.name.length <= COMMON_NAME_CHARS;
-  // Without a subject the other field must be one that no verifier may overlook.
+  // Without a subject the other field must be one that no verifier may ignore.
   const altName = extension(OID.subjectAltName, der.sequence(generalName(host)), !hasSubject);
   const extensions = [
     extension(OID.basicConstraints, der.sequence(), true),
@@ -128,7 +128,7 @@ function authorityExtensions(names: readonly Host[] | undefined): readonly Uint8
   ];
 }
 
-/** Boundary: the hosts that are permitted. A form of name without one of them is excluded, since it would be free. */
+/** Boundary: the hosts that are permitted. A form of name without any is excluded, or it would be unrestricted. */
 function constrain(hosts: readonly Host[]): Uint8Array {
   const permitted = hosts.map((host) =>
     host.kind === 'name' ? generalName(host) : der.context(IP_ADDRESS, withFullMask(bytesOf(host.address))),
@@ -203,7 +203,7 @@ function toPem(label: string, bytes: Buffer): string {
 /** Opens tunnels to the hosts that it is for, with a certificate for each. */
 export type Interceptor = {
   readonly isFor: (host: Host) => boolean;
-  /** What the server side of TLS needs to be taken for the host by clients that trust the authority. Refuses any other host. */
+  /** What a TLS server needs to pass as the host for clients that trust the authority. Refuses other hosts. */
   readonly contextFor: (host: Host) => SecureContext;
 };
 
@@ -224,7 +224,7 @@ export function newInterceptor({ authority, isFor }: InterceptorTerms): Intercep
     const context = contexts.get(name) ?? makeContext(authority, host);
     contexts.delete(name);
     contexts.set(name, context);
-    // Boundary: a run that asks for ever new names does not fill the memory of the gateway.
+    // Boundary: a run that keeps requesting new names does not fill the memory of the gateway.
     const [oldest] = contexts.keys();
     if (contexts.size > TLS_LIMITS.certificateHosts && oldest !== undefined) contexts.delete(oldest);
     return context;

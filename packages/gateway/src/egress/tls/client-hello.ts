@@ -2,17 +2,17 @@ import { quote } from '../../core/hostile-text.ts';
 import { TLS_LIMITS } from '../limits.ts';
 
 /*
- * Reads the first message of a TLS client (RFC 8446, 4.1.2): which host it names and which protocols it offers. What comes
- * in are bytes of a hostile client, in any pieces; nothing is kept between two calls, and nothing throws. The name is
- * worth something only if no server reads another one out of the same bytes, so whatever servers differ on is malformed:
- * a second name, lengths that do not add up, a record before the hello that some drop, a version that some overlook.
+ * Reads the first message of a TLS client (RFC 8446, 4.1.2): which host it names and which protocols it offers. The
+ * input is bytes of a hostile client, in any pieces; nothing is kept between two calls, and nothing throws. The name is
+ * meaningful only if no server reads another one from the same bytes, so anything servers differ on is malformed: a
+ * second name, lengths that do not add up, a record before the hello that some drop, a version that some ignore.
  *
- * What this cannot see: a name that is encrypted (the one in the clear is then a cover), a second hello after the server
- * asked for one, and all that is said once the connection is encrypted.
+ * What this cannot see: a name that is encrypted (the visible one is then a cover name), a second hello after the
+ * server requested one, and everything after encryption starts.
  */
 
 export type ClientHello =
-  /** So far it may become a hello. */
+  /** Could still become a hello. */
   | { readonly kind: 'more' }
   /** It does not begin as TLS does. */
   | { readonly kind: 'other' }
@@ -43,7 +43,7 @@ export function readClientHello(bytes: Uint8Array): ClientHello {
   const seen = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, TLS_LIMITS.helloBytes));
   const message = judgeStart(seen) ?? collect(seen);
   if (Buffer.isBuffer(message)) return readMessage(message);
-  // Boundary: what has no end is not collected.
+  // Boundary: what never ends is not buffered.
   return message.kind === 'more' && seen.length === TLS_LIMITS.helloBytes ? tooLong() : message;
 }
 
@@ -54,7 +54,7 @@ function judgeStart(bytes: Buffer): ClientHello | null {
   if (type < FIRST_TYPE || type > LAST_TYPE) return { kind: 'other' };
   if (major === undefined) return { kind: 'more' };
   if (major === 3) {
-    // Boundary: there are servers that drop a warning and take the hello behind it.
+    // Boundary: some servers drop a warning and accept the hello after it.
     return type === HANDSHAKE ? null : malformed(`a record of type ${type} stands before it`, 'none');
   }
   if (major >= 16) return { kind: 'other' };
@@ -74,7 +74,7 @@ function collect(bytes: Buffer): Buffer | ClientHello {
       return malformed('a record of another kind stands in it', 'none');
     if (size === 0 || size > RECORD_BYTES)
       return malformed(`a record has ${size} bytes`, `1 to ${RECORD_BYTES}`);
-    // Boundary: every piece of a hello is read from its start, so crumbs that come one by one must not be many.
+    // Boundary: every piece of a hello is read from its start, so the number of tiny pieces is limited.
     if (records > TLS_LIMITS.helloRecords)
       return malformed(`it has more than ${TLS_LIMITS.helloRecords} records`, 'fewer');
     at += RECORD_HEADER_BYTES + size;
@@ -177,7 +177,7 @@ class Fields {
   }
 
   take(count: number): Buffer | null {
-    // Boundary: no length that a client gives reaches behind the bytes that it sent.
+    // Boundary: no length that a client gives reaches beyond the bytes that it sent.
     const isThere = this.#rest !== null && count <= this.#rest.length;
     const field = isThere && this.#rest !== null ? this.#rest.subarray(0, count) : null;
     this.#rest = field === null || this.#rest === null ? null : this.#rest.subarray(count);

@@ -78,7 +78,7 @@ function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Uint8Array.of(tag, ...lengthOf(length)), ...contents]);
 }
 
-/** Below 128 in one byte; else the number of bytes that follow, and they. */
+/** Below 128 in one byte; else the number of bytes that follow, then those bytes. */
 function lengthOf(length: number): readonly number[] {
   if (length < 0x80) return [length];
   const bytes: number[] = [];

@@ -57,7 +57,7 @@ class HelloReader {
     const hello = readClientHello(bytes);
     if (hello.kind !== 'more') return hello;
     this.#reads += 1;
-    // Boundary: each reading begins at the start, so bytes that come one by one would cost more than they are worth.
+    // Boundary: each reading begins at the start, so reading after every single byte would be too expensive.
     if (this.#reads === TLS_LIMITS.helloReads) return broken('it comes in many small records', 'a few');
     this.#dueAt = this.#nextDue(bytes);
     return hello;
@@ -69,7 +69,7 @@ class HelloReader {
 
   /** The end of the record that is coming in, or of its header while that is not there. */
   #nextDue(bytes: Buffer): number {
-    // What kind of bytes they are is clear with the first one behind the header, or earlier.
+    // What kind of bytes they are is clear with the first one after the header, or earlier.
     if (bytes.length <= RECORD_HEADER_BYTES) return bytes.length + 1;
     while (bytes.length >= this.#wholeTo + RECORD_HEADER_BYTES) {
       const end = this.#wholeTo + RECORD_HEADER_BYTES + bytes.readUInt16BE(this.#wholeTo + 3);
@@ -86,7 +86,7 @@ function broken(is: string, expected: string): Opening & { readonly kind: 'malfo
 
 const HTTP = 'http/1.1';
 
-/** What is wrong with how a client begins to speak to a host; null when nothing is. What does not begin as TLS is not looked at. */
+/** What is wrong with a client's first bytes to a host; null when nothing is. Only TLS is examined. */
 export function problemWithName(opening: Opening, host: Host): string | null {
   if (opening.kind === 'malformed') return opening.why;
   return opening.kind === 'hello' && opening.serverName !== null ? compare(opening.serverName, host) : null;

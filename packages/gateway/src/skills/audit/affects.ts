@@ -11,7 +11,7 @@ export type Affecting = {
   readonly fixed: string | null;
 };
 
-/** Whether an advisory is about a component in its version; null when it is not. */
+/** Whether an advisory is about a component in its version; null when it does not apply. */
 export function affects(advisory: Advisory, component: Component): Affecting | null {
   if (advisory.isWithdrawn) return null;
   for (const affected of advisory.affected) {
@@ -23,7 +23,7 @@ export function affects(advisory: Advisory, component: Component): Affecting | n
   return null;
 }
 
-/** Advisories by the names of their packages, so that each component meets only those that could be about it. */
+/** Advisories by the names of their packages, so that each component is compared only with those that could apply. */
 export function byPackage(advisories: readonly Advisory[]): (component: Component) => ReadonlySet<Advisory> {
   const known = new Map<string, Advisory[]>();
   for (const advisory of advisories)
@@ -49,7 +49,7 @@ function versionsOf({ version, purl }: Component): readonly string[] {
   return other === null ? [version] : [version, other];
 }
 
-/** True or false: it is the package, surely or by its name alone; null: it is another. */
+/** True: it is surely the package; false: by its name alone; null: it is another. */
 function isSamePackage(affected: AffectedPackage, { name, purl }: Component): boolean | null {
   const is = purl === null ? null : parsePurl(purl);
   if (is === null) return isAlike(affected.name, name) ? false : null;
@@ -84,7 +84,7 @@ function isWithin({ events }: AffectedRange, version: string): boolean {
     !limits.some((limit) => limit.version === '*' || order(version, limit.version) < 0)
   )
     return false;
-  // A range that names no beginning has been there from the first version on.
+  // A range that names no beginning starts at the first version.
   let isAffected = events.length > 0 && !events.some(({ kind }) => kind === 'introduced');
   for (const { kind, version: at } of [...events].sort(byVersion)) {
     const side = order(version, at);
@@ -125,7 +125,7 @@ function partsOf(version: string): readonly string[] {
   return version.toLowerCase().match(/\d+|[a-z]+/g) ?? [];
 }
 
-/** Numbers by their size; a word, such as rc, comes before nothing, and nothing before a number. */
+/** Numbers by value; a word such as rc sorts before an absent part, and an absent part before a number. */
 function orderParts(a: readonly string[], b: readonly string[]): number {
   for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
     const side = orderPart(a[at] ?? '', b[at] ?? '');

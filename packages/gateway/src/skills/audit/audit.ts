@@ -28,7 +28,7 @@ import { materialOf } from './prose/material.ts';
 
 const WEIGHT: Readonly<Record<AuditSeverity, number>> = { refusal: 0, warning: 1, note: 2 };
 
-/** Looks at everything in a package that can be looked at without running it; refusals come first. */
+/** Examines everything in a package that can be examined without running it; refusals come first. */
 export function auditPackage(pkg: SkillPackage, bench: AuditBench): readonly AuditFinding[] {
   const subject = { pkg, bench, modules: moduleSubjects(pkg, bench), texts: materialOf(pkg) };
   return CHECKS.flatMap((check) => findingsOf(check, subject)).sort(
@@ -58,7 +58,7 @@ function findingsOf({ id, severity, look }: AuditCheck, subject: AuditSubject): 
   ];
 }
 
-/** A text of a finding, cut and without anything active. */
+/** A text of a finding, truncated and sanitised. */
 export function harmless(text: string): string {
   // Boundary: findings quote text of the package, and a terminal or a page shows them.
   const { textChars } = AUDIT_LIMITS;

@@ -26,7 +26,7 @@ import { CASE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';
 
-/** What a case wants to be there, so that it is run only where that is granted. */
+/** What a case requires, so that it is run only where that is granted. */
 const CASE_NEEDS = ['storage', 'channel', 'log', 'clock', 'random', 'config', 'secret', 'http'] as const;
 type CaseNeed = (typeof CASE_NEEDS)[number];
 

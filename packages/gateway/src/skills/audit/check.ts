@@ -19,7 +19,7 @@ export type AuditSubject = {
   readonly texts: readonly Material[];
 };
 
-/** One thing that an audit looks for. A check only looks: it never throws, and it changes nothing. */
+/** One thing that an audit checks for. A check only reads: it never throws, and it changes nothing. */
 export type AuditCheck = {
   readonly id: string;
   readonly severity: AuditSeverity;
@@ -33,16 +33,16 @@ export type AuditBench = {
   readonly abi: {
     /** The module that host functions are imported from. */
     readonly module: string;
-    /** The export that gives a place for bytes. */
+    /** The export that allocates bytes. */
     readonly alloc: string;
-    /** Types are written like `(i32, i32) -> i64`; `needs` is the capability that a function wants, if it wants one. */
+    /** Types are written like `(i32, i32) -> i64`; `needs` is the capability that a function requires, if any. */
     readonly functions: readonly {
       readonly name: string;
       readonly type: string;
       readonly needs: string | null;
     }[];
   };
-  /** Makes one core module of a component that keeps to the world. Throws a WasmError for any other. */
+  /** Makes one core module of a component that fits the world. Throws a WasmError for any other. */
   readonly linkComponent: (bytes: Uint8Array) => {
     readonly bytes: Uint8Array;
     readonly imports: readonly {
@@ -59,7 +59,7 @@ export type AuditBench = {
   readonly palisade: string;
 };
 
-/** A refusal keeps a skill from being approved; a warning wants a person to accept it; a note is good to know. */
+/** A refusal prevents approval; a warning must be accepted by a person; a note is informational. */
 export type AuditSeverity = 'refusal' | 'warning' | 'note';
 
 export type AuditFinding = {

@@ -60,7 +60,7 @@ const BURIED_MARKS: readonly {
   },
 ];
 
-/** What a file begins like; null: like nothing that is known here. */
+/** The known kind of file by its first bytes; null: unknown. */
 export function markOf(bytes: Uint8Array): FileMark | null {
   const head = Buffer.from(bytes.subarray(0, 300)).toString('latin1');
   return FILE_MARKS.find(({ mark, at = 0 }) => head.startsWith(mark, at)) ?? null;
@@ -86,7 +86,7 @@ export function programIn(bytes: Uint8Array): { readonly name: string; readonly 
   return null;
 }
 
-/** Tells whether a system would run the file when it is opened, by its first line or its name. */
+/** Whether a system would run the file when it is opened, by its first line or its name. */
 export function isScript(path: string, bytes: Uint8Array): boolean {
   return (bytes[0] === 0x23 && bytes[1] === 0x21) || SCRIPT_ENDINGS.test(path);
 }
@@ -104,7 +104,7 @@ export function denseBytes(bytes: Uint8Array): number {
   return found;
 }
 
-/** Tells whether bytes look compressed or encrypted. */
+/** Whether bytes look compressed or encrypted. */
 export function isDense(bytes: Uint8Array): boolean {
   if (bytes.length < LEAST_BYTES) return false;
   const counts = new Uint32Array(256);

@@ -2,15 +2,15 @@ import type { JsonSchema } from '../../core/tool.ts';
 import { canMeet, edgesOf, isSchema, type SchemaEdge, typesOf } from './schema-parts.ts';
 
 /*
- * What a schema takes to compile and to hold a value against. Compiling writes a schema out with most of what it refers to,
- * and a value is held against a part as often as there are ways to it: a few lines of references that double at every step
- * would keep the gateway for years. So the ways are counted here, each once, before anything is compiled.
+ * The cost of compiling a schema and validating against it. Compiling inlines most references, and a value is validated
+ * against a part once per path to it: a few lines of references that double at every step would block the gateway for
+ * years. So the paths are counted here before anything is compiled.
  */
 
 type SchemaCost = {
   /** About the number of parts once references are written out. */
   readonly cost: number;
-  /** What can make a value of ordinary size take very long, whatever the cost; null: nothing. */
+  /** What can make validating an ordinary value very slow, whatever the cost; null: nothing. */
   readonly fault: string | null;
 };
 
@@ -24,7 +24,7 @@ const MOST_UNIQUE = 1_000;
 /** What a text is taken to have at most where the schema does not say, and what it may take. */
 const TEXT_CHARS = 128 * 1024;
 const MOST_STEPS = 2 ** 25;
-/** Past this nothing is counted any more. */
+/** Above this, counting stops. */
 const MUCH = 1e9;
 
 /** The cost of a schema, in time that grows with its size alone. */

@@ -7,7 +7,7 @@ export type SchemaPart = {
   readonly schema: JsonSchema;
   /** Like `properties.text.items`; empty for the whole. */
   readonly path: string;
-  /** One of several that hold together or in turn: what it leaves out may be said by the schema around it. */
+  /** One of several that apply together or alternatively: the enclosing schema may state what it leaves out. */
   readonly isAlternative: boolean;
 };
 
@@ -54,7 +54,7 @@ function walkParts(schema: JsonSchema): Parts {
     { schema, path: '', isAlternative: false, depth: 1 },
   ];
   let deepest = 0;
-  // Boundary: a schema of the publisher is walked no further than this, however large it is.
+  // Boundary: a schema of the publisher is traversed no further than this, however large it is.
   for (let at = 0; at < Math.min(parts.length, AUDIT_LIMITS.walkedSchemaParts); at += 1) {
     const part = parts[at];
     if (part === undefined) break;
@@ -96,12 +96,12 @@ function named(keyword: string, value: Json): readonly (readonly [name: string, 
   return isMap && isSchema(value) ? Object.entries(value) : [['', value]];
 }
 
-/** Tells whether a value can be a schema with keywords in it. */
+/** Whether a value can be a schema with keywords in it. */
 export function isSchema(value: Json): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Which part of a value the schema at the other end is held against: the same value, or one inside of it. */
+/** Which part of a value the target schema is applied to: the same value, or one inside of it. */
 type Place = 'here' | 'property' | 'pattern' | 'rest' | 'key' | 'item' | 'contained';
 
 /** A way from one schema to another, written inside of it or referred to. */
@@ -118,7 +118,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   unevaluatedItems: 'item',
   contains: 'contained',
 };
-/** Of what is held against nothing unless something refers to it. */
+/** Of schemas that apply to nothing unless something refers to them. */
 const KEPT: readonly string[] = ['$defs', 'definitions'];
 const OF_ITEMS: readonly Place[] = ['item', 'contained'];
 
@@ -132,7 +132,7 @@ export function edgesOf(schema: JsonSchema, root: JsonSchema): readonly SchemaEd
   return to === null ? edges : [...edges, { to, place: 'here', name: '$ref' }];
 }
 
-/** Tells whether one value can be held against what both lead to. */
+/** Whether one value can be validated against both targets. */
 export function canMeet(a: SchemaEdge, b: SchemaEdge): boolean {
   if (a.place === 'here' && b.place === 'here') return !areApart(a.to, b.to);
   if (a.place === 'here' || b.place === 'here') return true;
@@ -143,7 +143,7 @@ export function canMeet(a: SchemaEdge, b: SchemaEdge): boolean {
   return isWide || a.name === b.name;
 }
 
-/** Tells whether no value is of the types of both. */
+/** Whether no value is of the types of both. */
 function areApart(a: JsonSchema, b: JsonSchema): boolean {
   const [first, second] = [a, b].map((each) =>
     typesOf(each).map((type) => (type === 'integer' ? 'number' : type)),

@@ -1,8 +1,9 @@
 /**
- * What one kind of capability is to everything that handles it before a module runs: the keys of skill.toml that ask for it
- * and their checks, the grant that follows from that and what the operator can withhold of it, the sentences that people
- * decide by, and the form in which `palisade wasm run --grant` takes it. One file here describes one kind, the table in
- * kinds.ts lists them, and nothing else tells kinds apart. The numbers and shapes that a run needs are in core/wasm.ts.
+ * What one kind of capability is to everything that handles it before a module runs: the keys of skill.toml that ask
+ * for it and their checks, the grant that follows from that and what the operator can withhold of it, the sentences
+ * that people decide by, and the form in which `palisade wasm run --grant` takes it. One file here describes one kind,
+ * the table in kinds.ts lists them, and nothing else distinguishes kinds. The numbers and shapes that a run needs are
+ * in core/wasm.ts.
  */
 import { accept, type Result, reject, type ValuePath } from '../../core/result.ts';
 import { type Misfit, misfitAt, type ShapeProblem } from '../../core/shape-problem.ts';
@@ -42,9 +43,9 @@ export type Capability = {
 
   /** The grant of all that is asked for. */
   readonly grantAll: (asks: Asks) => Partial<WasmGrants>;
-  /** The grants without what the word takes away; one that was withheld keeps its position, and is closed. */
+  /** The grants without what the option removes; one that was withheld keeps its position, and is closed. */
   readonly withhold?: (grants: WasmGrants, word: string) => Partial<WasmGrants>;
-  /** What else still allows what the word was to take away, as it would have to be withheld; null: nothing does. */
+  /** What else still allows what the option should remove, spelled as it would be withheld; null: nothing. */
   readonly covering?: (word: string, left: WasmGrants, asks: Asks) => string | null;
   readonly withholdAll?: (grants: WasmGrants) => Partial<WasmGrants>;
   /** Without the closed ones. */
@@ -55,7 +56,7 @@ export type Capability = {
   /** As `--grant` takes it, and what that gives. */
   readonly form: string;
   readonly sentence: string;
-  /** Reads what follows the sign behind the kind. Boundary: what is nearly right is refused, never mended. */
+  /** Reads what follows the sign behind the kind. Boundary: what is nearly right is refused, never corrected. */
   readonly parseGrant: (value: string) => ParsedGrant;
   readonly spellGrants: (grants: WasmGrants) => readonly string[];
 };

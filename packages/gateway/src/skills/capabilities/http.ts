@@ -94,7 +94,7 @@ export function rulesOf(entries: readonly (string | null)[]): readonly Rule[] {
   });
 }
 
-/** Tells whether every host that a secret is for can be reached by some entry at the port that the secret goes to. */
+/** Whether every host that a secret is for can be reached by some entry at the port that the secret goes to. */
 export function isReachable(secretHost: Rule, allowed: readonly Rule[]): boolean {
   const { place, ports } = secretHost;
   const port = ports?.length === 1 ? ports[0] : DEFAULT_PORTS.https;
@@ -153,13 +153,13 @@ function hasAll<T>(outer: readonly T[] | null, inner: readonly T[] | null): bool
   return outer === null || (inner?.every((each) => outer.includes(each)) ?? false);
 }
 
-/** A path with a slash at its end means only what is beneath it; one without means itself as well. */
+/** A path with a slash at its end means only what is below it; one without means itself as well. */
 function coversPath(outer: string | null, inner: string | null): boolean {
   if (outer === null || outer === inner) return true;
   return inner?.startsWith(outer.endsWith('/') ? outer : `${outer}/`) ?? false;
 }
 
-/** Tells whether every host of the inner place is one of the outer. */
+/** Whether every host of the inner place is one of the outer. */
 function coversPlace(outer: HostPattern, inner: HostPattern): boolean {
   if (outer.kind === 'range' || inner.kind === 'range') {
     return outer.kind === 'range' && inner.kind === 'range' && isInside(inner.range, outer.range);

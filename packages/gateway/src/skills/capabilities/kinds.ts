@@ -43,7 +43,7 @@ function tableOf({ key, type }: ManifestKey): string {
 
 /** What capabilities must be to each other. What did not fit its own key is not checked again. */
 export function checkAsks(asks: Checked, found: ShapeProblem[]): void {
-  // One that is itself wrong is not held against the rest.
+  // One that is itself wrong is not compared with the rest.
   const mayBeWild = flagIn(asks, 'allow_wildcards') ?? true;
   for (const { check } of ALL) check?.(asks, { mayBeWild, found });
 }
@@ -67,7 +67,7 @@ export function spellAsks({ asks }: { readonly asks: Asks }): readonly SpelledAs
   return ALL.flatMap(({ describe, isReaching }) => describe(asks).map((row) => ({ ...row, isReaching })));
 }
 
-/** Every word that takes something away from a skill, without `all`. */
+/** Every option that withholds something from a skill, without `all`. */
 export function withholdingsOf({ asks }: { readonly asks: Asks }): readonly string[] {
   const spelled = spellAsks({ asks }).filter(({ isReaching }) => isReaching);
   const further = ALL.flatMap(({ withholdings }) => withholdings?.(asks) ?? []);
@@ -88,7 +88,7 @@ export function withholdAll(grants: WasmGrants): WasmGrants {
   return changed(grants, (each) => each.withholdAll?.(grants));
 }
 
-/** What is left that still gives what the word was to take away, as it is spelled; null: nothing does. */
+/** What is left that still allows what the option should remove, as it is spelled; null: nothing does. */
 export function coveringGrant(word: string, left: WasmGrants, asks: Asks): string | null {
   return (
     ALL.map(({ covering }) => covering?.(word, left, asks) ?? null).find((each) => each !== null) ?? null
@@ -117,7 +117,7 @@ export function spellGrants(grants: WasmGrants): readonly string[] {
   return ALL.flatMap((each) => each.spellGrants(grants));
 }
 
-/** The kinds of what was granted, in one order; and, where a secret may be read, a word for that. */
+/** The kinds of what was granted, in one order; and, where a secret may be read, an entry for that. */
 export function capabilitiesOf(grants: WasmGrants): readonly string[] {
   const kinds = ALL.map(({ kind }) => kind).filter((kind) => hasGrant(grants, kind));
   return grants.secrets.some(({ mayReveal }) => mayReveal) ? [...kinds, REVEAL] : kinds;

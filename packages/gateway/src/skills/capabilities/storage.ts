@@ -10,7 +10,7 @@ import { type AskRow, type Capability, type CheckContext, listIn, report, WILD_H
 
 const isPrefixes = objectOf<StorageGrant>({ read: listOf(isText), write: listOf(isText) });
 
-/** Keys beneath prefixes in the space of the tenant and the skill. */
+/** Keys below prefixes in the space of the tenant and the skill. */
 export const storage: Capability = {
   kind: 'storage',
   isReaching: true,
@@ -120,7 +120,7 @@ function describePrefixes({ read, write }: StorageGrant): readonly AskRow[] {
   });
 }
 
-/** The prefix among those that are left which has this one beneath it, or means the same; null: none. */
+/** The prefix among those that are left that contains this one, or means the same; null: none. */
 function coveringPrefix(prefix: string, left: readonly string[]): string | null {
   const inner = bare(prefix);
   return left.find((other) => bare(other) === '' || `${inner}/`.startsWith(`${bare(other)}/`)) ?? null;

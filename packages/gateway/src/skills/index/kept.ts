@@ -16,9 +16,9 @@ import type {
 } from '../manifest/manifest.ts';
 import { isFlag, isObject, isText, isWhole, listOf, objectOf, oneOf, orNull, type Shape } from './shape.ts';
 
-/* What of a skill is kept as text: canonical JSON, checked for its shape when it is read back. */
+/* What is stored of a skill as text: canonical JSON, checked for its shape when it is read back. */
 
-/* Guards tell whether a value has its type. They are for what we wrote ourselves: there is nothing to explain to a person. */
+/* Guards check whether a value has its type. They are for data we wrote ourselves, so they explain nothing. */
 
 const isSchema = isObject as Shape<JsonSchema>;
 export const isTexts = listOf(isText);

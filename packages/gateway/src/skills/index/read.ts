@@ -31,14 +31,17 @@ const MOST_ROWS = 1000;
 /** The id and the order of installing of the last row; ids have no colon. */
 const CURSOR = /^([a-z0-9.-]{1,64}):([0-9]{1,15})$/;
 
-/** A number that is another one after every change of the tables of skills, whichever process made it. */
+/** A number that differs after every change of the tables of skills, whichever process made it. */
 export function epochOf(reader: Reader): number {
   const row = reader.get(selectEpoch, {});
   if (row === undefined) throw new CodedError('store/corrupt', 'Cannot read the skills: their epoch is gone');
   return row.epoch;
 }
 
-/** That version of a skill, whole; null where it is not installed. Throws `store/corrupt` for a row that was meddled with. */
+/**
+ * That version of a skill, whole; null where it is not installed. Throws `store/corrupt` for a row that was tampered
+ * with.
+ */
 export function skillAt(reader: Reader, id: string, version: string): InstalledSkill | null {
   const row = reader.get(selectVersion, { id, version });
   return row === undefined ? null : skillOf(row);
@@ -61,7 +64,7 @@ export function highestOf(reader: Reader, id: string): string | null {
   return version;
 }
 
-/** Tells whether these bytes were ever revoked here, also if they are removed by now. */
+/** Whether these bytes were ever revoked here, also if they are removed by now. */
 export function isRevokedArtifact(reader: Reader, artifact: Digest): boolean {
   return reader.get(selectRevoked, { artifact }) !== undefined;
 }

@@ -1,4 +1,4 @@
-/* Tells whether a value that was read back has the shape of its type. Written for what is kept, not for what people write. */
+/* Checks whether a stored value has the shape of its type. For stored data, not for what people write. */
 
 export type Shape<T> = (value: unknown) => value is T;
 
@@ -11,7 +11,7 @@ export const isWhole: Shape<number> = (value): value is number =>
 export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** One of these very values. */
+/** One of exactly these values. */
 export function oneOf<const T extends string | number>(...values: readonly T[]): Shape<T> {
   return (value): value is T => values.includes(value as T);
 }
@@ -32,7 +32,7 @@ export function recordOf<T>(shape: Shape<T>): Shape<Readonly<Record<string, T>>>
 
 type Fields<T> = { readonly [K in keyof T]-?: Shape<Exclude<T[K], undefined>> };
 
-/** These keys and no others; each must be there unless it is named as one that need not be. */
+/** These keys and no others; each is required unless listed as optional. */
 export function objectOf<T extends object>(fields: Fields<T>, optional: readonly (keyof T)[] = []): Shape<T> {
   const shapes = new Map<string, Shape<unknown>>(Object.entries(fields));
   const needed = [...shapes.keys()].filter((key) => !optional.includes(key as keyof T));

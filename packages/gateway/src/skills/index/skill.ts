@@ -59,7 +59,7 @@ type Bound = Pick<
   | 'report'
 >;
 
-/** Over everything in a row that says whether it runs, what will run and on whose word. */
+/** Over everything in a row that says whether it runs, what will run and who approved it. */
 export function rowDigest(row: Bound): Digest {
   const { id, version, artifact, key_id, trust, state, approved_by, manifest, granted, report } = row;
   return digestValue([
@@ -72,7 +72,7 @@ export function summaryOf(row: SummaryRow): SkillSummary {
   return { ...factsOf(row), tools: row.tools, verdict: row.verdict };
 }
 
-/** Reads a row back; throws `store/corrupt` for one that no writer of ours left so. */
+/** Reads a row back; throws `store/corrupt` for one that our code did not write. */
 export function skillOf(row: VersionRow): InstalledSkill {
   // Boundary: a state, a manifest, a grant or a package that was exchanged by itself is not the one that was approved.
   if (rowDigest(row) !== row.digest) throw corrupt(row, 'its parts do not belong together');

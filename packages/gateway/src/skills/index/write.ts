@@ -27,7 +27,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** A package that was found sound and whose signer is trusted. */
+/** A valid package whose signer is trusted. */
 export type NewSkill = {
   readonly id: string;
   readonly version: string;
@@ -44,7 +44,7 @@ export type NewSkill = {
 
 type Added = {
   readonly skill: InstalledSkill;
-  /** False: these very bytes were installed already, and nothing was changed. */
+  /** False: these exact bytes were installed already, and nothing was changed. */
   readonly isNew: boolean;
 };
 
@@ -126,7 +126,7 @@ export function changeVersion(tx: Transaction, change: SkillChange): void {
   if (!isStep(from, to)) throw new TypeError(`Cannot change skill: no event leads from ${from} to ${to}`);
   const row = demandRow(tx, change, to);
   if (row.state !== from) throw conflict(change, to, `it is ${row.state} by now, expected ${from}`);
-  // Boundary: a row that was meddled with goes nowhere but out of use.
+  // Boundary: a row that was tampered with can only be taken out of use.
   if (!isWayOut(to)) skillOf(row);
   const active = to === 'active' && from !== 'active' ? activeOf(tx, id) : null;
   if (active !== null) throw conflict(change, to, `version ${active} is active, expected no other`);
@@ -138,7 +138,7 @@ export function changeVersion(tx: Transaction, change: SkillChange): void {
   tx.run(insertRevoked, { artifact, id, version, at_ms: atMs, by, reason });
 }
 
-/** Forgets a version, unless it is active; what was highest and what was revoked stays known. */
+/** Removes a version, unless it is active; what was highest and what was revoked stays known. */
 export function dropVersion(tx: Transaction, id: string, version: string): void {
   const row = demandRow(tx, { id, version }, 'remove');
   if (row.state === 'active') throw conflict(row, 'remove', 'it is active, expected it to be switched off');
@@ -161,7 +161,7 @@ function nextOf(row: VersionRow, change: SkillChange): ChangedColumns {
     granted,
     ...(report === undefined ? auditOf(row) : audited(row, report, change.atMs)),
   };
-  // The digest of a row that was meddled with must not begin to fit.
+  // The digest of a row that was tampered with must not become valid.
   const digest = rowDigest(row) === row.digest ? rowDigest({ ...row, ...next }) : row.digest;
   return { ...next, digest };
 }

@@ -59,7 +59,7 @@ export function readClientFile(path: string, within: string | null): ClientFile 
     const target = targetOf(path);
     if (within !== null) demandWithin(path, target, within);
     if (!existsSync(target)) return absent(path, target, within === null ? PRIVATE : SHARED);
-    // Boundary: a pipe in the place of the file would hold the command for ever.
+    // Boundary: a pipe at the path would block the command forever.
     const fd = openSync(target, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = fstatSync(fd);

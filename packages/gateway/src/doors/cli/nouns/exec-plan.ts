@@ -33,7 +33,7 @@ export async function showPlan(invocation: Invocation, wanted: Wanted): Promise<
   });
 }
 
-/** Refuses like a call does where the tier cannot hold the command. */
+/** Refuses like a call does where the tier cannot run the command. */
 async function planOf({ executors }: Gateway, checked: CheckedCall): Promise<PlannedCommand> {
   const tier = executors[checked.tier];
   const refused = await tier?.refusal?.(checked);

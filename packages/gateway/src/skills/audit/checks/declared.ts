@@ -5,20 +5,20 @@ import type { AuditCheck, AuditSubject, Sighting } from '../check.ts';
 import { MODULE_CHECKS, type ModuleCheck } from '../module/checks.table.ts';
 import type { ModuleSubject } from '../module/module-subject.ts';
 
-/** The capabilities that the manifest asks for, as imports need them. */
+/** The capabilities that the manifest requests, as imports need them. */
 export function declaredNeeds(asks: Asks): ReadonlySet<string> {
   const all = grantAll(asks);
   return new Set(Object.keys(CAPABILITIES).filter((need) => isGrantKind(need) && hasGrant(all, need)));
 }
 
-/** The key of the manifest that asks for a capability. */
+/** The key of the manifest that requests a capability. */
 export function keyOf(need: string): string {
   return `capabilities.${isGrantKind(need) ? CAPABILITIES[need].manifestKey : need}`;
 }
 
 /** Needs declared but imported by no module. A secret that is only sent is used by modules that make requests. */
 export function unusedNeeds(asks: Asks, modules: readonly ModuleSubject[]): readonly string[] {
-  // What could not be read is refused for that; nothing is known of what it uses.
+  // An unreadable module is refused elsewhere; what it uses is unknown.
   if (modules.some(({ looked }) => looked === null)) return [];
   const used = new Set(modules.flatMap(({ imports }) => imports.map(({ need }) => need)));
   const isOnlySent = asks.secrets.every(({ mayReveal }) => !mayReveal);

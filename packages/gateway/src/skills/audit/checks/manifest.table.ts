@@ -320,7 +320,7 @@ function eachRule(
   });
 }
 
-/** Modules that import something, and all of whose tools say what does not fit that: one that admits it is enough. */
+/** Modules whose imports contradict the declarations of all their tools: one tool that declares it is enough. */
 function eachReach(
   { modules }: AuditSubject,
   importsOf: (module: ModuleSubject) => ModuleSubject['imports'],

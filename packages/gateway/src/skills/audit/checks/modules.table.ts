@@ -10,7 +10,7 @@ import { declaredNeeds, keyOf, SHARED_MODULE_CHECKS, unusedNeeds } from './decla
 const TOOL_TYPE = '(i32, i32) -> i64';
 const ALLOC_TYPE = '(i32) -> i32';
 const READ_ABI = 'Have the author build it for the ABI of docs/abi.md.';
-/** What the sections that only describe a module have at most; more is a load. */
+/** The largest size of descriptive sections of a module; more is a payload. */
 const DESCRIBING_BYTES = 1024;
 const ALL_DESCRIBING_BYTES = 16 * 1024;
 const DESCRIBING =
@@ -252,7 +252,7 @@ function eachImport(
   return eachModule(subject, ({ imports }) => imports.flatMap((each) => look(each) ?? []));
 }
 
-/** What only components have is a load in a module. */
+/** What only components have is a payload in a module. */
 function isKnown({ name }: CustomSection, isComponent: boolean): boolean {
   return KNOWN_SECTIONS.test(name) || DESCRIBING.test(name) || (isComponent && COMPONENT_SECTIONS.test(name));
 }

@@ -20,7 +20,7 @@ export const SCHEMA_CHECKS: readonly AuditCheck[] = [
     look: (subject) => {
       const costs = new Costs();
       return eachSchema(subject, (schema) => {
-        // Boundary: what compiling would take too long for, or what compiling would remember, is not compiled.
+        // Boundary: schemas that take too long to compile, or that the compiler would cache, are not compiled.
         const isLeftOut = costs.problemOf(schema) !== null || refusedKeywordOf(schema) !== null;
         const problem = isLeftOut ? null : subject.bench.schemaProblem(schema);
         return problem === null
@@ -210,7 +210,7 @@ class Costs {
   readonly #known = new Map<JsonSchema, string | null>();
   #sum = 0;
 
-  /** Why a schema is too much; null where it is not. */
+  /** Why a schema is too expensive; null if it is not. */
   problemOf(schema: JsonSchema): string | null {
     const known = this.#known.get(schema);
     if (known !== undefined) return known;
@@ -304,7 +304,7 @@ function lookForOpen({ schema, isAlternative }: SchemaPart): Seen | null {
       };
 }
 
-/** Both ends are held outside of any group and of any alternative. */
+/** Both ends are anchored outside of any group or alternative. */
 function isAnchored(pattern: string): boolean {
   if (!pattern.startsWith('^') || !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern)) return false;
   let depth = 0;

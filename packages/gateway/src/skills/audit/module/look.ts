@@ -12,8 +12,8 @@ import {
 } from '@palisade/wasm';
 
 /*
- * Reads a module for an audit. Nothing is compiled or run: the bytes go through the reader and the survey of the engine,
- * V8 validates them, and the meter rewrites them where only that would tell whether they are taken.
+ * Reads a module for an audit. Nothing is compiled or run: the bytes go through the reader and the survey of the
+ * engine, V8 validates them, and the meter rewrites them where only that shows whether they are accepted.
  */
 
 /** Everything that is known of a module without compiling or running it. */
@@ -22,7 +22,7 @@ export type Looked = {
   /** The module as the engine would run it; null when it would not, or when that was not needed. */
   readonly metered: Metered | null;
   readonly needs: readonly Need[];
-  /** Why the engine would not take it. */
+  /** Why the engine would refuse it. */
   readonly refusal: WasmError | null;
 };
 
@@ -36,7 +36,7 @@ export function lookWhole(bytes: Uint8Array, limits: Partial<Limits> = {}): Look
 export const LARGE_FUNCTION_BYTES = 256 * 1024;
 /** A type like `(i32) -> (i32, i32)`; V8 makes wrappers for exports of them, and the engine bounds how many. */
 const SEVERAL_RESULTS = /-> \([^)]/;
-/** Its memory is held to the quota of the skill instead. */
+/** Its memory is checked against the quota of the skill instead. */
 const SKILL_LIMITS: Partial<Limits> = { memoryBytes: CEILINGS.memoryBytes };
 const SMALL_FUNCTIONS: Partial<Limits> = { ...SKILL_LIMITS, functionBytes: LARGE_FUNCTION_BYTES - 1 };
 
@@ -64,7 +64,7 @@ function isTakenAsItIs(bytes: Uint8Array, { exports }: Facts): boolean {
   const isPlain = exports.every(
     ({ name, type }) => !name.startsWith(RESERVED) && !SEVERAL_RESULTS.test(type),
   );
-  // Boundary: the reader does not look whether the types of the code fit together; V8 does.
+  // Boundary: the reader does not type-check the code; V8 does.
   return isPlain && WebAssembly.validate(new Uint8Array(bytes));
 }
 
@@ -79,7 +79,7 @@ function tryMeter(bytes: Uint8Array, limits: Partial<Limits>): Tried {
   }
 }
 
-/** A limit that holds, and how much of it the module takes; null where only running or reading on would tell. */
+/** A limit, and how much of it the module uses; null if only running or further reading would show it. */
 export type Need = {
   readonly limit: keyof Limits;
   readonly found: number | null;
@@ -127,7 +127,7 @@ function largestBody({ module: { bodies } }: Metered): number {
   return largest;
 }
 
-/** How a command ends when the engine says no or a guest does not end well. */
+/** How a command ends when the engine refuses or a guest fails. */
 export const CODE_OF: Readonly<Record<WasmErrorCode, Code>> = {
   malformed: 'wasm/malformed',
   invalid: 'wasm/invalid',

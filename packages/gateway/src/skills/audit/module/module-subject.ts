@@ -22,7 +22,7 @@ export type ModuleSubject = {
 type ImportSubject = {
   readonly module: string;
   readonly name: string;
-  /** The capability that it wants, if it wants one. */
+  /** The capability that it requires, if any. */
   readonly need: string | null;
   /** What is wrong with it by itself, whatever the manifest declares; null: nothing. */
   readonly misfit: string | null;

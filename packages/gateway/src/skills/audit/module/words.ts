@@ -1,9 +1,9 @@
-/** How findings speak of what a module or a package calls things: cut, counted, never whole lists. */
+/** How findings quote names of a module or a package: truncated, counted, never whole lists. */
 
 const MOST_SHOWN = 4;
 const LONGEST_SHOWN = 48;
 
-/** A text of others, cut so that it cannot fill the screen. */
+/** An untrusted text, truncated so that it cannot fill the screen. */
 export function shorten(text: string): string {
   const letters = [...text.slice(0, 2 * LONGEST_SHOWN)];
   if (letters.length <= LONGEST_SHOWN && text.length <= 2 * LONGEST_SHOWN) return text;

@@ -1,7 +1,7 @@
 /*
- * Brings a text into the plain form that phrases are looked for in: what a reader or a model sees in it, whatever it is
- * written with. Line ends stay, so that a place can be named. Everything here takes linear time: the patterns have no part
- * that can match the same text in two ways, and marks are taken away before they could be sorted.
+ * Normalises a text to the plain form that phrases are searched in: what a reader or a model sees, however it is
+ * encoded. Line ends stay, so that positions can be reported. Everything here takes linear time: the patterns have no
+ * part that can match the same text in two ways, and marks are removed before they could be sorted.
  */
 import { decodeWords } from './hidden.ts';
 import { LOOK_ALIKE_LETTERS } from './look-alikes.table.ts';
@@ -42,7 +42,7 @@ const INSIDE_WORD =
   /(?<=[a-z])(?:[*~`\\]|""|''|<!--[^<>\n]{0,80}-->|<\/?(?:a|abbr|b|big|bdi|bdo|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|tt|u|var|wbr)(?:\s[^<>\n]{0,200})?\/?>)+(?=[a-z])/g;
 const APOSTROPHE = /(?<=[a-z])['’](?=[a-z])/g;
 
-/** The text as it is understood, in small letters. */
+/** The text as it is understood, in lower case. */
 export function fold(text: string): string {
   const decoded = decodeWords(text);
   const lower = (PLAIN.test(decoded) ? decoded : toPlainLetters(decoded)).toLowerCase();

@@ -1,4 +1,4 @@
-/** Characters that show nothing or turn the order of a line, in a place where no script and no emoji needs them. */
+/** Invisible characters and those that reverse the order of a line, where no script and no emoji needs them. */
 export type HiddenCharacter = { readonly kind: HiddenKind; readonly at: number; readonly name: string };
 export type HiddenKind = 'bidirectional' | 'invisible' | 'control';
 
@@ -75,7 +75,7 @@ export function isMixedName(name: string): boolean {
 const LEAST_OTHER_BYTES = 24;
 const OTHER_LETTERS = /(?:(?![\p{Script=Latin}\p{Script=Common}])\p{L})+/gu;
 
-/** Tells whether a text has a sentence or more in letters other than Latin ones. */
+/** Whether a text has a sentence or more in letters other than Latin ones. */
 export function isOfOtherScript(text: string): boolean {
   if (PLAIN.test(text)) return false;
   let bytes = 0;

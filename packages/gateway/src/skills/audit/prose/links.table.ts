@@ -1,4 +1,4 @@
-/** Hosts whose pages anybody can put up unseen, or that lead somewhere else. A name means what is below it as well. */
+/** Hosts where anyone can publish pages anonymously, or that redirect elsewhere. A name includes its subdomains. */
 export const DOUBTFUL_HOSTS: ReadonlyMap<string, string> = new Map([
   ...[
     ...['pastebin.com', 'paste.ee', 'hastebin.com', 'ghostbin.com', 'rentry.co', 'rentry.org', 'dpaste.com'],

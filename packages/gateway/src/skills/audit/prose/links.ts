@@ -5,14 +5,14 @@ import { DOUBTFUL_HOSTS } from './links.table.ts';
 /** A link that a reader should not follow unseen. */
 type DoubtfulLink = { readonly at: number; readonly what: string };
 
-/** An authority is over at one of these; it is looked at no further than the longest name of a host. */
+/** An authority ends at one of these; it is read no further than the longest host name. */
 const AUTHORITY_END = /[\s/?#"'<>()[\]{}|\\^`,;]/;
 const MOST_CHARS = 300;
 const MOST_LINKS = 20_000;
 const LONGEST_BARE = 40;
 const ACTIVE_SCHEME = /(?:^|[\s"'(<=[])(?:data:[a-z]{2,20}\/|(?:java|vb)script:\S)/g;
 
-/** Links of a folded text that lead to a bare address, to where anybody puts things up, or elsewhere than they seem. */
+/** Links of a folded text that lead to a bare address, to anonymous hosting, or elsewhere than they seem. */
 export function findDoubtfulLinks(text: string): readonly DoubtfulLink[] {
   const found: DoubtfulLink[] = [];
   const seen = new Set<string>();

@@ -33,10 +33,10 @@ const FOR_PROGRAMS =
   /\.(?:[cm]?[jt]sx?|json|jsonl|toml|lock|c|h|cc|cpp|hpp|rs|go|zig|py|rb|java|kt|swift|cs|wit|map|css|patch|diff)$/i;
 /** What signing makes: keys and signatures, checked by what they are for. */
 const UNREAD: readonly string[] = [PACKAGE_FILES.key, PACKAGE_FILES.signature];
-/** Strings of one schema that are looked at; a schema with more is far from being read by anybody. */
+/** Strings of one schema that are examined; no one reads a schema with more. */
 const MOST_STRINGS = 10_000;
 
-/** Texts to read and files to look through; a second of work, and far more than anybody wrote for a reader. */
+/** Texts to read and files to look through; a second of work, and far more than is ever written for a reader. */
 const MOST_READ_BYTES = 4 * 1024 * 1024;
 const MOST_FILE_BYTES = 16 * 1024 * 1024;
 
@@ -46,7 +46,7 @@ export function materialOf({ manifest, entries }: SkillPackage): readonly Materi
   return [...textsOfManifest(manifest), ...textsOfFiles(entries)].map(({ kind, where, text, hasLines }) => {
     const budget = kind === 'file' ? 'file' : 'read';
     left[budget] -= text.length;
-    // Boundary: a package can have 64 MiB of text, and reading all of it would keep the gateway.
+    // Boundary: a package can have 64 MiB of text, and reading all of it would block the gateway.
     if (left[budget] < 0) return { ...NOTHING_SEEN, kind: 'unread', where, text, hasLines };
     if (kind === 'file') return { ...NOTHING_SEEN, kind, where, text, hasLines, hidden: findHidden(text) };
     const folded = fold(text);
@@ -58,7 +58,7 @@ type Text = Pick<Material, 'kind' | 'where' | 'text' | 'hasLines'>;
 
 const NOTHING_SEEN = { folded: '', phrases: [], hidden: [] } as const;
 
-/** Tells whether bytes are a text that an editor shows as it is. */
+/** Whether bytes are a text that an editor shows as it is. */
 export function isText(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }

@@ -20,7 +20,7 @@ export type PhraseKind =
 export type Phrase = {
   readonly kind: PhraseKind;
   readonly words: string;
-  /** It may go over the ends of sentences and paragraphs. */
+  /** It may cross the ends of sentences and paragraphs. */
   readonly across?: true;
   /** Does not match directly after a word such as "never". */
   readonly unlessDenied?: true;

@@ -142,7 +142,7 @@ class Walk {
   }
 }
 
-/** Tells whether the line that begins here is one of a table of Markdown. */
+/** Whether the line that begins here is one of a table of Markdown. */
 function isTableRow(text: string, start: number): boolean {
   const end = text.indexOf('\n', start);
   if (end - start > LONGEST_ROW) return false;
