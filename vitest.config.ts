@@ -8,7 +8,7 @@ const conditions = ['palisade-source', 'node', 'import', 'default'];
 
 const WORKERS = Math.min(4, availableParallelism());
 
-/** Groups run one after the other, so that whole stories never compete with small tests for the processor. */
+/** Groups run one after the other, so that whole stories never compete with small tests for the CPU. */
 type Group = {
   readonly name: string;
   readonly include: string[];
@@ -35,7 +35,7 @@ function project({
     test: {
       name,
       include,
-      // Packages that tests have of their own bring tests too.
+      // Dependencies that tests install themselves contain tests too.
       exclude: [...exclude, '**/node_modules/**'],
       pool: 'forks',
       isolate,

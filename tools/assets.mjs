@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 
 export const TEXT_ASSETS = ['.cedar', '.cedarschema'];
 
-/** Gives Vite the meaning esbuild's `text` loader has: the default export is the file's text. */
+/** Gives Vite the behaviour of esbuild's `text` loader: the default export is the file's text. */
 export function textAssets() {
   return {
     name: 'text-assets',

@@ -1,7 +1,7 @@
 /**
  * Builds what is shipped. The SDK and the WebAssembly engine are compiled file by file with their types; the gateway is
- * bundled, because a command that loads one file starts faster than one that loads hundreds. Each build is made beside
- * its old one and then takes its place, stamped with the sources it was made from.
+ * bundled, because a command that loads one file starts faster than one that loads hundreds. Each build is made next to
+ * the old one and then replaces it, stamped with the sources it was made from.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -33,7 +33,7 @@ const makers = {
       platform: 'node',
       target: 'node20',
       conditions: ['palisade-source'],
-      // Both load a native or WebAssembly file that lies beside their own code.
+      // Both load a native or WebAssembly file next to their own code.
       external: ['libsql', '@cedar-policy/cedar-wasm'],
       loader: Object.fromEntries(TEXT_ASSETS.map((extension) => [extension, 'text'])),
       // Bundled CommonJS packages ask for built-in modules with `require`, which an ES module does not have.
@@ -51,7 +51,7 @@ const makers = {
     };
     const workers = farSides(source, 'worker');
     const { metafile } = await build({ ...shared, entryPoints: [main, ...workers], splitting: true });
-    // An engine is handed to a sandbox as one file.
+    // An engine is passed to a sandbox as one file.
     await build({ ...shared, entryPoints: farSides(source, 'engine') });
     writeFileSync(join(outDir, 'THIRD-PARTY.txt'), licencesOf(metafile));
   },
@@ -70,7 +70,7 @@ function farSides(source, kind) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** The licence texts of the packages whose code is inside the bundle: their licences ask for that. */
+/** The licence texts of the packages whose code is inside the bundle: their licences require that. */
 function licencesOf(metafile) {
   const inputs = Object.keys(metafile.inputs).map(
     (path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
@@ -110,7 +110,7 @@ const words = process.argv.slice(2);
 const asked = words.filter((word) => word in BUILDS);
 const names = asked.length > 0 ? asked : Object.keys(BUILDS);
 try {
-  // Set-up holds the lock already and says so.
+  // Set-up already has the lock and says so.
   if (words.includes('--locked')) await makeAll(names);
   else
     await withLock(

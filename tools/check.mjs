@@ -1,7 +1,7 @@
 /**
  * The frame of every static check. A check is a function from a root folder to what it found; this file turns it into a
- * command: one line when all is well, one line per violation and exit status 1 otherwise. A check that scanned nothing
- * has proved nothing, so it fails too.
+ * command: one line when all checks pass, one line per violation and exit status 1 otherwise. A check that scanned
+ * nothing has proved nothing, so it fails too.
  */
 import { realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** Runs a program and keeps what it says. */
+/** Runs a program and captures its output. */
 import { spawn } from 'node:child_process';
 
 /** Runs to the end; resolves with status and output, never rejects. With `live`, output is shown as it comes. */

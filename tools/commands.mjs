@@ -1,4 +1,4 @@
-/** Finds the `palisade …` commands a page tells its reader to type, and holds them to the table of verbs. */
+/** Finds the `palisade …` commands in a page, and checks them against the table of verbs. */
 import { problem } from './check.mjs';
 import { spansOf } from './markdown.mjs';
 

@@ -8,7 +8,7 @@ import { setUp, setUpCompilers } from './setup.mjs';
 
 const say = (step) => console.error(`demo: ${step}`);
 
-/** The ways to build one, the first that this machine has: clang is often there, and the other compiler comes from npm. */
+/** The ways to build one; the first available is used: clang is often installed, the other compiler is on npm. */
 const WAYS = [
   {
     skill: 'hash',

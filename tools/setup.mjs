@@ -1,7 +1,7 @@
 /**
  * Makes a fresh clone ready, and an old one current: installs what the lock file says and builds what is stale. Asks
- * nothing, uses nothing from node_modules, and does nothing when all is done already. With --programs it also sees to
- * the programs that the tests start: those of the system, and the compilers of the examples.
+ * nothing, uses nothing from node_modules, and does nothing when everything is up to date. With --programs it also
+ * installs the programs that the tests start: those of the system, and the compilers of the examples.
  */
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -28,12 +28,12 @@ export async function setUp(root, say) {
   );
 }
 
-/** Puts in place the compilers that the examples of skills are made with; they have a folder and a lock file of their own. */
+/** Installs the compilers of the example skills; they have a folder and a lock file of their own. */
 export function setUpCompilers(root, say) {
   return setUpFolder(root, 'packages/guest/tools', say);
 }
 
-/** Puts in place the clients and the suite of others that the MCP door is tried with. */
+/** Installs the third-party clients and the suite that the MCP door is tested with. */
 export function setUpPeers(root, say) {
   return setUpFolder(root, 'tests/conformance/peers', say);
 }
@@ -87,7 +87,7 @@ function isUsageError(output) {
   return output.includes('code EUSAGE');
 }
 
-/** Says whether the lock file was made for the manifests as they are: each names the same dependencies. */
+/** Whether the lock file was made for the manifests as they are: each names the same dependencies. */
 export function lockAgrees(root) {
   const read = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'));
   const { packages } = read('package-lock.json');
@@ -103,8 +103,8 @@ export function lockAgrees(root) {
 }
 
 /**
- * Says whether npm has put in place what the lock file names: npm keeps its own record in node_modules, and packages for
- * other platforms are absent from it.
+ * Whether npm has installed what the lock file names: npm keeps its own record in node_modules, and packages for other
+ * platforms are absent from it.
  */
 export function isInstalled(root) {
   const record = join(root, 'node_modules/.package-lock.json');

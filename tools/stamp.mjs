@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What each build is made of, and where its stamp lies. */
+/** What each build is made of, and where its stamp is. */
 export const BUILDS = {
   sdk: {
     stamp: 'packages/sdk/dist/.sources',

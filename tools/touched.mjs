@@ -52,7 +52,7 @@ async function covered(call) {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  // What ran before the call is counted from here on no more.
+  // What ran before the call is not counted from here on.
   await session.post('Profiler.takePreciseCoverage');
   const code = await call();
   const { result } = await session.post('Profiler.takePreciseCoverage');

@@ -58,7 +58,7 @@ export function toBase64(bytes: Uint8Array): string {
   return decoder.decode(codes);
 }
 
-/** The bytes of the one base64 spelling that `toBase64` gives for them, or null for every other text. */
+/** The bytes of the one base64 spelling that `toBase64` returns for them, or null for every other text. */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const codes = encoder.encode(text);

@@ -1,8 +1,8 @@
 /**
  * The one encoding of a JSON value that is ever hashed or signed: RFC 8785 (JCS) over I-JSON.
  *
- * What comes in may be any JavaScript value. A value that JSON would drop, round or rewrite in silence is refused, so
- * that two readers of the same bytes never see different things. This file runs no code of the value: no getter and no
+ * The input may be any JavaScript value. A value that JSON would silently drop, round or rewrite is refused, so that
+ * two readers of the same bytes never see different things. This file runs no code of the value: no getter and no
  * toJSON is called.
  */
 
@@ -19,7 +19,7 @@ const encodedKeys = new Map<string, string>();
 const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-// Asking for a getter costs a third of asking for a descriptor, and this is the hottest path of the file.
+// Looking up a getter costs a third of getting a descriptor, and this is the hottest path of the file.
 const { __lookupGetter__: lookUpGetter } = Object.prototype as unknown as {
   __lookupGetter__: (key: string) => unknown;
 };
@@ -99,7 +99,7 @@ function encodeKey(key: string): string {
 function encodeString(text: string): string {
   if (!NEEDS_ESCAPE.test(text)) return `"${text}"`;
   if (LONE_SURROGATE.test(text)) throw refusal('a string with a lone surrogate', 'well-formed Unicode');
-  // JSON.stringify escapes exactly what RFC 8785 asks for.
+  // JSON.stringify escapes exactly what RFC 8785 requires.
   return JSON.stringify(text);
 }
 

@@ -3,7 +3,7 @@ import { type FirstBad, noteFirstBad } from './first-bad.ts';
 import type { JournalWalk } from './journal-walk.ts';
 import type { Check } from './report.ts';
 
-/** Whether a checkpoint signs exactly the records that were walked; gives the first thing wrong. */
+/** Whether a checkpoint signs exactly the records that were walked; returns the first problem. */
 export async function checkCover(
   checks: Check[],
   walk: JournalWalk,

@@ -12,7 +12,7 @@ export type Checkpoint = {
   readonly at: string;
   /** The hash of record number `size`. */
   readonly head: string;
-  /** The hash of record 1, which tells one journal from another. */
+  /** The hash of record 1, which identifies a journal. */
   readonly origin: string;
   /** The Merkle root over the first `size` records. */
   readonly root: string;

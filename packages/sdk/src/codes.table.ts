@@ -555,7 +555,7 @@ export const CODES = {
 
 export type Code = keyof typeof CODES;
 
-/** Tells whether a text from outside is one of our codes. */
+/** Whether a text from outside is one of our codes. */
 export function isCode(text: string): text is Code {
   return Object.hasOwn(CODES, text);
 }

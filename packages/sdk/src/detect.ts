@@ -10,7 +10,7 @@ const KIND_OF_FIRST_KEY: ReadonlyMap<string, DocumentKind> = new Map([
 
 const FIRST_KEY = /^\s*\{\s*"([a-z]{1,16})"\s*:\s*("eyJhdCI6)?/;
 
-/** Guesses from the first bytes what a document claims to be; only verifying it tells whether it is. */
+/** Guesses from the first bytes what a document claims to be; only verification shows whether it is. */
 export function detectDocument(firstBytes: string): DocumentKind {
   const [, key = '', checkpoint] = FIRST_KEY.exec(firstBytes) ?? [];
   // An envelope whose payload starts with {"at": is a checkpoint on its own.

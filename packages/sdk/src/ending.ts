@@ -9,7 +9,7 @@ import { STATEMENT } from './receipt-shape.table.ts';
 import type { JournalRecord } from './record.ts';
 import { quote } from './report.ts';
 
-/** Tells whether a record holds the receipt of a call. */
+/** Whether a record contains the receipt of a call. */
 export function holdsReceipt({ body }: JournalRecord): boolean {
   return Object.hasOwn(body, 'envelope');
 }

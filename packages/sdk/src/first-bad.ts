@@ -3,7 +3,7 @@ import type { Check } from './report.ts';
 /** The first thing wrong with a journal. `seq` is the number of the record that belongs there, where that is known. */
 export type FirstBad = { readonly line: number; readonly seq: number | null; readonly why: string };
 
-/** Of two bad lines the one that comes first; where it is the same line, what is wrong with its place in the journal. */
+/** The earlier of two bad lines; for the same line, the problem with its position in the journal. */
 export function earlierBad(place: FirstBad | null, content: FirstBad | null): FirstBad | null {
   if (place === null || content === null) return place ?? content;
   return content.line < place.line ? content : place;

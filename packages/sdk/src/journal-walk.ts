@@ -25,7 +25,7 @@ type RecordLine = { readonly line: number; readonly text: string; readonly recor
 
 /**
  * One pass over an export. It keeps the right edge of the tree, the last two links and the final line, whatever the
- * length of the journal. A link is judged when the next one is known, because that tells which side of a break is false.
+ * length of the journal. A link is judged when the next one is known, to see which side of a break is false.
  */
 export class JournalWalk {
   header: ExportHeader | null = null;
@@ -36,9 +36,9 @@ export class JournalWalk {
   line = 0;
   /** The hash of record 1, when it is in the export. */
   origin: string | null = null;
-  /** What the journal was at the size to mark, when that size was met. */
+  /** What the journal was at the size to mark, when that size was reached. */
   mark: Mark | null = null;
-  /** How many records hold a receipt, and the first whose receipt is not theirs. */
+  /** How many records contain a receipt, and the first with a wrong one. */
   endings = 0;
   badEnding: FirstBad | null = null;
   readonly #trust: Trust;
@@ -57,7 +57,7 @@ export class JournalWalk {
     return this.#last ?? this.#before;
   }
 
-  /** Takes the next lines; gives the first thing wrong with them. */
+  /** Takes the next lines; returns the first problem. */
   async take(batch: Batch): Promise<FirstBad | null> {
     const read: RecordLine[] = [];
     const unreadable = await this.#read(batch, read);

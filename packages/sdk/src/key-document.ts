@@ -19,13 +19,13 @@ export type KeyDocument = {
   readonly type: typeof KEY_DOCUMENT_TYPE;
 };
 
-/** A key document that was checked, with its bytes at hand. */
+/** A key document that was checked, with its bytes. */
 export type RingKey = {
   readonly keyId: string;
   readonly publicKey: Uint8Array;
   readonly createdAt: string;
   readonly retiredAt: string | null;
-  /** The canonical text of the document, which tells two documents of one key apart. */
+  /** The canonical text of the document, which distinguishes two documents of one key. */
   readonly text: string;
 };
 
@@ -75,7 +75,7 @@ export function parseKeyDocument(raw: string): Found<ParsedKey> {
   return found({ document: key, publicKey, signature, text: document.value.text }, key.keyId);
 }
 
-/** Reads one document; the value is a key whose id, dates and own signature hold. */
+/** Reads one document; the value is a key whose id, dates and own signature are valid. */
 export async function readKeyDocument(raw: string, primitives: Primitives): Promise<Found<RingKey>> {
   const parsed = parseKeyDocument(raw);
   if (!parsed.ok) return parsed;

@@ -12,7 +12,7 @@ export type KeyRingResult =
   | { readonly ok: true; readonly keys: KeyRing }
   | { readonly ok: false; readonly line: number; readonly why: string };
 
-/** Reads a key file: one document per line, or one document over several lines. One bad document spoils the file. */
+/** Reads a key file: one per line, or one over several lines. One bad document invalidates the file. */
 export async function parseKeyRing(
   raw: string | Uint8Array,
   primitives: Primitives = webPrimitives,

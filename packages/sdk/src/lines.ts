@@ -53,7 +53,7 @@ function decode(parts: readonly Uint8Array[], line: number): string {
 }
 
 function measure(bytes: number, line: number): void {
-  // Boundary: a line without an end is given up before it fills the memory.
+  // Boundary: a line without an end is refused before it fills the memory.
   if (bytes > MAX_DOCUMENT_BYTES) {
     throw new MalformedLine(line, `the line has more than ${MAX_DOCUMENT_BYTES} bytes`);
   }

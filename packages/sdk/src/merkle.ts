@@ -7,7 +7,7 @@ import type { Primitives } from './primitives.ts';
 
 export type Frontier = { readonly size: number; readonly hashes: readonly Uint8Array[] };
 
-/** Where a leaf is said to be: its hash, its index from zero, the size of the tree, the sibling hashes from below. */
+/** A leaf's claimed position: its hash, its zero-based index, the size of the tree, the sibling hashes. */
 export type Inclusion = {
   readonly leaf: Uint8Array;
   readonly index: number;

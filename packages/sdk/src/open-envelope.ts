@@ -7,20 +7,20 @@ import type { Primitives } from './primitives.ts';
 import { type Check, type Found, found, missed, note } from './report.ts';
 import { describeMismatch, type Shape } from './shape.ts';
 
-/** One verification under way: what it trusts and what it has found so far. */
+/** One verification in progress: what it trusts and what it has found so far. */
 export type Verification = {
   readonly checks: Check[];
   readonly keys: KeyRing;
   readonly primitives: Primitives;
 };
 
-/** What an envelope is said to hold. */
+/** The expected contents of an envelope. */
 export type Expected = { readonly what: string; readonly shape: Shape };
 
 /** A payload that a known key signed, in its shape, with the key. */
 export type Opened = { readonly key: RingKey; readonly payload: Uint8Array; readonly value: unknown };
 
-/** Opens an envelope check by check; null at the first that fails. The payload is not parsed before it is known whose it is. */
+/** Opens an envelope check by check; null if one fails. The payload is parsed only once its signer is known. */
 export async function openEnvelope(
   { checks, keys, primitives }: Verification,
   read: Found<Envelope>,

@@ -1,6 +1,6 @@
 import { toHex } from './bytes.ts';
 
-/** The two primitives everything here rests on. They are handed in, so that a server can bring faster ones. */
+/** The two primitives everything here depends on. They are passed in, so that a server can use faster ones. */
 export type Primitives = {
   readonly sha256: (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
   readonly verifyEd25519: (
@@ -12,7 +12,7 @@ export type Primitives = {
 
 type ImportedKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** More keys than one verifier meets in practice; beyond it the oldest import is forgotten. */
+/** More keys than one verifier uses in practice; beyond it the oldest import is dropped. */
 const MAX_IMPORTED_KEYS = 64;
 const importedKeys = new Map<string, Promise<ImportedKey>>();
 

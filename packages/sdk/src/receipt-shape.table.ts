@@ -4,7 +4,7 @@ import * as is from './shape.ts';
 
 const SUBJECT_DIGEST = is.objectOf({ sha256: is.hash });
 
-/** Every field of a receipt. schema/receipt.schema.json says the same for other languages; a test holds the two together. */
+/** Every field of a receipt. schema/receipt.schema.json says the same for other languages; a test compares the two. */
 export const STATEMENT: is.Shape = is.objectOf({
   _type: is.constant(STATEMENT_TYPE),
   subject: is.tuple(

@@ -26,7 +26,7 @@ export type Usage = {
 
 export type Subject = { readonly name: 'input' | 'output'; readonly digest: { readonly sha256: string } };
 
-/** The status of a call as a receipt tells it. */
+/** The status of a call as stated in a receipt. */
 export type ReceiptStatus = 'ok' | 'refused' | 'failed';
 
 /** What the gateway vouches for about one call. */

@@ -14,7 +14,7 @@ export function missed(detail: string): { readonly ok: false; readonly detail: s
   return { ok: false, detail };
 }
 
-/** Writes the check down and hands its value on; null means that it failed. */
+/** Records the check and returns its value; null means that it failed. */
 export function note<T>(checks: Check[], name: string, result: Found<T>): T | null {
   checks.push({ name, ok: result.ok, detail: result.detail });
   return result.ok ? result.value : null;
@@ -25,7 +25,7 @@ export function judge(holds: boolean, detail: string, failure: string): Found<tr
   return holds ? found(true, detail) : missed(failure);
 }
 
-/** A report holds when at least one check was made and none failed. */
+/** A report is ok when at least one check was made and none failed. */
 export function allOk(checks: readonly Check[]): boolean {
   return checks.length > 0 && checks.every((check) => check.ok);
 }

@@ -3,7 +3,7 @@ import { type FirstBad, noteFirstBad } from './first-bad.ts';
 import type { JournalWalk } from './journal-walk.ts';
 import type { Check } from './report.ts';
 
-/** Whether a journal whose own checkpoint holds is the one that was saved, grown; gives the first thing wrong. */
+/** Whether a journal with a valid checkpoint continues the saved one; returns the first problem. */
 export function checkSavedCheckpoint(
   checks: Check[],
   walk: JournalWalk,
@@ -25,7 +25,7 @@ function findContradiction(walk: JournalWalk, saved: Checkpoint, checkpoint: Che
     return { line: walk.line, seq, why };
   }
   if (walk.mark === null) {
-    // Boundary: what lies between the two is not here, and could be anything that the same key signed.
+    // Boundary: what is between the two is missing, and could be anything that the same key signed.
     const why = `the saved checkpoint covers ${saved.size} records, the export starts at record ${walk.header?.first}: export from record ${saved.size + 1} or an earlier one`;
     return { line: 1, seq: null, why };
   }

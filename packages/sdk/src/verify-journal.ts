@@ -1,8 +1,8 @@
 /**
- * Verifies a journal export in one pass and in constant memory. The lines come from anywhere; the key ring is what the
- * reader trusts. The chain says that no record was changed, added, taken out or moved; the signed checkpoint says that
- * none was taken off the end; a checkpoint that the reader saved earlier says that the journal was not replaced by an
- * older or another one. A record that holds a receipt says what the receipt says. What else the records mean is not
+ * Verifies a journal export in one pass and in constant memory. The lines are untrusted; the key ring is the root of
+ * trust. The chain shows that no record was changed, added, taken out or moved; the signed checkpoint shows that none
+ * was cut off at the end; a checkpoint that the reader saved earlier shows that the journal was not replaced by an
+ * older or another one. A record with a receipt states what the receipt states. What else the records mean is not
  * judged here.
  */
 
@@ -23,7 +23,7 @@ import { type Primitives, webPrimitives } from './primitives.ts';
 import { allOk, type Check } from './report.ts';
 import { checkSavedCheckpoint } from './saved-checkpoint.ts';
 
-/** Whether everything holds, line by line, and the first line that does not. */
+/** Whether everything is valid, line by line, and the first line that does not. */
 export type JournalReport = {
   readonly ok: boolean;
   readonly checks: readonly Check[];
@@ -72,7 +72,7 @@ async function readSaved(
   return checkCheckpoint(verification, readEnvelope(raw, CHECKPOINT_PAYLOAD_TYPE), 'saved checkpoint');
 }
 
-/** Writes down what was read: the header, the records and their receipts, up to the bad line where there is one. */
+/** Reports what was read: the header, the records and their receipts, up to the bad line where there is one. */
 function noteLines(checks: Check[], walk: JournalWalk, bad: FirstBad | null): FirstBad | null {
   if (walk.header === null) return noteFirstBad(checks, HEADER_CHECK, bad);
   noteFirstBad(checks, HEADER_CHECK, null, `starts at record ${walk.header.first}`);
@@ -83,14 +83,14 @@ function noteLines(checks: Check[], walk: JournalWalk, bad: FirstBad | null): Fi
   return earlierBad(bad, walk.badEnding);
 }
 
-/** The checks that need the whole export; gives the first thing wrong. */
+/** The checks that need the whole export; returns the first problem. */
 async function finish(
   verification: Verification,
   walk: JournalWalk,
   saved: Checkpoint | null,
 ): Promise<FirstBad | null> {
   const { checks } = verification;
-  // The signature is judged before the last link is, but told after it.
+  // The signature is judged before the last link is, but reported after it.
   const signed: Verification = { ...verification, checks: [] };
   const checkpoint = await readSigned(signed, walk);
   const broken = walk.judgeLast(checkpoint?.head ?? null) ?? findMissing(walk);

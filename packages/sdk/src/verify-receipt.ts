@@ -1,7 +1,7 @@
 /**
- * Verifies a receipt offline. The receipt, the input, the output and the proof come from anywhere and are trusted for
- * nothing; the key ring is what the reader trusts. Every check is a line of the report, in the order of
- * docs/attestation.md. Nothing is fetched, no clock is read, and no document makes it throw.
+ * Verifies a receipt offline. The receipt, the input, the output and the proof are untrusted; the key ring is the root
+ * of trust. Every check is a line of the report, in the order of docs/attestation.md. Nothing is fetched, no clock is
+ * read, and no document makes it throw.
  */
 
 import { toHex, toUtf8 } from './bytes.ts';
@@ -16,14 +16,14 @@ import { checkConsistency } from './receipt-consistency.ts';
 import { STATEMENT } from './receipt-shape.table.ts';
 import { allOk, type Check, type Found, found, judge, missed, note, quote } from './report.ts';
 
-/** Whether everything holds, line by line. The statement is there once a known key is found to have signed it. */
+/** Whether everything is valid, line by line. The statement is present once a known key has signed it. */
 export type Report = {
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly statement: Statement | null;
 };
 
-/** What the reader also has at hand; undefined means that it is not compared. */
+/** What else the reader has; undefined means that it is not compared. */
 export type ReceiptOptions = {
   readonly input?: unknown;
   readonly output?: unknown;

@@ -17,7 +17,7 @@ export function entryFuel(slots: number): number {
 /** An operator that is not named below. */
 export const OPERATOR = 1;
 
-/** Structure and what V8 makes no code for. */
+/** Structure and what V8 generates no code for. */
 export const FREE = 'unreachable nop block loop else end drop return';
 
 /** Operators that take as long as many: V8 makes an object for a function that is put into a table. */
@@ -65,7 +65,7 @@ export const STACK_UNIT_BYTES = 32;
 /** A frame of a function that calls nothing counts when it takes more than this. */
 export const UNCOUNTED_FRAME_BYTES = 1024;
 
-/** What a frame takes beside its locals and operands. */
+/** What a frame takes besides its locals and operands. */
 export const FRAME_BYTES = 96;
 
 /**

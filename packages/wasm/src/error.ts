@@ -2,7 +2,7 @@
 export type WasmErrorCode =
   /** Bytes that are not a module. */
   | 'malformed'
-  /** Well-formed, but its types do not fit together. */
+  /** Well-formed, but it does not type-check. */
   | 'invalid'
   /** A feature outside the gate; `detail` is its name. */
   | 'feature'
@@ -30,10 +30,10 @@ export type WasmErrorCode =
   | 'host'
   /** The deadline passed. */
   | 'deadline'
-  /** The instance has failed before or was handed back. */
+  /** The instance has failed before or was released. */
   | 'retired';
 
-/** What a call took until it ended, well or not. */
+/** What a call used, whether it succeeded or not. */
 export type Usage = {
   readonly fuelUsed: number;
   /** False after a trap in the middle of work: then it is what was used when the guest last called or was called. */
@@ -49,11 +49,11 @@ export type WasmErrorFacts = {
   readonly usage?: Usage;
 };
 
-/** The one error this package throws for what a guest is or does; anything else is a bug of ours. */
+/** The one error this package throws for what a guest is or does; anything else is our bug. */
 export class WasmError extends Error {
   override readonly name = 'WasmError';
   readonly code: WasmErrorCode;
-  /** The byte of the module where the trouble is. */
+  /** The byte of the module where the error is. */
   readonly offset: number | undefined;
   readonly detail: string | undefined;
   /** What the call used; absent if nothing ran. */

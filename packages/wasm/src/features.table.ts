@@ -15,8 +15,8 @@ function around(...code: number[]): number[] {
 }
 
 /**
- * The gate. What is not allowed here never reaches V8, and what is allowed has a probe, a tiny module that uses it: a V8
- * that does not take the probe does not get the module either, so the answer names the feature on every version.
+ * The gate. What is not allowed here never reaches V8, and what is allowed has a probe, a tiny module that uses it: if
+ * V8 rejects the probe, it does not get the module either, so the error names the feature on every version.
  */
 export const FEATURES = [
   {
@@ -194,7 +194,7 @@ export type FeatureName = (typeof FEATURES)[number]['name'];
 
 const byName: ReadonlyMap<FeatureName, Feature> = new Map(FEATURES.map((row) => [row.name, row]));
 
-/** What V8 said to the probes so far; it never says anything else later. */
+/** V8's answers to the probes so far; they never change. */
 const answers = new Map<FeatureName, boolean>();
 
 /** Whether this V8 accepts the feature's probe; false if there is no probe. */

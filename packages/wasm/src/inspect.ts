@@ -1,4 +1,4 @@
-/** Looks at a module without running, rewriting or compiling it. */
+/** Inspects a module without running, rewriting or compiling it. */
 import { CEILINGS, DEFAULT_LIMITS, type Limits, narrowLimits } from './limits.ts';
 import { survey } from './meter/survey.ts';
 import { type Facts, inspectSections } from './read/facts.ts';
@@ -6,7 +6,7 @@ import { readModule } from './read/module.ts';
 
 export type { Facts } from './read/facts.ts';
 
-/** What an audit wants to know of a module. Throws a WasmError for bytes that are past a limit or no module. */
+/** The facts of a module for an audit. Throws a WasmError for bytes that exceed a limit or are not a module. */
 export function inspect(bytes: Uint8Array, limits: Partial<Limits> = {}): Facts {
   const within = narrowLimits(CEILINGS, { ...DEFAULT_LIMITS, ...limits });
   // Boundary: bytes that another thread can change are read once.

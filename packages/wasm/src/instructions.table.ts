@@ -9,7 +9,7 @@ import type { FeatureName } from './features.table.ts';
 export const IMMEDIATES = {
   none: 1,
   blockType: 2,
-  /** One index or count that the scanner does not look at. */
+  /** One index or count that the scanner ignores. */
   index: 3,
   label: 4,
   labels: 5,
@@ -157,7 +157,7 @@ export const PLAIN: readonly Block[] = [
   },
 ];
 
-/** Instructions behind the byte 0xfc. */
+/** Instructions after the byte 0xfc. */
 export const MISC: readonly Block[] = [
   {
     feature: 'non-trapping-conversions',
@@ -188,7 +188,7 @@ export const MISC: readonly Block[] = [
   },
 ];
 
-/** Instructions behind the byte 0xfd. */
+/** Instructions after the byte 0xfd. */
 export const VECTOR: readonly Block[] = [
   {
     feature: 'simd',

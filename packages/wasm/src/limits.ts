@@ -67,7 +67,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   // A call that passes 500 and returns 500 compiles for a millisecond.
   params: 100,
   results: 50,
-  // 50,000 locals around 5,000 ifs are 25 KB that compile for 15 s; 5,000 around 2,000 are done in a blink.
+  // 50,000 locals around 5,000 ifs are 25 KB that compile for 15 s; 5,000 around 2,000 compile in no time.
   locals: 5_000,
   operands: 2_000,
   // The heaviest function of the large modules we know has 1.6 million, the heaviest module 24 million.
@@ -81,7 +81,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   stackBytes: 512 * KIB,
 });
 
-/** What no configuration can pass. Where V8 has a limit of its own, this is at or below it, on every version we run on. */
+/** What no configuration can exceed. Where V8 has its own limit, this is at or below it, on every version we run on. */
 export const CEILINGS: Limits = Object.freeze({
   moduleBytes: 256 * MIB,
   functionBytes: 7_000_000,
@@ -120,7 +120,7 @@ export const CEILINGS: Limits = Object.freeze({
 export function narrowLimits(base: Limits, by: Partial<Limits>): Limits {
   const narrowed: Record<string, number> = { ...base };
   for (const [key, value] of Object.entries(by)) {
-    // Boundary: no key is made up, and no limit is raised, negative or NaN.
+    // Boundary: no unknown key is accepted, and no limit is raised, negative or NaN.
     const most = Object.hasOwn(narrowed, key) ? narrowed[key] : undefined;
     if (most === undefined) {
       throw new RangeError(

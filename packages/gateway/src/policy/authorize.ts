@@ -106,10 +106,7 @@ export type Ruling = {
   readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
 };
 
-/**
- * Evaluates the active set once, with the attributes it reads. A question that cannot be built is an error, which
- * denies.
- */
+/** Evaluates the active set once. A question that cannot be built is an error, which denies. */
 export function decide(
   engine: PolicyEngine,
   write: (reads: Reads) => PolicyQuestion,

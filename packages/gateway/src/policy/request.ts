@@ -224,8 +224,7 @@ function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
     const value = WRITERS[name](told);
     if (value !== null) context[name] = value;
   }
-  // Boundary: an input of the wrong type or a tool that cannot report what it touches is denied, even if it is not
-  // read.
+  // Boundary: an input of the wrong type, or a tool that cannot report what it touches, is denied even if unread.
   for (const name of DOUBTFUL) if (!reads.has(name)) WRITERS[name](told);
   return context;
 }

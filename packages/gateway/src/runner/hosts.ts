@@ -13,9 +13,7 @@ const HOST_AND_PATH = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_][A-Za-z0-9_.-]*):/;
 const IP_ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%]*\]?)$/;
 const BARE_HOST = /^([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.%]+\])(?:$|[:/?#,])/;
 
-/**
- * Every host that an argument names, in lower case and each once; an ambiguous spelling gives every host it can mean.
- */
+/** Every host that an argument names, in lower case and each once; an ambiguous one gives every host it can mean. */
 export function hostsIn(args: readonly string[], program: string): readonly string[] {
   const hosts = new Set<string>();
   const add = (raw: string | undefined): void => {

@@ -15,10 +15,7 @@ export const SYSTEM_PATHS = [
   '/System',
 ] as const;
 
-/**
- * Names of devices and descriptors that expose nothing of the host. They are judged by name: their targets differ per
- * process.
- */
+/** Names of devices and descriptors that expose nothing of the host. Judged by name: targets differ per process. */
 export const DEVICES: ReadonlySet<string> = new Set([
   '/dev/null',
   '/dev/zero',

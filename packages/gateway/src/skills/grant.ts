@@ -69,9 +69,7 @@ export function askStateOf({ terms }: SpelledAsk, grant: SkillGrant | null): Ask
   return { stand: granted.length === 0 ? 'withheld' : 'narrowed', granted };
 }
 
-/**
- * Boundary: an option removes exactly what it spells; one that matches nothing would leave open what should be closed.
- */
+/** Boundary: an option removes exactly what it spells; one without a match would leave open what should be closed. */
 function withholdWord(manifest: Manifest, wasm: WasmGrants, word: string): WasmGrants {
   if (word === ALL) return withholdAll(wasm);
   const words = withholdingsOf(manifest);

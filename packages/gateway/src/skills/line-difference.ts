@@ -5,7 +5,7 @@ const CONTEXT_LINES = 2;
 
 type Step = { readonly sign: ' ' | '-' | '+'; readonly text: string };
 
-/** What changed between two texts: `-` and `+` lines with a little around them, never more lines than asked for. */
+/** What changed between two texts: `-` and `+` lines with a little around them, never more lines than requested. */
 export function differenceOfLines(before: string, after: string, most: number): readonly string[] {
   if (before === after) return [];
   const [old, fresh] = [before.split('\n'), after.split('\n')];

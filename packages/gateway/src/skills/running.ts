@@ -9,7 +9,7 @@ export type SkillRef = { readonly id: string; readonly version: string };
 /** A call that has begun: its signal fires when the skill is withdrawn. */
 type Running = { readonly signal: AbortSignal; readonly leave: () => void };
 
-/** How long a call of a skill that another process revoked may go on. */
+/** How long a call of a skill that another process revoked may continue. */
 const LOOK_MS = 250;
 
 /** Calls that may run to the end: a skill that was only switched off, or replaced by a newer version, does no harm. */
@@ -28,7 +28,7 @@ export class RunningSkills {
   enter(skill: SkillRef): Running {
     const controller = new AbortController();
     this.#calls.set(controller, skill);
-    // Boundary: what was withdrawn between the begin of the call and this line was looked for without it.
+    // Boundary: a withdrawal between the start of the call and this line was checked without it.
     this.#epoch = -1;
     this.#timer ??= setInterval(() => this.#lookAgain(), LOOK_MS).unref();
     return {

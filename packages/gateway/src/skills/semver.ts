@@ -25,7 +25,7 @@ export const VERSION_PATTERN =
 
 const VERSION = new RegExp(VERSION_PATTERN);
 
-/** Reads a version; anything that is not one to the letter is null. */
+/** Reads a version; anything else is null. */
 export function parseVersion(text: string): Version | null {
   // Boundary: the length is bounded before a pattern runs over a text of the publisher.
   if (text.length > VERSION_CHARS || !VERSION.test(text)) return null;
@@ -54,7 +54,7 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
-/** Tells whether two versions are one and the same, build metadata included. Each version has one spelling. */
+/** Whether two versions are the same, build metadata included. Each version has one spelling. */
 export function isSameVersion(a: string, b: string): boolean {
   return a === b;
 }
@@ -66,7 +66,7 @@ function demandVersion(text: string): Version {
 }
 
 function comparePrereleases(a: Version['prerelease'], b: Version['prerelease']): number {
-  // A version without an appendix comes after all that have one.
+  // A version without a prerelease part comes after all that have one.
   if (a.length === 0 || b.length === 0) return compare(b.length, a.length);
   for (const [i, left] of a.entries()) {
     const right = b[i];

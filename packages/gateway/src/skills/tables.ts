@@ -32,7 +32,7 @@ export type SummaryRow = {
 export type VersionRow = SummaryRow & {
   /** When its own manifest wants the next audit; null: it says nothing. */
   readonly audit_by_ms: number | null;
-  /** Over what the row says will run, so that a row that was changed in part is not taken for another. */
+  /** Over what the row says will run, so that a partly changed row is detected. */
   readonly digest: Digest;
   /** Canonical JSON. */
   readonly manifest: string;

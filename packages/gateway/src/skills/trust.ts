@@ -87,12 +87,12 @@ export function addKey(tx: Transaction, added: NewKey): TrustedKey {
   if (keyId !== idOf(added.publicKey))
     throw new TypeError(`Cannot add key: "${keyId}" is not the digest of its bytes`);
   const there = keyAt(tx, keyId);
-  // Boundary: who revoked a key meant it, and who took it may still have it.
+  // Boundary: a revocation is deliberate, and a thief may still have the key.
   if (there?.revokedAtMs != null)
     throw conflict(added, 'it was revoked, expected a key that was never revoked');
   if (there !== null && there.publisher !== publisher)
     throw conflict(added, `it belongs to "${there.publisher}", expected a key of its own`);
-  // Boundary: of two that come in as the first at the same time, one is the second.
+  // Boundary: of two simultaneous first uses, only one succeeds.
   if (origin === 'first-use' && keysOf(tx, publisher).length > 0)
     throw conflict(added, 'it is not the first key of its publisher, expected an operator to add it');
   return put(tx, { ...added, retiredAtMs: null, revokedAtMs: null, reason: null });
@@ -100,7 +100,7 @@ export function addKey(tx: Transaction, added: NewKey): TrustedKey {
 
 export type Revoking = { readonly keyId: string; readonly atMs: number; readonly reason: string | null };
 
-/** Takes all trust from a key, for good; one that has none left stays as it is. Throws `skill/untrusted` for an unknown one. */
+/** Revokes a key permanently; a revoked one stays as it is. Throws `skill/untrusted` for an unknown one. */
 export function revokeKey(tx: Transaction, { keyId, atMs, reason }: Revoking): TrustedKey {
   const key = keyAt(tx, keyId);
   if (key === null) {
@@ -113,7 +113,7 @@ export function revokeKey(tx: Transaction, { keyId, atMs, reason }: Revoking): T
   return key.revokedAtMs === null ? put(tx, { ...key, revokedAtMs: atMs, reason }) : key;
 }
 
-/** Retires the keys of a publisher that still count, but for one; gives those that it retired. */
+/** Retires the keys of a publisher that still count, but for one; returns those that it retired. */
 export function retireKeys(
   tx: Transaction,
   publisher: string,
@@ -145,7 +145,7 @@ function put(tx: Transaction, key: TrustedKey): TrustedKey {
 
 function keyOf(row: KeyRow): TrustedKey {
   const publicKey = new Uint8Array(row.public_key);
-  // Boundary: a key that was exchanged under its id verifies nothing.
+  // Boundary: a key that does not match its id verifies nothing.
   if (row.key_id !== idOf(publicKey)) {
     throw new CodedError(
       'store/corrupt',
@@ -206,7 +206,7 @@ function problemOf(key: TrustedKey, { publisher, nowMs, use }: Judging): string 
   // Boundary: a key is valid for one publisher; its holder cannot sign for another.
   if (key.publisher !== publisher)
     return `belongs to the publisher "${key.publisher}", expected a key of "${publisher}"`;
-  // That it was revoked or retired counts, not when: no clock that is put back brings it to life.
+  // That it was revoked or retired counts, not when: setting the clock back does not revive it.
   if (revokedAtMs !== null) {
     return `was revoked at ${isoTime(revokedAtMs)}${reason === null ? '' : ` (${reason})`}, expected another key`;
   }
@@ -234,7 +234,7 @@ function untrusted(why: string): TrustVerdict {
   return { ok: false, code: 'skill/untrusted', why };
 }
 
-/** Whether the key that signed a package may speak for its publisher, and who said so; or why not. */
+/** Whether the key that signed a package may sign for its publisher, and who decided so; or why not. */
 export type TrustVerdict =
   | { readonly ok: true; readonly how: TrustOrigin }
   | {
@@ -251,7 +251,7 @@ type ReadKey =
   | { readonly ok: true; readonly key: { readonly keyId: string; readonly publicKey: Uint8Array } }
   | { readonly ok: false; readonly why: string };
 
-/** The one key of a public key document, whose own signature holds. */
+/** The one key of a public key document, whose own signature is valid. */
 export async function readPublicKey(document: string, primitives: Primitives): Promise<ReadKey> {
   const ring = await parseKeyRing(document, primitives);
   if (!ring.ok) return { ok: false, why: ring.why };

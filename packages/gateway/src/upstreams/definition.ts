@@ -1,6 +1,6 @@
 /*
- * What an upstream server says of its tools: hostile text. It is read strictly and bounded before anything looks at it;
- * a set with one definition that cannot be read is refused as a whole. What passes is what is pinned, to the byte.
+ * The tool definitions of an upstream server: hostile text. It is parsed strictly and bounded before it is used; a set
+ * with one definition that cannot be read is refused as a whole. What passes is what is pinned, to the byte.
  */
 import { canonicalize } from '@palisade/sdk';
 import { type Digest, digestBytes } from '../core/digest.ts';
@@ -39,10 +39,10 @@ export type DefinitionSet = {
 /** What a server offers, or why it cannot be used. */
 export type OfferRead = Result<DefinitionSet, string>;
 
-/** As MCP has it; invisible characters are not among them. */
+/** As in MCP; invisible characters are not among them. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Reads all tools that a server lists, in one order whatever theirs was; the problem is the first one that cannot be used. */
+/** Reads all tools that a server lists, in a fixed order; the problem is the first one that cannot be used. */
 export function readDefinitions(listed: readonly Json[]): OfferRead {
   if (listed.length > DEFINITION_LIMITS.tools)
     return reject(`it lists ${listed.length} tools, expected at most ${DEFINITION_LIMITS.tools}`);

@@ -52,7 +52,7 @@ export type Listed = {
   readonly completes: boolean;
 };
 
-/** What a server lists, page after page, before anybody has read it. */
+/** What a server lists, page after page, before it is parsed. */
 export type RawListed = Readonly<Record<'prompts' | 'templates' | 'resources', readonly Json[]>> & {
   readonly completes: boolean;
 };
@@ -69,7 +69,7 @@ export function isNothing({ prompts, templates, resources, completes }: Listed):
   return prompts.length + templates.length + resources.length === 0 && !completes;
 }
 
-/** Reads it all, in one order whatever theirs was; the problem is the first prompt or template that cannot be used. */
+/** Reads it all, in a fixed order; the problem is the first prompt or template that cannot be used. */
 export function readListed(raw: RawListed): Result<Listed, string> {
   if (raw.prompts.length > LISTED_LIMITS.prompts || raw.templates.length > LISTED_LIMITS.templates)
     return reject('it lists more prompts or resource templates than can be read');
@@ -80,7 +80,7 @@ export function readListed(raw: RawListed): Result<Listed, string> {
   const listed = {
     prompts: inOrder(prompts.filter(isRead), ({ name }) => name),
     templates: inOrder(templates.filter(isRead), ({ uri }) => uri),
-    // Boundary: a resource that cannot be read is not there; the rest of the list is.
+    // Boundary: an invalid resource is left out; the rest of the list stays.
     resources: inOrder(
       raw.resources.map((each) => readResource(each, 'uri')).filter(isRead),
       ({ uri }) => uri,

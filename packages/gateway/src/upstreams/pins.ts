@@ -82,7 +82,7 @@ const updatePin = query<Omit<PinRow, never>>()((db, p) =>
     .where('name', '=', p('name')),
 );
 
-/** A number that is another one after every change of a pin, whichever process made it. */
+/** A number that differs after every change of a pin, whichever process made it. */
 export function pinEpoch(reader: Reader): number {
   return reader.get(selectEpoch, {})?.epoch ?? 0;
 }
@@ -92,7 +92,7 @@ export function pinnedNames(reader: Reader): readonly string[] {
   return reader.all(selectNames, {}).map(({ name }) => name);
 }
 
-/** Enough to tell whether a pin is still the one that was read, and whether it is accepted. */
+/** Enough to know whether a pin is still the one that was read, and whether it is accepted. */
 export function pinHead(reader: Reader, name: string): Pick<Pin, 'state' | 'revision' | 'rule'> | null {
   return reader.get(selectHead, { name }) ?? null;
 }
@@ -135,7 +135,7 @@ export function quarantine(
   });
 }
 
-/** Makes what is offered what is accepted, and ends the quarantine. */
+/** Accepts the offer, and ends the quarantine. */
 export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by, nowMs }: ByWhom): void {
   change(tx, name, {
     state: 'accepted',
@@ -152,7 +152,7 @@ export function accept(tx: Transaction, name: string, { set, rule }: Offer, { by
   });
 }
 
-/** Writes down which resources a server has now; of what is accepted nothing else changes. */
+/** Stores which resources a server has now; nothing else that was accepted changes. */
 export function relist(tx: Transaction, name: string, set: DefinitionSet): void {
   change(tx, name, { accepted: set.text, digest: set.textDigest });
 }

@@ -27,7 +27,7 @@ function readUrl(raw: string): URL {
   );
 }
 
-/** The whole address of an operation. Whatever a parameter holds, it stays one segment of the path. */
+/** The whole address of an operation. Whatever a parameter contains, it stays one segment of the path. */
 export function addressOf(
   base: URL,
   path: string,

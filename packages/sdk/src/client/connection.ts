@@ -3,11 +3,11 @@ import { parseBase } from './address.ts';
 export type ClientOptions = {
   /** Where the gateway is: `http://127.0.0.1:7171`, or with the path under which a proxy has it. */
   readonly url: string | URL;
-  /** What proves who asks; a function is asked before each request, for tokens that do not live long. */
+  /** The bearer token; a function is called before each request, for short-lived tokens. */
   readonly token: string | (() => string | Promise<string>);
   /** How often a request that may be repeated is repeated; 3 by default. */
   readonly retries?: number;
-  /** How long nothing may be heard before a request is given up; 60 s by default, 0 for ever. */
+  /** How long a request may be silent before it is aborted; 60 s by default, 0 for no limit. */
   readonly timeoutMs?: number;
 } & Partial<Surroundings>;
 
@@ -54,7 +54,7 @@ function requireToken(token: unknown): string {
   throw new TypeError('Cannot use the token: it is malformed, expected visible ASCII without spaces');
 }
 
-/** What a client takes from where it runs; each can be handed in. */
+/** What a client takes from its platform; each can be passed in. */
 export type Surroundings = {
   readonly fetch: typeof fetch;
   /** Unpredictable bytes, for keys of calls and for spreading repeats. */
@@ -65,7 +65,7 @@ export type Surroundings = {
 
 /** Those of a browser or of Node. */
 export const HOST: Surroundings = {
-  // Browsers refuse a fetch that was taken off its global object.
+  // Browsers refuse a fetch that is detached from its global object.
   fetch: (...args) => globalThis.fetch(...args),
   random: (count) => crypto.getRandomValues(new Uint8Array(count)),
   wait: (ms, signal) =>

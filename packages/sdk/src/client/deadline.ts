@@ -1,4 +1,4 @@
-/** Ends a request when nothing was heard for too long, or when its user wants it to end. */
+/** Ends a request when it was silent for too long, or when its caller aborts it. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | null;
@@ -6,7 +6,7 @@ export class Deadline {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isLate = false;
 
-  /** With 0 it never is too late. */
+  /** With 0 there is no deadline. */
   constructor(idleMs: number, outer: AbortSignal | null) {
     this.#idleMs = idleMs;
     this.#outer = outer;
@@ -38,7 +38,7 @@ export class Deadline {
     }, this.#idleMs);
   }
 
-  /** Lets go of the timer and of the signal; nothing is aborted any more. */
+  /** Releases the timer and the signal; nothing is aborted any more. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener('abort', this.#stop);

@@ -11,15 +11,15 @@ export function pagesOf<Q extends PageAsked, P extends Page, T>(
   itemsIn: (page: P) => readonly T[],
 ) {
   return {
-    /** One page; its cursor asks for the next one. */
+    /** One page; its cursor requests the next one. */
     list: (query: Partial<Q> = {}, options?: RequestOptions) => read(query, options),
-    /** Every item from the first page to the last; the next page is asked for when it is wanted. */
+    /** Every item from the first page to the last; the next page is requested when it is needed. */
     async *all(query: Partial<Q> = {}, options?: RequestOptions): AsyncGenerator<T, void, undefined> {
       let asked = query;
       for (;;) {
         const page = await read(asked, options);
         yield* itemsIn(page);
-        // A page that points to itself would be read for ever.
+        // A page that points to itself would be read forever.
         if (page.cursor === null || page.cursor === asked.cursor) return;
         asked = { ...query, cursor: page.cursor };
       }

@@ -8,7 +8,7 @@ import type { Budgets, DoctorReport, WhoAmI } from './wire.ts';
 
 /**
  * Talks to one gateway with one token. It keeps no connection and no state of its own, so there is nothing to close.
- * Everything that does not go well is thrown as a PalisadeError; a signal that fires is thrown as its reason.
+ * Every failure is thrown as a PalisadeError; a signal that fires is thrown as its reason.
  */
 export class PalisadeClient {
   readonly #send: Sender;
@@ -44,7 +44,7 @@ export class PalisadeClient {
     this.health = makeHealth(send);
   }
 
-  /** Who the gateway takes this client for, and what its token is valid for. */
+  /** The principal of this client, and what its token is valid for. */
   whoami(options?: RequestOptions): Promise<WhoAmI> {
     return this.#send.json('whoAmI', { options });
   }
@@ -54,7 +54,7 @@ export class PalisadeClient {
     return this.#send.json('listBudgets', { options });
   }
 
-  /** What the gateway is like, with a remedy for each thing that is not as it should be. */
+  /** The state of the gateway, with a remedy for each problem. */
   doctor(options?: RequestOptions): Promise<DoctorReport> {
     return this.#send.json('getDoctor', { options });
   }

@@ -2,19 +2,19 @@ import { CODES, type Code, isCode } from '../codes.table.ts';
 import type { Usage } from '../receipt.ts';
 import type { AskedApproval, Json, SignedEnvelope } from './wire.ts';
 
-/** How a request can end without a gateway having said so. */
+/** How a request can fail without an answer of the gateway. */
 export type ClientCode =
-  /** No whole answer came: no connection, or one that broke. */
+  /** No complete answer arrived: no connection, or one that broke. */
   | 'client/unreachable'
   /** No answer came in time. */
   | 'client/timed-out'
-  /** Something answered, and not as a gateway does. */
+  /** The answer is not one of a gateway. */
   | 'client/invalid-reply';
 
 /** A code of the table, one of the client, or one that a newer gateway knows. */
 export type ErrorCode = Code | ClientCode | (string & {});
 
-/** All that is known of a request or call that did not end well. What is unknown is null. */
+/** All that is known of a failed request or call. What is unknown is null. */
 export type Failure = {
   readonly code: ErrorCode;
   readonly detail: string;
@@ -22,14 +22,14 @@ export type Failure = {
   readonly status: number | null;
   readonly remedy: string | null;
   readonly callId: string | null;
-  /** What a failed call gave before it ended. */
+  /** The output of a failed call before it ended. */
   readonly output: Json;
   readonly truncated: boolean;
   readonly usage: Usage | null;
   readonly receipt: SignedEnvelope | null;
   /** The request for approval that the call waits for. */
   readonly approval: AskedApproval | null;
-  /** How long the gateway asks to wait. */
+  /** How long to wait, as the gateway requests. */
   readonly retryAfterMs: number | null;
   /** The problem as it came, with members that are not listed here. */
   readonly problem: Readonly<Record<string, unknown>> | null;
@@ -48,7 +48,7 @@ const NOTHING = {
   problem: null,
 } as const;
 
-/** Thrown for everything that is not ok, by the gateway or on the way to it. Programs look at `code`. */
+/** Thrown for everything that is not ok, by the gateway or in transit. Programs read `code`. */
 export class PalisadeError extends Error implements Failure {
   override readonly name = 'PalisadeError';
   readonly code: ErrorCode;
@@ -85,7 +85,7 @@ export class PalisadeError extends Error implements Failure {
   }
 }
 
-/** Of a reply that says what is wrong; null when it is not a problem document. */
+/** Of an error response; null when it is not a problem document. */
 export function readProblem(
   raw: unknown,
   { status, retryAfterMs }: Pick<Failure, 'status' | 'retryAfterMs'>,
@@ -119,7 +119,7 @@ export function errorOfCall(document: Readonly<Record<string, unknown>>): Palisa
   });
 }
 
-/** Boundary: what an error tells of its call is looked at before it gets a type; the depths of a receipt are for the verifier. */
+/** Boundary: the call data in an error is checked before it gets a type; the receipt itself is for the verifier. */
 function callFactsOf(from: Readonly<Record<string, unknown>>) {
   return {
     callId: textOf(from.callId),
@@ -142,7 +142,7 @@ function textOf(value: unknown): string | null {
 
 const MOST_SECONDS = 86_400;
 
-/** How long a reply asks to wait; a time is measured against the clock of its sender. Null: it does not ask. */
+/** The Retry-After of a response; a date is measured against the clock of its sender. Null: absent. */
 export function retryAfterOf(headers: Headers): number | null {
   const raw = headers.get('retry-after');
   if (raw === null) return null;

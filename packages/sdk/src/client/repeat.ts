@@ -3,8 +3,8 @@ import type { Connection } from './connection.ts';
 import { PalisadeError } from './palisade-error.ts';
 
 /*
- * What may be repeated, and when. Only what changes nothing, or carries a key by which the gateway knows it again, gets
- * here at all; of that, only what may go better the next time is repeated.
+ * What may be repeated, and when. Only requests that change nothing, or carry an idempotency key, get here; of those,
+ * only failures that may be temporary are repeated.
  */
 
 const FIRST_WAIT_MS = 200;
@@ -15,7 +15,7 @@ const LONGEST_ASKED_WAIT_MS = 60_000;
 const LONGEST_OPEN_MS = 16 * 60_000;
 const PASSING = [429, 502, 503, 504];
 
-/** Makes attempts until one goes well, one fails for good, or there were enough of them. */
+/** Retries until an attempt succeeds, fails permanently, or the attempts are used up. */
 export async function repeat<T>(
   connection: Connection,
   signal: AbortSignal | null,
@@ -34,11 +34,11 @@ export async function repeat<T>(
 export type Turns = {
   /** Waits until the next attempt is due; throws the error when there is none. */
   readonly next: (error: unknown) => Promise<void>;
-  /** Something went well: what went wrong before no longer counts. */
+  /** An attempt succeeded: earlier failures no longer count. */
   readonly reset: () => void;
 };
 
-/** Counts what went wrong, and waits longer each time. */
+/** Counts failures, and waits longer each time. */
 export function makeTurns(connection: Connection, signal: AbortSignal | null): Turns {
   let failures = 0;
   let opens = 0;
@@ -60,7 +60,7 @@ export function makeTurns(connection: Connection, signal: AbortSignal | null): T
   };
 }
 
-/** Half of the wait is chance, so that many clients do not come back at one moment. */
+/** Half of the wait is random, so that many clients do not retry at once. */
 function waitMs(turn: number, askedMs: number | null, random: Connection['random']): number {
   const [chance = 0] = random(1);
   const wholeMs = Math.min(FIRST_WAIT_MS * 2 ** turn, LONGEST_WAIT_MS);
@@ -68,7 +68,7 @@ function waitMs(turn: number, askedMs: number | null, random: Connection['random
   return Math.max(ms, askedMs ?? 0);
 }
 
-/** Whether the same request may go better in a moment. */
+/** Whether the same request may succeed in a moment. */
 export function isPassing(error: unknown): error is PalisadeError {
   if (!(error instanceof PalisadeError)) return false;
   const { code, status } = error;

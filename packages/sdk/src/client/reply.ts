@@ -10,23 +10,23 @@ export type Request = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Blob | null;
   readonly signal: AbortSignal | null;
-  /** How long nothing may be heard. */
+  /** How long it may be silent. */
   readonly timeoutMs: number;
 };
 
-/** A reply that went well and is not read yet. */
+/** A successful response that is not read yet. */
 export type Reply = {
   readonly type: string;
   /** The body as it comes; throws a PalisadeError where it breaks off. */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Lets go of the connection; has to be called, and may be called twice. */
+  /** Releases the connection; must be called, and may be called twice. */
   readonly close: () => void;
 };
 
 /** More than the largest document has. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 
-/** Sends a request once. Gives the reply when it went well, throws a PalisadeError when not, or why the signal fired. */
+/** Sends a request once. Returns a successful response, or throws a PalisadeError or the reason of the signal. */
 export async function openReply(connection: Connection, request: Request): Promise<Reply> {
   const deadline = new Deadline(request.timeoutMs, request.signal);
   try {
@@ -65,7 +65,7 @@ async function fetchOnce(connection: Connection, request: Request, deadline: Dea
 function replyOf(response: Response, deadline: Deadline, request: Request): Reply {
   const reader = response.body?.getReader();
   const letGo = () => void reader?.cancel().catch(() => undefined);
-  // A body that the platform made may not know the signal.
+  // A body of the platform may not observe the signal.
   deadline.signal.addEventListener('abort', letGo);
   const close = () => {
     deadline.end();
@@ -91,7 +91,7 @@ function replyOf(response: Response, deadline: Deadline, request: Request): Repl
   return { type: type.trim().toLowerCase(), chunks: chunks(), close };
 }
 
-/** Tells apart who ended it: the user, the time, or the network. */
+/** Distinguishes what ended it: the user, the time, or the network. */
 function brokenOff(error: unknown, deadline: Deadline, { method, url, signal }: Request): unknown {
   if (signal?.aborted) return signal.reason;
   const asked = `${method} ${url.pathname}`;
@@ -106,7 +106,7 @@ function brokenOff(error: unknown, deadline: Deadline, { method, url, signal }: 
   return new PalisadeError({ code: 'client/unreachable', detail, remedy }, { cause: error });
 }
 
-/** What a reply says that did not go well, be it from a gateway or from something before it. */
+/** The error in a failed response, of a gateway or of a proxy before it. */
 async function failureOf({ status, headers }: Response, reply: Reply): Promise<PalisadeError> {
   const retryAfterMs = retryAfterOf(headers);
   const text = await readText(reply);
@@ -129,14 +129,14 @@ export async function readText(reply: Reply): Promise<string> {
   let bytes = 0;
   for await (const chunk of reply.chunks) {
     bytes += chunk.length;
-    // Boundary: a reply without an end is given up before it fills the memory.
+    // Boundary: a reply without an end is aborted before it fills the memory.
     if (bytes > MAX_REPLY_BYTES) throw invalidReply(`it has more than ${MAX_REPLY_BYTES} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
-/** The whole body as JSON. That its shape is that of the gateway's version is trusted, as the gateway is. */
+/** The whole body as JSON. Its shape is trusted, as the gateway is. */
 export async function readJson<T = unknown>(reply: Reply): Promise<T> {
   const value = parse(await readText(reply));
   if (value === undefined) throw invalidReply(`it is "${reply.type}", and no JSON`);

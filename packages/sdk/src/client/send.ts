@@ -7,7 +7,7 @@ import type { Bodies, Replies } from './wire.ts';
 
 /** What every method takes as its last argument. */
 export type RequestOptions = {
-  /** Ends the request; what it is then is thrown. */
+  /** Ends the request; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Instead of that of the client. */
   readonly timeoutMs?: number | undefined;
@@ -15,7 +15,7 @@ export type RequestOptions = {
 
 type PathOf<Name extends OperationName> = (typeof ROUTES)[Name]['path'];
 
-/** What an operation is given. A path without parameters takes none, and one with a body cannot go without. */
+/** The arguments of an operation. A path without parameters takes none, and a body is required where there is one. */
 export type Asked<Name extends OperationName> = ([keyof ParamsOf<PathOf<Name>>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: ParamsOf<PathOf<Name>> }) &
@@ -43,11 +43,11 @@ export type Sender = {
 
 export const JSON_TYPE = 'application/json';
 export const EVENTS_TYPE = 'text/event-stream';
-/** How long nothing may be heard of what is slow. */
+/** How long slow operations may be silent. */
 const SLOW_MS = 15 * 60_000;
 const BYTES_TYPE = 'application/octet-stream';
 
-/** Makes the one way out of a client. */
+/** Makes the only function through which a client sends. */
 export function makeSender(connection: Connection): Sender {
   const open: Sender['open'] = (name, asked, accept = '*/*') =>
     openReply(connection, requestOf(connection, name, asked, accept));

@@ -3,7 +3,7 @@ import { invalidReply, type Reply } from './reply.ts';
 /** One event of a stream. `id` is the last one that the stream named, empty before the first. */
 export type StreamEvent = { readonly event: string; readonly id: string; readonly data: string };
 
-/** More than the largest output of a call takes in one event; beyond it the stream is given up. */
+/** More than the largest output of a call takes in one event; beyond it the stream is aborted. */
 export const MAX_EVENT_CHARS = 128 * 1024 * 1024;
 
 /** A stream that cannot be read as events. */
@@ -12,7 +12,7 @@ export class MalformedEvents extends Error {
 }
 
 export type EventParser = {
-  /** Takes the next bytes, cut anywhere, and gives the events that are whole with them; throws MalformedEvents. */
+  /** Takes the next bytes, split anywhere, and returns the events that they complete; throws MalformedEvents. */
   readonly push: (bytes: Uint8Array) => readonly StreamEvent[];
 };
 
@@ -36,7 +36,7 @@ export function makeEventParser(maxEventChars: number = MAX_EVENT_CHARS): EventP
       const events: StreamEvent[] = [];
       for (const [index, piece] of lines.entries()) {
         chars += piece.length;
-        // Boundary: neither a line nor an event without an end fills the memory.
+        // Boundary: an endless line or event does not fill the memory.
         if (chars > maxEventChars)
           throw new MalformedEvents(`an event has more than ${maxEventChars} characters`);
         pending += piece;
@@ -75,7 +75,7 @@ function makeDraft() {
   };
 }
 
-/** The events of a body, one after the other. A reader that stops early lets go of the body. */
+/** The events of a body, one after the other. A reader that stops early releases the body. */
 export async function* eventsOf(
   chunks: AsyncIterable<Uint8Array>,
   maxEventChars: number = MAX_EVENT_CHARS,

@@ -7,8 +7,8 @@ import { readEvents } from './server-events.ts';
 import type { CallDocument, CallRequest, OutputEvent, StartedEvent } from './wire.ts';
 
 /*
- * One call, followed until it ends. The key that a call is given once lets every repeat find the same call again: it is
- * never run twice, however often the connection breaks. The events of a call come from the gateway, in its order.
+ * One call, followed until it ends. The key of a call lets every repeat find the same call again: it is never run
+ * twice, however often the connection breaks. The events of a call come from the gateway, in its order.
  */
 
 export type CallOptions = RequestOptions & {
@@ -18,7 +18,7 @@ export type CallOptions = RequestOptions & {
   readonly traceparent?: string | undefined;
 };
 
-/** What happens to a call while one looks. Text that is not UTF-8 is null, and its bytes are there. */
+/** What happens to a call while it is followed. Text that is not UTF-8 is null, and its bytes are there. */
 export type CallEvent =
   | { readonly kind: 'started'; readonly callId: string }
   | {
@@ -38,8 +38,8 @@ const KEY_BYTES = 16;
 const CANCEL_MS = 5_000;
 
 /**
- * Makes a call and yields what happens until it has ended; gives its document when it went well and throws a
- * PalisadeError when not. A signal that fires, or a loop that is left, cancels the call.
+ * Makes a call and yields what happens until it has ended; returns its document on success and throws a PalisadeError
+ * otherwise. A signal that fires, or leaving the loop, cancels the call.
  */
 export async function* streamCall(send: Sender, call: CallRequest, options: CallOptions = {}): CallStream {
   const { signal = null } = options;
@@ -58,7 +58,7 @@ export async function* streamCall(send: Sender, call: CallRequest, options: Call
       sight.isResumed = sight.callId !== null;
     }
   } catch (error) {
-    // A lost call can be found again with its key; only a caller that wants it to end ends it.
+    // A lost call can be found again with its key; only the caller can cancel it.
     if (!signal?.aborted) sight.isOver = true;
     throw error;
   } finally {
@@ -66,7 +66,7 @@ export async function* streamCall(send: Sender, call: CallRequest, options: Call
   }
 }
 
-/** Makes a call and gives its document; throws a PalisadeError when it does not go well. */
+/** Makes a call and returns its document; throws a PalisadeError on failure. */
 export async function runCall(send: Sender, call: CallRequest, options?: CallOptions): Promise<CallDocument> {
   const events = streamCall(send, call, options);
   for (;;) {
@@ -90,7 +90,7 @@ async function* followOnce(
   try {
     for await (const event of eventsOfCall(reply)) {
       if (event.kind === 'ended') {
-        // It is the repeat that ended: the call itself runs on, and is asked for again.
+        // Only the repeat ended: the call itself keeps running, and is requested again.
         if (event.call.code === 'door/call-open') throw errorOfCall(event.call);
         sight.isOver = true;
         yield event;
@@ -101,7 +101,7 @@ async function* followOnce(
         sight.callId = event.callId;
         sight.isResumed = false;
       }
-      // What comes again after a break was given before; the document holds the whole of it.
+      // What is repeated after a break was yielded before; the document contains all of it.
       if (!sight.isResumed) yield event;
     }
   } finally {
@@ -132,7 +132,7 @@ function callEventOf(event: string, data: object): CallEvent | null {
   return { kind: 'output', stream, bytes, text };
 }
 
-/** The call is given up by its user, who hears of nothing that goes wrong with that. */
+/** The caller has abandoned the call; errors while cancelling are ignored. */
 async function cancelQuietly(send: Sender, id: string): Promise<void> {
   const asked = { params: { id }, options: { timeoutMs: CANCEL_MS } };
   await send

@@ -5,9 +5,9 @@ import { allOk, type Check, judge, note, quote } from '../report.ts';
 import { type Report, verifyReceipt } from '../verify-receipt.ts';
 import type { CallDocument } from './wire.ts';
 
-/** What was asked and what came of it. */
+/** The request and its result. */
 export type ToldCall = Pick<CallDocument, 'callId' | 'status' | 'code' | 'output' | 'receipt'> & {
-  /** What the tool was given; left out, it is not compared. */
+  /** The input of the tool; if absent, it is not compared. */
   readonly input?: unknown;
 };
 

@@ -13,7 +13,7 @@ export type Scope = Schemas['Token']['scopes'][number];
 /** A signed document, as `verifyReceipt` and `verifyCheckpoint` take it once it is text again. */
 export type SignedEnvelope = Schemas['Envelope'];
 
-/** What a call is made of. Who makes it is in the token, and nowhere else. */
+/** What a call is made of. The caller is in the token, and nowhere else. */
 export type CallRequest = Bodies['createCall'];
 /** How a call ended. */
 export type CallDocument = Schemas['Call'];
@@ -25,7 +25,7 @@ export type RunningCall = Schemas['RunningCall'];
 export type EndedCall = Schemas['EndedCall'];
 export type CallPage = Replies['listCalls'];
 export type ListedCall = CallPage['calls'][number];
-/** All that is kept of a call. */
+/** Everything that is stored of a call. */
 export type ShownCall = Replies['getCall'];
 export type CancelledCall = Replies['cancelCall'];
 export type RunPage = Replies['getRun'];
@@ -56,7 +56,7 @@ export type SkillDocument = Schemas['Skill'];
 export type SkillPage = Replies['listSkills'];
 export type SkillState = SkillSummary['state'];
 export type SkillTool = SkillDocument['tools'][number];
-/** What it asks for and what became of it; `spelling` is what withholds it. */
+/** What it requests and the decision on it; `spelling` is what withholds it. */
 export type SkillCapability = SkillDocument['capabilities'][number];
 /** What the operator approved; what was withheld keeps its position and is closed. */
 export type SkillGrant = NonNullable<SkillDocument['grant']>;
@@ -87,7 +87,7 @@ export type AddTrustRequest = Bodies['trustKey'];
 export type RotateTrustRequest = Bodies['rotateTrustedKey'];
 export type RevokeTrustRequest = Bodies['revokeTrustedKey'];
 
-/** The set that decides, and the files as they are; the two differ while the files have problems. */
+/** The active set, and the files as they are; the two differ while the files have problems. */
 export type PoliciesDocument = Schemas['Policies'];
 export type Policy = PoliciesDocument['policies'][number];
 export type PolicyProblem = Schemas['PolicyProblem'];
@@ -133,11 +133,11 @@ export type TokenPage = Replies['listTokens'];
 export type CreatedToken = Replies['createToken'];
 export type TokenRequest = Bodies['createToken'];
 
-/** Who the gateway takes its caller for. */
+/** The principal that the gateway has authenticated. */
 export type WhoAmI = Replies['whoAmI'];
 export type Budgets = Replies['listBudgets'];
 export type BudgetRule = Budgets['rules'][number];
 export type BudgetAccount = Budgets['accounts'][number];
 export type DoctorReport = Replies['getDoctor'];
-/** What was looked at, and what to do about it. */
+/** What was checked, and what to do about it. */
 export type Finding = DoctorReport['findings'][number];

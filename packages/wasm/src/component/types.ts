@@ -1,4 +1,4 @@
-/** The types of the component model that a world of ours can have; what is not here (streams, futures, …) is refused by name. */
+/** The types of the component model that our worlds can have; others (streams, futures, …) is refused by name. */
 
 /** In the order of their bytes in a component. */
 export const PLAIN_TYPES = [
@@ -46,7 +46,7 @@ export type WorldImport = {
   readonly type: WitFunction;
 };
 
-/** What a component is held to before anything of it is linked. */
+/** What a component must fit before anything of it is linked. */
 export type World = {
   /** Whether an interface may be imported at all, also for its types alone. */
   readonly knows: (interfaceName: string) => boolean;

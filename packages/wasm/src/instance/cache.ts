@@ -6,13 +6,13 @@ export type CacheBounds = {
 type Kept<T> = { readonly value: T; readonly bytes: number };
 
 /**
- * Values by key, the ones used longest ago forgotten first, never more than the bounds. Who asks for a key that is
- * being made waits for the same making; a making that failed is not remembered.
+ * Values by key, a bounded LRU cache. A request for a value that is being created waits for the same promise; a failure
+ * is not cached.
  */
 export class Cache<T> {
   readonly #bounds: CacheBounds;
   readonly #measure: (value: T) => number;
-  // A map keeps the order in which keys were set: the first is the one used longest ago.
+  // A map keeps the order in which keys were set: the first is the least recently used.
   readonly #kept = new Map<string, Kept<T>>();
   readonly #making = new Map<string, Promise<T>>();
   #bytes = 0;
@@ -38,7 +38,7 @@ export class Cache<T> {
 
   async #make(key: string, make: () => Promise<T>): Promise<T> {
     try {
-      // The turn that is given up here lets `get` register this promise before it can end.
+      // Yielding here lets `get` register this promise before it can end.
       await null;
       const value = await make();
       this.#keep(key, value);

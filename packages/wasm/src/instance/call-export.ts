@@ -18,13 +18,13 @@ export type InnerCall = {
  * call, even if the caller continues.
  */
 export function callExport(state: CallState, { name, values, seen }: InnerCall): GuestValue | undefined {
-  // Boundary: of a call that has ended no code runs any more, not even what the meter would not check.
+  // Boundary: no code of an ended call runs any more, not even what the meter would not check.
   if (state.ended !== undefined) throw state.ended;
   const { owed } = findPlainCallee(state.recipe, name, values);
   if (owed > 0) charge(state, owed);
   const callee = state.exports[name] as (...each: GuestValue[]) => GuestValue | undefined;
   const returned = callWith(state, seen, () => callee(...settleArguments(state.recipe, values)));
-  // Boundary: a host function that swallowed the end of the call, or an overdraft, makes no result good.
+  // Boundary: a host function that swallowed the end of the call, or an overdraft, does not make the result valid.
   if (state.ended !== undefined) throw state.ended;
   if (state.controls.left() < 0) throw endCall(state, outOfFuel(state));
   return returned;

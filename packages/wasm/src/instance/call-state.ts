@@ -6,7 +6,7 @@ import type { Views } from './views.ts';
 
 /** The exports that the meter adds to a module. */
 export type Controls = {
-  /** Sets the fuel and the stack of the next call, and forgets why the last one ended. */
+  /** Sets the fuel and the stack of the next call, and clears why the last one ended. */
   readonly set: (fuel: number, stackBytes: number) => void;
   /** Takes fuel from the running call; never more than is left. */
   readonly charge: (fuel: number) => void;
@@ -22,7 +22,7 @@ export type Controls = {
 export type CallState = {
   readonly recipe: Recipe;
   controls: Controls;
-  /** What the guest exports, the meter's own among it: only `findCallee` says what may be called. */
+  /** What the guest exports, including the meter's own: only `findCallee` says what may be called. */
   exports: WebAssembly.Exports;
   memories: readonly WebAssembly.Memory[];
   /** The memory that host functions see. */
@@ -32,11 +32,11 @@ export type CallState = {
    * function has called the guest: then no host function can be reached.
    */
   guest: Guest | undefined;
-  /** Views of that memory which the package keeps to itself, if they were asked for. */
+  /** Views of that memory that stay inside the package, if requested. */
   views: Views | undefined;
-  /** Whether a host function was handed a view of the memory itself, which outlives the call. */
+  /** Whether a host function got a view of the memory itself, which outlives the call. */
   isExposed: boolean;
-  /** The fuel this call was given. */
+  /** The fuel of this call. */
   fuel: number;
   deadline: number;
   /** How many crossings are left until the clock is read again. */
@@ -44,7 +44,7 @@ export type CallState = {
   context: unknown;
   /** The last error of the guest view: it keeps its code when the host function lets it through. */
   raised: WasmError | undefined;
-  /** What ended the call; nothing the guest or a host function does afterwards makes it succeed. */
+  /** What ended the call; nothing afterwards makes it succeed. */
   ended: WasmError | undefined;
   /** What a visit threw itself: it may look like a trap, but is not one. */
   fault: { readonly thrown: unknown } | undefined;
@@ -55,7 +55,7 @@ export type CallState = {
 /** What the calls of an engine share. */
 export type Surroundings = Pick<CallState, 'now' | 'stack'>;
 
-/** Crossings between two looks at the clock, which costs several times what a crossing does. */
+/** Crossings between two reads of the clock, which costs several times what a crossing does. */
 export const PATIENCE = 64;
 
 /** Those of a seat without a guest. */
@@ -100,13 +100,13 @@ export function charge(state: CallState, fuel: number): void {
   state.controls.charge(fuel);
 }
 
-/** What the call took so far; exact at a host call and at the end. */
+/** What the call has used so far; exact at a host call and at the end. */
 export function usageOf(state: CallState, isExact = true): Usage {
   const fuelUsed = Math.min(state.fuel, state.fuel - state.controls.left());
   return { fuelUsed, isExact, peakMemoryBytes: memoryBytes(state) };
 }
 
-/** What a call took that had not enough fuel: all it was given. */
+/** The usage of a call that ran out of fuel: all of it. */
 export function wholeUsage(state: CallState): Usage {
   return { fuelUsed: state.fuel, isExact: true, peakMemoryBytes: memoryBytes(state) };
 }
@@ -121,7 +121,7 @@ function memoryBytes(state: CallState): number {
 /** Ends the call: the first reason stays, and a guest that runs on is stopped at its next check. */
 export function endCall(state: CallState, reason: WasmError): WasmError {
   state.ended ??= reason;
-  // Boundary: no fuel and no stack, whatever becomes of the exception on its way through the guest.
+  // Boundary: no fuel and no stack, whatever happens to the exception inside the guest.
   state.controls.set(-1, 0);
   return state.ended;
 }
@@ -131,14 +131,14 @@ export function outOfFuel(state: CallState): WasmError {
   return new WasmError('fuel', message, { usage: wholeUsage(state) });
 }
 
-/** Throws when the deadline has passed; otherwise grants the next crossings without a look. */
+/** Throws when the deadline has passed; otherwise allows the next crossings without a check. */
 export function readClock(state: CallState): void {
   state.patience = PATIENCE;
   if (state.deadline === Number.POSITIVE_INFINITY || state.now() < state.deadline) return;
   throw endCall(state, pastDeadline(state));
 }
 
-/** A guest that a host function has called may not call the host, as that one is in the middle of its work. */
+/** A guest that a host function has called may not call the host, since that host function is still running. */
 export function reentered(state: CallState): WasmError {
   const message = 'Cannot cross: the guest was called by a host function, expected it to return first';
   return new WasmError('trap', message, { detail: 're-entered', usage: usageOf(state) });

@@ -11,9 +11,9 @@ export type CallOptions = {
   readonly fuel?: number;
   /**
    * Calls inside each other (a host function calls another instance of the engine) are on one stack, so all of them
-   * together have at most the ceiling of `stackBytes`. The outermost call that asks for no number has all that its
-   * instance may have, one inside it half of what is left. Where less is left than was asked, or nothing, a call is
-   * refused as 'stack' before it begins.
+   * together have at most the ceiling of `stackBytes`. An outermost call without a number gets all that its instance
+   * may have, a nested one half of what is left. If less is left than requested, or nothing, a call is refused as
+   * 'stack' before it begins.
    */
   readonly stackBytes?: number;
   /** A time by the engine's clock. */
@@ -24,10 +24,10 @@ export type CallOptions = {
 
 export type CallResult = Usage & { readonly results: readonly GuestValue[] };
 
-/** The limits that hold from call to call. */
+/** The limits across calls. */
 export type CallLimits = Pick<Limits, 'fuel' | 'stackBytes'>;
 
-/** What a call may take, with nothing left open. */
+/** What a call may use, with all defaults filled in. */
 export type Terms = {
   readonly fuel: number;
   readonly stackBytes: number;
@@ -48,7 +48,7 @@ export function readTerms(options: CallOptions, limits: CallLimits, stack: Stack
 }
 
 function requireWithin(name: string, value: number, most: number): void {
-  // Boundary: a call asks for less, never for more.
+  // Boundary: a call can request less, never more.
   if (Number.isSafeInteger(value) && value >= 0 && value <= most) return;
   throw new RangeError(`Cannot call: ${name} is ${String(value)}, expected a whole number from 0 to ${most}`);
 }
@@ -58,7 +58,7 @@ export type Job = { readonly owed: number; readonly work: () => unknown };
 
 type Ended = { readonly returned: unknown; readonly usage: Usage };
 
-/** Runs guest code under terms. What it throws is how the guest failed, with what it used; the guest is not to be run again then. */
+/** Runs guest code under terms. It throws how the guest failed, with its usage; the guest must not run again. */
 export function runMetered(state: CallState, terms: Terms, { owed, work }: Job): Ended {
   begin(state, terms);
   try {
@@ -102,7 +102,7 @@ export function requireIdle(state: CallState): void {
   throw new WasmError('export', message);
 }
 
-/** Refuses a call that is too late before it begins: nothing has run, so nothing is spoilt. */
+/** Refuses a call that is too late before it begins: nothing has run, so the instance stays usable. */
 export function requireTime(deadline: number, now: () => number): void {
   if (deadline === Number.POSITIVE_INFINITY || now() < deadline) return;
   throw new WasmError(

@@ -2,7 +2,7 @@ import { WasmError } from '../error.ts';
 import type { GuestFunction, Recipe } from './recipe.ts';
 import { type GuestValue, isValueOf, settleNaN, writeSignature } from './value.ts';
 
-/** A function that the guest exports, if V8 need not bend the arguments to call it. */
+/** A function that the guest exports, if V8 need not convert the arguments. */
 export function findCallee(recipe: Recipe, name: string, args: readonly GuestValue[]): GuestFunction {
   // Boundary: the guest's own functions only; the meter's exports are in no list.
   const callee = recipe.functions.get(name);
@@ -36,7 +36,7 @@ function misfit({ params, foreign }: GuestFunction, args: readonly GuestValue[])
   return undefined;
 }
 
-/** The arguments as the guest is given them. */
+/** The arguments as passed to the guest. */
 export function settleArguments(
   { isDeterministic }: Recipe,
   args: readonly GuestValue[],

@@ -18,7 +18,7 @@ export type CompiledModule = {
   readonly digest: string;
   /** SHA-256 of the guest's module as it came. */
   readonly moduleDigest: string;
-  /** SHA-256 of the disk form: who remembers it need not trust the place where the file lies. */
+  /** SHA-256 of the disk form: a caller that remembers it need not trust the location of the file. */
   readonly seal: string;
   readonly form: Form;
   readonly isDeterministic: boolean;
@@ -78,7 +78,7 @@ export function fuelByName(prices: readonly Price[]): Readonly<Record<string, nu
   return Object.freeze(Object.fromEntries(prices.map(([module, name, fuel]) => [`${module}.${name}`, fuel])));
 }
 
-/** Boundary: a guest that imports under the engine's own name could be given the memory of the engine's making. */
+/** Boundary: a guest that imports under the engine's own name could get memory created by the engine. */
 function requireForeignNames({ imports }: WasmModule): void {
   const taken = imports.find(({ module }) => module === CONTROL_MODULE);
   if (taken === undefined) return;
@@ -122,6 +122,6 @@ export function completeCompilation({ recipe, parts, key, file, seal }: Compilat
     exports: recipe.exports,
     serialise: () => addSeal(file, seal),
   });
-  // V8 keeps a copy of the code beside ours.
+  // V8 keeps a copy of the code besides ours.
   return { compiled, recipe, bytes: 2 * file.length + recipe.bytes };
 }

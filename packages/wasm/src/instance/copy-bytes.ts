@@ -1,6 +1,6 @@
 import { WasmError } from '../error.ts';
 
-// What V8 says that a typed array is, whatever realm it comes from and whatever its class says.
+// V8's type of a typed array, whatever realm it comes from and whatever its class says.
 const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype);
 const TAG = Object.getOwnPropertyDescriptor(TYPED_ARRAY, Symbol.toStringTag);
 const LENGTH = Object.getOwnPropertyDescriptor(TYPED_ARRAY, 'length');
@@ -12,7 +12,7 @@ export function copyBytes(
   most = Number.POSITIVE_INFINITY,
 ): Uint8Array<ArrayBuffer> {
   const tag: unknown = TAG?.get?.call(raw);
-  // Boundary: of a list of other numbers, or of a view of other units, every one would be bent into a byte.
+  // Boundary: of a list of other numbers, or of a view of other units, every one would be converted to a byte.
   if (tag !== 'Uint8Array') {
     throw new TypeError(`Cannot ${act} module: it is of type ${tag ?? typeof raw}, expected a Uint8Array`);
   }

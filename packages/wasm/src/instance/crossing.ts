@@ -9,7 +9,7 @@ type Results = GuestValue | readonly GuestValue[] | undefined;
 /** What V8 calls when the guest calls an import. */
 export type Crossing = (...values: GuestValue[]) => Results;
 
-/** One row of the host table as one guest reaches it. */
+/** One row of the host table as seen by one guest. */
 type Gate = {
   readonly row: HostRow;
   readonly run: HostRow['run'];
@@ -118,7 +118,7 @@ function yieldOf({ results }: HostRow, isDeterministic: boolean): Gate['yields']
   return isDeterministic && results[0] !== 'i32' ? 'float' : 'number';
 }
 
-/** Looks whether the guest may cross, and gives what the host function sees of it. */
+/** Checks whether the guest may cross, and returns what the host function sees of it. */
 function enter({ state, weight, fuel }: Gate): Guest {
   state.patience -= weight;
   if (state.patience <= 0) readClock(state);
@@ -174,9 +174,9 @@ function nameOf(value: unknown): string {
 /** What ends the call: what ended it before, what the guest view raised, or a fault of the host function. */
 function fail({ row, state }: Gate, thrown: unknown): WasmError {
   if (state.ended !== undefined) return state.ended;
-  // Boundary: told by identity. What a host function throws may be a proxy, and no question to it is harmless.
+  // Boundary: compared by identity. What a host function throws may be a proxy, and any access to it may run code.
   if (state.raised !== undefined && thrown === state.raised) return endCall(state, state.raised);
-  // What it threw may hold anything, secrets too: it is in `cause`, never in the message.
+  // What it threw may contain anything, secrets too: it is in `cause`, never in the message.
   const message = `Cannot finish call: host function ${row.module}.${row.name} failed`;
   return endCall(state, new WasmError('host', message, { cause: thrown, usage: usageOf(state) }));
 }

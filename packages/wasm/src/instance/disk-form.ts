@@ -41,7 +41,7 @@ export function writeDiskForm({ key, terms, code }: DiskForm): Uint8Array<ArrayB
   return file;
 }
 
-/** The file with its seal behind it. */
+/** The file followed by its seal. */
 export function addSeal(file: Uint8Array, seal: Uint8Array): Uint8Array<ArrayBuffer> {
   const sealed = new Uint8Array(file.length + seal.length);
   sealed.set(file);
@@ -60,8 +60,8 @@ export type Opened = {
 };
 
 /**
- * Takes a file apart if it is as long as it says and has the digest that was expected; anything else is 'malformed'. What
- * comes out is worth nothing before `requireSeal` has agreed.
+ * Splits a file if it has its declared length and the expected digest; anything else is 'malformed'. The result is not
+ * trusted before `requireSeal` has passed.
  */
 export function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Expected): Opened {
   if (sealed.length < TERMS_AT + DIGEST_BYTES)
@@ -72,7 +72,7 @@ export function openDiskForm(sealed: Uint8Array<ArrayBuffer>, expected: Expected
   requireNumber(view, { at: 8, name: 'meter version', value: METER_VERSION });
   const file = sealed.subarray(0, sealed.length - DIGEST_BYTES);
   const key = file.subarray(KEY_AT, TERMS_LENGTH_AT);
-  // Boundary: the file is the one that was asked for.
+  // Boundary: the file is the requested one.
   requireDigest('digest', key, expected.digest);
   const codeAt = TERMS_AT + view.getUint32(TERMS_LENGTH_AT);
   if (codeAt > file.length)
@@ -88,7 +88,7 @@ export async function requireSeal(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const length = sealed.length - DIGEST_BYTES;
   const seal = await digest(sealed.subarray(0, length));
-  // Boundary: a byte that is another is another seal.
+  // Boundary: any changed byte changes the seal.
   requireDigest('seal', sealed.subarray(length), writeHex(seal));
   if (expected.seal !== undefined) requireDigest('seal', seal, expected.seal);
   return seal;

@@ -31,18 +31,18 @@ import { revive } from './revive.ts';
 import { newStack } from './stack.ts';
 
 export type EngineOptions = {
-  /** In place of the default ones, up to the ceilings. Nothing that the engine is asked for passes them. */
+  /** Override the defaults, up to the ceilings. No request to the engine exceeds them. */
   readonly limits?: Partial<Limits>;
   /** How many compiled modules are kept, and how many bytes of them. */
   readonly cache?: CacheBounds;
-  /** How many instances may live at once, those of pools included. */
+  /** How many instances may exist at once, those of pools included. */
   readonly instances?: number;
-  /** How much memory they may be promised together. */
+  /** How much memory may be reserved for them together. */
   readonly totalMemoryBytes?: number;
   readonly form?: Form;
   /**
    * NaNs have one bit pattern, those among arguments and results of host functions too, so that a run can be repeated
-   * bit for bit on another machine. What a host function writes into the guest's memory is as it wrote it.
+   * bit for bit on another machine. What a host function writes into the guest's memory is left unchanged.
    */
   readonly deterministic?: boolean;
   /** The clock of deadlines. Milliseconds that only go forward. */
@@ -57,9 +57,9 @@ export type CompileOptions = {
 
 export type Engine = {
   readonly limits: Limits;
-  /** Meters and compiles a module, or gives the one it made before. The bytes may be changed as soon as this returns. */
+  /** Meters and compiles a module, or returns the cached one. The bytes may be changed as soon as this returns. */
   compile(bytes: Uint8Array, options?: CompileOptions): Promise<CompiledModule>;
-  /** A module from its disk form, held against the digest (and the seal) that the caller remembers. */
+  /** A module from its disk form, checked against the digest (and the seal) that the caller remembers. */
   revive(serialised: Uint8Array, expected: Expected): Promise<CompiledModule>;
   instantiate(compiled: CompiledModule, options?: InstanceOptions): Instance;
   pool(compiled: CompiledModule, options: PoolOptions): Pool;
@@ -119,7 +119,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
       return remember(await cache.get(writeHex(key), () => compile(bytes, key, parts)));
     },
     async revive(serialised: Uint8Array, expected: Expected) {
-      // Not kept by key: a file is believed by the one who asked for it, not by everyone who compiles that module.
+      // Not cached by key: a file is trusted by the caller that passed it, not by everyone who compiles that module.
       return remember(
         await revive(copyBytes(serialised, 'revive'), { ...expected, limits, form, isDeterministic }),
       );

@@ -11,7 +11,7 @@ import type { NumberType } from './value.ts';
 export type BytesExports = { readonly room: string; readonly work: string };
 
 export type BytesOptions = CallOptions & {
-  /** The longest answer that is taken; a longer one ends the call as 'limit'. */
+  /** The longest answer that is accepted; a longer one ends the call as 'limit'. */
   readonly mostBytes?: number;
 };
 
@@ -49,7 +49,7 @@ export function passBytes(
   const length = Number(answer & LOW_HALF);
   if (length > mostBytes) throw tooLong(GuestView.stateOf(guest), length, mostBytes);
   guest.charge(fuelFor(length));
-  // Boundary: a guest that names a place outside of its memory has no answer.
+  // Boundary: an answer outside of the guest's memory is refused.
   return guest.read(Number(answer >> 32n), length);
 }
 

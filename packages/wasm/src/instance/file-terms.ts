@@ -44,7 +44,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 function readLimits(raw: unknown, most: Limits): Limits {
   if (typeof raw !== 'object' || raw === null) throw unfit('limits', raw);
   try {
-    // Boundary: a file compiled under wider limits than this engine's is not let in.
+    // Boundary: a file compiled under wider limits than this engine's is refused.
     const limits = narrowLimits(most, raw);
     if (Object.keys(raw).length === Object.keys(limits).length) return limits;
   } catch (cause) {

@@ -5,11 +5,11 @@ import type { GuestValue } from './value.ts';
 
 /**
  * What a host function sees of the guest that called it: one memory (the one exported as `memory`, else the first) and
- * the fuel. Pointers and lengths are taken as the 32-bit numbers the guest handed over, signed or not. Good only until
- * the host function returns.
+ * the fuel. Pointers and lengths are taken as the 32-bit numbers the guest passed, signed or not. Valid only until the
+ * host function returns.
  */
 export type Guest = {
-  /** What was handed to this call as `context`. */
+  /** The `context` passed to this call. */
   readonly context: unknown;
   /** A view of the guest's memory as it is now; a memory that grows leaves it empty. */
   bytes(pointer: number, length: number): Uint8Array<ArrayBuffer>;
@@ -32,12 +32,12 @@ export type Guest = {
 const NO_BYTES = new ArrayBuffer(0);
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The guest as one call shows it. Every call has another one: with that of an earlier call nothing can be reached. */
+/** The guest as seen in one call. Every call has a new one: that of an earlier call reaches nothing. */
 export class GuestView implements Guest {
   readonly #state: CallState;
   readonly #isVisit: boolean;
 
-  /** For a visit, `call` lets the guest reach the host: no host function is at work then. */
+  /** For a visit, `call` lets the guest reach the host: no host function is running then. */
   constructor(state: CallState, isVisit = false) {
     this.#state = state;
     this.#isVisit = isVisit;

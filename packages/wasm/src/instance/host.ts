@@ -19,7 +19,7 @@ export type HostFunction = {
   readonly fuel: number;
   /** It may take long whatever its fuel says, so the clock is read before and after each call. */
   readonly blocks?: boolean;
-  /** Synchronous; `guest` and every view of its memory are good until this returns. */
+  /** Synchronous; `guest` and every view of its memory are valid until this returns. */
   run(guest: Guest, ...values: never[]): unknown;
 };
 
@@ -59,7 +59,7 @@ export class HostTable {
     return row?.module === module ? row : undefined;
   }
 
-  /** Every row's price, in one order whatever order the rows came in. */
+  /** Every row's price, in a fixed order. */
   prices(): readonly Price[] {
     return [...this.#rows]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -75,7 +75,7 @@ export function hostFunction<
   return row as HostFunction;
 }
 
-/** Checks rows and copies them into a table; two rows that share `module.name` are refused, as the meter could not tell them apart. */
+/** Checks rows and copies them into a table; two rows with the same `module.name` are refused. */
 export function hostTable(rows: readonly HostFunction[]): HostTable {
   const table = new Map<string, HostRow>();
   for (const row of rows) {

@@ -10,8 +10,8 @@ export type Occupancy = { readonly instances: number; readonly memoryBytes: numb
 export type Reservation = { release(): void };
 
 /**
- * Counts who lives here. An instance is admitted with all the memory it may ever grow to, so no guest that was let in
- * can be starved, and none can take what another was promised.
+ * Counts the live instances. An instance is admitted with all the memory it may ever grow to, so no admitted guest can
+ * be starved, and none can take what is reserved for another.
  */
 export class House {
   readonly #caps: Caps;

@@ -26,7 +26,7 @@ export type InstanceOptions = CallOptions & {
   readonly limits?: Partial<InstanceLimits>;
 };
 
-/** Where instances are made: who counts them, what time it is, and the stack they run on. */
+/** The context of instances: their counter, the clock, and the stack they run on. */
 export type Premises = Surroundings & { readonly house: House };
 
 /** What all instances made under the same options share. */
@@ -47,7 +47,7 @@ export function readLease(recipe: Recipe, wanted: Partial<InstanceLimits> = {}):
   return { limits, slots, allowanceBytes: allowanceOf(slots, limits.memoryBytes) };
 }
 
-/** Admits, links and starts one instance; what fails on the way leaves nothing reserved. */
+/** Admits, links and starts one instance; a failure leaves nothing reserved. */
 export function instantiate(
   recipe: Recipe,
   options: InstanceOptions,
@@ -78,7 +78,7 @@ type InstanceParts = {
 
 /** One guest that keeps its state from call to call, until it fails or is released; then its place is free again. */
 export class Instance {
-  /** What the start function took. */
+  /** What the start function used. */
   readonly startUsage: Usage;
   readonly limits: InstanceLimits;
   readonly #seat: Seat;

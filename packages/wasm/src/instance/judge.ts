@@ -4,7 +4,7 @@ import { classifyTrap } from './trap.ts';
 
 /** How the guest ended, from what it threw. */
 export function judge(state: CallState, thrown: unknown): unknown {
-  // Whatever a host function throws has ended the call at the crossing: the rest is V8's word.
+  // An error of a host function has already ended the call at the crossing: the rest comes from V8.
   if (state.ended !== undefined) return state.ended;
   if (state.fault !== undefined) return state.fault.thrown;
   const why = state.controls.why();
@@ -16,13 +16,13 @@ export function judge(state: CallState, thrown: unknown): unknown {
   const code = classifyTrap(thrown);
   // The meter brings the count up to date before an `unreachable`; other traps it cannot foresee.
   const usage = usageOf(state, code === 'unreachable');
-  // Neither the guest nor a host function can throw anything else: this is a fault of ours and stays what it is.
+  // Neither the guest nor a host function can throw anything else: this is our bug and is rethrown.
   if (code === undefined) return thrown;
   const said = thrown instanceof Error ? thrown.message : '';
   return new WasmError(code, `Cannot finish call: V8 stopped the guest with "${said}"`, {
     cause: thrown,
     usage,
-    // The machine's own stack, which our count is there to come before.
+    // The machine's own stack, which our count should never let overflow.
     ...(code === 'stack' ? { detail: 'machine' } : {}),
   });
 }

@@ -11,7 +11,7 @@ type Things = Record<string, Thing>;
 /** What V8 is given to resolve a module's imports from. No prototypes: a name finds what was put there or nothing. */
 export type ImportObject = Record<string, Things>;
 
-/** Holds every import of a module against the table; V8 is asked only when all of them are covered, type for type. */
+/** Checks every import of a module against the table; V8 links only when all of them match, type for type. */
 export function link(recipe: Recipe, hosts: HostTable, state: CallState): ImportObject {
   const object = emptyObject<Things>();
   const memories = new Set<string>();
@@ -44,7 +44,7 @@ export function put(object: ImportObject, { module, name }: Place, thing: Thing)
 function requireRow(wanted: ModuleImport & { kind: 'function' }, hosts: HostTable, recipe: Recipe) {
   const key = `${wanted.module}.${wanted.name}`;
   const row = hosts.find(wanted.module, wanted.name);
-  // Boundary: what was not granted is not there.
+  // Boundary: what was not granted does not exist.
   if (row === undefined) throw unlinkable(key, 'is in no host table', 'a function that was granted');
   if (!isSameSignature(wanted, row)) {
     throw unlinkable(key, `is wanted as ${writeSignature(wanted)}`, writeSignature(row));

@@ -47,9 +47,9 @@ export function makeMemory({ minPages, maxPages }: MemorySlot): WebAssembly.Memo
   }
 }
 
-/** Boundary: a view that a host function kept is empty from now on, so it shows nothing of the next guest. */
+/** Boundary: a view that a host function kept is detached, so it shows nothing of the next guest. */
 export function detachViews(memory: WebAssembly.Memory): void {
-  // Growing by nothing gives the memory another buffer and takes the old one from every view of it.
+  // Growing by nothing gives the memory another buffer and detaches the old one from every view.
   memory.grow(0);
 }
 
@@ -61,7 +61,7 @@ export function renewMemory(
   const buffer = memory?.buffer;
   if (buffer?.byteLength !== minPages * PAGE_BYTES || buffer.byteLength > MOST_CLEARED_BYTES)
     return undefined;
-  // Boundary: nothing that a guest wrote is there for the next one.
+  // Boundary: nothing that a guest wrote is visible to the next one.
   new Uint8Array(buffer).fill(0);
   return memory;
 }

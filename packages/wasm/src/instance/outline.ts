@@ -1,6 +1,6 @@
 /**
- * What making instances of a module takes beside its compiled code, as plain data. It lies in the disk form, so that a
- * module that comes from there is not read again: the reader's own code takes longer to get going than V8's compiler does.
+ * What making instances of a module takes beside its compiled code, as plain data. It is part of the disk form, so that
+ * such a module is not parsed again: the reader's own code takes longer to warm up than V8's compiler.
  */
 import { CEILINGS, type Limits } from '../limits.ts';
 import { RENEW } from '../meter/controls.ts';

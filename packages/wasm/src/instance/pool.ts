@@ -62,7 +62,7 @@ function attempt<T>(state: CallState, use: (guest: Guest) => T): T {
   }
 }
 
-/** Runs each call on a guest of its own, on places that are used again. Nothing of one run is there in the next. */
+/** Runs each call on a new guest, in reused seats. Nothing of one run is visible in the next. */
 export class Pool {
   readonly limits: InstanceLimits;
   readonly #recipe: Recipe;
@@ -93,7 +93,7 @@ export class Pool {
 
   /**
    * Lets `use` call a new guest as often as it wants and reach its memory: all of it one call, with one count of fuel,
-   * over when `use` returns. What `use` throws by itself comes out as it is; a failure of the guest does in any case.
+   * over when `use` returns. An error of `use` itself is rethrown; a failure of the guest is thrown in any case.
    */
   visit<T>(options: CallOptions, use: (guest: Guest) => T): Usage & { readonly value: T } {
     const { returned, usage } = this.#seated(options, 0, ({ state }) => attempt(state, use));
@@ -130,15 +130,15 @@ export class Pool {
       endedWell = true;
       return ended;
     } finally {
-      // No call does this: where the machine's stack is used up, calls fail, and the place would be lost with them.
+      // No call does this: where the machine's stack is used up, calls fail, and the seat would be lost with them.
       seat.isTaken = false;
       this.#giveBack(seat, endedWell);
     }
   }
 
   /**
-   * Seats new guests where none waits. A run that finds one takes a fifth of the time; as runs are synchronous, doing
-   * this at the end of each would only move the work, so it is for the owner to call when there is nothing else to do.
+   * Prepares new guests in empty seats. A run that finds one takes a fifth of the time; as runs are synchronous, doing
+   * this at the end of each would only move the work, so the owner calls it when idle.
    */
   prepare(): void {
     this.#requireOpen();

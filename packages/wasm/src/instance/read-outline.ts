@@ -6,7 +6,7 @@ const VALUES: ReadonlySet<unknown> = new Set<ValueName>([
   ...(['i32', 'i64', 'f32', 'f64', 'v128', 'funcref', 'externref'] as const),
 ]);
 
-/** An outline as it was written; null for anything else. Whether it is that of the code is for the seal to say. */
+/** An outline as it was written; null for anything else. Whether it belongs to the code is proved by the seal. */
 export function readOutline(raw: unknown): Outline | null {
   if (typeof raw !== 'object' || raw === null) return null;
   const { types, imports, exports, startOwed, guestMemory, memories, images, bytes } = raw as Readonly<

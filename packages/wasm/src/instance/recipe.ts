@@ -28,7 +28,7 @@ export type GuestFunction = Shape & {
   readonly owed: number;
 };
 
-/** All that making instances of a module takes. */
+/** Everything needed to instantiate a module. */
 export type Recipe = {
   readonly module: WebAssembly.Module;
   readonly imports: readonly ModuleImport[];

@@ -4,9 +4,9 @@ import type { Outline } from './outline.ts';
 export type Image = { readonly memory: number; readonly place: number; readonly bytes: Uint8Array };
 
 /**
- * How a guest that ended well is made new where it sits: its memories are cleared and get their images, and its globals
- * are set back by the control that the meter added. That is all the state there is, since the meter adds the control
- * only to a module in which nothing changes a table or gives up a segment. Null: only a new instance is new.
+ * How a guest that succeeded is reset in place: its memories are cleared and get their images, and its globals are set
+ * back by the control that the meter added. That is all the state there is, since the meter adds the control only to a
+ * module in which nothing changes a table or drops a segment. Null: only a new instance is new.
  */
 export type Renewal = readonly Image[] | null;
 

@@ -23,15 +23,15 @@ export type SeatTerms = {
 };
 
 /**
- * The place of one guest: its memories, its way to the host, the state of its call. A guest is a WebAssembly.Instance
- * of its own, so globals, tables and segments are as new whenever a new guest sits down; memories outlive it where they
- * can be cleared. Where all that it could change can be set back, it is, and the instance is the next guest. Between
- * calls the seat holds nothing of the former guest.
+ * The seat of one guest: its memories, its host functions, the state of its call. A guest is a WebAssembly.Instance of
+ * its own, so a new guest has new globals, tables and segments; memories are reused where they can be cleared. If
+ * everything that it could change can be reset, it is, and the instance becomes the next guest. Between calls the seat
+ * contains nothing of the former guest.
  */
 export class Seat {
   readonly recipe: Recipe;
   readonly state: CallState;
-  /** A run of the pool is on it. */
+  /** A run of the pool uses it. */
   isTaken = false;
   readonly #slots: readonly MemorySlot[];
   readonly #imports: ImportObject;
@@ -73,7 +73,7 @@ export class Seat {
     return guest;
   }
 
-  /** Sends the guest away, or makes it new where it sits, only when it ended well: after a trap nothing is used again. */
+  /** Drops the guest, or resets it in place only if it succeeded: after a trap nothing is reused. */
   clear(endedWell: boolean): void {
     const { memory, isExposed, memories } = this.state;
     if (memory !== undefined && isExposed) detachViews(memory);

@@ -2,14 +2,14 @@ import { VALUES_PER_SLOT } from '../costs.table.ts';
 import { WasmError } from '../error.ts';
 import { CEILINGS, DEFAULT_LIMITS } from '../limits.ts';
 
-/** The machine's stack as an engine hands it out: calls that run inside each other share one. */
+/** The machine's stack as an engine allots it: calls that run inside each other share one. */
 export type Stack = {
   readonly wholeBytes: number;
   /** What the running calls took together. */
   takenBytes: number;
 };
 
-/** What lies between two guests on the stack, the host function and ours. */
+/** What is between two guests on the stack, the host function and ours. */
 const BETWEEN_BYTES = 4096;
 
 /** What the thread itself needs: V8's entry, the host's code around the engine. */
@@ -27,7 +27,7 @@ export function newStack(): Stack {
   return { wholeBytes: CEILINGS.stackBytes, takenBytes: 0 };
 }
 
-/** What a call may use: what it asks; else the most it may, or half of what the calls around it left if that is less. */
+/** What a call may use: what it requests; else the lesser of its maximum and half of what outer calls left. */
 export function shareOf(stack: Stack, askedBytes: number | undefined, mostBytes: number): number {
   const { wholeBytes, takenBytes } = stack;
   if (takenBytes === 0) return askedBytes ?? mostBytes;

@@ -9,7 +9,7 @@ export type TrapRow = {
   readonly probe: string;
 };
 
-/** Every way a guest of our gate can trap. What V8 says to each is learnt by running it, so no wording is assumed. */
+/** Every way a guest of our gate can trap. V8's message for each is learnt by running it, so no wording is assumed. */
 export const TRAPS: readonly TrapRow[] = [
   {
     trap: 'an unreachable was reached',

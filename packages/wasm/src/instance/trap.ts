@@ -8,7 +8,7 @@ const learnt = new Map<string, WasmErrorCode>();
 
 /** Which trap V8 ended the guest with; 'trap' for one that no probe shows, undefined for what is not a trap. */
 export function classifyTrap(thrown: unknown): WasmErrorCode | undefined {
-  // V8 gives up a guest whose calls do not fit the machine's stack with a RangeError, and throws none for anything else.
+  // V8 throws a RangeError when a guest overflows the machine's stack, and for nothing else.
   if (isOf(thrown, RangeError)) return 'stack';
   if (!isOf(thrown, WebAssembly.RuntimeError)) return undefined;
   if (learnt.size === 0) learn();
@@ -28,13 +28,13 @@ function learn(): void {
   for (const { probe, code } of TRAPS) {
     const message = provoke(probe);
     if (message === undefined) continue;
-    // One wording for two kinds tells nothing.
+    // A message shared by two kinds identifies neither.
     const known = learnt.get(message) ?? code;
     learnt.set(message, known === code ? code : 'trap');
   }
 }
 
-/** What V8 says when the probe runs; undefined when it cannot run here, as when no address space is left. */
+/** V8's message when the probe runs; undefined when it cannot run here, as when no address space is left. */
 function provoke(probe: string): string | undefined {
   try {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(readHex(HEADER + probe)));

@@ -8,9 +8,9 @@ export type Views = {
 
 const NO_BYTES = new ArrayBuffer(0);
 
-/** Views of the memory as it is now. One that grew has taken its bytes from the views it had before. */
+/** Views of the memory as it is now. Growing detaches the earlier views. */
 export function viewsOf(state: CallState): Views {
-  // Asking V8 for the buffer takes longer than all the rest; a view without bytes says that there is another one.
+  // Asking V8 for the buffer takes longer than all the rest; an empty view means that there is a new one.
   if (state.views !== undefined && state.views.bytes.length > 0) return state.views;
   const buffer = state.memory?.buffer ?? NO_BYTES;
   const views = { bytes: new Uint8Array(buffer), view: new DataView(buffer) };

@@ -102,7 +102,7 @@ export function meter(raw: Uint8Array, options: MeterOptions = {}): Metered {
   };
 }
 
-/** Boundary: what V8 does not take as it is, is not rewritten, and what it does not take rewritten, is not given away. */
+/** Boundary: what V8 rejects is not rewritten, and a rewritten module that V8 rejects is not returned. */
 function requireValid(source: Uint8Array<ArrayBuffer>): void {
   if (WebAssembly.validate(source)) return;
   let reason = '';

@@ -72,7 +72,7 @@ const LASTING_CODES = new Set(
   ),
 );
 
-/** Whether the instruction changes a table or gives up a segment: what only a new instance has as it was. */
+/** Whether the instruction changes a table or drops a segment: only a new instance restores those. */
 export function isLasting(code: number): boolean {
   return LASTING_CODES.has(code);
 }

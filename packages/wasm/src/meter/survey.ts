@@ -28,7 +28,7 @@ export type Survey = {
   readonly light: Uint8Array;
   /** By function: what a call of it costs, when that is the same always and little; else 0. */
   readonly prepaid: Uint8Array;
-  /** Its tables and globals are its own, these begin with little, and nothing in it changes a table or gives up a segment. */
+  /** Its tables and globals are private, these start small, and nothing in it changes a table or drops a segment. */
   readonly isRenewable: boolean;
 };
 

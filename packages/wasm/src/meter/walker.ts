@@ -38,7 +38,7 @@ export class Walker {
   /** Of `br_table`: where the labels begin. */
   labelsAt = 0;
   readonly #seen = new Uint8Array(CODE_FEATURES.length);
-  /** By code: 1 once it was met. */
+  /** By code: 1 once it has occurred. */
   readonly #met = new Uint8Array(IMMEDIATE_OF.length);
 
   constructor(bytes: Uint8Array) {
@@ -65,7 +65,7 @@ export class Walker {
     if (at >= this.end) throw this.#short();
     this.next = at + 1;
     let code = this.bytes[at] ?? 0;
-    // A code that was met before is known and allowed; a prefix never counts as met.
+    // A code that has occurred before is known and allowed; a prefix never counts.
     if (this.#met[code] !== 1) code = this.#meet(code);
     this.code = code;
     const follows = IMMEDIATE_OF[code] ?? 0;
@@ -234,7 +234,7 @@ export class Walker {
     return -byte;
   }
 
-  /** An index of a type in several bytes. V8 also takes the types of one byte so, and then we do not. */
+  /** An index of a type in several bytes. V8 also accepts one-byte types in this form; we do not. */
   #readLongBlockType(at: number): number {
     const value = this.readIndex(at);
     const isNegative = ((this.bytes[this.next - 1] ?? 0) & 0x40) !== 0;

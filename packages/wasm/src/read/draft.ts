@@ -77,7 +77,7 @@ export function use(draft: Draft, feature: FeatureName, offset: number): void {
 export function readCount(cursor: Cursor, what: string, leastBytes: number): number {
   const offset = cursor.at;
   const count = cursor.u32('a count');
-  // Boundary: a count buys no memory and no time that the file does not pay for in bytes.
+  // Boundary: a count causes no memory or time out of proportion to the file's bytes.
   if (count * leastBytes > cursor.left) {
     throw malformed(`${cursor.left} bytes cannot hold ${count} ${what}, expected fewer`, offset);
   }

@@ -1,7 +1,7 @@
 /**
- * What an audit wants to know of a module, as plain data that can be written down: what it asks for, what it offers,
- * what it needs and what it carries. Nothing is judged here, and nothing that the module says about itself (names,
- * producers) is believed; texts are the module's own and are shown to people only after they were made harmless.
+ * The facts of a module for an audit, as plain serializable data: what it imports, what it exports, what it needs and
+ * what it carries. Nothing is judged here, and nothing that the module says about itself (names, producers) is
+ * believed; texts are the module's own and are shown to people only after sanitising.
  */
 import { FEATURES, type FeatureName } from '../features.table.ts';
 import { entropyOf, isDense } from './entropy.ts';

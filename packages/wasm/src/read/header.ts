@@ -9,7 +9,7 @@ const TEXT_BYTES = 64;
 /** Refuses everything that does not begin like a core module, and says which well-known other thing it is. */
 export function requireHeader(bytes: Uint8Array): void {
   if (!holds(bytes, 0, MAGIC)) {
-    // Boundary: the text format is never taken where a binary is expected.
+    // Boundary: the text format is never accepted where a binary is expected.
     if (looksLikeText(bytes)) throw malformed('this is the text format, expected a binary module', 0);
     throw malformed('it does not begin with "\\0asm", expected a binary module', 0);
   }

@@ -8,7 +8,7 @@ const FUNCTION_NAMES = 1;
 /** A module's own name is shown to people. */
 const MOST_NAME_BYTES = 256;
 
-/** What the "name" section says. It means nothing to V8, so a malformed one is only told, never refused. */
+/** What the "name" section says. It means nothing to V8, so a malformed one is only reported, never refused. */
 export type NameFacts = {
   readonly state: 'absent' | 'present' | 'malformed';
   readonly module: string | undefined;

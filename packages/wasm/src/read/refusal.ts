@@ -9,7 +9,7 @@ export function malformed(what: string, offset: number): WasmError {
 
 /** Refuses a module that has more of something than it may. */
 export function requireWithin(key: keyof Limits, found: number, limits: Limits, offset: number): void {
-  // Boundary: every count of a module passes here before anything is made of it.
+  // Boundary: every count of a module passes here before anything is allocated for it.
   if (found <= limits[key]) return;
   const message = `Cannot read module: its "${key}" would be ${found}, expected at most ${limits[key]}`;
   throw new WasmError('limit', message, { detail: key, offset });

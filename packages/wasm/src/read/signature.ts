@@ -61,7 +61,7 @@ export function signatureWriter(module: WasmModule): (kind: ExternKind, index: n
   };
 }
 
-/** An entry that the reader has made sure of. */
+/** An entry that the reader has checked. */
 function at<Item>(items: readonly Item[], index: number): Item {
   const item = items[index];
   if (item === undefined) throw new TypeError(`Cannot write signature: ${index} does not exist`);

@@ -46,7 +46,7 @@ export type EgressDoor = {
   readonly isHttp: boolean;
 };
 
-/** Receives a request that carries the run's credential; null when the client disconnected before it was complete. */
+/** Receives a request that the run may make; null when the client disconnected before it was complete. */
 export async function receive(
   exchange: ProxyExchange,
   run: ProxyRun,

@@ -1,9 +1,8 @@
 /**
  * What one kind of capability is to everything that handles it before a module runs: the keys of skill.toml that ask
- * for it and their checks, the grant that follows from that and what the operator can withhold of it, the sentences
- * that people decide by, and the form in which `palisade wasm run --grant` takes it. One file here describes one kind,
- * the table in kinds.ts lists them, and nothing else distinguishes kinds. The numbers and shapes that a run needs are
- * in core/wasm.ts.
+ * for it and their checks, the grant that follows from that and what the operator can withhold of it, the sentences for
+ * people, and the form in which `palisade wasm run --grant` takes it. One file here describes one kind, the table in
+ * kinds.ts lists them, and nothing else knows them. The numbers and shapes that a run needs are in core/wasm.ts.
  */
 import { accept, type Result, reject, type ValuePath } from '../../core/result.ts';
 import { type Misfit, misfitAt, type ShapeProblem } from '../../core/shape-problem.ts';

@@ -38,10 +38,7 @@ export function epochOf(reader: Reader): number {
   return row.epoch;
 }
 
-/**
- * That version of a skill, whole; null where it is not installed. Throws `store/corrupt` for a row that was tampered
- * with.
- */
+/** That version of a skill, whole; null where it is not installed. Throws `store/corrupt` for a tampered row. */
 export function skillAt(reader: Reader, id: string, version: string): InstalledSkill | null {
   const row = reader.get(selectVersion, { id, version });
   return row === undefined ? null : skillOf(row);

@@ -2,7 +2,7 @@ import { readAsks } from '../capabilities/kinds.ts';
 import { type Checked, flagIn, numberIn, schemaIn, tableIn, tablesIn, textIn } from './checked.ts';
 import type { Manifest, ManifestBuild, ManifestTool } from './manifest.ts';
 
-/** The manifest of a file in which nothing was found; every gap has been filled by the table of keys. */
+/** The manifest of a file without problems; the table of keys has filled in the defaults. */
 export function buildManifest(file: Checked): Manifest {
   const asks = tableIn(file, 'capabilities');
   const quotas = tableIn(asks, 'quotas');

@@ -5,8 +5,8 @@ import { fieldsOf } from './manifest-shape.ts';
 import { TEXTS, type TextName } from './texts.table.ts';
 
 /*
- * What the table of keys says, as a JSON Schema for editors. It refuses no manifest that is taken here; what it cannot say
- * (an id that begins with the publisher, hosts that are covered) it lets pass.
+ * What the table of keys says, as a JSON Schema for editors. It refuses no manifest that is accepted here; what it
+ * cannot express (an id that begins with the publisher, hosts that are covered) it ignores.
  */
 
 /** The JSON Schema of skill.toml, which schema/skill.schema.json has. */

@@ -12,7 +12,7 @@ type Leaf<Type extends string, Default, Rule> = Row<
   Type,
   Rule & {
     readonly isRequired?: true;
-    /** What holds when the file does not say it; null: nothing does. */
+    /** The value when the file does not set it; null: none. */
     readonly default: Default | null;
     /** As written in a file. */
     readonly example: string;

@@ -15,7 +15,7 @@ export type {
 const MOST_TOOLS = 64;
 const MOST_COMPONENTS = 1_024;
 
-/** Every key of skill.toml. docs/skill-package.md and schema/skill.schema.json are held to it. */
+/** Every key of skill.toml. docs/skill-package.md and schema/skill.schema.json are checked against it. */
 export const MANIFEST_KEYS: readonly ManifestKey[] = [
   required(
     'skill_id',

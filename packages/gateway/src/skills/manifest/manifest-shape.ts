@@ -3,7 +3,7 @@ import { type LeafKey, MANIFEST_KEYS, type ManifestKey } from './manifest-keys.t
 import { type ReadEntry, schemaShape } from './schema-shape.ts';
 import { misfitIn, TEXTS, type TextName } from './texts.table.ts';
 
-/* The table of keys as a shape: what each table of skill.toml can have, and what holds where a key is missing. */
+/* The table of keys as a shape: what each table of skill.toml can have, and the defaults of missing keys. */
 
 /** The rows of one table by the names that they have in it. */
 type ManifestFields = ReadonlyMap<string, ManifestKey>;

@@ -50,7 +50,7 @@ export type ManifestTool = {
   readonly annotations: ToolAnnotations;
 };
 
-/** The most that a call of the skill wants; null: what the gateway gives. */
+/** The most that a call of the skill requests; null: the gateway's default. */
 export type Quotas = {
   readonly wallMs: number | null;
   readonly fuel: number | null;

@@ -20,13 +20,13 @@ import { readToml } from './read-toml.ts';
 import type { ReadEntry } from './schema-shape.ts';
 
 /*
- * skill.toml → Manifest. The file was written by the author of the package, and nothing in it is trusted: an unknown key, a
- * wrong type, a number out of range or a name that hides something is a problem with its line, never a default. A
- * Manifest has no gaps and says what is asked for; nothing here grants it. This reads no file and remembers nothing; the
- * files that a manifest names are handed in.
+ * skill.toml → Manifest. The file was written by the author of the package, and nothing in it is trusted: an unknown
+ * key, a wrong type, a number out of range or a name that hides something is a problem with its line, never a default.
+ * A Manifest is complete and says what is requested; nothing here grants it. This reads no file and keeps no state; the
+ * files that a manifest names are passed in.
  */
 
-/** Reads a manifest; says all that is wrong with it, in the order of the lines, and never throws by what is in it. */
+/** Reads a manifest; reports all problems in the order of the lines, and never throws because of its content. */
 export function parseManifest(
   source: string | Uint8Array,
   read: ReadEntry,

@@ -26,7 +26,7 @@ const PAIR = /^([A-Za-z][A-Za-z0-9_-]*):(?:[ \t](.*))?$/;
 const SPECIAL_START = /^[[\]{}&*!|>%@`"'#,?:-]/;
 /** Words that YAML readers do not take for strings. */
 const SPECIAL_WORD = /^(?:~|null|true|false|yes|no|on|off|[-+.]?[0-9][0-9_.,:eExXoO+-]*|\.inf|\.nan)$/i;
-/** Others that the Agent Skills form has; they are read over, because nothing here follows from them. */
+/** Others that the Agent Skills form has; they are ignored, because nothing here depends on them. */
 const OTHER_KEYS: ReadonlySet<string> = new Set([
   'license',
   'compatibility',
@@ -37,7 +37,7 @@ const OTHER_KEYS: ReadonlySet<string> = new Set([
 /** The lines below `metadata:`, the one key with lines of its own. */
 const BENEATH = /^ {1,8}[A-Za-z][A-Za-z0-9_.-]*: +\S.*$/;
 
-/** Reads the front matter and gives the rest as it is. */
+/** Reads the front matter and returns the rest unchanged. */
 export function readProse(bytes: Uint8Array): Prose {
   if (bytes.length > PROSE_LIMITS.fileBytes)
     return problem(1, 'it is too large', `at most ${PROSE_LIMITS.fileBytes} bytes`);

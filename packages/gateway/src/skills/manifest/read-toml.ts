@@ -9,8 +9,8 @@ import { positionAt, positionOfBadUtf8 } from '../../core/text-position.ts';
 import { MANIFEST_LIMITS } from '../limits.ts';
 
 /*
- * The text of a manifest → its values and its syntax tree. The file comes from the author of the package. It is read by two
- * parsers that know nothing of each other, and where they differ it has no meaning that could be approved.
+ * The text of a manifest → its values and its syntax tree. The file comes from the author of the package. It is read by
+ * two independent parsers, and where they differ it has no meaning that could be approved.
  */
 
 type Unreadable = { readonly ok: false; readonly problem: LocatedProblem };
@@ -18,7 +18,7 @@ type Unreadable = { readonly ok: false; readonly problem: LocatedProblem };
 const { fileBytes: MAX_BYTES, levels: MAX_LEVELS, values: MAX_VALUES } = MANIFEST_LIMITS;
 const START: SourcePosition = { line: 1, column: 1 };
 
-/** Reads TOML 1.1 in UTF-8, or says what is wrong and where. It never throws, whatever it is given. */
+/** Reads TOML 1.1 in UTF-8, or reports what is wrong and where. It never throws. */
 export function readToml(source: string | Uint8Array): ReadToml {
   const decoded = decode(source);
   return decoded.ok ? readBoth(decoded.value) : decoded;
@@ -27,7 +27,7 @@ export function readToml(source: string | Uint8Array): ReadToml {
 type ReadToml = Result<{ readonly raw: unknown; readonly root: Spot }, LocatedProblem>;
 
 function decode(source: string | Uint8Array): Result<string, LocatedProblem> {
-  // Boundary: the size is known before a byte is looked at.
+  // Boundary: the size is known before a byte is read.
   if (source.length > MAX_BYTES || Buffer.byteLength(source) > MAX_BYTES) {
     return unreadable(START, 'it is too large', `at most ${MAX_BYTES} bytes`);
   }
@@ -94,7 +94,7 @@ function hintForTwice(line: string): string {
   return /^\s*\[/.test(line) ? 'a table may be defined once' : 'a key may be used once in its table';
 }
 
-/** Boundary: a parser of a dependency that fails on a hostile text must not take the gateway along. */
+/** Boundary: a parser of a dependency that fails on a hostile text must not crash the gateway. */
 function attempt<T>(read: () => T): T | null {
   try {
     return read();
@@ -134,7 +134,7 @@ export function measure(
   return { levels: mostLevels + 1, values };
 }
 
-/** The position of the first thing that values and syntax tree do not say alike; null: they agree. */
+/** The position of the first thing on which values and syntax tree differ; null: they agree. */
 export function differenceIn(raw: unknown, spot: Spot): SourcePosition | null {
   if (Array.isArray(raw)) return isList(spot) ? differenceAmong([...raw.entries()], spot) : positionOf(spot);
   if (isTable(raw)) return isTableSpot(spot) ? differenceAmong(Object.entries(raw), spot) : positionOf(spot);

@@ -45,7 +45,7 @@ function readFile(raw: unknown, site: ValueSite, read: ReadEntry): JsonSchema | 
   return note(site, { is: `the file ${quote(raw)} is not an object`, expected: 'a JSON object' });
 }
 
-/** Turns a table of the manifest into JSON; what JSON cannot say is noted, each with its path. */
+/** Turns a table of the manifest into JSON; what JSON cannot express is reported, each with its path. */
 function readInline(raw: Readonly<Record<string, unknown>>, site: ValueSite): JsonSchema {
   const schema = toJson(raw, { ...site, depth: 1 }) as JsonSchema;
   if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_LIMITS.maxBytes) {
@@ -56,7 +56,7 @@ function readInline(raw: Readonly<Record<string, unknown>>, site: ValueSite): Js
 
 type Walk = ValueSite & { readonly depth: number };
 
-/** What TOML and JSON both can say; the rest is noted, and null in the result. */
+/** What TOML and JSON can both express; the rest is reported, and null in the result. */
 function toJson(raw: unknown, walk: Walk): Json {
   const misfit = jsonMisfit(raw, walk.depth);
   if (misfit !== null) {

@@ -106,7 +106,7 @@ export const TEXTS = {
     oddity(text) {
       const rule = parseRule(text);
       if (!rule.ok) return oddityOf(rule.problem);
-      // Boundary: a manifest asks; what is kept from it is for the operator to say.
+      // Boundary: a manifest requests; the operator decides what is withheld.
       return rule.value.denies
         ? { is: `${quote(text)} denies`, expected: 'only what is asked for, without "!"' }
         : null;
@@ -156,7 +156,7 @@ export function misfitIn(shape: TextName, text: string): Misfit | null {
   return oddity === null ? null : { expected: rule.expected, ...oddity };
 }
 
-/** Tells whether an entry says a host and perhaps its port, and nothing of what is asked there. */
+/** Whether an entry names a host and perhaps its port, and nothing of the request. */
 function isPlaceAlone({ denies, scheme, methods, path }: Rule): boolean {
   return !denies && scheme === null && methods === null && path === null;
 }
@@ -197,7 +197,7 @@ function words(most: number): TextRule {
       // No character takes more than two units: what is far too long is not counted.
       const length = text.length > 2 * most ? text.length : [...text].length;
       if (length > most) return { is: `it has ${length} characters` };
-      // Boundary: what is approved is what is read; a character that turns or hides others would show another text.
+      // Boundary: what is approved is what is read; a character that reorders or hides others would show another text.
       const [hidden] = HIDDEN.exec(text) ?? [];
       if (hidden !== undefined) return { is: `it has ${nameOf(hidden)}` };
       return text.trim() === text
@@ -220,7 +220,7 @@ function pathTo(ending: string, expected: string): TextRule {
     chars: [1, PACKAGE_LIMITS.pathChars],
     pattern: `^[A-Za-z0-9_][A-Za-z0-9._/-]*${ending.replace('.', '\\.')}$`,
     oddity(text) {
-      // Boundary: what a manifest names lies in its package; no path leads out of it.
+      // Boundary: what a manifest names is in its package; no path leads out of it.
       const misfit = pathMisfit(text);
       if (misfit !== null) return { ...misfit, is: `${misfit.is} (${quote(text)})` };
       return text.endsWith(ending) && text !== ending ? null : plain(text);

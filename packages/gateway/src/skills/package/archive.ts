@@ -6,13 +6,13 @@ import { type Entries, showText } from './skill-package.ts';
 import { DIRECTORY_HEADER, END_RECORD, LOCAL_HEADER, type ZipField } from './zip-records.table.ts';
 
 /*
- * The archive of a package: a ZIP file that any tool can open, in the one form that there is for its contents. The
- * bytes come from anybody. The writer has nothing to choose, and the reader takes a file only when each byte of it is
- * the one that the writer would have put there; so no two readers see different files in it, and nothing hides between
- * them. Nothing is unpacked: contents are views of the bytes that were given, so reading costs no more than they do.
+ * The archive of a package: a ZIP file that any tool can open, in the only form for its contents. The bytes are
+ * untrusted. The writer has no choices, and the reader accepts a file only when each byte of it is the one that the
+ * writer would have put there; so no two readers see different files in it, and nothing hides between them. Nothing is
+ * unpacked: contents are views of the bytes that were given, so reading costs no more than they do.
  */
 
-/** One entry as it lies in the archive. */
+/** One entry as stored in the archive. */
 type Laid = {
   readonly path: string;
   readonly contents: Uint8Array;
@@ -49,7 +49,7 @@ export function writeArchive(entries: Entries): Uint8Array {
 /** The files of an archive, as views of its bytes; whatever the writer would not have written is refused. */
 export function readArchive(bytes: Uint8Array): Entries {
   const problem = sizeProblem(bytes.length);
-  // Boundary: the size is known before a byte is looked at.
+  // Boundary: the size is known before a byte is read.
   if (problem !== null) throw refusal(problem);
   const archive = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const end = readEnd(archive);
@@ -71,7 +71,7 @@ function readEnd(archive: Buffer): End {
   const wrong = wrongField(END_RECORD, {}, archive, at);
   if (wrong !== null) throw refusal(`the end record at byte ${at}: ${wrong}`);
   const entries = fieldValue(END_RECORD, 'entries', archive, at);
-  // Boundary: as many entries as are claimed are looked for, and no more than these.
+  // Boundary: exactly as many entries as claimed are read.
   if (entries > PACKAGE_LIMITS.entries) {
     throw refusal(`it says that it has ${entries} entries, expected at most ${PACKAGE_LIMITS.entries}`);
   }
@@ -116,7 +116,7 @@ function readEntry(archive: Buffer, at: number, limit: number): Laid {
   const contentsAt = pathAt + fieldValue(LOCAL_HEADER, 'path length', archive, at);
   const path = archive.toString('latin1', pathAt, Math.min(contentsAt, limit));
   const size = fieldValue(LOCAL_HEADER, 'size', archive, at);
-  // Boundary: a size that lies is found before anything is read by it.
+  // Boundary: a false size is found before it is used.
   if (contentsAt + size > limit) {
     throw refusal(
       `${place(path, at)}: its size is ${size}, expected at most ${Math.max(0, limit - contentsAt)}`,
@@ -225,7 +225,7 @@ function fieldValue(fields: readonly ZipField[], name: string, bytes: Buffer, at
   throw new TypeError(`Cannot read record: it has no field "${name}"`);
 }
 
-/** The first field of a record that is not as the table or the values say, if they say anything; null: all are. */
+/** The first field of a record that differs from the table or the given values; null: none. */
 function wrongField(
   fields: readonly ZipField[],
   values: ZipValues,

@@ -20,8 +20,8 @@ import {
 
 /*
  * The bill of materials that packing makes: CycloneDX 1.6 with the modules and their digests, what skill.toml names,
- * what package-lock.json locks, and the tools that the modules say made them. It follows from the files alone: no time,
- * no chance, and its serial number is made of the digests.
+ * what package-lock.json locks, and the tools that the modules say made them. It depends on the files alone: no time,
+ * no randomness, and its serial number is derived from the digests.
  */
 
 /** One component in the form of CycloneDX. */

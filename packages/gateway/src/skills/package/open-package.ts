@@ -14,7 +14,7 @@ import { digestsOf, type Entries, PACKAGE_FILES, type SkillPackage, showText } f
  * wrong is always a CodedError.
  */
 
-/** Opens a package: it is sound, and signed over every other byte where it is signed at all. */
+/** Opens a package: it is valid, and its signature, if any, covers every other byte. */
 export function openPackage(bytes: Uint8Array): SkillPackage {
   const entries = readArchive(bytes);
   const digests = digestsOf(entries);

@@ -3,15 +3,15 @@ import { PACKAGE_LIMITS } from '../limits.ts';
 import { type Entries, showText } from './skill-package.ts';
 
 /*
- * The names that a file in a package may have. They mean one and the same file on every file system: plain ASCII, no
- * name that a system keeps for itself, and no two that a system without upper and lower case would take for one.
+ * The names that a file in a package may have. They mean the same file on every file system: plain ASCII, no reserved
+ * name, and no two that differ only in case.
  */
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** Windows opens a device at these names in every folder, whatever extension follows. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
-/** Tells whether a file in a package may have this path. */
+/** Whether a file in a package may have this path. */
 export function isPackagePath(path: string): boolean {
   return pathMisfit(path) === null;
 }
@@ -66,7 +66,7 @@ function takeName(taken: Map<string, Taken>, name: Taken): string | null {
     taken.set(key, name);
     return null;
   }
-  // Boundary: what a file system without upper and lower case would write over an earlier file.
+  // Boundary: a case-insensitive file system would overwrite an earlier file.
   if (before.spelling !== name.spelling) {
     return `"${before.spelling}" and "${name.spelling}" differ in upper and lower case only, expected one spelling`;
   }
@@ -94,7 +94,7 @@ function contentsProblem(path: string, contents: Uint8Array): string | null {
     return `it has ${contents.length} bytes, expected at most ${PACKAGE_LIMITS.entryBytes}`;
   }
   const name = path.toLowerCase();
-  // Boundary: the text form of a module is never taken, under its own name or under that of a module.
+  // Boundary: the text form of a module is never accepted, under its own name or under that of a module.
   if (name.endsWith('.wat') || name.endsWith('.wast')) {
     return 'it is WebAssembly in its text form, expected the binary form in a .wasm file';
   }

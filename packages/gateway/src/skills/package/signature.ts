@@ -28,7 +28,7 @@ import {
   textOf,
 } from './skill-package.ts';
 
-/** The type of what the envelope holds: any in-toto statement; which one it is, the statement says itself. */
+/** The payload type of the envelope: any in-toto statement; which one it is, the statement says itself. */
 export const PACKAGE_PAYLOAD_TYPE = RECEIPT_PAYLOAD_TYPE;
 
 type Signed = { readonly signer: Signer; readonly identity: Identity };
@@ -85,7 +85,7 @@ function readSignature(raw: Uint8Array): Envelope {
   if (!envelope.ok) throw refusal(`${PACKAGE_FILES.signature}: ${envelope.detail}`);
   const { payload, payloadType, keyId, signature } = envelope.value;
   const canonical = Buffer.from(encodeEnvelope(payloadType, payload, keyId, signature));
-  // Boundary: nothing signs the signature, so its file may have one spelling only.
+  // Boundary: the signature itself is unsigned, so its file may have one spelling only.
   if (!canonical.equals(raw)) {
     throw refusal(`${PACKAGE_FILES.signature} has spare whitespace, expected its canonical form`);
   }
@@ -99,12 +99,12 @@ function refusal(what: string): CodedError {
 /*
  * The list that a publisher signs: an in-toto statement with the digest and the size of every file in the package but
  * the signature itself, and whose skill it is. There is one spelling of it for a package, so a list is never
- * interpreted: the one that should be there is made from the files, and the signed one has to be the same bytes.
+ * interpreted: the expected one is generated from the files, and the signed one must be the same bytes.
  */
 
 const PACKAGE_PREDICATE_TYPE = 'urn:palisade:skill-package:v1';
 
-/** Who a skill is, as the manifest says it and the publisher signs it. */
+/** The identity of a skill, as in the manifest and signed by the publisher. */
 export type Identity = {
   readonly id: string;
   readonly name: string;
@@ -147,7 +147,7 @@ function readStatement(payload: Uint8Array, contents: Contents): StatementResult
       what: 'the signed list does not name a skill, expected its id, name, publisher and version',
     };
   }
-  // Boundary: the signed bytes are the bytes that follow from the files, so no file is unsigned and no line is spare.
+  // Boundary: the signed bytes are the bytes that follow from the files, so no file is unsigned and no line is extra.
   if (Buffer.compare(encodeStatement(contents, identity), payload) === 0) return { ok: true, identity };
   return { ok: false, what: describeDifference(parsed.value, contents) };
 }

@@ -22,7 +22,7 @@ export type CallsAsked = PageAsked & {
 
 export function makeCalls(send: Sender) {
   return {
-    /** Makes a call and gives its document once it has ended well; else throws a PalisadeError. */
+    /** Makes a call and returns its document once it has succeeded; else throws a PalisadeError. */
     run: (call: CallRequest, options?: CallOptions) => runCall(send, call, options),
     /** The same, with what happens on the way. Leaving the loop, or the signal, cancels the call. */
     stream: (call: CallRequest, options?: CallOptions) => streamCall(send, call, options),

@@ -46,7 +46,7 @@ export function makeSecrets(send: Sender) {
 export function makeKeys(send: Sender) {
   return {
     list: (options?: RequestOptions) => send.json('listKeys', { options }),
-    /** The public keys, as `parseKeyRing` takes them. Who verifies gets them by another way than the receipts. */
+    /** The public keys, as `parseKeyRing` takes them. Verifiers must get them from another source than the receipts. */
     export: (options?: RequestOptions) => send.text('exportKeys', { options }),
     rotate: (options?: RequestOptions) => send.json('rotateKey', { options }),
   };
@@ -65,7 +65,7 @@ export function makeTokens(send: Sender) {
   };
 }
 
-/** Whether there is a gateway, and whether it takes calls. Both ask once and tell the truth of that moment. */
+/** Whether the gateway runs, and whether it accepts calls. Both send one request and report the current state. */
 export function makeHealth(send: Sender) {
   const answers = async (name: 'getHealth' | 'getReadiness', options?: RequestOptions) => {
     try {

@@ -28,7 +28,7 @@ export function makeJournal(send: Sender) {
     /** The record of that number, with its hash. */
     get: (seq: number, options?: RequestOptions) =>
       send.json('getRecord', { params: { seq: String(seq) }, options }),
-    /** Records as they are written, for as long as one listens; breaks of the connection are mended. */
+    /** Records as they are written, for as long as the caller listens; broken connections are re-established. */
     live: (options?: LiveOptions) => followJournal(send, options),
     /** The bytes of an export as they come: `verifyJournal(linesOf(client.journal.export()), keys)`. */
     export: (query?: { readonly from?: number | undefined }, options?: RequestOptions) =>
@@ -36,13 +36,13 @@ export function makeJournal(send: Sender) {
     /** That a record is in the journal, as `verifyProof` takes it. */
     proof: (seq: number, options?: RequestOptions) =>
       send.text('proveRecord', { params: { seq: String(seq) }, options }),
-    /** What the journal is just now, signed, as `verifyCheckpoint` takes it. */
+    /** The current state of the journal, signed, as `verifyCheckpoint` takes it. */
     checkpoint: (options?: RequestOptions) => send.text('getCheckpoint', { options }),
   };
 }
 
 export type LiveOptions = RequestOptions & {
-  /** Begins behind the record of this number; left out: with what is written from now on. */
+  /** Begins after the record of this number; if absent, with what is written from now on. */
   readonly after?: number | undefined;
 };
 
@@ -62,7 +62,7 @@ export async function* followJournal(
       const reply = await send.open('followJournal', { headers, options }, EVENTS_TYPE);
       try {
         for await (const { event, id, data } of readEvents(reply)) {
-          // What a gateway sends twice is given once.
+          // What a gateway sends twice is yielded once.
           if (event !== 'record' || (id !== '' && last !== null && Number(id) <= Number(last))) continue;
           turns.reset();
           if (id !== '') last = id;
@@ -79,7 +79,7 @@ export async function* followJournal(
   }
 }
 
-/** The bytes of a reply as they come. It is asked for when the first are wanted; once they flow, nothing is repeated. */
+/** The bytes of a reply as they come. Requested when the first are read; once they flow, nothing is repeated. */
 export async function* downloadOf<Name extends OperationName>(
   send: Sender,
   name: Name,

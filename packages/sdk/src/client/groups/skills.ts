@@ -36,10 +36,10 @@ export function makeSkills(send: Sender) {
     ),
     get: (id: string, query?: OfVersion, options?: RequestOptions) =>
       send.json('getSkill', { params: { id }, query, options }),
-    /** Takes a signed package in. Whatever it is, it ends in quarantine. */
+    /** Installs a signed package. Whatever it contains, it ends in quarantine. */
     install: (body: Uint8Array | Blob, query?: InstallAsked, options?: RequestOptions) =>
       send.json('installSkill', { body, query, options }),
-    /** The very bytes of an installed package. */
+    /** The exact bytes of an installed package. */
     package: (id: string, query?: OfVersion, options?: RequestOptions) =>
       send.bytes('getSkillPackage', { params: { id }, query, options }),
     /** What one version has that another does not. */
@@ -54,7 +54,7 @@ export function makeSkills(send: Sender) {
     quarantine: change('quarantineSkill'),
     enable: change('enableSkill'),
     disable: change('disableSkill'),
-    /** For good: these very bytes never run again. */
+    /** Permanent: these exact bytes never run again. */
     revoke: change('revokeSkill'),
     remove: (id: string, query?: ChangeRequest, options?: RequestOptions) =>
       send.json('removeSkill', { params: { id }, query, options }),
@@ -70,7 +70,7 @@ export function makeTrust(send: Sender) {
     /** Trusts a new key; earlier ones sign nothing new, and what they signed keeps running. */
     rotate: (publisher: string, body: RotateTrustRequest, options?: RequestOptions) =>
       send.json('rotateTrustedKey', { params: { publisher }, body, options }),
-    /** For good; what the key signed goes into quarantine. */
+    /** Permanent; what the key signed goes into quarantine. */
     revoke: (publisher: string, body: RevokeTrustRequest, options?: RequestOptions) =>
       send.json('revokeTrustedKey', { params: { publisher }, body, options }),
   };

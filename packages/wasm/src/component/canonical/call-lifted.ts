@@ -9,7 +9,7 @@ import { type Passing, passingOf } from './passing.ts';
 export type LiftedExport = {
   readonly name: string;
   readonly type: WitFunction;
-  /** The most bytes of text and lists that are taken of its result; more end the call as 'limit'. */
+  /** The most bytes of text and lists that are accepted of its result; more end the call as 'limit'. */
   readonly mostBytes?: number;
 };
 

@@ -53,7 +53,7 @@ export function codecOf(type: WitType): Codec {
   }
 }
 
-/** How a type lies in memory and in core values. */
+/** The layout of a type in memory and in core values. */
 export function layoutOf(type: WitType): Layout {
   const { size, align, flat } = codecOf(type);
   return { size, align, flat };

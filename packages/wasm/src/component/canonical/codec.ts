@@ -1,7 +1,7 @@
 import type { GuestValue, NumberType } from '../../instance/value.ts';
 import type { Passage } from './passage.ts';
 
-/** How a type lies in memory, and which core values it is as arguments. */
+/** The layout of a type in memory, and its core values as arguments. */
 export type Layout = {
   readonly size: number;
   readonly align: number;
@@ -9,8 +9,8 @@ export type Layout = {
 };
 
 /**
- * One type, both ways. Offsets that are handed over are aligned and have the type's whole size inside the memory; what
- * the guest wrote there is not trusted. Fuel for those bytes is paid; what lies behind pointers pays for itself.
+ * One type, in both directions. Offsets passed in are aligned and have the type's whole size inside the memory; what
+ * the guest wrote there is not trusted. Fuel for those bytes is paid; what pointers refer to is paid for separately.
  */
 export type Codec = Layout & {
   /** Reads a value out of memory. */
@@ -32,7 +32,7 @@ export function numberAt(values: readonly GuestValue[], at: number): number {
   return Number(values[at]);
 }
 
-/** What a host function or a caller gave where the type does not allow it. Its value is not repeated. */
+/** The error for a value of a host function or a caller that is not of the type. The value is not quoted. */
 export function misfit(type: string, value: unknown): TypeError {
   const is = value === null ? 'null' : Array.isArray(value) ? 'an array' : `of type ${typeof value}`;
   return new TypeError(`Cannot lower value: it is ${is} or out of range, expected ${type}`);

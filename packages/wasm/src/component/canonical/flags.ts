@@ -1,6 +1,6 @@
 import { type Codec, misfit, numberAt } from './codec.ts';
 
-/** Flags: the names of those that are set, in their order. Bits without a name are not looked at. */
+/** Flags: the names of those that are set, in their order. Bits without a name are ignored. */
 export function flagsCodec(names: readonly string[]): Codec {
   const size = names.length <= 8 ? 1 : names.length <= 16 ? 2 : 4;
   const bits = new Map(names.map((name, bit) => [name, bit]));

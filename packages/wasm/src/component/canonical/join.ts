@@ -1,4 +1,4 @@
-/** The cases of a variant share core values: each is of a type that holds what any of them has there. */
+/** The cases of a variant share core values: each has a type that can represent that of every case. */
 import type { GuestValue, NumberType } from '../../instance/value.ts';
 
 const SCRATCH = new DataView(new ArrayBuffer(8));
@@ -34,7 +34,7 @@ const INTO: Readonly<Record<string, Turn>> = {
   },
 };
 
-/** And back. Of a value that is too wide the low bits count. */
+/** And back. Only the low bits of a wider value count. */
 const OUT_OF: Readonly<Record<string, Turn>> = {
   'f32 i32': (value) => floatOfBits(Number(value)),
   'i32 i64': (value) => Number(BigInt.asIntN(32, BigInt(value))),

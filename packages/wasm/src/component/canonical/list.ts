@@ -26,7 +26,7 @@ export function listCodec(element: Codec): Codec {
   const take = (passage: Passage, pointer: number, length: number): unknown[] => {
     const bytes = passage.measure(length, size);
     const first = passage.take(pointer, bytes, align);
-    // Boundary: paid before an element is made. The same bytes can be read by many lists, and each of them pays.
+    // Boundary: paid before an element is created. The same bytes can be read by many lists, and each of them pays.
     passage.pay(bytes, length);
     const list: unknown[] = [];
     for (let index = 0; index < length; index += 1) list.push(load(passage, first + index * size));

@@ -14,8 +14,8 @@ export type WorldHost = WorldImport & {
 };
 
 /**
- * The row of a host table for a function of a world: its core values become values and the value it gives becomes core
- * values, as the canonical ABI has it. What is copied is paid for by the guest, beside `fuel`.
+ * The row of a host table for a function of a world: its core values become values and its result becomes core values,
+ * as in the canonical ABI. The guest pays for what is copied, besides `fuel`.
  */
 export function loweredHost(row: WorldHost): HostFunction {
   const { module, name, fuel, blocks = false, run } = row;
@@ -42,7 +42,7 @@ export function loweredHost(row: WorldHost): HostFunction {
   };
 }
 
-/** Where the guest wants the result: the last of its values says so. */
+/** Where the guest wants the result: its last value. */
 function placeOf(passage: Passage, { size, align }: Codec, values: readonly GuestValue[]): number {
   return passage.reach(numberAt(values, values.length - 1), size, align);
 }

@@ -8,8 +8,8 @@ import { viewsOf } from '../../instance/views.ts';
 export const MOST_VALUE_BYTES = 2 ** 28 - 1;
 
 /**
- * What the parts of one crossing may have beyond the whole memory. Parts that do not overlap fit into the memory; a guest
- * that passes the same text many times is let do so up to here.
+ * The bytes that the parts of one crossing may have beyond the whole memory. Parts that do not overlap fit into the
+ * memory; a guest that passes the same text many times may do so up to here.
  */
 export const MOST_SHARED_BYTES = 16 * 1024 * 1024;
 
@@ -18,7 +18,7 @@ const REALLOC = 'realloc';
 
 /**
  * One crossing of values between host and guest: the guest's memory as it is now, and the ways the crossing can end the
- * call. Numbers of the guest are pointers only after `reach` has looked at them.
+ * call. Numbers of the guest are pointers only after `reach` has checked them.
  */
 export class Passage {
   readonly state: CallState;
@@ -27,7 +27,7 @@ export class Passage {
   readonly #mostBytes: number | undefined;
   #takenBytes = 0;
 
-  /** With `mostBytes` no more is taken of the guest in all; more ends the call as 'limit'. */
+  /** With `mostBytes`, copying more from the guest in all ends the call as 'limit'. */
   constructor(state: CallState, mostBytes?: number) {
     this.state = state;
     this.#mostBytes = mostBytes;
@@ -75,7 +75,7 @@ export class Passage {
     throw this.trap('length', `a value has ${bytes} bytes`, `at most ${MOST_VALUE_BYTES}`);
   }
 
-  /** Takes the fuel for bytes that are going to be copied, and for elements that are going to be made. */
+  /** Takes the fuel for bytes that are going to be copied, and for elements that are going to be created. */
   pay(bytes: number, elements = 0): void {
     const fuel = Math.ceil(bytes / BYTES_PER_FUEL) + elements;
     if (fuel > 0) charge(this.state, fuel);

@@ -14,7 +14,7 @@ const MOST_FLAT_RESULTS = 1;
 export type Passing = {
   /** All parameters as one tuple. */
   readonly params: Codec;
-  /** Whether they lie in memory, behind one pointer. */
+  /** Whether they are in memory, behind one pointer. */
   readonly isSpilled: boolean;
   /** The core values of the parameters, or of the pointer to them. */
   readonly flatParams: readonly NumberType[];

@@ -46,7 +46,7 @@ const CHAR: Codec = {
 };
 
 function charOf(passage: Passage, code: number): string {
-  // Boundary: a surrogate is half of a character.
+  // Boundary: a lone surrogate is not a character.
   if (isScalar(code)) return String.fromCodePoint(code);
   throw passage.trap('char', `0x${code.toString(16)} is no character`, 'a Unicode scalar value');
 }

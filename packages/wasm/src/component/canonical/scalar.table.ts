@@ -11,9 +11,9 @@ export type Scalar<V extends GuestValue = GuestValue> = {
   readonly flat: NumberType;
   readonly load: (memory: Memory, at: number) => unknown;
   readonly store: (memory: Memory, at: number, core: V) => void;
-  /** A core value as the type's own; bits beyond the type's are not looked at. */
+  /** A core value as the type's own; bits beyond the type's are ignored. */
   readonly lift: (core: V) => unknown;
-  /** The core value of what the host gave, if it is of the type. */
+  /** The core value of the host's value, if it is of the type. */
   readonly lower: (value: unknown) => V;
 };
 

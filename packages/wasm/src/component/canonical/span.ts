@@ -2,7 +2,7 @@ import type { Codec } from './codec.ts';
 import { numberAt } from './codec.ts';
 import type { Passage } from './passage.ts';
 
-/** A value that lies elsewhere in memory: a pointer, and a length in elements. */
+/** A value elsewhere in memory: a pointer, and a length in elements. */
 export type Span = {
   /** Reads what the guest says is there. */
   readonly take: (passage: Passage, pointer: number, length: number) => unknown;

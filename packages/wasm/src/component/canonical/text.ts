@@ -33,7 +33,7 @@ function put(passage: Passage, value: unknown): Place {
   return { pointer, length };
 }
 
-/** Well-formed in any case: half a surrogate pair becomes U+FFFD. Good until the next text. */
+/** Well-formed in any case: a lone surrogate becomes U+FFFD. Valid until the next text. */
 function encode(text: string): Uint8Array {
   if (text.length * MOST_BYTES_PER_UNIT > SCRATCH.length) return ENCODER.encode(text);
   return SCRATCH.subarray(0, ENCODER.encodeInto(text, SCRATCH).written);

@@ -10,11 +10,11 @@ type Case = {
   readonly payload: Codec | null;
   readonly into: Turns;
   readonly outOf: Turns;
-  /** How many core values are left over when its own are there. */
+  /** How many core values are unused after its own. */
   readonly spare: readonly NumberType[];
 };
 
-/** One of several cases, each with a payload or none; `guise` is what that is in JavaScript. */
+/** One of several cases, each with or without a payload; `guise` is its form in JavaScript. */
 export function variantCodec(payloads: readonly (Codec | null)[], guise: Guise): Codec {
   const tagBytes = payloads.length <= 0x100 ? 1 : payloads.length <= 0x1_0000 ? 2 : 4;
   const payloadAlign = Math.max(1, ...payloads.map((payload) => payload?.align ?? 1));
@@ -64,7 +64,7 @@ function caseOf(payload: Codec | null, shared: readonly NumberType[]): Case {
 
 function requireCase(passage: Passage, cases: readonly Case[], index: number): Case {
   const found = cases[index];
-  // Boundary: the guest chooses among the cases that there are.
+  // Boundary: the guest can only choose an existing case.
   if (found !== undefined) return found;
   throw passage.trap('discriminant', `case ${index} is not there`, `one below ${cases.length}`);
 }

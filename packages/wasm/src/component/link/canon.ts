@@ -1,4 +1,4 @@
-/** Canonical functions: where a component meets its host. */
+/** Canonical functions: the boundary between a component and its host. */
 import { malformed } from '../../read/refusal.ts';
 import { writeFunctionType } from '../../read/signature.ts';
 import { I32 } from '../../read/value-type.ts';
@@ -48,7 +48,7 @@ function lower(
   const { interfaceName, name } = func;
   const full = `${interfaceName}#${name}`;
   const row = linking.world.find(interfaceName, name);
-  // Boundary: what the world does not have is not there, whatever the component says it needs.
+  // Boundary: what the world lacks does not exist, whatever the component declares.
   if (row === null)
     throw unlinked(`it imports "${full}", expected a function that its world has`, full, offset);
   if (!isSameFunction(func.type, row.type)) {
@@ -74,7 +74,7 @@ function dropper(linking: Linking, scope: Scope, index: number, offset: number):
   return { sort: 'function', from: 'world', type: { params: [I32], results: [] }, lowered };
 }
 
-/** The memory and the allocator, and a refusal where what crosses needs one that is not there. */
+/** The memory and the allocator, and a refusal where the types need a missing one. */
 function resolve(
   scope: Scope,
   options: CanonOptions,
@@ -87,7 +87,7 @@ function resolve(
     throw malformed('a canonical function has no memory, expected one', offset);
   if (needsRealloc && realloc === null)
     throw malformed('a canonical function has no realloc, expected one', offset);
-  // Boundary: a realloc runs while the host is at work, and then nothing may leave the guest.
+  // Boundary: a realloc runs while a host function is running, and then nothing may leave the guest.
   if (realloc?.from === 'world') throw refused('realloc that is an import', offset);
   if (realloc !== null && writeFunctionType(realloc.type) !== REALLOC) {
     throw malformed(`a realloc is ${writeFunctionType(realloc.type)}, expected ${REALLOC}`, offset);

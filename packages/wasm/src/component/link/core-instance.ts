@@ -90,7 +90,7 @@ function supply(
   const item = from?.exports.get(wanted.name);
   if (item === undefined)
     throw unlinked(`a module imports "${name}", expected something of that name`, name, offset);
-  // Boundary: what is put in the place of an import has the import's type.
+  // Boundary: what replaces an import has the import's type.
   if (item.sort !== wanted.kind || !fits(item, module, wanted)) {
     throw unlinked(`"${name}" is ${writeItem(item)}, expected ${wantedType(module, wanted)}`, name, offset);
   }

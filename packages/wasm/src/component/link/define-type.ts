@@ -23,7 +23,7 @@ export function defineType(scope: Scope, definition: TypeDefinition, offset: num
   }
 }
 
-/** How much there is to do for a definition. */
+/** The work for a definition. */
 export function effortOf(definition: TypeDefinition): number {
   switch (definition.kind) {
     case 'func':
@@ -63,7 +63,7 @@ function defineValue(scope: Scope, definition: ValueDefinition, offset: number):
   return { sort: 'type', kind: 'value', type, nodes: tally.nodes, depth: tally.depth + 1 };
 }
 
-/** How large the type is that is being made. */
+/** The size of the type that is being built. */
 type Tally = { nodes: number; depth: number; readonly offset: number };
 
 function newTally(offset: number): Tally {

@@ -1,7 +1,7 @@
 /**
- * A small abstract machine for the definitions of a component. Each puts one item into an index space; instances of
- * components inside are evaluated when they are made, with their arguments in place of imports. Nothing runs: what is
- * left at the end is a list of core instances with everything looked up, and the exports of the outermost component.
+ * A small abstract machine for the definitions of a component. Each adds one item to an index space; nested component
+ * instances are evaluated when they are instantiated, with their arguments in place of imports. Nothing runs: the
+ * result is a list of core instances with everything resolved, and the exports of the outermost component.
  */
 import { malformed } from '../../read/refusal.ts';
 import { requireDepth } from '../read/reading.ts';
@@ -17,7 +17,7 @@ import { lookUp, newScope, put, take, viewOf } from './scope.ts';
 type Frame = {
   readonly linking: Linking;
   readonly scope: Scope;
-  /** What an inner component was given; the outermost has none and imports from the world. */
+  /** The arguments of an inner component; the outermost has none and imports from the world. */
   readonly given: ReadonlyMap<string, Item> | null;
   readonly imported: Set<string>;
   readonly exports: Map<string, Item>;
@@ -99,7 +99,7 @@ function itemAt(scope: Scope, { sort, index }: NamedIndex, offset: number): Item
   }
 }
 
-/** An export has an index of its own, by which the definitions behind it can name it. */
+/** An export has an index of its own, by which later definitions can name it. */
 function exportItem(frame: Frame, entry: NamedIndex, offset: number): Item {
   if (frame.exports.has(entry.name)) throw malformed('two exports have one name, expected two', offset);
   const item = itemAt(frame.scope, entry, offset);

@@ -55,7 +55,7 @@ function choose(out: Sink, choice: number, realloc: number): void {
   out.index(choice);
 }
 
-/** Calls an import with `choice` saying which allocator is meant; around every call it says that of the exports. */
+/** Calls an import with `choice` set to its allocator; outside of such calls it is that of the exports. */
 function writeWrapper({ core, import: index, realloc }: Wrapper, choice: number): Sink {
   const out = new Sink(64);
   out.byte(0);

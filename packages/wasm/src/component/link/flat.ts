@@ -5,7 +5,7 @@ import type { PlainType, WitFunction, WitType } from '../types.ts';
 
 const MOST_PARAMS = 16;
 const MOST_RESULTS = 1;
-/** Past the most params nothing more has to be known than that it is more. */
+/** Above the maximum of params the exact number does not matter. */
 const ENOUGH = MOST_PARAMS + 1;
 const FLAGS_IN_ONE = 32;
 

@@ -1,4 +1,4 @@
-/** What a component imports from its world, as it describes it. Whether the world has it so is looked at when it is used. */
+/** What a component imports from its world, as it describes it. Whether the world agrees is checked when it is used. */
 import { malformed } from '../../read/refusal.ts';
 import { refused } from '../read/reading.ts';
 import type { Declaration, Extern } from '../read/syntax.ts';
@@ -22,7 +22,7 @@ export function importFromWorld(
   if (description.kind === 'type') return take(scope, 'type', description.type, offset);
   if (description.kind === 'component') throw refused('import of a component', offset);
   const isInterface = description.kind === 'instance';
-  // Boundary: what an interface is for is decided before anything of it is looked at.
+  // Boundary: what an interface is for is decided before its contents are read.
   if (!linking.world.knows(isInterface ? name : ROOT)) {
     throw unlinked(`it imports "${name}", expected only what its world has`, name, offset);
   }

@@ -17,9 +17,9 @@ export type Layout = {
   readonly types: TypeTable;
   readonly importTypes: readonly number[];
   readonly wrappers: readonly Wrapper[];
-  /** The first index behind the functions of all modules: wrappers, then the allocator, then the start. */
+  /** The first index after the functions of all modules: wrappers, then the allocator, then the start. */
   readonly extras: number;
-  /** The first index behind the globals of all modules. */
+  /** The first index after the globals of all modules. */
   readonly globals: number;
   readonly functionAt: (item: CoreFunction) => number;
   readonly indexAt: (item: CoreItem) => number;

@@ -23,7 +23,7 @@ const COUNTED = [
 ] as const;
 type Counted = (typeof COUNTED)[number];
 
-/** What the evaluation of a component shares: what it reads and is held to, and what it has made so far. */
+/** What the evaluation of a component shares: its input and limits, and what it has built so far. */
 export type Linking = {
   readonly bytes: Uint8Array;
   readonly world: World;
@@ -52,7 +52,7 @@ export function newLinking(bytes: Uint8Array, world: World, limits: Limits): Lin
   return { bytes, world, limits, instances: [], modules: new Map(), steps, totals };
 }
 
-/** Adds the bytes of a module that will be merged, before it is looked into. */
+/** Adds the bytes of a module that will be merged, before it is parsed. */
 export function countBytes({ totals, limits }: Linking, bytes: number, offset: number): void {
   totals.moduleBytes += bytes;
   // Boundary: a module that is instantiated often is merged as often; the sum must be within the limits of one module.
@@ -72,15 +72,15 @@ export function countParts({ totals, limits }: Linking, module: WasmModule, offs
   };
   for (const key of COUNTED) {
     totals[key] += parts[key];
-    // Boundary: many modules within their limits are one that is within them too.
+    // Boundary: many modules together must be within the limits of one.
     requireWithin(key, totals[key], limits, offset);
   }
 }
 
-/** Takes steps before they are done. */
+/** Counts steps before they are taken. */
 export function spend(linking: Linking, steps: number, offset: number): void {
   linking.steps -= steps;
-  // Boundary: components that instantiate each other again and again do not take longer than their bytes are worth.
+  // Boundary: components that instantiate each other again and again take time in proportion to their bytes.
   if (linking.steps >= 0) return;
   const message = 'Cannot link component: its instances take more steps than its size allows, expected fewer';
   throw new WasmError('limit', message, { offset, detail: 'component-steps' });

@@ -2,8 +2,8 @@
  * Writes the core instances of a component as one core module. Each module keeps its own types, functions, tables,
  * memories, globals and segments; what one imported from another has become an index. One thing differs from making the
  * instances one by one: all active segments are in place before the first start function runs, not only those of the
- * modules up to it. A start function that traps or one that a later segment overwrites would tell the two apart; no tool
- * we know writes either.
+ * modules up to it. A start function that traps or one that a later segment overwrites would show the difference; no
+ * tool we know produces either.
  */
 import type { Limits } from '../../limits.ts';
 import { OP } from '../../meter/op.ts';

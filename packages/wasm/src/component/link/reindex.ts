@@ -88,7 +88,7 @@ function behindOpcode(walker: Walker): number {
   return walker.next;
 }
 
-/** Each copier gives the place up to which the body has been copied; what did not change is left for later. */
+/** Each copier returns the offset up to which the body has been copied; what did not change is left for later. */
 function copyIndices(walker: Walker, { placed, body, named }: Copying, copied: number): number {
   const { code, first, second } = walker;
   const firstKind = FIRST[code] ?? NONE;

@@ -35,7 +35,7 @@ export function take<S extends Sort>(
   offset: number,
 ): Spaces[S][number] {
   const item = scope.spaces[sort][index];
-  // Boundary: an index names something that was defined before.
+  // Boundary: an index refers only to earlier definitions.
   if (item === undefined) {
     throw malformed(`${sort} ${index} does not exist, expected one of ${scope.spaces[sort].length}`, offset);
   }
@@ -62,7 +62,7 @@ function takeOuter(scope: Scope, { sort, count, index }: Outer, offset: number):
   if (sort !== 'type' && sort !== 'component' && sort !== 'module') {
     throw refused(`outer alias of a ${sort}`, offset);
   }
-  // Boundary: nothing can name itself or what comes after it, so nothing is evaluated in circles.
+  // Boundary: nothing can name itself or what comes after it, so evaluation has no cycles.
   if (index >= most[sort]) {
     throw malformed(`${sort} ${index} does not exist there, expected one of ${most[sort]}`, offset);
   }

@@ -1,4 +1,4 @@
-/** What the linked module shows its host: functions of the world in, a memory, an allocator and the exports out. */
+/** The linked module's interface: functions of the world in, a memory, an allocator and the exports out. */
 import type { WitFunction, World, WorldImport } from '../types.ts';
 import type { CoreFunction, CoreMemory, Instance, Lift, Lowered, PlannedInstance } from './items.ts';
 import { unlinked } from './refuse.ts';
@@ -20,7 +20,7 @@ export type Surface = {
 
 export type Crossing = { readonly core: CoreFunction; readonly import: number; readonly realloc: number };
 
-/** Finds what the module needs and shows; holds the exports to the world. */
+/** Finds what the module imports and exports; checks the exports against the world. */
 export function surfaceOf(world: World, root: Instance, instances: readonly PlannedInstance[]): Surface {
   const exports = Object.entries(world.exports).map(([name, type]) => {
     const lift = requireExport(root, name, type);

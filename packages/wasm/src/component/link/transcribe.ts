@@ -1,4 +1,4 @@
-/** Copies globals, element and data segments with their indices replaced. The reader has made sure of their form. */
+/** Copies globals, element and data segments with their indices replaced. The reader has checked their form. */
 
 import type { Limits } from '../../limits.ts';
 import type { Sink } from '../../meter/sink.ts';

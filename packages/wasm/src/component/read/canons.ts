@@ -24,7 +24,7 @@ export function readCanon(cursor: Cursor, reading: Reading): Canon {
   return { kind: 'lift', func, options, type: cursor.u32('an index') };
 }
 
-/** Strings are UTF-8, and what a guest would clean up afterwards is let go: it serves one call and is gone. */
+/** Strings are UTF-8, and post-return cleanup is ignored: a guest serves one call and is gone. */
 function readOptions(cursor: Cursor, reading: Reading): CanonOptions {
   const found: { memory: number | null; realloc: number | null } = { memory: null, realloc: null };
   readList(cursor, reading, 1, () => {

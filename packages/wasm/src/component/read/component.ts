@@ -163,7 +163,7 @@ function readForm(cursor: Cursor): number {
   return form;
 }
 
-/** What an export is said to be is read and let go: what it is, is known. */
+/** The declared type of an export is read and ignored: the actual one is known. */
 function readExport(cursor: Cursor, reading: Reading): NamedIndex {
   const name = readExternName(cursor, reading);
   const sort = readSort(cursor);

@@ -17,7 +17,7 @@ const CORE_INSTANCE = 0x12;
 const SORTS: readonly (Sort | undefined)[] = [undefined, 'func', undefined, 'type', 'component', 'instance'];
 const VALUE = 0x02;
 
-/** What is meant inside core modules: a function, table, memory or global. */
+/** The sort of an item in core modules: a function, table, memory or global. */
 export function readCoreSort(cursor: Cursor): CoreSort {
   const offset = cursor.at;
   const byte = cursor.u8('a core sort');
@@ -43,7 +43,7 @@ function readInnerSort(cursor: Cursor): Sort {
   return byte === CORE_MODULE ? 'module' : 'core-instance';
 }
 
-/** The name of an import or export of a component; only the plain forms are taken. */
+/** The name of an import or export of a component; only the plain forms are accepted. */
 export function readExternName(cursor: Cursor, reading: Reading): string {
   const offset = cursor.at;
   const form = cursor.u8("a name's form");

@@ -8,7 +8,7 @@ const MOST_DEPTH = 16;
 /** Entries of all lists of a component together; a large one has a few thousand, and each takes some hundred bytes here. */
 const MOST_ENTRIES = 100_000;
 
-/** What the readers of sections share: the limits, and how many entries may still come. */
+/** What the readers of sections share: the limits, and how many entries are still allowed. */
 export type Reading = { readonly limits: Limits; entries: number };
 
 export function newReading(limits: Limits): Reading {
@@ -43,15 +43,15 @@ export function readText(cursor: Cursor, reading: Reading): string {
   return readName(cursor, reading.limits, 'a name');
 }
 
-/** Refuses what nests deeper than any tool makes it, so that the recursion of the readers is bounded. */
+/** Refuses deeper nesting than any tool produces, so that the recursion of the readers is bounded. */
 export function requireDepth(depth: number, offset: number): void {
-  // Boundary: the stack of the reader is not the file's to use up.
+  // Boundary: a file cannot exhaust the stack of the reader.
   if (depth <= MOST_DEPTH) return;
   const message = `Cannot read component: it nests ${depth} deep, expected at most ${MOST_DEPTH}`;
   throw new WasmError('limit', message, { offset, detail: 'component-depth' });
 }
 
-/** The error for what components can have and we do not take, by its name. */
+/** The error for what the component model has and we do not support, by name. */
 export function refused(name: string, offset: number): WasmError {
   const message = `Cannot link component: it uses "${name}", expected only what a world of ours can have`;
   return new WasmError('feature', message, { offset, detail: name });

@@ -1,4 +1,4 @@
-/** What the component model has and this linker refuses, by the byte that says it. */
+/** What the component model has and this linker refuses, by its byte. */
 
 /** Types. */
 export const REFUSED_TYPES: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-/** What the sections of a component say, before anything is looked up: indices are still numbers. */
+/** What the sections of a component say, before anything is resolved: indices are still numbers. */
 
 /** Where a definition begins, for messages. */
 export type Placed = { readonly offset: number };
@@ -12,7 +12,7 @@ export type Sort = CoreSort | 'module' | 'core-instance' | 'func' | 'type' | 'co
 export type SortIndex = { readonly sort: Sort; readonly index: number };
 export type NamedIndex = SortIndex & { readonly name: string };
 
-/** A type by its index, or a plain one by its word. */
+/** A type by its index, or a primitive one by its name. */
 export type TypeUse = number | string;
 
 export type LabelledUse = readonly [label: string, type: TypeUse];
@@ -42,7 +42,7 @@ export type Alias =
     }
   | { readonly kind: 'outer'; readonly sort: Sort; readonly count: number; readonly index: number };
 
-/** What an import or an export is said to be. */
+/** The declared type of an import or an export. */
 export type Description =
   | { readonly kind: 'func' | 'component' | 'instance' | 'type'; readonly type: number }
   | { readonly kind: 'resource' };
@@ -67,7 +67,7 @@ export type Canon =
   | { readonly kind: 'lower'; readonly func: number; readonly options: CanonOptions }
   | { readonly kind: 'resource-drop'; readonly type: number };
 
-/** An instance: of a module or component with arguments, or a bag of names. */
+/** An instance: of a module or component with arguments, or a set of names. */
 export type Instantiation =
   | { readonly kind: 'instantiate'; readonly of: number; readonly args: readonly NamedIndex[] }
   | { readonly kind: 'bag'; readonly exports: readonly NamedIndex[] };

@@ -92,7 +92,7 @@ function plainWord(byte: number, offset: number): string {
   const word = PLAIN_TYPES[FIRST_PLAIN - byte];
   if (word !== undefined) return word;
   const name = REFUSED_TYPES[byte];
-  // Boundary: a type that is not known has a length that is not known, so nothing is read behind it.
+  // Boundary: a type that is not known has a length that is not known, so nothing is read after it.
   if (name !== undefined) throw refused(name, offset);
   throw malformed(`0x${(byte & 0xff).toString(16)} is no type, expected one`, offset);
 }
