@@ -141,7 +141,9 @@ async function readOperationBody(
 function readJson(bytes: Uint8Array, limits: StrictLimits): Json {
   const read = parseStrict(bytes, limits);
   if (read.ok) return read.value;
-  throw wrong(`Cannot read the body: ${read.message.replace(/^Cannot read JSON/, 'it is not strict JSON')}`);
+  const { is, expected, position } = read.problem;
+  const where = `line ${position.line}, column ${position.column}`;
+  throw wrong(`Cannot read the body: it is not strict JSON at ${where}: ${is}, expected ${expected}`);
 }
 
 function membersOf(value: Json, members: ReadonlySet<string>): Readonly<Record<string, unknown>> {
