@@ -76,7 +76,7 @@ function requireFlags(invocation: Invocation, { act, needs }: Question): void {
   );
   if (missing.length === 0) return;
   const spelled = missing.map((name) => (name === 'reason' ? '--reason TEXT' : `--${name}`)).join(' and ');
-  const why = invocation.flags.yes === true ? 'it is not confirmed' : 'there is no terminal to confirm it on';
+  const why = invocation.flags.yes === true ? 'it is not confirmed' : 'standard input is not a terminal';
   throw new CodedError('door/wrong-usage', `Cannot ${act}: ${why}, expected ${spelled}`, {
     remedy: `Run it in a terminal to confirm it there, or add ${spelled}.`,
   });

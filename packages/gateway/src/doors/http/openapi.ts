@@ -91,7 +91,7 @@ function componentsOf(schemas: Schemas): JsonObject {
       },
     },
     responses: {
-      Unauthenticated: refused('There is no credential that is valid here.'),
+      Unauthenticated: refused('The request carries no valid credential.'),
       Forbidden: refused('The credential or the policies do not allow it.'),
       Refused: refused('The request was refused; `code` says why.'),
       Failed: refused('The gateway cannot do it now; `code` says why.'),
