@@ -229,14 +229,15 @@ export class PolicyEngine {
     const tools = this.#options.tools(names);
     const key = checkKey(files, tools, cedarVersion());
     if (problems.length > 0) return { ok: false, problems, more: 0, key };
-    // Boundary: the key covers everything that a check looks at, so a set with that key would pass again.
-    const known = recallChecked(store, key) ?? checked.get(key) ?? null;
-    if (known !== null) return { ok: true, set: known, key, warnings: [] };
+    // Boundary: the key covers everything that a check looks at, so the same set would pass again.
+    const remembered = recallChecked(store, key);
+    if (remembered !== null) return { ok: true, set: remembered, key, warnings: [] };
+    const known = checked.get(key);
+    if (known !== undefined) return { ok: true, ...known, key };
     const result = checkPolicies(files, tools, this.bench);
-    if (result.ok && result.warnings.length === 0) checked.set(key, result.set);
-    return result.ok
-      ? { ok: true, set: result.set, key, warnings: result.warnings }
-      : { ok: false, problems: result.problems, more: result.more, key };
+    if (!result.ok) return { ok: false, problems: result.problems, more: result.more, key };
+    checked.set(key, result);
+    return { ok: true, set: result.set, key, warnings: result.warnings };
   }
 
   #activate({ set, key, warnings }: Candidate & { ok: true }): void {

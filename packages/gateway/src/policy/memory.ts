@@ -1,7 +1,7 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
-import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
+import { type Policy, type PolicyProblem, type PolicySet, policySetDigest } from './policy-set.ts';
 import { STARTER_CHECKS } from './starter-checks.generated.ts';
 
 /** The part of the store that policies use. */
@@ -26,13 +26,19 @@ export function recallChecked(store: PolicyStore, key: string): PolicySet | null
   return toSet(store.get(FIND_CHECK, { key }));
 }
 
-/** Sets that passed their check without a warning, by the key of the check. */
-export type CheckedSets = Map<string, PolicySet>;
+/** What passed a check, by the key of the check. */
+export type CheckedSets = Map<
+  string,
+  { readonly set: PolicySet; readonly warnings: readonly PolicyProblem[] }
+>;
 
 /** The check of the starter policies, which was made when this version was. */
 export function shippedChecks(): CheckedSets {
   return new Map(
-    STARTER_CHECKS.map(([key, policies]) => [key, { digest: policySetDigest(policies), policies }]),
+    STARTER_CHECKS.map(([key, policies]) => {
+      const set = { digest: policySetDigest(policies), policies };
+      return [key, { set, warnings: [] }];
+    }),
   );
 }
 
