@@ -23,6 +23,7 @@ import { auditOnSchedule, openSkills } from './invoke/skills/audit.ts';
 import { Journal, Roller } from './journal/journal.ts';
 import { Segments } from './journal/segments.ts';
 import type { PolicyEngine } from './policy/engine.ts';
+import type { CheckedSets } from './policy/memory.ts';
 import { BUILTIN_TOOLS } from './registry/builtin.table.ts';
 import { processTool } from './registry/process-tool.ts';
 import { Registry } from './registry/registry.ts';
@@ -58,6 +59,8 @@ export type OpenOptions = {
   readonly tools?: readonly Tool[];
   /** The MCP servers behind it, in place of those of the configuration. */
   readonly upstreams?: readonly UpstreamRule[];
+  /** Policy checks that need not be made again. */
+  readonly checked?: CheckedSets;
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;
   /** More authorities that targets are verified with, for tests. */
@@ -239,7 +242,7 @@ function keepGoing(gateway: Gateway, { isLasting, records, closeTiers }: Closing
 
 async function buildPolicy(
   { config, store, clock, journal }: Opened<Records>,
-  { stateDir, log = NO_LOG }: OpenOptions,
+  { stateDir, checked, log = NO_LOG }: OpenOptions,
   registry: Registry,
 ): Promise<PolicyEngine> {
   const { openPolicy } = await import('./policy/engine.ts');
@@ -250,6 +253,7 @@ async function buildPolicy(
     groups: groupsByPrincipal(config),
     clock,
     reloadMs: config.policy.reloadMs,
+    ...(checked && { checked }),
     onEvent: (event) => {
       const { kind, ...facts } = event;
       const body = JSON.parse(JSON.stringify(facts));

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Approval, stateAt } from '../approval/approval.ts';
 import { list, show } from '../approval/requests.ts';
 import { CodedError } from '../core/coded-error.ts';

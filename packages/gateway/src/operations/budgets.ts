@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { balances } from '../budget/balances.ts';
 import { UNITS, type Unit } from '../budget/rule.ts';
 import { requireReader, tenantOf } from './access.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ToolCall } from '../core/call.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';

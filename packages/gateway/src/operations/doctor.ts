@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import { requireHomeReader } from './access.ts';
 import { type Finding, gatewayFindings, recordFindings, tierFindings } from './findings.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ALL_SCOPES } from '../core/caller.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import type { RecordRow } from '../journal/head.ts';
 import { proveRecord, recordAt, search, type Wanted } from '../journal/search.ts';

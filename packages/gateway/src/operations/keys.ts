@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Keys } from '../attest/keys.ts';
 import { requireAdministrator, rotateKey } from '../invoke/administer.ts';
 import { requireHome } from './access.ts';

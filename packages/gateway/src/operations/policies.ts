@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
 import type { Gateway } from '../invoke/gateway.ts';
 import { doorCall } from '../invoke/invoke.ts';

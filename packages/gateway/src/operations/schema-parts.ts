@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { SCOPES, type Scope } from '../core/caller.ts';
 import type { Json } from '../core/json.ts';
 

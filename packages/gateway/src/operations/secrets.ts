@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { requireAdministrator } from '../invoke/administer.ts';

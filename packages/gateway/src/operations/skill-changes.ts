@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Digest } from '../core/digest.ts';
 import { LIMIT_CEILINGS } from '../core/limits.ts';
 import type { ChangeEvent } from '../invoke/skills/change.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { SKILL_STATES, type SkillState } from '../skills/lifecycle.table.ts';
 import { VERSION_CHARS, VERSION_PATTERN } from '../skills/semver.ts';
 import { anyJson, isoTimeText, keyId, risk, sha256 } from './schema-parts.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import { requireSkill } from '../invoke/skills/skill-acts.ts';
 import { pageOf, versionsOf } from '../skills/index/read.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CodedError } from '../core/coded-error.ts';
 import type { Tool } from '../core/tool.ts';
 import { seenTool, seenTools } from './access.ts';

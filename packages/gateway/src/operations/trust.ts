@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { type Adding, addTrust, revokeTrust, rotateTrust } from '../invoke/skills/trust.ts';

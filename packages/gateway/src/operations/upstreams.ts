@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { approveUpstream, listUpstreams, showUpstream, type UpstreamView } from '../invoke/upstreams.ts';
 import { upstreamToolId } from '../registry/upstream-tool.ts';

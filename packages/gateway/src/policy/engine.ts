@@ -6,12 +6,14 @@ import { Decider, type PolicyAnswer } from './decider.ts';
 import { Directory, type Groups } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
 import {
+  type CheckedSets,
   hadAnySet,
   type PolicyStore,
   recallActive,
   recallChecked,
   remember,
   rememberRefusal,
+  shippedChecks,
   wasRefusalTold,
 } from './memory.ts';
 import { type NamedEntities, namedIn, type ToolsOf } from './parse.ts';
@@ -54,6 +56,8 @@ export type PolicyOptions = {
   readonly clock: Clock;
   readonly reloadMs: number;
   readonly onEvent: (event: PolicyEvent) => void;
+  /** Checks that need not be made again, besides those that the store remembers; without it that of the starters. */
+  readonly checked?: CheckedSets;
   /** Another evaluator, for tests that break it. */
   readonly load?: CedarLoader;
   /** Another way to wait between two looks, for tests that write in between. */
@@ -221,16 +225,19 @@ export class PolicyEngine {
   }
 
   #propose({ files, problems, names }: Reading): Candidate {
-    const { store } = this.#options;
+    const { store, checked = shippedChecks() } = this.#options;
     const tools = this.#options.tools(names);
     const key = checkKey(files, tools, cedarVersion());
     if (problems.length > 0) return { ok: false, problems, more: 0, key };
-    const known = recallChecked(store, key);
-    if (known !== null) return { ok: true, set: known, key, warnings: [] };
+    // Boundary: the key covers everything that a check looks at, so the same set would pass again.
+    const remembered = recallChecked(store, key);
+    if (remembered !== null) return { ok: true, set: remembered, key, warnings: [] };
+    const known = checked.get(key);
+    if (known !== undefined) return { ok: true, ...known, key };
     const result = checkPolicies(files, tools, this.bench);
-    return result.ok
-      ? { ok: true, set: result.set, key, warnings: result.warnings }
-      : { ok: false, problems: result.problems, more: result.more, key };
+    if (!result.ok) return { ok: false, problems: result.problems, more: result.more, key };
+    checked.set(key, result);
+    return { ok: true, set: result.set, key, warnings: result.warnings };
   }
 
   #activate({ set, key, warnings }: Candidate & { ok: true }): void {

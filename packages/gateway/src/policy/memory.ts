@@ -1,7 +1,8 @@
 import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
 import { queries, type Reader, type Transaction } from '../store/transaction.ts';
-import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
+import { type Policy, type PolicyProblem, type PolicySet, policySetDigest } from './policy-set.ts';
+import { STARTER_CHECKS } from './starter-checks.generated.ts';
 
 /** The part of the store that policies use. */
 export type PolicyStore = Pick<Reader, 'get'> & {
@@ -23,6 +24,22 @@ export function hadAnySet(store: PolicyStore): boolean {
 /** The set that passed a check with exactly this key. */
 export function recallChecked(store: PolicyStore, key: string): PolicySet | null {
   return toSet(store.get(FIND_CHECK, { key }));
+}
+
+/** What passed a check, by the key of the check. */
+export type CheckedSets = Map<
+  string,
+  { readonly set: PolicySet; readonly warnings: readonly PolicyProblem[] }
+>;
+
+/** The check of the starter policies, which was made when this version was. */
+export function shippedChecks(): CheckedSets {
+  return new Map(
+    STARTER_CHECKS.map(([key, policies]) => {
+      const set = { digest: policySetDigest(policies), policies };
+      return [key, { set, warnings: [] }];
+    }),
+  );
 }
 
 /** The set that a receipt names, with every text; sets are kept forever. */

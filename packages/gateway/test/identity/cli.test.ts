@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeAuthenticator } from '../../src/identity/authenticate.ts';
 import { openGateway, openRecords, systemRandom } from '../../src/open.ts';
 import { runInside } from '../doors/cli/fake-edge.ts';
+import { CHECKED } from '../fixture/checked.ts';
 import { NOON, openTestGateway, testClock } from '../fixture/gateway.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 
@@ -13,7 +14,7 @@ function newState() {
     runInside(['token', ...words, '--state', state], {
       ...open,
       openRecords: (options) => openRecords({ ...options, ...open }),
-      openGateway: (options) => openGateway({ ...options, ...open }),
+      openGateway: (options) => openGateway({ checked: CHECKED, ...options, ...open }),
     });
   return { state, clock, token };
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Json } from '../../core/json.ts';
 import { doorCall } from '../../invoke/invoke.ts';
 import { callDocument } from '../../operations/call-document.ts';

@@ -1,5 +1,6 @@
 import { CODES } from '@palisade/sdk';
-import { type ZodType, z } from 'zod';
+import type { ZodType } from 'zod';
+import * as z from 'zod';
 import { SCOPES, type Scope } from '../../core/caller.ts';
 import type { Json } from '../../core/json.ts';
 import type { Operation } from '../../operations/operation.ts';

@@ -1,5 +1,6 @@
 import { CODES } from '@palisade/sdk';
-import { type ZodType, z } from 'zod';
+import type { ZodType } from 'zod';
+import * as z from 'zod';
 import type { Config } from '../../config/config.ts';
 import type { Scope } from '../../core/caller.ts';
 import { resourceMetadata } from '../../identity/resource-metadata.ts';

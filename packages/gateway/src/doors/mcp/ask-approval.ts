@@ -8,7 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { canonicalize } from '@palisade/sdk';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Approval } from '../../approval/approval.ts';
 import { list, MAX_OPEN_REQUESTS } from '../../approval/requests.ts';
 import type { ToolCall } from '../../core/call.ts';

@@ -5,7 +5,7 @@ import {
   Server,
   type ServerOptions,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import * as z from 'zod';
 import { callTool } from './call-tool.ts';
 import type { Client, Door } from './door.ts';
 import { getPrompt, listPrompts } from './prompts.ts';

@@ -8,6 +8,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
 import { VERSION } from '../../../src/version.ts';
+import { CHECKED } from '../../fixture/checked.ts';
 import { runInside } from './fake-edge.ts';
 
 /** `palisade` as its user runs it: arguments, streams, an exit status; in this process, or the built command as one. */
@@ -75,7 +76,7 @@ export async function palisade(words: readonly string[], how: How = {}): Promise
     stdin: Readable.from(how.stdin === undefined || how.stdin.length === 0 ? [] : [Buffer.from(how.stdin)]),
     packageFolders: PACKAGE_FOLDERS,
     openRecords,
-    openGateway,
+    openGateway: (options) => openGateway({ checked: CHECKED, ...options }),
   });
 }
 

@@ -1,9 +1,11 @@
 /** An operator on a real state directory, each command with a gateway of its own. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { OpenOptions } from '../../../src/doors/cli/verb.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../src/open.ts';
+import { CHECKED } from '../../fixture/checked.ts';
 import { type Ran, runInside } from './fake-edge.ts';
 import { KEY, writeKey } from './skill-sample.ts';
 
@@ -54,7 +56,7 @@ function partsOf({ typed, meanwhile, stdin, nowMs }: How) {
   const input = Object.assign(Readable.from(given()), { isTTY: typed !== undefined });
   return {
     ...{ clock, random: systemRandom, stdin: input },
-    openGateway: (options: OpenOptions) => openGateway({ ...options, clock }),
+    openGateway: (options: OpenOptions) => openGateway({ ...options, clock, checked: CHECKED }),
     openRecords: (options: OpenOptions) => openRecords({ ...options, clock }),
   };
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { readEnvironment } from '../../../../src/config/environment.ts';
 import type { Edge } from '../../../../src/doors/cli/verb.ts';
 import { openGateway, openRecords, systemClock, systemRandom } from '../../../../src/open.ts';
+import { CHECKED } from '../../../fixture/checked.ts';
 import { tempDir } from '../../../fixture/temp-dir.ts';
 import { type Ran, runInside } from '../fake-edge.ts';
 
@@ -29,7 +30,7 @@ export function makeScratchHome(variables: Readonly<Record<string, string>> = {}
     runInside([...args, '--state', state], {
       ...{ env, cwd: project, clock, random: systemRandom },
       openRecords: (options) => openRecords({ ...options, clock }),
-      openGateway: (options) => openGateway({ ...options, clock }),
+      openGateway: (options) => openGateway({ ...options, clock, checked: CHECKED }),
       ...parts,
     });
   const json: ScratchHome['json'] = async (args) => JSON.parse((await run([...args, '--json'])).out);
