@@ -38,7 +38,7 @@ const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout 
   watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit`;
 
 function rows(names: string, kind: ProgramKind): readonly (readonly [string, ProgramKind])[] {
-  return names.split(/\s+/).map((name) => [name.toLowerCase(), kind]);
+  return words(names).map((name) => [name.toLowerCase(), kind]);
 }
 
 export const PROGRAM_KINDS: ReadonlyMap<string, ProgramKind> = new Map([
@@ -57,14 +57,12 @@ export const LINKER_DIRECTORIES = ['/lib64', '/lib', '/lib32', '/libx32', '/usr/
 /** Files that are many programs in one: the name they are called by says which. */
 export const MULTI_CALL: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils']);
 
+function words(text: string): readonly string[] {
+  return text.split(/\s+/);
+}
+
 const COMPILER = [
-  '-wrapper',
-  '-fplugin',
-  '-fpass-plugin',
-  '-specs',
-  '--specs',
-  '-fuse-ld',
-  '--ld-path',
+  ...words('-wrapper -fplugin -fpass-plugin -specs --specs -fuse-ld --ld-path'),
   /^-B/,
   /^-Wl,.*plugin/,
 ];
@@ -83,26 +81,11 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
     // `git -c core.pager=…`, and not `git switch -c name`.
     /^-c\0[a-z][a-z0-9-]*\./i,
     /^-x\0[^-]/,
-    '--config-env',
-    '--exec-path',
-    '--exec',
-    '--extcmd',
-    '--ext-diff',
-    '--upload-pack',
-    '--receive-pack',
+    ...words('--config-env --exec-path --exec --extcmd --ext-diff --upload-pack --receive-pack'),
     '--open-files-in-pager',
   ],
-  tar: [
-    '--checkpoint-action',
-    '--to-command',
-    '--use-compress-program',
-    '--rsh-command',
-    '--rmt-command',
-    '--info-script',
-    '--new-volume-script',
-    '-I',
-    '-F',
-  ],
+  tar: words(`--checkpoint-action --to-command --use-compress-program --rsh-command --rmt-command --info-script
+    --new-volume-script -I -F`),
   bsdtar: ['--use-compress-program'],
   cpio: ['--rsh-command'],
   zip: ['-TT', '--unzip-command'],

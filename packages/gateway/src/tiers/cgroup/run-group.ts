@@ -207,7 +207,7 @@ function setLimits(files: GroupFiles, group: Place, limits: GroupLimits): Record
   for (const row of LIMITS) {
     if (row.version !== group.version || !group.controllers.includes(row.controller)) continue;
     const path = join(group.directory, row.file);
-    if (row.optional && files.read(path) === null) continue;
+    if (row.optional === true && files.read(path) === null) continue;
     const wish = row.valueOf(limits);
     files.write(path, String(wish));
     taken[row.fact] = limitTaken(files, path, wish);
@@ -231,8 +231,8 @@ function readUsage(files: GroupFiles, parts: readonly Place[], usage: Usage): nu
     );
     const text = row === undefined ? null : files.read(join(directory, row.file));
     if (row === undefined || text === null) continue;
-    const found = row.key === null ? text.trim() : lineOf(text, row.key);
-    if (found !== null && /^\d+$/.test(found)) return Math.floor(Number(found) / row.divisor);
+    const found = row.key === undefined ? text.trim() : lineOf(text, row.key);
+    if (found !== null && /^\d+$/.test(found)) return Math.floor(Number(found) / (row.divisor ?? 1));
   }
   return null;
 }

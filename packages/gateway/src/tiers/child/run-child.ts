@@ -19,7 +19,7 @@ import {
   type StdinWriter,
   type StopReason,
 } from './child.ts';
-import { ByteStore, Capture, type Outputs, StreamedOutput, type StreamName } from './output.ts';
+import { ByteStore, OutputCapture, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
 
 /** Starts a plan with the launcher in this file; a failure is the system's error name. */
@@ -82,7 +82,7 @@ class RunningChild {
   readonly #plan: ChildTerms;
   readonly #watch: ChildWatch;
   readonly #startedMs: number;
-  readonly #output: Outputs;
+  readonly #output: OutputCapture;
   readonly #read: ByteStore[] = [];
   readonly #holds: End[] = [];
   /** The streams that have not ended. */
@@ -102,7 +102,7 @@ class RunningChild {
     this.#plan = plan;
     this.#watch = watch;
     this.#startedMs = startedMs;
-    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new StreamedOutput();
+    this.#output = new OutputCapture(watch.feed === undefined ? plan.outputBytes : 'dialogue');
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });

@@ -33,7 +33,7 @@ const MOST_SIGNS = 200;
 export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): Attempt {
   if (end.spawnError !== null) return failedAt('start', end.spawnError, end.spawnError);
   const parsed = parseStatus(statusBytes ?? new Uint8Array(0));
-  if (!parsed.ok) return failedAt('report', parsed.message, null);
+  if (!parsed.ok) return failedAt('report', parsed.problem, null);
   const { failed, execError, exit, facts } = parsed.value;
   if (failed !== null) return failedAt(failed.step, failed.name, failed.name);
   if (execError !== null) return failedAt('execute', execError.name, execError.name);
