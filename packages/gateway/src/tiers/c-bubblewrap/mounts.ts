@@ -4,10 +4,11 @@
  */
 import { posix } from 'node:path';
 import { ancestorsOf, isWithin } from '../../core/clock.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { AddDescriptor } from '../child/child.ts';
 import type { NetworkPlan } from '../network/plan.ts';
-import { type PlanRefusal, unenforceable } from '../process/plan.ts';
+import { unenforceable } from '../process/plan.ts';
 import {
   ETC_BINDS,
   JAIL_HOME,
@@ -187,7 +188,7 @@ function listReadOnly(readOnly: readonly string[]): readonly string[] {
 }
 
 /** Returns null when every read-only path can be bound at its own path without covering anything. */
-export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal | null {
+export function checkReadOnly(terms: ProcessTerms, inside: string): Refused | null {
   for (const path of listReadOnly(terms.readOnly)) {
     // Boundary: the run could redirect a mount point below a directory that it can write to.
     const home = [terms.workspace, inside].find((place) => isWithin(path, place));
@@ -209,7 +210,7 @@ export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal 
 }
 
 /** Returns null when the executable is visible inside. */
-export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): PlanRefusal | null {
+export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): Refused | null {
   const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));
   if (shown || isSystem(executable)) return null;
   return unenforceable(

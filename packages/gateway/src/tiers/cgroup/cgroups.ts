@@ -11,15 +11,18 @@
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
 import { digestBytes } from '../../core/digest.ts';
+import { accept, type Result } from '../../core/result.ts';
+import type { Lack } from '../process/tier.ts';
 import { type GroupLimits, SEPARATE_CONTROLLERS } from './controllers.table.ts';
 import { type GroupFiles, machineFiles } from './group-files.ts';
 import { type CgroupLayout, findCgroups, type Hierarchy } from './layout.ts';
-import { ownDirectory, type Refused, type Settled, settle } from './place.ts';
+import { ownDirectory, type Settled, settle } from './place.ts';
 import { kindOf, makeRunGroup, type Place, RunGroup } from './run-group.ts';
 
-export type Probe =
-  | { readonly ok: true; readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] }
-  | Refused;
+export type Probe = Result<
+  { readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] },
+  Lack
+>;
 
 /** A group that an ended process may have left behind: its name, its maker, and a way to end it. */
 type FoundGroup = { readonly name: string; readonly process: string; readonly group: RunGroup };
@@ -71,14 +74,14 @@ export function openCgroups(options: CgroupOptions): Cgroups {
 
 function probeOf(settled: Settled): Probe {
   if (!settled.ok) return settled;
-  const { places } = settled;
-  return { ok: true, kind: kindOf(places), controllers: places.flatMap(({ controllers }) => controllers) };
+  const places = settled.value;
+  return accept({ kind: kindOf(places), controllers: places.flatMap(({ controllers }) => controllers) });
 }
 
 function make(files: GroupFiles, settled: Settled, name: string, limits: GroupLimits): RunGroup {
-  if (!settled.ok) throw unmade(settled.why, { remedy: settled.fix });
+  if (!settled.ok) throw unmade(settled.problem.why, { remedy: settled.problem.fix });
   try {
-    return makeRunGroup(files, settled.places, name, limits);
+    return makeRunGroup(files, settled.value, name, limits);
   } catch (error) {
     throw unmade(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -49,18 +49,19 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   return {
     hold: async (id, terms) => {
       const found = await health.look();
-      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.why}`);
-      return holdRun({ ...kit, launcher: found.launcher }, found.tier, { id, terms });
+      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.problem.why}`);
+      const { tier, launcher } = found.value;
+      return holdRun({ ...kit, launcher }, tier, { id, terms });
     },
     refusal: async (checked) => {
       const found = await health.look();
-      if (!found.ok) return lackOf(checked, found);
-      return planRefusal(found.tier.plan, checked, kit) ?? (await placeRefusal(found, checked));
+      if (!found.ok) return lackOf(checked, found.problem);
+      return planRefusal(found.value.tier.plan, checked, kit) ?? (await placeRefusal(found.value, checked));
     },
     describe: async (checked) => {
       const found = await health.look();
       if (!found.ok || checked.process === null) return null;
-      return describe(found.tier, termsWithin(checked.process.terms, checked.limits), kit);
+      return describe(found.value.tier, termsWithin(checked.process.terms, checked.limits), kit);
     },
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
@@ -87,7 +88,7 @@ function planRefusal(
   if (process === null) return null;
   const asRoot = runAs === null ? null : { ...runAs, owner: { uid: 0, gid: 0 } };
   const planned = plan(process.terms, { cgroups: 0, asRoot, pass: networks.samplePass(process.terms) });
-  return planned.ok ? null : refuse(planned.code, planned.message, planned.remedy);
+  return planned.ok ? null : planned.problem;
 }
 
 /** The plan of a run, without the groups that are made for it. */
@@ -104,11 +105,11 @@ function describe(
     pass: networks.samplePass(terms),
   });
   if (!planned.ok) return null;
-  const { words, args, told } = planned;
+  const { words, args, told } = planned.value;
   return { executor, limits: terms.limits, words, args, told };
 }
 
-function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {
+function lackOf({ tool, tier }: CheckedCall, { why, fix }: Lack): Refused {
   return refuse('tier/unenforceable', `Cannot run ${tool.id} in tier ${tier}: ${why}`, fix);
 }
 
@@ -167,12 +168,12 @@ export class TierHealth {
     if (!found.ok) return found;
     if (this.#isDoubted) {
       this.#triedAtMs = this.#lookedAtMs;
-      const trial = await this.#parts.tryTier(found);
-      if (!trial.ok) return { ok: false, why: trial.why, fix: trial.fix };
+      const trial = await this.#parts.tryTier(found.value);
+      if (!trial.ok) return trial;
     }
     this.#isDoubted = false;
     this.#isSettled = true;
-    this.#last = found;
+    this.#last = found.value;
     return found;
   }
 }
@@ -217,6 +218,7 @@ export class FileSystems {
 }
 
 function lackIn(trial: Trial, workspace: string): Lack | null {
-  if (trial.ok || trial.fault?.step.startsWith(OF_WORKSPACE) !== true) return null;
-  return { ok: false, why: `"${workspace}" cannot be given to another user: ${trial.why}`, fix: trial.fix };
+  if (trial.ok || trial.problem.fault?.step.startsWith(OF_WORKSPACE) !== true) return null;
+  const { why, fix } = trial.problem;
+  return { why: `"${workspace}" cannot be given to another user: ${why}`, fix };
 }

@@ -69,8 +69,9 @@ export function demandPlan(
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
   const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
-  if (plan.ok) return plan;
-  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
+  if (plan.ok) return plan.value;
+  const { code, message, remedy } = plan.problem;
+  throw new CodedError(code, message, { remedy });
 }
 
 /** Makes a sandbox. Nothing of it is left when this throws. */

@@ -8,6 +8,7 @@
  * The numbers are cut into spans with the same answer, and a balanced tree of comparisons finds the span: about eight
  * for any call, however long the table grows.
  */
+import { arch } from 'node:os';
 import { assemble, type Step, type Test } from './program.ts';
 import {
   type Answer,
@@ -21,6 +22,11 @@ import {
 } from './syscalls.table.ts';
 
 export type SeccompArch = 'x64' | 'arm64';
+
+/** The architecture of this machine; on one of neither kind no program with this filter starts. */
+export function ownArch(): SeccompArch {
+  return arch() === 'arm64' ? 'arm64' : 'x64';
+}
 
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
 const AUDIT_ARCH = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const;
