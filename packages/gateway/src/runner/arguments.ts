@@ -10,7 +10,6 @@ export type ArgumentPath = {
   readonly meaning: string;
   readonly resolved: string;
   readonly zone: PathZone;
-  /** In the workspace. */
   readonly inside: boolean;
 };
 
@@ -18,7 +17,6 @@ export type ArgumentPath = {
 export type ArgumentScope = {
   readonly cwd: string;
   readonly workspace: string;
-  /** HOME of the run. */
   readonly home: string;
   readonly readOnly?: readonly string[];
   /** The environment of the run: what `$NAME` in an argument would become. */

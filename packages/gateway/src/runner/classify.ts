@@ -25,7 +25,7 @@ import {
  * recognised; a copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
-export type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
+type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
 
 type Classification = {
   readonly kind: ProgramKind;

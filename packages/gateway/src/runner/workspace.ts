@@ -9,7 +9,6 @@ import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.t
 
 /** What no command may ever reach, whatever the settings say. */
 export type ForbiddenPaths = {
-  /** The state directory of the gateway. */
   readonly stateDir: string;
   /** The home directory of the gateway's user, which contains keys and configuration; null if there is none. */
   readonly home: string | null;

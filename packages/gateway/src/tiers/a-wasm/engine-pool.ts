@@ -55,7 +55,6 @@ export class EnginePool {
     });
   }
 
-  /** The current numbers, for display. */
   get census(): Census {
     const { size, most } = this.#options;
     const { started, endedInAll: ended } = this.#counts;
@@ -80,6 +79,20 @@ export class EnginePool {
     return this.#turns.wait(owner, signal);
   }
 
+  /** Does this in an engine of the owner, which the signal ends; the engine is given back however it ends. */
+  async use<T>(owner: string, signal: AbortSignal, act: (engine: EngineProcess) => Promise<T>): Promise<T> {
+    const engine = await this.take(owner, signal);
+    const onAbort = () => engine.end(ENDS.stopped);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      return await act(engine);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.giveBack(engine);
+    }
+  }
+
   giveBack(engine: EngineProcess): void {
     if (!this.#turns.release(engine)) return;
     // Nothing ran in it, so it can serve any tenant.
@@ -89,7 +102,6 @@ export class EnginePool {
     this.#dispatch();
   }
 
-  /** Ends all engines, including busy ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#turns.refuseAll(isClosing());
@@ -103,7 +115,6 @@ export class EnginePool {
     return this.#turns.census.busy + this.#idle.count + this.#starting.size;
   }
 
-  /** Serves the calls it can, and starts engines for the others. */
   #dispatch(): void {
     if (this.#isClosed) return;
     this.#turns.serve();
@@ -188,7 +199,7 @@ export class EnginePool {
     if (this.#isClosed) engine.end(ENDS.closing);
     const late = setTimeout(() => engine.end('it did not report that it is ready'), BEGIN_MS);
     if (await engine.ready.finally(() => clearTimeout(late))) return engine;
-    throw didNotBegin(engine.why);
+    throw new Error(`${engine.why}, expected it to begin`);
   }
 
   #onEnded(engine: EngineProcess): void {
@@ -204,7 +215,6 @@ function isClosing(): CodedError {
 }
 
 type IdleOptions = {
-  /** How often an idle engine is checked. */
   readonly lookMs: number;
   /** Called repeatedly while an engine is idle; one that may not stay is ended. */
   readonly mayStay: (engine: EngineProcess) => boolean;
@@ -223,7 +233,6 @@ class IdleEngines {
     return this.#timers.size;
   }
 
-  /** Engines in which nothing has run yet. */
   get unowned(): number {
     let sum = 0;
     for (const { owner } of this.#timers.keys()) if (owner === null) sum += 1;
@@ -279,11 +288,5 @@ function startFailure(error: unknown): CodedError {
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}`, {
     remedy: REMEDY,
     cause: error,
-  });
-}
-
-function didNotBegin(why: string): CodedError {
-  return new CodedError('tier/not-started', `Cannot start engine process: ${why}, expected it to begin`, {
-    remedy: REMEDY,
   });
 }

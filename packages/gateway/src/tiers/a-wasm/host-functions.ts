@@ -27,13 +27,10 @@ import type { Recorder } from './recorder.ts';
 type HostContext = {
   readonly grants: WasmGrants;
   readonly http: Omit<HttpTerms, 'secretOf'>;
-  /** One for each capability of storage. */
   readonly spaces: readonly Space[];
   /** Null where the tenant has too many channels. */
   readonly channels: CallChannels | null;
-  /** The value of a secret; null where it does not exist. */
   readonly secret: (granted: SecretGrant) => Promise<string | null>;
-  /** The operator's limits on where secrets may be sent. */
   readonly operatorSecrets: OperatorSecrets;
   readonly signal: AbortSignal;
 };
@@ -60,7 +57,6 @@ type HostOptions = {
   readonly egressBytes: number;
   readonly network: CallNetwork;
   readonly recorder: Recorder;
-  /** Called for each request that was not granted. */
   readonly onDenied: () => void;
 };
 

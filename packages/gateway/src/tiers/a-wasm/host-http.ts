@@ -24,7 +24,6 @@ type HttpSecret = {
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
-  /** The secret of a handle; null where the call has no such secret. */
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
 };

@@ -28,7 +28,6 @@ import {
 
 /** What the probe found on this machine, for one run. */
 export type ProcessHost = RunPlace & {
-  /** The user of the run can create user, PID, mount and IPC namespaces. */
   readonly hasNamespaces: boolean;
   readonly hasLandlock: boolean;
   /** The filter that `filterOfB` selects for these terms. */

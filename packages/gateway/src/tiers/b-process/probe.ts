@@ -12,7 +12,6 @@ export type ProcessFindings = {
   /** Our own namespaces, by name: a run with new ones must not be in them. */
   readonly ownNamespaces: Facts;
   readonly ownThreads: () => number;
-  /** Whether every user can reach a path. */
   readonly isReachable: (path: string) => boolean;
 };
 

@@ -41,11 +41,9 @@ export function etcOptions(
   add: AddDescriptor,
 ): readonly string[] {
   const made = etcFiles(network).flatMap((file) => fileOptions(file, add));
-  const shown = ETC_BINDS.filter((row) => network.sharesNetwork || !row.network).map(({ path }) =>
-    String(path),
-  );
+  const shown = ETC_BINDS.filter((row) => network.sharesNetwork || row.network !== true);
   const bound = etc
-    .filter(({ path }) => shown.includes(path))
+    .filter(({ path }) => shown.some((row) => row.path === path))
     // A link into /usr remains a link: programs read the name of the time zone from it.
     .flatMap(({ path, linkTo }) =>
       linkTo !== null && isWithin(posix.resolve('/etc', linkTo), '/usr')
@@ -170,7 +168,7 @@ export function placeWorkspace(workspace: string): WorkspacePlace {
   const taken = [...SYSTEM_ROOTS, ...JAIL_PLACES].some(({ path }) => overlap(path, workspace));
   if (!taken) return { inside: workspace, link: null };
   const linkable = JAIL_PLACES.some(
-    ({ path, writable }) => writable && isWithin(workspace, path) && workspace !== path,
+    ({ path, writable }) => writable === true && isWithin(workspace, path) && workspace !== path,
   );
   return { inside: JAIL_WORKSPACE, link: linkable ? workspace : null };
 }

@@ -56,10 +56,8 @@ import {
 
 /** What the probe found on this machine, for one run. */
 export type JailHost = RunPlace & {
-  /** Bubblewrap's absolute path. */
   readonly bwrap: string;
   readonly bwrapVersion: BwrapVersion;
-  /** The options that its help text lists. */
   readonly bwrapOptions: readonly string[];
   /** The filter of FILTER_C. */
   readonly seccomp: Uint8Array;

@@ -59,20 +59,12 @@ export type BwrapVersion = readonly [number, number, number];
 export const NESTED_MOUNTS_SINCE: BwrapVersion = [0, 12, 0];
 
 /** Every option that a jail requires. */
-export const REQUIRED_OPTIONS = [
-  ...['--args', '--seccomp', '--as-pid-1', '--new-session', '--die-with-parent', '--cap-drop'],
-  ...[
-    '--unshare-user',
-    '--unshare-ipc',
-    '--unshare-pid',
-    '--unshare-net',
-    '--unshare-uts',
-    '--unshare-cgroup',
-  ],
-  ...['--uid', '--gid', '--hostname', '--chdir', '--clearenv', '--setenv'],
-  ...['--ro-bind', '--bind-fd', '--remount-ro', '--proc', '--dev', '--tmpfs', '--size', '--perms', '--file'],
-  ...['--dir', '--symlink'],
-] as const;
+export const REQUIRED_OPTIONS: readonly string[] =
+  `--args --seccomp --as-pid-1 --new-session --die-with-parent --cap-drop
+  --unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --uid --gid --hostname --chdir
+  --clearenv --setenv --ro-bind --bind-fd --remount-ro --proc --dev --tmpfs --size --perms --file --dir --symlink`.split(
+    /\s+/,
+  );
 
 /** Reads "bubblewrap 0.8.0"; anything else is null. */
 export function parseVersion(text: string): BwrapVersion | null {

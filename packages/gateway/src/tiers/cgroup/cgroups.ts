@@ -39,7 +39,6 @@ export type Cgroups = {
 type CgroupOptions = {
   /** The text of /proc/self/mountinfo; null where it does not exist. */
   readonly mountinfo: string | null;
-  /** The text of /proc/self/cgroup; null where it does not exist. */
   readonly selfCgroup: string | null;
   readonly prefix: string;
   readonly owner: Owner;
@@ -135,7 +134,6 @@ function treesOf(layout: CgroupLayout): Tree[] {
 }
 
 export type Swept = {
-  /** The names of groups that are gone now. */
   readonly removed: readonly string[];
   /** Groups that the kernel still holds, each with the reason; the next start tries again. */
   readonly left: readonly string[];

@@ -83,7 +83,6 @@ function fromTheTop(
 type Settler = {
   readonly files: GroupFiles;
   readonly prefix: string;
-  /** The name of the trial group. */
   readonly trialName: string;
   readonly pid: number;
 };

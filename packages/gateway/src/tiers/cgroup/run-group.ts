@@ -178,7 +178,6 @@ export type Place = {
 type Part = Place & {
   /** Open for writing; a process that writes "0" to it joins. */
   readonly descriptor: number;
-  /** The limits as the kernel reads them back. */
   readonly limits: Readonly<Record<string, number>>;
 };
 

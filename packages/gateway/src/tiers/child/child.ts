@@ -74,7 +74,6 @@ export type ChildEnd = {
   readonly stopped: StopReason | null;
   /** One for each descriptor of the role `status`, in their order. */
   readonly read: readonly Uint8Array[];
-  /** From its start to its own end. */
   readonly wallMs: number;
   /** The name of the error, as the system calls it, where nothing was started. */
   readonly spawnError: string | null;
@@ -140,7 +139,6 @@ export type LiveChild = {
   readonly servers: Promise<readonly Server[] | null>;
   /** Settles when it has ended, and never rejects; the rest of its process group has been killed by then. */
   readonly exited: Promise<Exit>;
-  /** Kills its whole process group. */
   readonly kill: () => void;
 };
 

@@ -29,7 +29,6 @@ export class ByteStore {
     else this.#copy(chunk);
   }
 
-  /** The last bytes, at most this many. */
   tail(count: number): Uint8Array {
     return this.bytes().subarray(Math.max(0, this.#length - count));
   }

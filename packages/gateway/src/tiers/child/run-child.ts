@@ -85,7 +85,6 @@ class RunningChild {
   readonly #output: OutputCapture;
   readonly #read: ByteStore[] = [];
   readonly #holds: End[] = [];
-  /** The streams that have not ended. */
   readonly #reading = new Set<Duplex>();
   readonly #cancel = () => this.cancel();
   /** One at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
@@ -110,7 +109,6 @@ class RunningChild {
     this.#feed();
   }
 
-  /** Ends it as an abort signal would. */
   cancel(): void {
     this.#stop('cancelled');
   }

@@ -39,7 +39,6 @@ export type LauncherStatus = {
   readonly outputBytes: number | null;
   /** How many processes were killed after the command had ended. */
   readonly left: number | null;
-  /** The launcher's report is complete. */
   readonly done: boolean;
 };
 

@@ -28,17 +28,14 @@ export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & 
 export type NetworkOptions = {
   readonly clock: Clock;
   readonly random: Random;
-  /** The DNS lookup of one run. */
   readonly newLookup: () => Lookup;
   /** The current names and addresses of this machine. */
   readonly own: () => Own;
-  /** The operator's current list. */
   readonly hosts: () => AllowList;
   /** Makes sure, before a run starts, that the list is current. */
   readonly refresh: () => Promise<void>;
   /** Whether the TLS of a host is intercepted, or that of any host below it. */
   readonly isIntercepted: (host: Host, orAnyBelow: boolean) => boolean;
-  /** The certificates that the system trusts. */
   readonly systemCertificates: () => string;
   /** The certificate authorities for verifying targets; by default those that Node trusts. */
   readonly trust?: ProxyOptions['trust'];
@@ -52,7 +49,6 @@ export type NetworkOptions = {
 /** The network of one run. */
 export type RunNetwork = {
   readonly pass: NetworkPass;
-  /** Starts serving the run on its listeners. */
   readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
   readonly facts: () => ProxyFacts;
   readonly close: () => void;
@@ -61,7 +57,6 @@ export type RunNetwork = {
 export type NetworkWish = {
   readonly terms: ProcessTerms;
   readonly runner: Runner;
-  /** Sent and received together. */
   readonly egressBytes: number;
   readonly mayGoOn: () => boolean;
   /** The operator's list for this run alone; by default the one for all. */
@@ -239,7 +234,6 @@ type OpenNetworksOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly vaultSecret: NetworkOptions['vaultSecret'];
-  /** The ports that the gateway itself listens on. */
   readonly ports: readonly number[];
   /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates?: string | undefined;

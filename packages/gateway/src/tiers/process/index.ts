@@ -7,7 +7,7 @@ import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
-import { holdWorkspace } from '../workspace/held-directory.ts';
+import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
@@ -27,10 +27,8 @@ export function commandTiers(
   kit: TiersKit,
   options: ProbeOptions,
 ): Readonly<Record<ProcessTierName, HoldingTier>> {
-  const entries = Object.values(PROCESS_TIERS).map(
-    (tier) => [tier.name, tierOf(kit, tier, options)] as const,
-  );
-  return Object.fromEntries(entries) as Record<ProcessTierName, HoldingTier>;
+  const entries = Object.values(PROCESS_TIERS).map((tier) => [tier.name, tierOf(kit, tier, options)]);
+  return Object.fromEntries(entries);
 }
 
 function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
@@ -56,7 +54,7 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
     refusal: async (checked) => {
       const found = await health.look();
       if (!found.ok) return lackOf(checked, found.problem);
-      return planRefusal(found.value.tier.plan, checked, kit) ?? (await placeRefusal(found.value, checked));
+      return planRefusal(found.value.tier, checked, kit) ?? (await placeRefusal(found.value, checked));
     },
     describe: async (checked) => {
       const found = await health.look();
@@ -79,34 +77,31 @@ function isUnheld({ ending }: RunResult): boolean {
   return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
 }
 
-/** Boundary: what the tier cannot enforce is refused before anything is recorded as begun. */
-function planRefusal(
-  plan: Found['tier']['plan'],
-  { process }: CheckedCall,
+/** The plan of a run, without the groups that are made for it. */
+function planFor(
+  { plan }: Found['tier'],
+  terms: ProcessTerms,
+  owner: HeldWorkspace['owner'],
   { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
-): Refused | null {
+) {
+  const asRoot = runAs === null ? null : { ...runAs, owner };
+  return plan(terms, { cgroups: 0, asRoot, pass: networks.samplePass(terms) });
+}
+
+/** Boundary: what the tier cannot enforce is refused before anything is recorded as begun. */
+function planRefusal(tier: Found['tier'], { process }: CheckedCall, kit: TiersKit): Refused | null {
   if (process === null) return null;
-  const asRoot = runAs === null ? null : { ...runAs, owner: { uid: 0, gid: 0 } };
-  const planned = plan(process.terms, { cgroups: 0, asRoot, pass: networks.samplePass(process.terms) });
+  const planned = planFor(tier, process.terms, { uid: 0, gid: 0 }, kit);
   return planned.ok ? null : planned.problem;
 }
 
-/** The plan of a run, without the groups that are made for it. */
-function describe(
-  { executor, plan }: Found['tier'],
-  terms: ProcessTerms,
-  { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
-): PlannedCommand | null {
+function describe(tier: Found['tier'], terms: ProcessTerms, kit: TiersKit): PlannedCommand | null {
   const held = holdWorkspace(terms.workspace);
   held.close();
-  const planned = plan(terms, {
-    cgroups: 0,
-    asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
-    pass: networks.samplePass(terms),
-  });
+  const planned = planFor(tier, terms, held.owner, kit);
   if (!planned.ok) return null;
   const { words, args, told } = planned.value;
-  return { executor, limits: terms.limits, words, args, told };
+  return { executor: tier.executor, limits: terms.limits, words, args, told };
 }
 
 function lackOf({ tool, tier }: CheckedCall, { why, fix }: Lack): Refused {
@@ -139,7 +134,6 @@ export class TierHealth {
     this.#parts = parts;
   }
 
-  /** The current state of the tier; a lack comes with its fix. */
   look(): Promise<Probed> {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#looked !== null && (this.#isSettled || nowMs - this.#lookedAtMs < AGAIN_AFTER_MS))

@@ -36,11 +36,9 @@ export type CommandPlan = Omit<TierPlan, 'expected'> & {
 
 /** What is known only when the run starts. */
 export type RunPlace = {
-  /** How many groups the run joins. */
   readonly cgroups: number;
   /** Null only when the gateway is not root. */
   readonly asRoot: AsRoot | null;
-  /** For a run that has a network. */
   readonly pass: NetworkPass;
   /** It has an input and an output stream beside its standard streams, as the numbers 3 and 4. */
   readonly hasStreams?: boolean;

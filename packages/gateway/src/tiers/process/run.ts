@@ -18,16 +18,18 @@ import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { proofOf } from './held-run.ts';
 import type { CommandTier } from './plan.ts';
-import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
+import { lookBefore, resultOf, type Started, unstarted } from './result.ts';
 import {
   demandPlan,
   identityOf,
   openSandbox,
+  type Ready,
   runInSandbox,
   type Sandbox,
   type SandboxKit,
   type Serve,
   statusOf,
+  type Wish,
 } from './sandbox.ts';
 import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
@@ -39,7 +41,6 @@ export type CommandKit = SandboxKit & {
   /** A slot for as long as a command runs. */
   readonly runs: LaunchQueue;
   readonly warm: WarmSandboxes;
-  /** Sandboxes whose commands have ended. */
   readonly closing: Cleanup;
   readonly networks: Networks;
 };
@@ -129,13 +130,13 @@ async function runHere(
     ready =
       context.dialogue === undefined
         ? await readySandbox(kit, tier, wish)
-        : { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+        : await openSandbox(kit, tier, wish);
     // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.sandbox.close());
-      ready = { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+      ready = await openSandbox(kit, tier, wish);
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
@@ -151,13 +152,11 @@ async function runHere(
 /** About the duration of a short command. */
 const REFILL_AFTER_MS = 3;
 
-type Wish = Parameters<typeof openSandbox>[2];
-
 async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
   // Certificates that only this run trusts are in its own sandbox alone.
-  if (wish.pass.trusted !== null) return { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+  if (wish.pass.trusted !== null) return openSandbox(kit, tier, wish);
   // A warm sandbox has no standard input, so a command with input leaves it for others.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
   for (let sandbox = take(); sandbox !== null; sandbox = take()) {
@@ -171,7 +170,7 @@ async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Pro
   }
   const opened = await openSandbox(kit, tier, wish);
   refillSoon(kit, tier, { key, wish });
-  return { ...opened, isWarm: false };
+  return opened;
 }
 
 /** Delayed a little: the current command goes first. */
@@ -286,7 +285,6 @@ export class CpuWatch {
     }, LOOK_MS);
   }
 
-  /** Aborted once the time is used up. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

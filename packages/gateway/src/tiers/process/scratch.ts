@@ -64,7 +64,6 @@ export class Scratches {
     return { path: copy, remove: scratch.remove };
   }
 
-  /** Removes what ended gateways of this state directory have left. */
   sweep(): void {
     for (const parent of new Set([tmpdir(), PROGRAMS_IN])) {
       for (const name of namesIn(parent)) {

@@ -12,7 +12,6 @@ export type ProcessTier = {
   readonly name: ProcessTierName;
   /** What it enforces, as it follows the word "enforces". */
   readonly enforces: string;
-  /** Measures what this machine can enforce. */
   readonly probe: (options: ProbeOptions) => Promise<Probed>;
   /** What a run reports, in the order in which its plan checks it. */
   readonly isolation: readonly IsolationFact[];
@@ -28,9 +27,7 @@ export type IsolationFact = {
 
 export type ProbeOptions = {
   readonly clock: Clock;
-  /** The possible paths of the launcher, in order of preference. */
   readonly launchers: readonly string[];
-  /** The possible paths of bubblewrap, in order of preference. */
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
@@ -43,7 +40,6 @@ export type Lack = { readonly why: string; readonly fix: string };
 export type Found = {
   readonly tier: CommandTier;
   readonly launcher: string;
-  /** What was measured, for display. */
   readonly rows: readonly TierRow[];
 };
 export type Probed = Result<Found, Lack>;

@@ -23,11 +23,9 @@ import type { Facts, Found, Lack } from './tier.ts';
 /** What a trial needs beside the tier. */
 export type TrialKit = Omit<SandboxKit, 'launcher'> & {
   readonly clock: Clock;
-  /** The limits of runs that request none. */
   readonly limits: ProcessLimits;
   /** A number for each trial: several can be under way at the same time. */
   readonly nextTrial: () => number;
-  /** How settings of the kernel are read when a fix is looked for. */
   readonly readSetting?: ReadSetting;
 };
 

@@ -30,9 +30,7 @@ export type Denied =
     }
   | { readonly kind: 'values'; readonly argument: number; readonly values: readonly number[] }
   | { readonly kind: 'other-values'; readonly argument: number; readonly values: readonly number[] }
-  /** What SOCKETS does not allow. */
   | { readonly kind: 'socket' }
-  /** What SOCKET_PAIRS does not allow. */
   | { readonly kind: 'socket-pair' };
 
 type ArgumentBits = { readonly argument: number; readonly bits: number };
@@ -251,7 +249,6 @@ export type SeccompWish = {
 type SocketRule = {
   readonly family: string;
   readonly number: number;
-  /** The wish that allows the family. */
   readonly wish: keyof SeccompWish;
   /** The types and protocols that are allowed; null allows all. */
   readonly limits: { readonly types: readonly number[]; readonly protocols: readonly number[] } | null;
