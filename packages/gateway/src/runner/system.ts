@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { orElse } from '../core/or-else.ts';
 import { nodeCertificates } from '../egress/resolve.ts';
 
 /** Parts of the system that every program reads and that no ordinary user can write: any argument may name them. */
@@ -38,11 +39,8 @@ const BUNDLES = [
 /** The certificates that this system trusts, as one text; Node's own where the system has none. */
 export function systemCertificates(): string {
   for (const path of BUNDLES) {
-    try {
-      return readFileSync(path, 'latin1');
-    } catch {
-      // The next one, then.
-    }
+    const text = orElse(() => readFileSync(path, 'latin1'), null);
+    if (text !== null) return text;
   }
   return nodeCertificates();
 }

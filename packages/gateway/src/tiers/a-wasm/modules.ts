@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type Digest, digestBytes } from '../../core/digest.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
 import type { FileShelf } from '../../store/file-shelf.ts';
 import { type FormHead, readFormHead } from './engine/protocol.ts';
@@ -123,7 +124,8 @@ export function parseForm(file: Buffer): Form | null {
   if (end < 0) return null;
   const line = file.toString('utf8', 0, end);
   const text = line.slice(SUM_CHARS);
-  const head = line.slice(0, SUM_CHARS) === sumOf(text) ? parseHead(text) : null;
+  const head =
+    line.slice(0, SUM_CHARS) === sumOf(text) ? orElse(() => readFormHead(JSON.parse(text)), null) : null;
   const bytes = file.subarray(end + 1);
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }
@@ -134,14 +136,6 @@ export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): b
   const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
   const found = createHash('sha256').update(code).digest();
   return found.equals(behind) && found.toString('hex') === seal;
-}
-
-function parseHead(text: string): FormHead | null {
-  try {
-    return readFormHead(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }
 
 /** No tenant has such a name; an engine that is returned without having run a call has no owner again. */

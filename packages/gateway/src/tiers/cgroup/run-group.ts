@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { orElse } from '../../core/or-else.ts';
 import { type Controller, type GroupLimits, LIMITS, USAGE, type Usage } from './controllers.table.ts';
 import { type GroupFiles, tryRemove } from './group-files.ts';
 
@@ -148,22 +149,17 @@ export class RunGroup {
 }
 
 function tryWrite(files: GroupFiles, directory: string, file: string, text: string): boolean {
-  try {
+  return orElse(() => {
     files.write(join(directory, file), text);
     return true;
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
 function killProcess(pid: number): void {
   // Boundary: 0 means a process of another PID namespace, and kill(0) would hit every process of our own group.
   if (pid <= 0 || pid === process.pid) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended since, or we may not kill it: then the group stays, and `kill` reports it.
-  }
+  // It may have ended since. One that we may not kill stays in the group, and `kill` reports it.
+  orElse(() => process.kill(pid, 'SIGKILL'), false);
 }
 
 /** A directory of one tree, and what is counted there. */

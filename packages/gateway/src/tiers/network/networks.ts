@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { type AllowList, NOWHERE, narrowList, parseAllowList } from '../../egress/allowlist.ts';
 import type { Host } from '../../egress/authority.ts';
@@ -173,12 +174,8 @@ class Watch {
   }
 
   #mayGoOn(): boolean {
-    try {
-      return this.#wish.mayGoOn();
-    } catch {
-      // Boundary: policies that cannot be evaluated do not permit; and no check ends the gateway.
-      return false;
-    }
+    // Boundary: policies that cannot be evaluated do not permit; and no check ends the gateway.
+    return orElse(() => this.#wish.mayGoOn(), false);
   }
 }
 
@@ -227,13 +224,9 @@ function authorityFor({ clock, random }: NetworkOptions) {
   });
 }
 
-type OpenNetworksOptions = {
+type OpenNetworksOptions = Pick<NetworkOptions, 'newLookup' | 'clock' | 'random' | 'vaultSecret'> & {
   readonly config: Pick<Config, 'process' | 'secrets'>;
   readonly hosts: LiveHosts;
-  readonly newLookup: () => Lookup;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly vaultSecret: NetworkOptions['vaultSecret'];
   readonly ports: readonly number[];
   /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates?: string | undefined;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orElse } from '../../core/or-else.ts';
 import { accept, type Result, reject } from '../../core/result.ts';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
 import type { Facts, Lack, ProbeOptions } from './tier.ts';
@@ -44,7 +45,7 @@ export function findLauncher(options: ProbeOptions): Result<Program, Lack> {
 /** The first of the paths with a program that only its owner can change. No search path is used. */
 export function findProgram(paths: readonly string[], missing: Lack): Result<Program, Lack> {
   for (const raw of paths) {
-    const path = realPath(raw);
+    const path = orElse(() => realpathSync.native(raw), null);
     if (path === null) continue;
     const weak = weakness(path);
     if (weak !== null) return reject(weak);
@@ -77,59 +78,35 @@ function directoriesAbove(path: string): readonly string[] {
   return above === path ? [] : [above, ...directoriesAbove(above)];
 }
 
-function realPath(path: string): string | null {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null;
-  }
-}
-
 /** Which of these paths exist, and the targets of those that are links. */
 export function hostPaths(paths: readonly string[]): readonly HostPath[] {
-  return paths.flatMap((path): HostPath[] => {
-    try {
-      const isLink = lstatSync(path).isSymbolicLink();
-      // A dangling link counts as absent.
-      statSync(path);
-      return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
-    } catch {
-      return [];
-    }
-  });
+  const look = (path: string): HostPath[] => {
+    const isLink = lstatSync(path).isSymbolicLink();
+    // A dangling link counts as absent.
+    statSync(path);
+    return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
+  };
+  return paths.flatMap((path) => orElse(() => look(path), []));
 }
 
 const OTHERS_ENTER = 0o001;
 
-/** Whether a user who owns nothing on the path can reach this directory. */
+/** Whether a user who owns nothing on the path can reach this directory; what is gone cannot be reached. */
 export function isInReachOfAll(path: string): boolean {
-  try {
-    return directoriesAbove(path).every((directory) => (statSync(directory).mode & OTHERS_ENTER) !== 0);
-  } catch {
-    // What is gone cannot be reached.
-    return false;
-  }
+  const canEnter = (directory: string) => (statSync(directory).mode & OTHERS_ENTER) !== 0;
+  return orElse(() => directoriesAbove(path).every(canEnter), false);
 }
 
 /** How many threads a user has now; the kernel counts them all against a limit on processes. */
 export function threadsOf(uid: number): number {
-  let threads = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      if (statSync(`/proc/${name}`).uid === uid) threads += readdirSync(`/proc/${name}/task`).length;
-    } catch {
-      // It has ended since.
-    }
-  }
-  return threads;
+  const threadsIn = (process: string) =>
+    statSync(`/proc/${process}`).uid === uid ? readdirSync(`/proc/${process}/task`).length : 0;
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  // One that has ended since has none.
+  return processes.reduce((sum, process) => sum + orElse(() => threadsIn(process), 0), 0);
 }
 
 /** The text of a small file; null where it does not exist. */
 export function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+  return orElse(() => readFileSync(path, 'utf8'), null);
 }

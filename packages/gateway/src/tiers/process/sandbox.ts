@@ -6,6 +6,7 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import {
@@ -196,10 +197,6 @@ function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown 
 }
 
 function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {
-  try {
-    const { dev, ino } = look();
-    return `${dev}:${ino}`;
-  } catch {
-    return 'gone';
-  }
+  const file = orElse(look, null);
+  return file === null ? 'gone' : `${file.dev}:${file.ino}`;
 }
