@@ -45,11 +45,11 @@ export class EnginePool {
   constructor(options: PoolOptions) {
     const { size, most, clock } = options;
     this.#options = options;
-    this.#idle = new IdleEngines({ lookMs: IDLE_MS, mayStay: (engine) => this.#mayStay(engine) });
+    this.#idle = new IdleEngines((engine) => this.#mayStay(engine));
     this.#turns = new EngineTurns({
       ...{ size, mostOfOne: Math.max(size, Math.floor(most / 2)), clock },
       takeIdle: (owner) => this.#takeIdle(owner),
-      hasIdle: (owner) => this.#idle.hasOf(owner),
+      hasIdle: (owner) => this.#idle.all.some((engine) => engine.owner === owner),
       onCall: (waitedMs) => this.#counts.onCall(waitedMs),
       onChange: () => this.#dispatch(),
     });
@@ -58,7 +58,7 @@ export class EnginePool {
   get census(): Census {
     const { size, most } = this.#options;
     const { started, endedInAll: ended } = this.#counts;
-    const [idle, starting] = [this.#idle.count, this.#starting.size];
+    const [idle, starting] = [this.#idle.all.length, this.#starting.size];
     return { size, most, idle, starting, ...this.#turns.census, started, ended };
   }
 
@@ -112,7 +112,7 @@ export class EnginePool {
 
   /** Engines that are usable or starting. */
   get #alive(): number {
-    return this.#turns.census.busy + this.#idle.count + this.#starting.size;
+    return this.#turns.census.busy + this.#idle.all.length + this.#starting.size;
   }
 
   #dispatch(): void {
@@ -125,7 +125,10 @@ export class EnginePool {
     if (this.#starting.size >= this.#options.size) return false;
     // A failed start is not repeated while no call waits for it.
     const spare = this.#keepsSpare && !this.#didStartFail ? 1 : 0;
-    return Math.max(this.#turns.wanted(), spare) > this.#starting.size + this.#idle.unowned;
+    return (
+      Math.max(this.#turns.wanted(), spare) >
+      this.#starting.size + this.#idle.all.filter(({ owner }) => owner === null).length
+    );
   }
 
   /** Whether one more may be started, if need be by replacing an idle one. */
@@ -156,7 +159,7 @@ export class EnginePool {
 
   /** Beyond the engines that can compute at the same time, only the spare is kept for long. */
   #mayStay(engine: EngineProcess): boolean {
-    const isNeeded = engine.owner === null || this.#idle.count <= this.#options.size;
+    const isNeeded = engine.owner === null || this.#idle.all.length <= this.#options.size;
     if (isNeeded && !this.#isWorn(engine)) return true;
     this.#end(engine, ENDS.retired);
     this.#dispatch();
@@ -214,63 +217,41 @@ function isClosing(): CodedError {
   return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
 }
 
-type IdleOptions = {
-  readonly lookMs: number;
-  /** Called repeatedly while an engine is idle; one that may not stay is ended. */
-  readonly mayStay: (engine: EngineProcess) => boolean;
-};
-
 /** Idle engines, the one that has been idle longest first. */
 class IdleEngines {
-  readonly #options: IdleOptions;
+  readonly #mayStay: (engine: EngineProcess) => boolean;
   readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
 
-  constructor(options: IdleOptions) {
-    this.#options = options;
+  /** `mayStay` is asked repeatedly while an engine is idle; one that may not stay is ended. */
+  constructor(mayStay: (engine: EngineProcess) => boolean) {
+    this.#mayStay = mayStay;
   }
 
-  get count(): number {
-    return this.#timers.size;
-  }
-
-  get unowned(): number {
-    let sum = 0;
-    for (const { owner } of this.#timers.keys()) if (owner === null) sum += 1;
-    return sum;
-  }
-
-  hasOf(owner: string): boolean {
-    for (const engine of this.#timers.keys()) if (engine.owner === owner) return true;
-    return false;
+  get all(): readonly EngineProcess[] {
+    return [...this.#timers.keys()];
   }
 
   keep(engine: EngineProcess): void {
     const look = () => {
-      if (!this.#options.mayStay(engine)) this.drop(engine);
+      if (!this.#mayStay(engine)) this.drop(engine);
     };
     // This timer does not keep the process alive.
-    this.#timers.set(engine, setInterval(look, this.#options.lookMs).unref());
+    this.#timers.set(engine, setInterval(look, IDLE_MS).unref());
   }
 
   /** The most recently used engine of this owner, or one in which nothing ran; null where there is neither. */
   take(owner: string): EngineProcess | null {
-    let found: EngineProcess | null = null;
-    for (const engine of this.#timers.keys()) {
-      if (engine.owner === owner || (engine.owner === null && found === null)) found = engine;
-    }
-    if (found !== null) this.drop(found);
-    return found;
+    const { all } = this;
+    const found =
+      all.findLast((engine) => engine.owner === owner) ?? all.find((engine) => engine.owner === null);
+    if (found !== undefined) this.drop(found);
+    return found ?? null;
   }
 
   /** The engine to end when there are too many: the longest idle one, preferably of an owner without a waiting call. */
   longest(isWaitedFor: (owner: string) => boolean): EngineProcess | null {
-    let first: EngineProcess | null = null;
-    for (const engine of this.#timers.keys()) {
-      if (engine.owner === null) continue;
-      if (!isWaitedFor(engine.owner)) return engine;
-      first ??= engine;
-    }
-    return first;
+    const owned = this.all.filter(({ owner }) => owner !== null);
+    return owned.find(({ owner }) => !isWaitedFor(owner ?? '')) ?? owned[0] ?? null;
   }
 
   drop(engine: EngineProcess): boolean {

@@ -32,7 +32,6 @@ type HostContext = {
   readonly channels: CallChannels | null;
   readonly secret: (granted: SecretGrant) => Promise<string | null>;
   readonly operatorSecrets: OperatorSecrets;
-  readonly signal: AbortSignal;
 };
 
 /** A well-formed request for a granted function and capability. */
@@ -101,7 +100,6 @@ export function openHostFunctions(
     },
     spaces,
     channels,
-    signal,
     operatorSecrets,
     secret: async (granted) => {
       const value = await secret(granted, identity);
@@ -195,7 +193,7 @@ async function receive(
   const channel = context.grants.channels[index];
   if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
   const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
-  const message = await context.channels.wait(channel.name, context.signal, patienceMs);
+  const message = await context.channels.wait(channel.name, context.http.signal, patienceMs);
   if (message === null || message === 'denied') return refuseWith('missing');
   const { bytes, sender, missed } = message;
   return answerWith(withHead({ sender, missed }, bytes));

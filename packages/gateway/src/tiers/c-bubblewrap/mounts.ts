@@ -127,34 +127,24 @@ type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan
 
 /** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no other name service. */
 function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
+  const users = lines(
+    'root:x:0:0:root:/nonexistent:/usr/sbin/nologin',
+    `palisade:x:${JAIL_ID}:${JAIL_ID}:palisade:${JAIL_HOME}:/bin/sh`,
+    `nobody:x:${NOBODY_ID}:${NOBODY_ID}:nobody:/nonexistent:/usr/sbin/nologin`,
+  );
+  const groups = lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`);
+  const ownHost = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
   const doors = names.map(({ address, name }) => `${address} ${name}`);
+  const services = ['passwd: files', 'group: files', 'shadow: files', 'services: files'];
   // Without name servers, a name that is in no file does not exist; a program that queried them would retry.
   const hosts = sharesNetwork ? 'hosts: files dns' : 'hosts: files';
   return [
-    ...ETC_FILES,
-    { path: '/etc/hosts', text: lines(...OWN_HOST, ...doors) },
-    { path: '/etc/nsswitch.conf', text: lines(...NAME_SERVICES, hosts) },
+    { path: '/etc/passwd', text: users },
+    { path: '/etc/group', text: groups },
+    { path: '/etc/hosts', text: lines(...ownHost, ...doors) },
+    { path: '/etc/nsswitch.conf', text: lines(...services, hosts) },
   ];
 }
-
-const NAME_SERVICES = ['passwd: files', 'group: files', 'shadow: files', 'services: files'];
-
-const OWN_HOST = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
-
-const ETC_FILES: readonly EtcFile[] = [
-  {
-    path: '/etc/passwd',
-    text: lines(
-      'root:x:0:0:root:/nonexistent:/usr/sbin/nologin',
-      `palisade:x:${JAIL_ID}:${JAIL_ID}:palisade:${JAIL_HOME}:/bin/sh`,
-      `nobody:x:${NOBODY_ID}:${NOBODY_ID}:nobody:/nonexistent:/usr/sbin/nologin`,
-    ),
-  },
-  {
-    path: '/etc/group',
-    text: lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`),
-  },
-];
 
 function lines(...texts: readonly string[]): string {
   return `${texts.join('\n')}\n`;

@@ -146,15 +146,12 @@ export type Swept = {
 export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
   const removed: string[] = [];
   const left: string[] = [];
-  const asked = new Map<string, boolean>();
-  const isGoneOnce = (owner: string) => {
-    const answer = asked.get(owner) ?? isGone(owner);
-    asked.set(owner, answer);
-    return answer;
-  };
-  const gone = cgroups.list().filter(({ process }) => isGoneOnce(process));
+  const found = cgroups.list();
+  const owners = new Set(found.map(({ process }) => process));
+  const gone = [...owners].filter(isGone);
+  const orphans = found.filter(({ process }) => gone.includes(process));
   await Promise.all(
-    gone.map(async ({ name, group }) => {
+    orphans.map(async ({ name, group }) => {
       try {
         await group.remove();
         removed.push(name);

@@ -58,11 +58,9 @@ export async function runCommand(
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
     const { id, tenant, principal } = call.checked.call;
-    const job = {
-      runner: { id, tenant, principal, tool: call.checked.tool.id },
-      ...{ terms, id, deadlineMs, stillHolds: process.stillHolds },
-      egressBytes: call.limits.egressBytes,
-    };
+    const runner = { id, tenant, principal, tool: call.checked.tool.id };
+    const { egressBytes } = call.limits;
+    const job = { runner, terms, deadlineMs, stillHolds: process.stillHolds, egressBytes };
     const patience = { signal: context.signal, deadlineMs };
     const launch = () =>
       kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, context), patience);
@@ -95,7 +93,6 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
 }
 
 type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
-  readonly id: string;
   readonly deadlineMs: number;
   readonly runner: Runner;
   /** The limit for bytes sent and received together. */
@@ -104,33 +101,21 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly onBegun: () => void;
 };
 
-async function runHere(
-  kit: CommandKit,
-  tier: CommandTier,
-  asked: Job,
-  context: RunContext,
-): Promise<RunResult> {
+async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: RunContext) {
   const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), context) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
   try {
-    network = await kit.networks.make({
-      terms,
-      runner: job.runner,
-      egressBytes: job.egressBytes,
-      mayGoOn: context.stillPermitted,
-      hosts: context.dialogue?.hosts,
-    });
+    const { runner, egressBytes } = job;
+    const { stillPermitted: mayGoOn, dialogue } = context;
+    network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts: dialogue?.hosts });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
-    const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
+    const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
-    ready =
-      context.dialogue === undefined
-        ? await readySandbox(kit, tier, wish)
-        : await openSandbox(kit, tier, wish);
+    ready = dialogue === undefined ? await readySandbox(kit, tier, wish) : await openSandbox(kit, tier, wish);
     // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
