@@ -99,7 +99,7 @@ function entryAt(path: string): string | null {
 function isProgram(path: string): boolean {
   // No entry, a link loop, a name that is too long: nothing to run here.
   const stats = orElse(() => statSync(path), null);
-  return stats !== null && stats.isFile() && (stats.mode & 0o111) !== 0;
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
 }
 
 function realPathOf(path: string): string | null {

@@ -85,7 +85,7 @@ export class Scratches {
 
 function isOwn(path: string): boolean {
   const stats = orElse(() => lstatSync(path), null);
-  return stats !== null && stats.isDirectory() && stats.uid === process.geteuid?.();
+  return stats?.isDirectory() === true && stats.uid === process.geteuid?.();
 }
 
 function remove(path: string): void {
