@@ -43,11 +43,12 @@ const REFILL_MS = 40;
 export async function makeBed(workspace: string, launcher: string): Promise<Bed> {
   const options = { clock, launchers: [launcher], runAs };
   const [b, c] = await Promise.all([PROCESS_TIERS.b.probe(options), PROCESS_TIERS.c.probe(options)]);
-  if (!b.ok || !c.ok) throw new Error(`Cannot measure commands: ${b.ok ? '' : b.why} ${c.ok ? '' : c.why}`);
+  if (!b.ok) throw new Error(`Cannot measure commands: ${b.problem.why}`);
+  if (!c.ok) throw new Error(`Cannot measure commands: ${c.problem.why}`);
   const starter = new Starter();
   const queue = () => new LaunchQueue({ width: AT_ONCE, clock });
   const kit = {
-    ...{ clock, launcher: b.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
+    ...{ clock, launcher: b.value.launcher, runAs, queue: queue(), runs: queue(), makeGroup: () => null },
     start: starter.start.bind(starter),
     closing: new Cleanup(AT_ONCE),
     networks: networks(),
@@ -58,7 +59,7 @@ export async function makeBed(workspace: string, launcher: string): Promise<Bed>
     await Promise.all([warm.warm.close(), kit.closing.finish()]);
     starter.close();
   };
-  return { workspace, tiers: { b: b.tier, c: c.tier }, cold, warm, close };
+  return { workspace, tiers: { b: b.value.tier, c: c.value.tier }, cold, warm, close };
 }
 
 /** Proxies for runs that may reach something; nothing is looked up, for nobody connects. */

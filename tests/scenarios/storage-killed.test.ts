@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { parsePrefix } from '../../packages/gateway/src/core/storage-key.ts';
 import { Space } from '../../packages/gateway/src/storage/space.ts';
-import { storageMigrations, usageOf } from '../../packages/gateway/src/storage/tables.ts';
+import { findAccount, storageMigrations } from '../../packages/gateway/src/storage/tables.ts';
 import { Store } from '../../packages/gateway/src/store/store.ts';
 import { bundle } from '../../packages/gateway/test/fixture/bundle.ts';
 import { scratch } from '../fixtures/cli.ts';
@@ -87,7 +87,7 @@ async function compareTotals(store: Store, space: Space, versions: Versions): Pr
   expect(new Map(listed.entries.map(({ key, version }) => [key, version]))).toEqual(new Map(alive));
   expect(new Set(alive.map(([, version]) => version)).size).toBe(alive.length);
   const bytes = listed.entries.reduce((sum, entry) => sum + Buffer.byteLength(entry.key) + entry.bytes, 0);
-  expect(usageOf(store, HOME)).toEqual({ bytes, keys: alive.length });
+  expect(findAccount(store, HOME)).toMatchObject({ bytes, keys: alive.length });
 }
 
 test('storage killed in the middle of writing has all it acknowledged, nothing by half, and exact totals', async () => {

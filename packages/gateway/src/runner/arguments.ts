@@ -10,15 +10,12 @@ export type ArgumentPath = {
   readonly meaning: string;
   readonly resolved: string;
   readonly zone: PathZone;
-  /** In the workspace. */
-  readonly inside: boolean;
 };
 
 /** All canonical. */
 export type ArgumentScope = {
   readonly cwd: string;
   readonly workspace: string;
-  /** HOME of the run. */
   readonly home: string;
   readonly readOnly?: readonly string[];
   /** The environment of the run: what `$NAME` in an argument would become. */
@@ -54,14 +51,14 @@ function* readingsOf(argument: string, scope: ArgumentScope, lookups: Lookups): 
       lookups.spend(1);
       if (USER_HOME.test(meaning)) {
         // Boundary: the home of a user of the host is outside, whether or not we know where it is.
-        yield { argument, meaning, resolved: meaning, zone: 'outside', inside: false };
+        yield { argument, meaning, resolved: meaning, zone: 'outside' };
       }
       for (const { path, from } of meaningsOf(meaning, scope, lookups)) {
         const resolution = resolvePath(path, from, lookups);
         if (reading === 'guess' && !leadsSomewhere(path, resolution, lookups)) continue;
         const judged = judge(argument, meaning, resolution, scope);
         // An option is a path in the workspace only if a file of its name exists.
-        if (!judged.inside || resolution.exists || !path.startsWith('-')) yield judged;
+        if (judged.zone !== 'workspace' || resolution.exists || !path.startsWith('-')) yield judged;
       }
     }
   }
@@ -96,7 +93,7 @@ function judge(
 ): ArgumentPath {
   // Boundary: a path that cannot be followed is outside.
   const zone = isKnown ? zoneOf(resolved, { workspace, readOnly }) : 'outside';
-  return { argument, meaning, resolved, zone, inside: zone === 'workspace' };
+  return { argument, meaning, resolved, zone };
 }
 
 /** What a shell or a similar program would make of `$NAME` and `${NAME}`; an unset one is empty. */

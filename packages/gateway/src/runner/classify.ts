@@ -1,6 +1,8 @@
-import { opendirSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { CodedError } from '../core/coded-error.ts';
+import { orElse } from '../core/or-else.ts';
+import type { ExecutableKind } from '../core/process.ts';
 import {
   type Executable,
   type ExecutableScope,
@@ -16,7 +18,6 @@ import {
   LINKER_NAME,
   MULTI_CALL,
   PROGRAM_KINDS,
-  type ProgramKind,
 } from './interpreters.table.ts';
 
 /*
@@ -25,10 +26,10 @@ import {
  * recognised; a copy with one byte changed, or an interpreter of the caller's own, is not.
  */
 
-export type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
+type ExecutableFormat = 'elf' | 'mach-o' | 'script' | 'other';
 
 type Classification = {
-  readonly kind: ProgramKind;
+  readonly kind: ExecutableKind;
   readonly format: ExecutableFormat;
   /** The resolved program that reads a script; null for a program that the kernel runs itself. */
   readonly interpreter: string | null;
@@ -48,7 +49,7 @@ export function classify(
   deps: ClassifyDeps,
 ): Classification {
   const format = formatOf(executable.head);
-  const kinds: ProgramKind[] = [kindOfFile(executable, deps.known)];
+  const kinds: ExecutableKind[] = [kindOfFile(executable, deps.known)];
   if (startsByOption(executable, args)) kinds.push('launcher');
   // What the kernel cannot run by itself is run by a handler that the administrator has set up.
   if (format === 'other') kinds.push('interpreter');
@@ -59,11 +60,11 @@ export function classify(
   return { kind: strongest(kinds), format, interpreter: runners.at(-1)?.path ?? null };
 }
 
-function strongest(kinds: readonly ProgramKind[]): ProgramKind {
+function strongest(kinds: readonly ExecutableKind[]): ExecutableKind {
   return KINDS_BY_POWER.findLast((kind) => kinds.includes(kind)) ?? 'shell';
 }
 
-function kindOfFile(executable: Executable, known: KnownPrograms): ProgramKind {
+function kindOfFile(executable: Executable, known: KnownPrograms): ExecutableKind {
   const called = basename(executable.argv0);
   const names = [basename(executable.path), ...known.twinsOf(executable).map(({ name }) => name)];
   const multi = names.map(baseName).find((name) => MULTI_CALL.has(name));
@@ -169,7 +170,7 @@ export function baseName(name: string): string {
 }
 
 /** What a program of that name does with its arguments. */
-export function kindOfName(name: string): ProgramKind {
+export function kindOfName(name: string): ExecutableKind {
   if (LINKER_NAME.test(name)) return 'launcher';
   // A cross toolchain or a distribution puts a prefix before the name.
   const bare = baseName(name.replace(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9]+-/, ''));
@@ -220,26 +221,20 @@ export class KnownPrograms {
 }
 
 function stampOf(directory: string): string {
-  try {
-    const { dev, ino, mtimeNs } = statSync(directory, { bigint: true });
-    return `${dev}:${ino}:${mtimeNs}`;
-  } catch {
-    return '-';
-  }
+  const stats = orElse(() => statSync(directory, { bigint: true }), null);
+  return stats === null ? '-' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}`;
 }
 
 function list(directory: string): readonly Known[] {
-  const known: Known[] = [];
-  for (const name of namesIn(directory)) {
-    if (kindOfName(name) === 'plain') continue;
-    try {
-      const path = realpathSync.native(join(directory, name));
-      const stats = statSync(path, { bigint: true });
-      if (stats.isFile()) known.push({ path, name, dev: stats.dev, ino: stats.ino, sizeBytes: stats.size });
-    } catch {
-      // A dangling link is not a program.
-    }
-  }
+  const look = (name: string): Known[] => {
+    const path = realpathSync.native(join(directory, name));
+    const stats = statSync(path, { bigint: true });
+    if (!stats.isFile()) return [];
+    return [{ path, name, dev: stats.dev, ino: stats.ino, sizeBytes: stats.size }];
+  };
+  const names = orElse(() => readdirSync(directory), []).filter((name) => kindOfName(name) !== 'plain');
+  // A dangling link is not a program.
+  const known = names.flatMap((name) => orElse(() => look(name), []));
   return known.filter(({ name, path }) => !isApplet(name, path));
 }
 
@@ -247,16 +242,4 @@ function list(directory: string): readonly Known[] {
 function isApplet(name: string, path: string): boolean {
   const file = baseName(path.slice(path.lastIndexOf('/') + 1));
   return MULTI_CALL.has(file) && baseName(name) !== file;
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    const names: string[] = [];
-    const listing = opendirSync(directory);
-    for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) names.push(entry.name);
-    listing.closeSync();
-    return names;
-  } catch {
-    return [];
-  }
 }

@@ -2,113 +2,73 @@
  * Variables that no caller sets, whatever the operator allows: each makes some program load code, run another program,
  * read another configuration, or talk to another place. Compared in upper case; `*` matches any characters.
  */
-export const NEVER_VARIABLES: readonly { readonly names: string; readonly why: string }[] = [
-  { names: 'PATH HOME TMPDIR TMP TEMP PWD OLDPWD', why: 'They are the base of the run and ours to set.' },
-  { names: 'USER LOGNAME USERNAME UID EUID SHELL MAIL HOSTNAME', why: 'They say who and where the run is.' },
-  {
-    names: 'LD_* DYLD_* _RLD* RLD_* LIBPATH SHLIB_PATH LDR_* __XPG_*',
-    why: 'The loader takes libraries and code from them.',
-  },
-  {
-    names: `GCONV_PATH GETCONF_DIR LOCPATH NLSPATH MALLOC_* GLIBC_* TZDIR HOSTALIASES LOCALDOMAIN RES_OPTIONS RESOLV_* NIS_PATH
-      LOCALE_ARCHIVE* DATEMSK ARGP_* _PYTHON*`,
-    why: 'The C library loads modules and files that they name.',
-  },
-  { names: 'TERMINFO* TERMCAP* TERMPATH NCURSES_*', why: 'A terminal description is a file that is parsed.' },
-  {
-    names: `BASH BASH_* BASHOPTS SHELLOPTS ENV IFS PS0 PS1 PS2 PS3 PS4 PROMPT* CDPATH GLOBIGNORE EXECIGNORE FCEDIT HIST* INPUTRC
-      ZDOTDIR FPATH KSH_* MKSH FISH_* POSIXLY_CORRECT POSIX_ME_HARDER COMSPEC PSMODULEPATH`,
-    why: 'A shell runs or obeys them when it starts.',
-  },
-  {
-    names: 'NODE_* NPM_* YARN_* PNPM_* COREPACK_* DENO_* BUN_* TS_NODE_* ELECTRON_*',
-    why: 'Node and its relatives load code.',
-  },
-  {
-    names:
-      'PYTHON* PYPY* PIP_* PIPENV_* POETRY_* UV_* VIRTUAL_ENV* CONDA* PYENV_* PYTEST_* TOX_* JUPYTER_* IPYTHON*',
-    why: 'Python starts with the modules and options in them.',
-  },
-  {
-    names: 'PERL* RUBY* GEM_* BUNDLE* RBENV_* RAKE* JRUBY_*',
-    why: 'Perl and Ruby load code with their first breath.',
-  },
-  {
-    names:
-      'LUA_* PHP* PHPRC R_* RPROFILE JULIA_* ERL_* ELIXIR_* MIX_* TCL* TK_* GUILE_* OCAML* CAML* GHC* HASKELL_* STACK_* SBCL_* EMACS*',
-    why: 'The other interpreters have such variables too.',
-  },
-  {
-    names: 'JAVA* _JAVA_* JDK_* JRE_* CLASSPATH MAVEN_* MVN_* GRADLE_* ANT_* SBT_* KOTLIN_* SCALA_* GROOVY_*',
-    why: 'A Java machine takes agents and classes from them.',
-  },
-  {
-    names: 'DOTNET_* CORECLR_* COR_* COMPLUS_* MONO_* NUGET_* MSBUILD*',
-    why: 'A .NET machine loads profilers and hooks.',
-  },
-  {
-    names: 'GIT_* SSH_* GPG_* GNUPG* SVN_* HG* CVS* RSYNC_* SUDO_*',
-    why: 'They name commands, keys and agents of version control and remote shells.',
-  },
-  {
-    names:
-      '*EDITOR *PAGER VISUAL BROWSER LESS* MORE MOST_* MAN* GROFF_* TROFF* VIM* VIMINIT EXINIT NVIM_* DIFF_* DIFFTOOL MERGETOOL *_ASKPASS ASKPASS',
-    why: 'Programs start what they name.',
-  },
-  {
-    names:
-      '*_PROXY PROXY_* CURL_* WGETRC SYSTEM_WGETRC NETRC SSL_* SSLKEYLOGFILE OPENSSL_* REQUESTS_* HTTPLIB* *_CA_BUNDLE *_CA_FILE *_CA_PATH GNUTLS_* NSS_*',
-    why: 'They turn connections elsewhere, write their keys out, or change whom they trust.',
-  },
-  {
-    names: `MAKE* MFLAGS GNUMAKEFLAGS GNUMAKE* NINJA_* CMAKE* CTEST_* MESON_* BAZEL_* CCACHE_* SCCACHE_* DISTCC_* AUTOM4TE* AUTOCONF*
-      ACLOCAL* AUTOMAKE* M4* PKG_CONFIG* LIBTOOL*`,
-    why: 'A build reads its tools and rules from them.',
-  },
-  {
-    names: `CC CC_* CXX CXX_* CPP CPP_* LD AR AS NM RANLIB STRIP OBJCOPY FC F77 FORTRAN LEX YACC CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS
-      ASFLAGS ARFLAGS *_CFLAGS *_LDFLAGS HOSTCC HOSTCXX CROSS_COMPILE COMPILER_PATH LIBRARY_PATH GCC_* COLLECT_* CPATH
-      *_INCLUDE_PATH DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES CLANG_* LLVM_* ICECC*`,
-    why: 'A compiler starts the programs and loads the plugins that they name.',
-  },
-  {
-    names:
-      'CARGO* RUSTC* RUSTFLAGS RUSTUP_* RUSTDOC* GO GO111MODULE GOARCH GOBIN GOCACHE* GODEBUG GOENV GOEXPERIMENT GOFLAGS GOINSECURE GOMOD* GONO* GOOS GOPATH GOPRIVATE GOPROXY GOROOT GOSUMDB GOTMPDIR GOTOOL* GOVCS GOWORK CGO_* ZIG_*',
-    why: 'Rust, Go and Zig name wrappers and tool chains in them.',
-  },
-  {
-    names: 'TAR_* TAPE GZIP BZIP* XZ_* ZSTD_* ZIP* UNZIP* CPIO_* RSH',
-    why: 'Options of archivers name programs.',
-  },
-  {
-    names: 'AWK* GREP_* SED_* ED_* FIND_* JQ_* RIPGREP_* FZF_* BAT_* LS_* TIME_STYLE',
-    why: 'Hidden options of text tools.',
-  },
-  {
-    names:
-      'GDB* LLDB_* STRACE* LTRACE* VALGRIND* *SAN_OPTIONS *SAN_SYMBOLIZER_PATH GCOV_* LLVM_PROFILE_* HEAPPROFILE CPUPROFILE PERF_* SCRIPT_*',
-    why: 'Debuggers and sanitizers load, write and start what they name.',
-  },
-  {
-    names:
-      'XDG_* DBUS_* DISPLAY WAYLAND_* XAUTHORITY XENVIRONMENT XAPPLRESDIR ICEAUTHORITY SESSION_MANAGER QT_* GTK_* GDK_* GIO_* GST_* GSETTINGS_* PULSE_* PIPEWIRE_* SDL_* MESA_* LIBGL_* VK_* EGL_* OCL_* CUDA_*',
-    why: 'Desktops: sockets of the host, and plugins by path.',
-  },
-  {
-    names:
-      'AWS_* AZURE_* GOOGLE_* GCLOUD_* CLOUDSDK_* KUBE* HELM_* DOCKER_* CONTAINER* PODMAN_* BUILDKIT_* TF_* VAULT_* ANSIBLE_* VAGRANT_* *_TOKEN *_SECRET *_PASSWORD *_API_KEY *_CREDENTIALS',
-    why: 'Accounts of the host and the ways to them; secrets do not come in by this door.',
-  },
-  {
-    names: 'PG* PSQL* MYSQL* MARIADB_* SQLITE_* REDIS* MONGO* ORACLE_* TNS_ADMIN ODBC*',
-    why: 'Start files and servers of databases.',
-  },
-  {
-    names: 'SYSTEMD_* LISTEN_* NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM KRB5* SASL_* LDAP* PAM_*',
-    why: 'Services of the host.',
-  },
-  { names: 'PALISADE_*', why: 'They configure this gateway.' },
-];
+const NAMES_BY_REASON: Readonly<Record<string, string>> = {
+  'They are the base of the run and ours to set.': 'PATH HOME TMPDIR TMP TEMP PWD OLDPWD',
+  'They say who and where the run is.': 'USER LOGNAME USERNAME UID EUID SHELL MAIL HOSTNAME',
+  'The loader takes libraries and code from them.':
+    'LD_* DYLD_* _RLD* RLD_* LIBPATH SHLIB_PATH LDR_* __XPG_*',
+  'The C library loads modules and files that they name.': `
+    GCONV_PATH GETCONF_DIR LOCPATH NLSPATH MALLOC_* GLIBC_* TZDIR HOSTALIASES LOCALDOMAIN RES_OPTIONS RESOLV_*
+    NIS_PATH LOCALE_ARCHIVE* DATEMSK ARGP_* _PYTHON*`,
+  'A terminal description is a file that is parsed.': 'TERMINFO* TERMCAP* TERMPATH NCURSES_*',
+  'A shell runs or obeys them when it starts.': `
+    BASH BASH_* BASHOPTS SHELLOPTS ENV IFS PS0 PS1 PS2 PS3 PS4 PROMPT* CDPATH GLOBIGNORE EXECIGNORE FCEDIT
+    HIST* INPUTRC ZDOTDIR FPATH KSH_* MKSH FISH_* POSIXLY_CORRECT POSIX_ME_HARDER COMSPEC PSMODULEPATH`,
+  'Node and its relatives load code.':
+    'NODE_* NPM_* YARN_* PNPM_* COREPACK_* DENO_* BUN_* TS_NODE_* ELECTRON_*',
+  'Python starts with the modules and options in them.':
+    'PYTHON* PYPY* PIP_* PIPENV_* POETRY_* UV_* VIRTUAL_ENV* CONDA* PYENV_* PYTEST_* TOX_* JUPYTER_* IPYTHON*',
+  'Perl and Ruby load code with their first breath.': 'PERL* RUBY* GEM_* BUNDLE* RBENV_* RAKE* JRUBY_*',
+  'The other interpreters have such variables too.': `
+    LUA_* PHP* PHPRC R_* RPROFILE JULIA_* ERL_* ELIXIR_* MIX_* TCL* TK_* GUILE_* OCAML* CAML* GHC* HASKELL_*
+    STACK_* SBCL_* EMACS*`,
+  'A Java machine takes agents and classes from them.':
+    'JAVA* _JAVA_* JDK_* JRE_* CLASSPATH MAVEN_* MVN_* GRADLE_* ANT_* SBT_* KOTLIN_* SCALA_* GROOVY_*',
+  'A .NET machine loads profilers and hooks.': 'DOTNET_* CORECLR_* COR_* COMPLUS_* MONO_* NUGET_* MSBUILD*',
+  'They name commands, keys and agents of version control and remote shells.':
+    'GIT_* SSH_* GPG_* GNUPG* SVN_* HG* CVS* RSYNC_* SUDO_*',
+  'Programs start what they name.': `
+    *EDITOR *PAGER VISUAL BROWSER LESS* MORE MOST_* MAN* GROFF_* TROFF* VIM* VIMINIT EXINIT NVIM_* DIFF_*
+    DIFFTOOL MERGETOOL *_ASKPASS ASKPASS`,
+  'They turn connections elsewhere, write their keys out, or change whom they trust.': `
+    *_PROXY PROXY_* CURL_* WGETRC SYSTEM_WGETRC NETRC SSL_* SSLKEYLOGFILE OPENSSL_* REQUESTS_* HTTPLIB*
+    *_CA_BUNDLE *_CA_FILE *_CA_PATH GNUTLS_* NSS_*`,
+  'A build reads its tools and rules from them.': `
+    MAKE* MFLAGS GNUMAKEFLAGS GNUMAKE* NINJA_* CMAKE* CTEST_* MESON_* BAZEL_* CCACHE_* SCCACHE_* DISTCC_*
+    AUTOM4TE* AUTOCONF* ACLOCAL* AUTOMAKE* M4* PKG_CONFIG* LIBTOOL*`,
+  'A compiler starts the programs and loads the plugins that they name.': `
+    CC CC_* CXX CXX_* CPP CPP_* LD AR AS NM RANLIB STRIP OBJCOPY FC F77 FORTRAN LEX YACC CFLAGS CXXFLAGS
+    CPPFLAGS LDFLAGS LDLIBS ASFLAGS ARFLAGS *_CFLAGS *_LDFLAGS HOSTCC HOSTCXX CROSS_COMPILE COMPILER_PATH
+    LIBRARY_PATH GCC_* COLLECT_* CPATH *_INCLUDE_PATH DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES CLANG_* LLVM_*
+    ICECC*`,
+  'Rust, Go and Zig name wrappers and tool chains in them.': `
+    CARGO* RUSTC* RUSTFLAGS RUSTUP_* RUSTDOC* GO GO111MODULE GOARCH GOBIN GOCACHE* GODEBUG GOENV GOEXPERIMENT
+    GOFLAGS GOINSECURE GOMOD* GONO* GOOS GOPATH GOPRIVATE GOPROXY GOROOT GOSUMDB GOTMPDIR GOTOOL* GOVCS GOWORK
+    CGO_* ZIG_*`,
+  'Options of archivers name programs.': 'TAR_* TAPE GZIP BZIP* XZ_* ZSTD_* ZIP* UNZIP* CPIO_* RSH',
+  'Hidden options of text tools.': 'AWK* GREP_* SED_* ED_* FIND_* JQ_* RIPGREP_* FZF_* BAT_* LS_* TIME_STYLE',
+  'Debuggers and sanitizers load, write and start what they name.': `
+    GDB* LLDB_* STRACE* LTRACE* VALGRIND* *SAN_OPTIONS *SAN_SYMBOLIZER_PATH GCOV_* LLVM_PROFILE_* HEAPPROFILE
+    CPUPROFILE PERF_* SCRIPT_*`,
+  'Desktops: sockets of the host, and plugins by path.': `
+    XDG_* DBUS_* DISPLAY WAYLAND_* XAUTHORITY XENVIRONMENT XAPPLRESDIR ICEAUTHORITY SESSION_MANAGER QT_* GTK_*
+    GDK_* GIO_* GST_* GSETTINGS_* PULSE_* PIPEWIRE_* SDL_* MESA_* LIBGL_* VK_* EGL_* OCL_* CUDA_*`,
+  'Accounts of the host and the ways to them; secrets do not come in by this door.': `
+    AWS_* AZURE_* GOOGLE_* GCLOUD_* CLOUDSDK_* KUBE* HELM_* DOCKER_* CONTAINER* PODMAN_* BUILDKIT_* TF_*
+    VAULT_* ANSIBLE_* VAGRANT_* *_TOKEN *_SECRET *_PASSWORD *_API_KEY *_CREDENTIALS`,
+  'Start files and servers of databases.':
+    'PG* PSQL* MYSQL* MARIADB_* SQLITE_* REDIS* MONGO* ORACLE_* TNS_ADMIN ODBC*',
+  'Services of the host.':
+    'SYSTEMD_* LISTEN_* NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM KRB5* SASL_* LDAP* PAM_*',
+  'They configure this gateway.': 'PALISADE_*',
+};
+
+export const NEVER_VARIABLES = Object.entries(NAMES_BY_REASON).flatMap(([why, names]) =>
+  names
+    .trim()
+    .split(/\s+/)
+    .map((pattern) => ({ pattern, why })),
+);
 
 /** What the values of known variables look like: never a path, which some programs would open. */
 export const VALUE_SHAPES: readonly {

@@ -5,14 +5,11 @@ import { NEVER_VARIABLES, VALUE_SHAPES } from './environment.table.ts';
 import type { RunnerSettings } from './settings.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-const NEVER = NEVER_VARIABLES.flatMap(({ names, why }) =>
-  names.split(/\s+/).map((pattern) => ({ pattern, why })),
-);
 
 /** Why no caller may set a variable of that name; null where the operator decides. */
 export function reasonNever(name: string): string | null {
   const upper = name.toUpperCase();
-  return NEVER.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
+  return NEVER_VARIABLES.find(({ pattern }) => matchesPattern(pattern, upper))?.why ?? null;
 }
 
 /** The whole environment of a run: our base and what the caller may add. Nothing is inherited from the gateway. */

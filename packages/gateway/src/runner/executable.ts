@@ -5,6 +5,7 @@ import { type Clock, isWithin } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
+import { orElse } from '../core/or-else.ts';
 import type { RunnerSettings } from './settings.ts';
 import { type FileFacts, factsFrom, type PathZone, zoneOf } from './workspace.ts';
 
@@ -96,21 +97,13 @@ function entryAt(path: string): string | null {
 }
 
 function isProgram(path: string): boolean {
-  try {
-    const stats = statSync(path);
-    return stats.isFile() && (stats.mode & 0o111) !== 0;
-  } catch {
-    // No entry, a link loop, a name that is too long: nothing to run here.
-    return false;
-  }
+  // No entry, a link loop, a name that is too long: nothing to run here.
+  const stats = orElse(() => statSync(path), null);
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
 }
 
 function realPathOf(path: string): string | null {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null;
-  }
+  return orElse(() => realpathSync.native(path), null);
 }
 
 function missing(command: string, isPath: boolean, { searchPath }: ExecutableScope): CodedError {

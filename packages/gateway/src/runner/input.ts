@@ -23,7 +23,6 @@ export type ProcessInput = {
   readonly egress: EgressMode | null;
   /** Entries of an allow-list; null: all that the operator allows. */
   readonly egressHosts: readonly string[] | null;
-  /** Names, each once. */
   readonly secrets: readonly string[];
   readonly tier: ProcessTierName | null;
   readonly limits: Partial<ProcessLimits>;

@@ -4,12 +4,13 @@
  *
  * Names are without version: `python3.11`, `perl5.36.0` and `lua5.4` are looked up as `python`, `perl` and `lua`.
  */
+import type { ExecutableKind } from '../core/process.ts';
 
-/** `launcher`: starts another program, which its arguments or a file of the caller's name. */
-export type ProgramKind = 'plain' | 'launcher' | 'interpreter' | 'shell';
-
-/** From the least to the most that a program does with its arguments; the most counts. */
-export const KINDS_BY_POWER: readonly ProgramKind[] = ['plain', 'launcher', 'interpreter', 'shell'];
+/**
+ * From the least to the most that a program does with its arguments; the most counts. A launcher starts another
+ * program, which its arguments or a file of the caller's name.
+ */
+export const KINDS_BY_POWER: readonly ExecutableKind[] = ['plain', 'launcher', 'interpreter', 'shell'];
 
 const SHELLS = `sh ash bash brush csh dash elvish es fish hush ion ksh ksh93 lksh mksh msh nu nushell oil osh pdksh powershell
   posh pwsh rbash rc rksh rzsh sash scsh tcsh xonsh yash ysh zsh git-shell`;
@@ -37,11 +38,11 @@ const LAUNCHERS = `env xargs parallel nice ionice nohup setsid timeout gtimeout 
   sensible-pager sensible-browser xdg-open open xterm tclkit socat ncat nc netcat dpkg apt apt-get rpm
   watchexec nodemon forever pm2 foreman supervisord s6-supervise runsv tini dumb-init catatonit`;
 
-function rows(names: string, kind: ProgramKind): readonly (readonly [string, ProgramKind])[] {
-  return names.split(/\s+/).map((name) => [name.toLowerCase(), kind]);
+function rows(names: string, kind: ExecutableKind): readonly (readonly [string, ExecutableKind])[] {
+  return words(names).map((name) => [name.toLowerCase(), kind]);
 }
 
-export const PROGRAM_KINDS: ReadonlyMap<string, ProgramKind> = new Map([
+export const PROGRAM_KINDS: ReadonlyMap<string, ExecutableKind> = new Map([
   ...rows(LAUNCHERS, 'launcher'),
   ...rows(LANGUAGES, 'interpreter'),
   ...rows(SHELLS, 'shell'),
@@ -57,14 +58,12 @@ export const LINKER_DIRECTORIES = ['/lib64', '/lib', '/lib32', '/libx32', '/usr/
 /** Files that are many programs in one: the name they are called by says which. */
 export const MULTI_CALL: ReadonlySet<string> = new Set(['busybox', 'toybox', 'coreutils']);
 
+function words(text: string): readonly string[] {
+  return text.split(/\s+/);
+}
+
 const COMPILER = [
-  '-wrapper',
-  '-fplugin',
-  '-fpass-plugin',
-  '-specs',
-  '--specs',
-  '-fuse-ld',
-  '--ld-path',
+  ...words('-wrapper -fplugin -fpass-plugin -specs --specs -fuse-ld --ld-path'),
   /^-B/,
   /^-Wl,.*plugin/,
 ];
@@ -83,26 +82,11 @@ export const LAUNCHING_OPTIONS: Readonly<Record<string, readonly (string | RegEx
     // `git -c core.pager=…`, and not `git switch -c name`.
     /^-c\0[a-z][a-z0-9-]*\./i,
     /^-x\0[^-]/,
-    '--config-env',
-    '--exec-path',
-    '--exec',
-    '--extcmd',
-    '--ext-diff',
-    '--upload-pack',
-    '--receive-pack',
+    ...words('--config-env --exec-path --exec --extcmd --ext-diff --upload-pack --receive-pack'),
     '--open-files-in-pager',
   ],
-  tar: [
-    '--checkpoint-action',
-    '--to-command',
-    '--use-compress-program',
-    '--rsh-command',
-    '--rmt-command',
-    '--info-script',
-    '--new-volume-script',
-    '-I',
-    '-F',
-  ],
+  tar: words(`--checkpoint-action --to-command --use-compress-program --rsh-command --rmt-command --info-script
+    --new-volume-script -I -F`),
   bsdtar: ['--use-compress-program'],
   cpio: ['--rsh-command'],
   zip: ['-TT', '--unzip-command'],

@@ -56,7 +56,6 @@ export class Lookups {
     return seen;
   }
 
-  /** The names in a directory; none where it cannot be listed. */
   namesIn(directory: string): readonly string[] {
     const known = this.#names.get(directory);
     if (known !== undefined) return known;

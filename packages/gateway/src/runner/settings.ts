@@ -14,7 +14,6 @@ import type { ForbiddenPaths } from './workspace.ts';
 export type RunnerSettings = {
   /** A call's workspace is one of these or below one; empty: nothing can run. */
   readonly workspaceRoots: readonly string[];
-  /** The workspace of a call that names none. */
   readonly defaultWorkspace: string | null;
   /** Absolute paths, or names that are looked up on the search path. */
   readonly allowedExecutables: 'any' | readonly string[];
@@ -32,7 +31,6 @@ export type RunnerSettings = {
   readonly egressHosts: AllowList;
   /** The hosts to which the proxy of a strict run opens TLS. */
   readonly isIntercepted: HostSet;
-  /** What calls may request by name. */
   readonly secrets: GrantedSecrets;
   /** The least strict network mode that a call may request. */
   readonly loosestEgress: EgressMode;
@@ -73,22 +71,9 @@ export const DEFAULT_SETTINGS: RunnerSettings = {
   defaultWorkspace: null,
   allowedExecutables: 'any',
   searchPath: ['/usr/local/bin', '/usr/bin', '/bin'],
-  envAllow: [
-    'LANG',
-    'LANGUAGE',
-    'LC_*',
-    'TZ',
-    'TERM',
-    'COLORTERM',
-    'COLUMNS',
-    'LINES',
-    'NO_COLOR',
-    'FORCE_COLOR',
-    'CLICOLOR',
-    'CLICOLOR_FORCE',
-    'CI',
-    'SOURCE_DATE_EPOCH',
-  ],
+  envAllow:
+    `LANG LANGUAGE LC_* TZ TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI
+    SOURCE_DATE_EPOCH`.split(/\s+/),
   readOnly: [],
   protectedPaths: [],
   defaults: DEFAULT_PROCESS_LIMITS,

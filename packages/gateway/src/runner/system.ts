@@ -1,91 +1,32 @@
 import { readFileSync } from 'node:fs';
+import { orElse } from '../core/or-else.ts';
 import { nodeCertificates } from '../egress/resolve.ts';
 
 /** Parts of the system that every program reads and that no ordinary user can write: any argument may name them. */
-export const SYSTEM_PATHS = [
-  '/usr',
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/etc/alternatives',
-  '/etc/ssl/certs',
-  '/System',
-] as const;
+export const SYSTEM_PATHS = pathsIn(
+  '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc/alternatives /etc/ssl/certs /System',
+);
 
 /** Names of devices and descriptors that expose nothing of the host. Judged by name: targets differ per process. */
-export const DEVICES: ReadonlySet<string> = new Set([
-  '/dev/null',
-  '/dev/zero',
-  '/dev/full',
-  '/dev/random',
-  '/dev/urandom',
-  '/dev/stdin',
-  '/dev/stdout',
-  '/dev/stderr',
-  '/dev/fd/0',
-  '/dev/fd/1',
-  '/dev/fd/2',
-]);
+export const DEVICES: ReadonlySet<string> = new Set(
+  pathsIn(`/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/stdin /dev/stdout /dev/stderr
+    /dev/fd/0 /dev/fd/1 /dev/fd/2`),
+);
 
 /** Directories with the system, all users or all programs: too much to make writable for one command. */
-export const NEVER_WORKSPACES: ReadonlySet<string> = new Set([
-  '/',
-  '/Applications',
-  '/Library',
-  '/System',
-  '/Users',
-  '/Volumes',
-  '/bin',
-  '/boot',
-  '/dev',
-  '/etc',
-  '/home',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/libx32',
-  '/media',
-  '/mnt',
-  '/opt',
-  '/private',
-  '/private/etc',
-  '/private/tmp',
-  '/private/var',
-  '/proc',
-  '/root',
-  '/run',
-  '/sbin',
-  '/srv',
-  '/sys',
-  '/tmp',
-  '/usr',
-  '/usr/bin',
-  '/usr/lib',
-  '/usr/local',
-  '/usr/local/bin',
-  '/usr/sbin',
-  '/usr/share',
-  '/var',
-  '/var/lib',
-  '/var/log',
-  '/var/run',
-  '/var/tmp',
-]);
+export const NEVER_WORKSPACES: ReadonlySet<string> = new Set(
+  pathsIn(`/ /Applications /Library /System /Users /Volumes /bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32
+    /media /mnt /opt /private /private/etc /private/tmp /private/var /proc /root /run /sbin /srv /sys /tmp
+    /usr /usr/bin /usr/lib /usr/local /usr/local/bin /usr/sbin /usr/share
+    /var /var/lib /var/log /var/run /var/tmp`),
+);
 
 /** Below these everything belongs to the kernel or to the system, and nothing is a workspace. */
-export const NEVER_BELOW = [
-  '/proc',
-  '/sys',
-  '/dev',
-  '/boot',
-  '/etc',
-  '/run',
-  '/usr/bin',
-  '/usr/lib',
-] as const;
+export const NEVER_BELOW = pathsIn('/proc /sys /dev /boot /etc /run /usr/bin /usr/lib');
+
+function pathsIn(texts: string): readonly string[] {
+  return texts.split(/\s+/);
+}
 
 /** Where systems keep the certificates of authorities in one file. */
 const BUNDLES = [
@@ -98,11 +39,8 @@ const BUNDLES = [
 /** The certificates that this system trusts, as one text; Node's own where the system has none. */
 export function systemCertificates(): string {
   for (const path of BUNDLES) {
-    try {
-      return readFileSync(path, 'latin1');
-    } catch {
-      // The next one, then.
-    }
+    const text = orElse(() => readFileSync(path, 'latin1'), null);
+    if (text !== null) return text;
   }
   return nodeCertificates();
 }

@@ -1,19 +1,17 @@
 import type { Code } from '@palisade/sdk';
 import { CodedError } from '../core/coded-error.ts';
-import type { Digest } from '../core/digest.ts';
 import { quote } from '../core/hostile-text.ts';
 import { type Refused, type RefusedCode, refuse } from '../core/outcome.ts';
-import type { EgressMode, ProcessLimits, ProcessTerms, ProcessTierName } from '../core/process.ts';
+import type { EgressMode, ProcessFacts, ProcessLimits, ProcessTerms } from '../core/process.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import type { AllowList } from '../egress/allowlist.ts';
 import { denyHost } from '../egress/decide.ts';
 import { type ArgumentPath, type ArgumentScope, pathsIn } from './arguments.ts';
-import { type ClassifyDeps, classify, type ExecutableFormat } from './classify.ts';
+import { type ClassifyDeps, classify } from './classify.ts';
 import { environmentOf } from './environment.ts';
-import { type Executable, type ExecutableScope, resolveExecutable } from './executable.ts';
+import { type ExecutableScope, resolveExecutable } from './executable.ts';
 import { hostsIn } from './hosts.ts';
 import type { ProcessInput } from './input.ts';
-import type { ProgramKind } from './interpreters.table.ts';
 import { resolvePath } from './resolve-path.ts';
 import { demandGranted, demandHidden } from './secrets.ts';
 import type { RunnerSettings } from './settings.ts';
@@ -24,7 +22,6 @@ import {
   findWorkspace,
   isSameDirectory,
   isSameFile,
-  type PathZone,
 } from './workspace.ts';
 
 /*
@@ -42,27 +39,8 @@ import {
 
 export type RunnerDeps = ClassifyDeps & { readonly forbidden: ForbiddenPaths };
 
-/** What the policies see of a command, besides its input. */
-type ProcessFacts = {
-  readonly tier: ProcessTierName;
-  readonly kind: ProgramKind;
-  readonly format: ExecutableFormat;
-  /** The interpreter if the executable is a script; null for a binary. */
-  readonly interpreter: string | null;
-  readonly executable: string;
-  readonly executableSha256: Digest;
-  readonly executableZone: PathZone;
-  readonly args: readonly string[];
-  readonly workspace: string;
-  readonly cwd: string;
-  /** Every path that an argument can mean, resolved, each once. */
-  readonly paths: readonly string[];
-  readonly hosts: readonly string[];
-  /** The names of the variables that the caller sets. */
-  readonly variables: readonly string[];
-  readonly egress: EgressMode;
-  readonly seen: Seen;
-};
+/** What the policies see of a command, besides its input, and what was examined for it. */
+type CommandFacts = ProcessFacts & ReturnType<typeof classify> & { readonly seen: Seen };
 
 /** What was examined, for a second check. */
 type Seen = {
@@ -75,7 +53,7 @@ type Seen = {
 };
 
 /** What would run, and what the policies see of it. */
-export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: ProcessFacts };
+export type CheckedTerms = { readonly terms: ProcessTerms; readonly facts: CommandFacts };
 
 type TermsResult = Result<CheckedTerms, Refused>;
 
@@ -126,28 +104,10 @@ function draw(input: ProcessInput, settings: RunnerSettings, deps: RunnerDeps): 
     readOnly,
     protectedPaths: settings.protectedPaths,
   };
-  const { facts } = executable;
-  const seen: Seen = { workspace, cwd, executable: facts, args: input.args, paths, scope: argumentScope };
-  return { terms, facts: { ...factsOf(input, executable, scope, deps), egress, paths, hosts, seen } };
-}
-
-function factsOf(
-  { tier, args, env }: ProcessInput,
-  executable: Executable,
-  scope: ExecutableScope,
-  deps: ClassifyDeps,
-): Omit<ProcessFacts, 'egress' | 'hosts' | 'seen' | 'paths'> {
-  return {
-    tier: tier ?? 'c',
-    ...classify(executable, args, scope, deps),
-    executable: executable.path,
-    executableSha256: executable.sha256,
-    executableZone: executable.zone,
-    args,
-    workspace: scope.workspace,
-    cwd: scope.cwd,
-    variables: Object.keys(env),
-  };
+  const { args, tier } = input;
+  const seen: Seen = { workspace, cwd, executable: executable.facts, args, paths, scope: argumentScope };
+  const classified = classify(executable, args, scope, deps);
+  return { terms, facts: { ...classified, tier: tier ?? 'c', paths, hosts, seen } };
 }
 
 function argumentScopeOf(
@@ -219,7 +179,7 @@ function demandListed(hosts: readonly string[], egressHosts: AllowList): void {
 }
 
 /** Describes what has changed since the terms were drawn; null when nothing has. */
-export function findChange({ seen }: Pick<ProcessFacts, 'seen'>): string | null {
+export function findChange({ seen }: Pick<CommandFacts, 'seen'>): string | null {
   const { workspace, cwd, executable, args, paths, scope } = seen;
   if (!isSameDirectory(workspace)) return `the workspace ${quote(workspace.path)} is another directory`;
   if (!isSameDirectory(cwd)) return `the working directory ${quote(cwd.path)} is another directory`;

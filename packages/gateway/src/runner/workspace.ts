@@ -3,13 +3,13 @@ import { isAbsolute } from 'node:path';
 import { isWithin } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { quote } from '../core/hostile-text.ts';
+import { orElse } from '../core/or-else.ts';
 import { resolvePath } from './resolve-path.ts';
 import type { RunnerSettings } from './settings.ts';
 import { DEVICES, NEVER_BELOW, NEVER_WORKSPACES, SYSTEM_PATHS } from './system.ts';
 
 /** What no command may ever reach, whatever the settings say. */
 export type ForbiddenPaths = {
-  /** The state directory of the gateway. */
   readonly stateDir: string;
   /** The home directory of the gateway's user, which contains keys and configuration; null if there is none. */
   readonly home: string | null;
@@ -136,10 +136,6 @@ export function isSameFile(facts: FileFacts): boolean {
 
 /** Boundary: a link that took the place of the file is not followed; its own facts differ. */
 function lookAgain(path: string): FileFacts | null {
-  try {
-    return factsFrom(path, lstatSync(path, { bigint: true }));
-  } catch {
-    // Gone or no longer reachable: in any case changed.
-    return null;
-  }
+  // Gone or no longer reachable: in any case changed.
+  return orElse(() => factsFrom(path, lstatSync(path, { bigint: true })), null);
 }

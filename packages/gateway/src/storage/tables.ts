@@ -101,9 +101,3 @@ export function openAccount(tx: Transaction, { tenant, skill }: SpaceName): Spac
 export function charge(tx: Transaction, amounts: Charge): void {
   tx.run(updateAccount, amounts);
 }
-
-/** The current usage of a space. */
-export function usageOf(reader: Reader, name: SpaceName): { readonly bytes: number; readonly keys: number } {
-  const { bytes, keys } = findAccount(reader, name) ?? { bytes: 0, keys: 0 };
-  return { bytes, keys };
-}

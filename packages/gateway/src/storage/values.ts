@@ -19,7 +19,6 @@ export const STORAGE_LIMITS = {
   /** Of a key in UTF-8. */
   keyBytes: STORAGE_KEY_BYTES,
   valueBytes: 1_048_576,
-  /** Entries on one page of a list. */
   listEntries: 1_000,
   /** Requests of one call that wait for the disk; each may keep a whole value in memory. */
   pending: 64,
@@ -44,7 +43,6 @@ export type KeyPage = { readonly entries: readonly KeyEntry[]; readonly next: st
 
 type PageAsked = {
   readonly prefix: StoragePrefix;
-  /** Only keys that sort after this one. */
   readonly after: StorageKey | null;
   readonly limit: number;
 };
@@ -67,7 +65,7 @@ export function readValue(reader: Reader, { tenant, skill }: SpaceName, key: Sto
 const selectEntry = query<{ space: number; key: string }>()((db, p) =>
   db
     .selectFrom('storage_value')
-    .select(['key', 'version', sql<number>`length(value)`.as('bytes')])
+    .select(['id', 'key', 'version', sql<number>`length(value)`.as('bytes')])
     .where('space', '=', p('space'))
     .where('key', '=', p('key')),
 );
@@ -98,7 +96,7 @@ export function readPage(reader: Reader, name: SpaceName, { prefix, after, limit
   const entries: KeyEntry[] = [];
   // The prefix and the keys beneath it are not adjacent: "a-b" sorts between "a" and "a/b".
   const own = isBehind(prefix, after) ? reader.get(selectEntry, { space, key: prefix }) : undefined;
-  if (own !== undefined) entries.push(own);
+  if (own !== undefined) entries.push({ key: own.key, version: own.version, bytes: own.bytes });
   const { from, before } = rangeOf(prefix);
   const start = after !== null && isBehind(after, from) ? after : from;
   entries.push(...reader.all(selectRange, { space, after: start, before, limit: most + 1 - entries.length }));
@@ -132,14 +130,6 @@ export type Deleted = { readonly ok: true; readonly existed: boolean } | Storage
 
 type Found = { readonly id: number; readonly version: number; readonly bytes: number };
 
-const selectFound = query<{ space: number; key: string }>()((db, p) =>
-  db
-    .selectFrom('storage_value')
-    .select(['id', 'version', sql<number>`length(value)`.as('bytes')])
-    .where('space', '=', p('space'))
-    .where('key', '=', p('key')),
-);
-
 const insertValue = query<{ space: number; key: string; version: number; value: Buffer }>()((db, p) =>
   db.insertInto('storage_value').values({
     id: null as never,
@@ -165,7 +155,7 @@ const deleteById = query<{ id: number }>()((db, p) =>
 export function putValue(tx: Transaction, name: SpaceName, { key, value, ifVersion, quota }: Putting): Put {
   const account = openAccount(tx, name);
   const space = account.id;
-  const found = tx.get(selectFound, { space, key });
+  const found = tx.get(selectEntry, { space, key });
   if (!isAsExpected(found, ifVersion)) return conflict('write', key, found, ifVersion);
   const keyBytes = Buffer.byteLength(key);
   const moreBytes = keyBytes + value.byteLength - (found === undefined ? 0 : keyBytes + found.bytes);
@@ -189,7 +179,7 @@ export function deleteValue(
   { key, ifVersion }: { readonly key: StorageKey; readonly ifVersion: number | undefined },
 ): Deleted {
   const account = findAccount(tx, name);
-  const found = account && tx.get(selectFound, { space: account.id, key });
+  const found = account && tx.get(selectEntry, { space: account.id, key });
   if (!isAsExpected(found, ifVersion)) return conflict('delete', key, found, ifVersion);
   if (account === undefined || found === undefined) return { ok: true, existed: false };
   tx.run(deleteById, { id: found.id });

@@ -35,14 +35,12 @@ export type OpenTiersOptions = {
   readonly lookup?: Lookup;
   readonly trustedCertificates?: string;
   readonly isLasting?: boolean;
-  /** The ports that the gateway itself listens on. */
   readonly ports?: readonly number[];
   /** The possible paths of the launcher and the engine, in order of preference. */
   readonly launchers: readonly string[];
   readonly engineFiles: readonly string[];
   /** The state directory without links, which distinguishes our groups from those of others. */
   readonly realStateDir: string;
-  /** The path of Node. */
   readonly node: string;
 };
 

@@ -47,9 +47,7 @@ export type RunProgress = {
 /** What a caller passes with a call: a signal that ends it, and listeners for its output and progress. */
 export type CallContext = {
   readonly signal: AbortSignal;
-  /** Receives what the run prints, chunk by chunk. */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void) | undefined;
-  /** Receives the progress of the run, where its executor reports any. */
   readonly onProgress?: ((progress: RunProgress) => void) | undefined;
   readonly dialogue?: Dialogue | undefined;
 };
@@ -73,7 +71,6 @@ export type PlannedCommand = {
   readonly executor: string;
   /** What it may use, with every ceiling applied. */
   readonly limits: ProcessLimits;
-  /** The arguments of the launcher. */
   readonly words: readonly string[];
   /** Options of the sandbox; they are passed through a descriptor, where no other process can read them. */
   readonly args: readonly string[];

@@ -104,8 +104,8 @@ describe('pathsIn()', () => {
     const { workspace, scope } = plantTree();
     fc.assert(
       fc.property(fc.array(fc.oneof(path, fc.string()), { maxLength: 6 }), (args) => {
-        for (const { inside, resolved } of pathsIn(args, scope))
-          expect(inside).toBe(isWithin(resolved, workspace));
+        for (const { zone, resolved } of pathsIn(args, scope))
+          expect(zone === 'workspace').toBe(isWithin(resolved, workspace));
       }),
     );
   });

@@ -215,7 +215,6 @@ describe('pathsIn()', () => {
       meaning: 'link',
       resolved: canary,
       zone: 'outside',
-      inside: false,
     });
   });
 
@@ -223,8 +222,8 @@ describe('pathsIn()', () => {
     const { workspace } = makeHost();
     mkdirSync(join(workspace, 'sub'));
     const scope = { workspace, home: workspace };
-    const at = (cwd: string) => pathsIn(['../x'], { ...scope, cwd }).map(({ inside }) => inside);
-    expect(at(join(workspace, 'sub'))).toEqual([true]);
-    expect(at(workspace)).toEqual([false]);
+    const at = (cwd: string) => pathsIn(['../x'], { ...scope, cwd }).map(({ zone }) => zone);
+    expect(at(join(workspace, 'sub'))).toEqual(['workspace']);
+    expect(at(workspace)).toEqual(['outside']);
   });
 });

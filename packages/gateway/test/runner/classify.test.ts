@@ -110,7 +110,6 @@ describe('termsOf() tells the policies what a program is', () => {
     copyFileSync(realpathSync('/bin/sh'), join(host.workspace, 'tool'));
     appendFileSync(join(host.workspace, 'tool'), '\n');
     expect(kindOf(host, './tool')).toBe('plain');
-    expect(accept(host, { command: './tool' }).facts.executableZone).toBe('workspace');
   });
 
   it('sees the dynamic linker, which runs any program, under its own name and as a copy', () => {

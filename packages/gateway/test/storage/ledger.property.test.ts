@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Space } from '../../src/storage/space.ts';
-import { usageOf } from '../../src/storage/tables.ts';
 import type { Quota } from '../../src/storage/values.ts';
-import { keysAt, spaceIn, storageStore } from './sample.ts';
+import { keysAt, spaceIn, storageStore, usageOf } from './sample.ts';
 
 const QUOTA: Quota = { bytes: 60, keys: 5 };
 

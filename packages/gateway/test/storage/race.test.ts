@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { usageOf } from '../../src/storage/tables.ts';
 import { race } from '../budget/race.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
-import { bytesOf, HOME, keysAt, spaceIn, storageStore, textAt } from './sample.ts';
+import { bytesOf, HOME, keysAt, spaceIn, storageStore, textAt, usageOf } from './sample.ts';
 
 describe('concurrent writers of one process', () => {
   it('win each version exactly once when 100 of them want to write over it', async () => {

@@ -1,6 +1,6 @@
 import { parsePrefix, type StoragePrefix } from '../../src/core/storage-key.ts';
 import { Space, type StorageGrants } from '../../src/storage/space.ts';
-import { storageMigrations } from '../../src/storage/tables.ts';
+import { findAccount, type SpaceName, storageMigrations } from '../../src/storage/tables.ts';
 import type { Quota } from '../../src/storage/values.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openStore } from '../budget/temp-store.ts';
@@ -61,4 +61,10 @@ export async function keysAt(space: Space, prefix: string, limit = 100): Promise
     if (page.next === null) return keys;
     after = page.next;
   }
+}
+
+/** What a space holds now. */
+export function usageOf(store: Store, name: SpaceName): { readonly bytes: number; readonly keys: number } {
+  const { bytes, keys } = findAccount(store, name) ?? { bytes: 0, keys: 0 };
+  return { bytes, keys };
 }

@@ -25,12 +25,10 @@ export class CallNetwork {
   readonly #counts = { connections: 0, requests: 0, denied: 0, cut: 0, bytesIn: 0, bytesOut: 0 };
   #isHiding = false;
 
-  /** The entries that the call was granted. */
   constructor(entries: readonly string[]) {
     this.#entries = entries;
   }
 
-  /** Sent and received together. */
   get bytes(): number {
     return this.#counts.bytesIn + this.#counts.bytesOut;
   }
@@ -67,7 +65,6 @@ export class CallNetwork {
     this.#isHiding = true;
   }
 
-  /** The part for the receipt and the journal. */
   report(): NetworkReport {
     if (this.#entries.length === 0) return reportOf({ egress: 'strict' }, null);
     const decisions = this.#isHiding ? this.#decisions.map((each) => this.#hide(each)) : this.#decisions;

@@ -5,7 +5,8 @@ import type { EngineFacts } from '../../core/recording.ts';
 import { parseStrict } from '../../core/strict-json.ts';
 import type { RunEnding } from '../tier.ts';
 import { type DoneHead, type GuestLimits, type ModuleRefusal, readFormHead } from './engine/protocol.ts';
-import { type Form, isSealed } from './modules.ts';
+import type { PrepareEnd } from './engine-process.ts';
+import { isSealed } from './modules.ts';
 
 const ENDINGS: ReadonlySet<unknown> = new Set(['returned', 'failed', 'trapped']);
 const FORM = /^[a-z]{1,16}$/;
@@ -31,13 +32,7 @@ export function readDoneHead(raw: unknown, limits: GuestLimits): DoneHead | null
 }
 
 /** The result of preparing a module, or null where it is invalid. */
-export function readPrepared(
-  raw: unknown,
-  bytes: Uint8Array,
-):
-  | { readonly kind: 'prepared'; readonly form: Form }
-  | { readonly kind: 'refused'; readonly refused: ModuleRefusal }
-  | null {
+export function readPrepared(raw: unknown, bytes: Uint8Array): PrepareEnd | null {
   const refused = readRefused((raw as { readonly refused?: unknown } | null)?.refused);
   if (refused !== null) return { kind: 'refused', refused };
   const head = readFormHead(raw);

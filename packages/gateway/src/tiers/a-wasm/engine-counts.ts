@@ -1,17 +1,13 @@
 /** Counts of the engines and calls of a gateway. */
 
 export type Census = {
-  /** Guests that compute at the same time. */
   readonly size: number;
-  /** The maximum number of engines. */
   readonly most: number;
   readonly idle: number;
-  /** Engines that are running a call. */
   readonly busy: number;
   /** Busy engines whose guest is waiting for an answer. */
   readonly paused: number;
   readonly starting: number;
-  /** Calls that wait for an engine. */
   readonly waiting: number;
   /** Since the gateway was opened. */
   readonly started: number;
@@ -54,7 +50,6 @@ export class EngineCounts {
   calls = 0;
   started = 0;
   failedStarts = 0;
-  /** Total time that calls have waited for an engine. */
   waitedMs = 0;
   mostWaitedMs = 0;
   readonly ended: Record<EndReason, number> = { retired: 0, evicted: 0, stopped: 0, closing: 0, fault: 0 };
@@ -76,31 +71,28 @@ export class EngineCounts {
   metrics({ idle, busy, paused, starting, waiting }: Census): readonly Metric[] {
     const { calls, started, failedStarts, ended, waitedMs, mostWaitedMs } = this;
     return [
-      gauge('idle', 'Engine processes of tier A that no call is in.', idle),
-      gauge('busy', 'Engine processes of tier A with a call in them.', busy),
-      gauge('paused', 'Of the busy engine processes those whose guest waits for an answer.', paused),
-      gauge('starting', 'Engine processes of tier A that are being started.', starting),
-      gauge('waiting_calls', 'Calls of modules that wait for an engine process.', waiting),
-      counter('calls_total', 'Calls of modules that were given an engine process.', calls),
-      counter('started_total', 'Engine processes of tier A that were started.', started),
-      counter('failed_starts_total', 'Engine processes of tier A that could not be started.', failedStarts),
+      metric('idle', 'Engine processes of tier A that no call is in.', idle),
+      metric('busy', 'Engine processes of tier A with a call in them.', busy),
+      metric('paused', 'Of the busy engine processes those whose guest waits for an answer.', paused),
+      metric('starting', 'Engine processes of tier A that are being started.', starting),
+      metric('waiting_calls', 'Calls of modules that wait for an engine process.', waiting),
+      metric('calls_total', 'Calls of modules that were given an engine process.', calls),
+      metric('started_total', 'Engine processes of tier A that were started.', started),
+      metric('failed_starts_total', 'Engine processes of tier A that could not be started.', failedStarts),
       ...Object.entries(ENDED_HELP).map(([reason, help]) =>
-        counter(`ended_${reason}_total`, help, ended[reason as EndReason]),
+        metric(`ended_${reason}_total`, help, ended[reason as EndReason]),
       ),
-      counter(
+      metric(
         'waited_seconds_total',
         'What all calls of modules have waited for an engine.',
         waitedMs / 1_000,
       ),
-      gauge('waited_seconds_max', 'The longest that such a call has waited.', mostWaitedMs / 1_000),
+      metric('waited_seconds_max', 'The longest that such a call has waited.', mostWaitedMs / 1_000),
     ];
   }
 }
 
-function gauge(name: string, help: string, value: number): Metric {
-  return { name: `palisade_engine_${name}`, help, kind: 'gauge', value };
-}
-
-function counter(name: string, help: string, value: number): Metric {
-  return { name: `palisade_engine_${name}`, help, kind: 'counter', value };
+function metric(name: string, help: string, value: number): Metric {
+  const kind = name.endsWith('_total') ? 'counter' : 'gauge';
+  return { name: `palisade_engine_${name}`, help, kind, value };
 }

@@ -45,21 +45,20 @@ export class EnginePool {
   constructor(options: PoolOptions) {
     const { size, most, clock } = options;
     this.#options = options;
-    this.#idle = new IdleEngines({ lookMs: IDLE_MS, mayStay: (engine) => this.#mayStay(engine) });
+    this.#idle = new IdleEngines((engine) => this.#mayStay(engine));
     this.#turns = new EngineTurns({
       ...{ size, mostOfOne: Math.max(size, Math.floor(most / 2)), clock },
       takeIdle: (owner) => this.#takeIdle(owner),
-      hasIdle: (owner) => this.#idle.hasOf(owner),
+      hasIdle: (owner) => this.#idle.all.some((engine) => engine.owner === owner),
       onCall: (waitedMs) => this.#counts.onCall(waitedMs),
       onChange: () => this.#dispatch(),
     });
   }
 
-  /** The current numbers, for display. */
   get census(): Census {
     const { size, most } = this.#options;
     const { started, endedInAll: ended } = this.#counts;
-    const [idle, starting] = [this.#idle.count, this.#starting.size];
+    const [idle, starting] = [this.#idle.all.length, this.#starting.size];
     return { size, most, idle, starting, ...this.#turns.census, started, ended };
   }
 
@@ -80,6 +79,20 @@ export class EnginePool {
     return this.#turns.wait(owner, signal);
   }
 
+  /** Does this in an engine of the owner, which the signal ends; the engine is given back however it ends. */
+  async use<T>(owner: string, signal: AbortSignal, act: (engine: EngineProcess) => Promise<T>): Promise<T> {
+    const engine = await this.take(owner, signal);
+    const onAbort = () => engine.end(ENDS.stopped);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      return await act(engine);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.giveBack(engine);
+    }
+  }
+
   giveBack(engine: EngineProcess): void {
     if (!this.#turns.release(engine)) return;
     // Nothing ran in it, so it can serve any tenant.
@@ -89,7 +102,6 @@ export class EnginePool {
     this.#dispatch();
   }
 
-  /** Ends all engines, including busy ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#turns.refuseAll(isClosing());
@@ -100,10 +112,9 @@ export class EnginePool {
 
   /** Engines that are usable or starting. */
   get #alive(): number {
-    return this.#turns.census.busy + this.#idle.count + this.#starting.size;
+    return this.#turns.census.busy + this.#idle.all.length + this.#starting.size;
   }
 
-  /** Serves the calls it can, and starts engines for the others. */
   #dispatch(): void {
     if (this.#isClosed) return;
     this.#turns.serve();
@@ -114,7 +125,10 @@ export class EnginePool {
     if (this.#starting.size >= this.#options.size) return false;
     // A failed start is not repeated while no call waits for it.
     const spare = this.#keepsSpare && !this.#didStartFail ? 1 : 0;
-    return Math.max(this.#turns.wanted(), spare) > this.#starting.size + this.#idle.unowned;
+    return (
+      Math.max(this.#turns.wanted(), spare) >
+      this.#starting.size + this.#idle.all.filter(({ owner }) => owner === null).length
+    );
   }
 
   /** Whether one more may be started, if need be by replacing an idle one. */
@@ -145,7 +159,7 @@ export class EnginePool {
 
   /** Beyond the engines that can compute at the same time, only the spare is kept for long. */
   #mayStay(engine: EngineProcess): boolean {
-    const isNeeded = engine.owner === null || this.#idle.count <= this.#options.size;
+    const isNeeded = engine.owner === null || this.#idle.all.length <= this.#options.size;
     if (isNeeded && !this.#isWorn(engine)) return true;
     this.#end(engine, ENDS.retired);
     this.#dispatch();
@@ -188,7 +202,7 @@ export class EnginePool {
     if (this.#isClosed) engine.end(ENDS.closing);
     const late = setTimeout(() => engine.end('it did not report that it is ready'), BEGIN_MS);
     if (await engine.ready.finally(() => clearTimeout(late))) return engine;
-    throw didNotBegin(engine.why);
+    throw new Error(`${engine.why}, expected it to begin`);
   }
 
   #onEnded(engine: EngineProcess): void {
@@ -203,65 +217,41 @@ function isClosing(): CodedError {
   return new CodedError('tier/not-started', 'Cannot run module: the gateway is closing');
 }
 
-type IdleOptions = {
-  /** How often an idle engine is checked. */
-  readonly lookMs: number;
-  /** Called repeatedly while an engine is idle; one that may not stay is ended. */
-  readonly mayStay: (engine: EngineProcess) => boolean;
-};
-
 /** Idle engines, the one that has been idle longest first. */
 class IdleEngines {
-  readonly #options: IdleOptions;
+  readonly #mayStay: (engine: EngineProcess) => boolean;
   readonly #timers = new Map<EngineProcess, NodeJS.Timeout>();
 
-  constructor(options: IdleOptions) {
-    this.#options = options;
+  /** `mayStay` is asked repeatedly while an engine is idle; one that may not stay is ended. */
+  constructor(mayStay: (engine: EngineProcess) => boolean) {
+    this.#mayStay = mayStay;
   }
 
-  get count(): number {
-    return this.#timers.size;
-  }
-
-  /** Engines in which nothing has run yet. */
-  get unowned(): number {
-    let sum = 0;
-    for (const { owner } of this.#timers.keys()) if (owner === null) sum += 1;
-    return sum;
-  }
-
-  hasOf(owner: string): boolean {
-    for (const engine of this.#timers.keys()) if (engine.owner === owner) return true;
-    return false;
+  get all(): readonly EngineProcess[] {
+    return [...this.#timers.keys()];
   }
 
   keep(engine: EngineProcess): void {
     const look = () => {
-      if (!this.#options.mayStay(engine)) this.drop(engine);
+      if (!this.#mayStay(engine)) this.drop(engine);
     };
     // This timer does not keep the process alive.
-    this.#timers.set(engine, setInterval(look, this.#options.lookMs).unref());
+    this.#timers.set(engine, setInterval(look, IDLE_MS).unref());
   }
 
   /** The most recently used engine of this owner, or one in which nothing ran; null where there is neither. */
   take(owner: string): EngineProcess | null {
-    let found: EngineProcess | null = null;
-    for (const engine of this.#timers.keys()) {
-      if (engine.owner === owner || (engine.owner === null && found === null)) found = engine;
-    }
-    if (found !== null) this.drop(found);
-    return found;
+    const { all } = this;
+    const found =
+      all.findLast((engine) => engine.owner === owner) ?? all.find((engine) => engine.owner === null);
+    if (found !== undefined) this.drop(found);
+    return found ?? null;
   }
 
   /** The engine to end when there are too many: the longest idle one, preferably of an owner without a waiting call. */
   longest(isWaitedFor: (owner: string) => boolean): EngineProcess | null {
-    let first: EngineProcess | null = null;
-    for (const engine of this.#timers.keys()) {
-      if (engine.owner === null) continue;
-      if (!isWaitedFor(engine.owner)) return engine;
-      first ??= engine;
-    }
-    return first;
+    const owned = this.all.filter(({ owner }) => owner !== null);
+    return owned.find(({ owner }) => !isWaitedFor(owner ?? '')) ?? owned[0] ?? null;
   }
 
   drop(engine: EngineProcess): boolean {
@@ -279,11 +269,5 @@ function startFailure(error: unknown): CodedError {
   return new CodedError('tier/not-started', `Cannot start engine process: ${why}`, {
     remedy: REMEDY,
     cause: error,
-  });
-}
-
-function didNotBegin(why: string): CodedError {
-  return new CodedError('tier/not-started', `Cannot start engine process: ${why}, expected it to begin`, {
-    remedy: REMEDY,
   });
 }

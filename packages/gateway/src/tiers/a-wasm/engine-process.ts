@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { HeldRun } from '../process/held-run.ts';
 import { readDoneHead, readPrepared } from './ending.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import {
@@ -17,16 +17,8 @@ import {
 } from './engine/protocol.ts';
 import type { Form } from './modules.ts';
 
-/** A started engine: the pipes to and from it, and how it is ended. */
-export type EngineEnds = {
-  readonly send: Duplex;
-  readonly receive: Duplex;
-  /** Settles when the process has ended for any reason; never rejects. */
-  readonly ended: Promise<void>;
-  readonly kill: () => void;
-  /** The isolation it runs in, for the receipts of its calls. */
-  readonly isolation: Readonly<Record<string, string | number | boolean>>;
-};
+/** A started engine: the pipes to and from it, how it is ended, and its isolation for the receipts of its calls. */
+export type EngineEnds = HeldRun;
 
 type EngineModule = { readonly key: string; readonly form: Form };
 
@@ -88,7 +80,6 @@ export class EngineProcess {
   readonly isolation: EngineEnds['isolation'];
   /** Resolves to true when it can be used, to false when it never will be. */
   readonly ready: Promise<boolean>;
-  /** Settles when nothing is left of its process. */
   readonly ended: Promise<void>;
   readonly #ends: EngineEnds;
   readonly #reader = new FrameReader(FRAME_BYTES, MOST_HEAD_BYTES);
@@ -166,7 +157,6 @@ export class EngineProcess {
     });
   }
 
-  /** Ends it at once, with the call that it runs. */
   end(why: string): void {
     if (this.#isGone) return;
     this.#isGone = true;

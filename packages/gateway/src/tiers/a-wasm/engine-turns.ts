@@ -8,16 +8,12 @@ import { CodedError } from '../../core/coded-error.ts';
 import type { EngineProcess, RequestTurns } from './engine-process.ts';
 
 type TurnOptions = {
-  /** Guests that compute at the same time. */
   readonly size: number;
   /** Engines that one tenant may have calls in. */
   readonly mostOfOne: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** An idle engine for this owner; null where there is none. */
   readonly takeIdle: (owner: string) => EngineProcess | null;
-  /** Whether this owner already has an idle engine. */
   readonly hasIdle: (owner: string) => boolean;
-  /** Called when a call gets an engine. */
   readonly onCall: (waitedMs: number) => void;
   /** Called when a turn becomes free, or a guest waits for one. */
   readonly onChange: () => void;
@@ -38,7 +34,6 @@ type HeldEngine = {
   waitedMs: number;
   requestedMs: number;
   patience: NodeJS.Timeout | undefined;
-  /** Lets its guest start or continue. */
   goOn: () => void;
 };
 
@@ -147,7 +142,6 @@ export class EngineTurns {
     return sum;
   }
 
-  /** Refuses the first call for which an engine is wanted. */
   refuseFirst(error: unknown): void {
     for (const tenant of this.#tenants.values()) {
       const [call] = tenant.calls;
@@ -166,7 +160,6 @@ export class EngineTurns {
       }
   }
 
-  /** The callbacks of an engine for the requests of its guest. */
   requestTurns(engine: EngineProcess): RequestTurns {
     return { onRequest: () => this.#onRequest(engine), onAnswer: () => this.#onAnswer(engine) };
   }

@@ -27,15 +27,11 @@ import type { Recorder } from './recorder.ts';
 type HostContext = {
   readonly grants: WasmGrants;
   readonly http: Omit<HttpTerms, 'secretOf'>;
-  /** One for each capability of storage. */
   readonly spaces: readonly Space[];
   /** Null where the tenant has too many channels. */
   readonly channels: CallChannels | null;
-  /** The value of a secret; null where it does not exist. */
   readonly secret: (granted: SecretGrant) => Promise<string | null>;
-  /** The operator's limits on where secrets may be sent. */
   readonly operatorSecrets: OperatorSecrets;
-  readonly signal: AbortSignal;
 };
 
 /** A well-formed request for a granted function and capability. */
@@ -60,7 +56,6 @@ type HostOptions = {
   readonly egressBytes: number;
   readonly network: CallNetwork;
   readonly recorder: Recorder;
-  /** Called for each request that was not granted. */
   readonly onDenied: () => void;
 };
 
@@ -105,7 +100,6 @@ export function openHostFunctions(
     },
     spaces,
     channels,
-    signal,
     operatorSecrets,
     secret: async (granted) => {
       const value = await secret(granted, identity);
@@ -199,7 +193,7 @@ async function receive(
   const channel = context.grants.channels[index];
   if (channel === undefined || !channel.receive || context.channels === null) return refuseWith('denied');
   const patienceMs = Math.max(0, Math.min(waitMs, MOST_WAIT_MS));
-  const message = await context.channels.wait(channel.name, context.signal, patienceMs);
+  const message = await context.channels.wait(channel.name, context.http.signal, patienceMs);
   if (message === null || message === 'denied') return refuseWith('missing');
   const { bytes, sender, missed } = message;
   return answerWith(withHead({ sender, missed }, bytes));

@@ -1,12 +1,11 @@
 import type { Random } from '../../core/clock.ts';
-import { CodedError } from '../../core/coded-error.ts';
 import type { SecretGrant } from '../../core/wasm.ts';
 import { type AllowList, NOWHERE, parseAllowList, rulesFor } from '../../egress/allowlist.ts';
 import { DEFAULT_PORTS, type Host, parseHttpUrl } from '../../egress/authority.ts';
 import { fetchFor } from '../../egress/fetch/fetch.ts';
 import type { FailureCode, FetchTerms } from '../../egress/fetch/outcome.ts';
-import { type BoundSecret, checkSecretValue } from '../../egress/secrets.ts';
-import { boundTo } from '../../runner/host-lists.ts';
+import { type BoundSecret, problemWithSecret } from '../../egress/secrets.ts';
+import { parseSecretHosts } from '../../runner/host-lists.ts';
 import { newScrubber } from '../../vault/scrub.ts';
 import type { CallNetwork } from './call-network.ts';
 import type { AbiError } from './engine/abi.table.ts';
@@ -24,7 +23,6 @@ type HttpSecret = {
 
 export type HttpTerms = Omit<FetchTerms, 'list' | 'secrets' | 'onDecision'> & {
   readonly random: Random;
-  /** The secret of a handle; null where the call has no such secret. */
   readonly secretOf: (handle: number) => HttpSecret | null;
   readonly network: CallNetwork;
 };
@@ -105,7 +103,8 @@ async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise
   if (!isFor(url.value.host, url.value.port)) return 'denied';
   const value = await secret.read();
   if (value === null) return 'denied';
-  if (!isSendable(value)) return 'invalid';
+  // Boundary: a value with a line break would start a new header.
+  if (problemWithSecret(value) !== null) return 'invalid';
   const { name, mayReveal } = secret;
   const placeholder = `palisade-secret-${Buffer.from(terms.random.bytes(PLACEHOLDER_BYTES)).toString('hex')}`;
   return { name, mayReveal, value, bound: { name, value, placeholder, isFor } };
@@ -114,16 +113,6 @@ async function secretFor(head: Head, list: AllowList, terms: HttpTerms): Promise
 /** Boundary: a host that echoes what it was sent must not reveal the value to the guest. */
 function withoutSecret(body: Uint8Array, { name, value }: Filled): Uint8Array {
   return newScrubber([{ name, value: Buffer.from(value) }])(body);
-}
-
-/** Boundary: a value with a line break would start a new header. */
-function isSendable(value: string): boolean {
-  try {
-    checkSecretValue(value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Boundary: an entry that cannot be parsed allows nothing. */
@@ -189,10 +178,6 @@ export function secretHosts({ name, hosts }: SecretGrant, operator: OperatorSecr
 
 /** Boundary: a list that cannot be parsed allows no host, and neither does an empty one. */
 function grantedTo(hosts: readonly string[]): IsFor {
-  try {
-    return boundTo(hosts, 'hosts');
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
-    return () => false;
-  }
+  const parsed = parseSecretHosts(hosts);
+  return parsed.ok ? parsed.value : () => false;
 }

@@ -1,3 +1,4 @@
+import { orElse } from '../../core/or-else.ts';
 import type { Space } from '../../storage/space.ts';
 import type { StorageRefusal } from '../../storage/values.ts';
 import { type AbiError, VERSIONS } from './engine/abi.table.ts';
@@ -66,11 +67,7 @@ export const storageHandlers = {
 
 /** Boundary: invalid UTF-8 would be replaced, and two keys could become one. */
 function textOf(bytes: Uint8Array = NO_BYTES): string | null {
-  try {
-    return DECODER.decode(bytes);
-  } catch {
-    return null;
-  }
+  return orElse(() => DECODER.decode(bytes), null);
 }
 
 function versionOf(version: number): number | 'any' | 'absent' | null {

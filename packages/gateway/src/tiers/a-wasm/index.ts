@@ -18,7 +18,6 @@ import type { Scratch, Scratches } from '../process/scratch.ts';
 import type { Tier } from '../tier.ts';
 import { ABI_FUNCTIONS } from './engine/abi.table.ts';
 import { WORLD_FUNCTIONS } from './engine/world.ts';
-import type { Metric } from './engine-counts.ts';
 import { EnginePool } from './engine-pool.ts';
 import type { EngineEnds } from './engine-process.ts';
 import type { OperatorSecrets } from './host-http.ts';
@@ -37,15 +36,12 @@ export type WasmTierOptions = {
   readonly ready: ReadyModules;
   readonly clock: Clock;
   readonly random: Random;
-  /** The DNS lookup of one call. */
   readonly newLookup: () => Lookup;
   readonly own: () => Own;
   /** The certificate authorities for verifying targets; by default those that Node trusts. */
   readonly trust?: FetchTerms['trust'];
   readonly channels: Channels;
-  /** The space of a tenant's skill, under these prefixes. */
   readonly openSpace: (identity: CallIdentity, grant: StorageGrant) => Space;
-  /** The value of a granted secret; null where the call has no such secret. */
   readonly secret: (
     granted: Pick<SecretGrant, 'name' | 'scope'>,
     identity: CallIdentity,
@@ -78,15 +74,12 @@ export function wasmTier(options: WasmTierOptions): Tier {
 
 /** Opens tier A: engine processes in the sandboxes of commands, and what guests can reach through the gateway. */
 
-type OpenWasmOptions = {
-  readonly clock: Clock;
-  readonly random: Random;
+type OpenWasmOptions = Pick<
+  WasmTierOptions,
+  'clock' | 'random' | 'newLookup' | 'secret' | 'operatorSecrets'
+> & {
   readonly store: Store;
-  /** The DNS lookup of one call. */
-  readonly newLookup: () => Lookup;
   readonly commands: Pick<Commands, 'tiers'>;
-  readonly secret: WasmTierOptions['secret'];
-  readonly operatorSecrets: WasmTierOptions['operatorSecrets'];
   /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates: string;
   /** The path of Node, and the possible paths of the engine in order of preference. */
@@ -95,9 +88,7 @@ type OpenWasmOptions = {
   /** The most memory that one call can have. */
   readonly memoryBytes: number;
   readonly scratches: Scratches;
-  /** Where prepared modules are kept. */
   readonly formsDir: string;
-  /** The ports that the gateway itself listens on. */
   readonly ports: readonly number[];
 };
 
@@ -105,8 +96,6 @@ type OpenedWasm = {
   readonly tier: Tier;
   readonly pool: EnginePool;
   readonly ready: ReadyModules;
-  /** Counts of its engines and calls. */
-  readonly metrics: () => readonly Metric[];
   readonly close: () => Promise<void>;
 };
 
@@ -153,7 +142,7 @@ export function openWasm(options: OpenWasmOptions): OpenedWasm {
     await pool.close();
     node?.remove();
   };
-  return { tier, pool, ready, metrics: () => pool.metrics(), close };
+  return { tier, pool, ready, close };
 }
 
 /** Everything beside the module that a form depends on; the engines run the same Node as this process. */

@@ -5,50 +5,64 @@
  */
 import { createHash } from 'node:crypto';
 import { type Digest, digestBytes } from '../../core/digest.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { WasmProgram } from '../../core/wasm.ts';
 import type { FileShelf } from '../../store/file-shelf.ts';
 import { type FormHead, readFormHead } from './engine/protocol.ts';
-import { ENDS } from './engine-counts.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { PrepareEnd } from './engine-process.ts';
+
+/** Values by key, up to a total of bytes; the least recently used is dropped first. */
+class ByteCache<Value> {
+  readonly #mostBytes: number;
+  readonly #entries = new Map<string, { readonly value: Value; readonly bytes: number }>();
+  #bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get(key: string): Value | null {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return null;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  /** A value that is longer than all of the cache is not kept. */
+  keep(key: string, value: Value, bytes: number): void {
+    if (this.#entries.has(key) || bytes > this.#mostBytes) return;
+    this.#entries.set(key, { value, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#entries.delete(oldest);
+      this.#bytes -= entry.bytes;
+    }
+  }
+}
 
 /** Of all cached modules; a single longer one is read again for each call. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The bytes of modules that match their digest; the least recently used is dropped first. */
+/** The bytes of modules that match their digest. */
 export class ModuleCache {
-  readonly #mostBytes: number;
-  readonly #modules = new Map<Digest, Uint8Array>();
-  #bytes = 0;
+  readonly #modules: ByteCache<Uint8Array>;
 
   constructor(mostBytes = MOST_BYTES) {
-    this.#mostBytes = mostBytes;
+    this.#modules = new ByteCache(mostBytes);
   }
 
   /** Boundary: what runs is what was approved, to the byte; null where it differs. */
   async take({ sha256, read }: Pick<WasmProgram, 'sha256' | 'read'>): Promise<Uint8Array | null> {
     const kept = this.#modules.get(sha256);
-    if (kept !== undefined) {
-      this.#modules.delete(sha256);
-      this.#modules.set(sha256, kept);
-      return kept;
-    }
+    if (kept !== null) return kept;
     // Boundary: a copy, so that the checked bytes cannot change.
     const bytes = new Uint8Array(await read());
     if (digestBytes(bytes) !== sha256) return null;
-    this.#keep(sha256, bytes);
+    this.#modules.keep(sha256, bytes, bytes.length);
     return bytes;
-  }
-
-  #keep(sha256: Digest, bytes: Uint8Array): void {
-    if (this.#modules.has(sha256) || bytes.length > this.#mostBytes) return;
-    this.#modules.set(sha256, bytes);
-    this.#bytes += bytes.length;
-    for (const [oldest, { length }] of this.#modules) {
-      if (this.#bytes <= this.#mostBytes) return;
-      this.#modules.delete(oldest);
-      this.#bytes -= length;
-    }
   }
 }
 
@@ -65,8 +79,7 @@ const LINE_END = 0x0a;
 export class Forms {
   readonly #shelf: FileShelf | null;
   readonly #terms: string;
-  readonly #atHand = new Map<string, Form>();
-  #bytesAtHand = 0;
+  readonly #atHand = new ByteCache<Form>(MOST_BYTES_AT_HAND);
 
   /** `terms`: everything beside the module that a form depends on; forms made under other terms are never found. */
   constructor(shelf: FileShelf | null, terms: string) {
@@ -76,31 +89,16 @@ export class Forms {
 
   async find(module: string): Promise<Form | null> {
     const known = this.#atHand.get(module);
-    if (known !== undefined) {
-      this.#atHand.delete(module);
-      this.#atHand.set(module, known);
-      return known;
-    }
+    if (known !== null) return known;
     const file = await this.#shelf?.read(this.#nameOf(module));
     const form = file === undefined || file === null ? null : parseForm(file);
-    if (form !== null) this.#hold(module, form);
+    if (form !== null) this.#atHand.keep(module, form, form.bytes.length);
     return form;
   }
 
   async keep(module: string, form: Form): Promise<void> {
-    this.#hold(module, form);
+    this.#atHand.keep(module, form, form.bytes.length);
     await this.#shelf?.write(this.#nameOf(module), writeForm(form));
-  }
-
-  #hold(module: string, form: Form): void {
-    this.#bytesAtHand += form.bytes.length - (this.#atHand.get(module)?.bytes.length ?? 0);
-    this.#atHand.delete(module);
-    this.#atHand.set(module, form);
-    for (const [oldest, { bytes }] of this.#atHand) {
-      if (this.#bytesAtHand <= MOST_BYTES_AT_HAND) return;
-      this.#atHand.delete(oldest);
-      this.#bytesAtHand -= bytes.length;
-    }
   }
 
   #nameOf(module: string): string {
@@ -126,7 +124,8 @@ export function parseForm(file: Buffer): Form | null {
   if (end < 0) return null;
   const line = file.toString('utf8', 0, end);
   const text = line.slice(SUM_CHARS);
-  const head = line.slice(0, SUM_CHARS) === sumOf(text) ? parseHead(text) : null;
+  const head =
+    line.slice(0, SUM_CHARS) === sumOf(text) ? orElse(() => readFormHead(JSON.parse(text)), null) : null;
   const bytes = file.subarray(end + 1);
   return head !== null && isSealed(head, bytes) ? { ...head, bytes } : null;
 }
@@ -137,14 +136,6 @@ export function isSealed({ seal }: Pick<FormHead, 'seal'>, bytes: Uint8Array): b
   const [code, behind] = [bytes.subarray(0, -SEAL_BYTES), bytes.subarray(-SEAL_BYTES)];
   const found = createHash('sha256').update(code).digest();
   return found.equals(behind) && found.toString('hex') === seal;
-}
-
-function parseHead(text: string): FormHead | null {
-  try {
-    return readFormHead(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }
 
 /** No tenant has such a name; an engine that is returned without having run a call has no owner again. */
@@ -204,20 +195,13 @@ export class ReadyModules {
 
   async #prepareIn(key: string, wanted: Wanted, signal: AbortSignal): Promise<PrepareEnd> {
     const { bytes, memoryBytes, tenant } = wanted;
-    const engine = await this.#pool.take(ownerFor(tenant), signal);
-    const onAbort = () => engine.end(ENDS.stopped);
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    try {
+    return this.#pool.use(ownerFor(tenant), signal, async (engine) => {
       const end = await engine.prepare(bytes, { memoryBytes });
       if (end.kind === 'prepared') await this.#forms.keep(key, end.form);
       // A lack of memory is not the module's fault: the next call tries again.
       if (end.kind === 'refused' && end.refused.code !== 'memory') this.#refuse(key, end);
       return end;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      this.#pool.giveBack(engine);
-    }
+    });
   }
 
   #refuse(key: string, end: PrepareEnd): void {

@@ -31,11 +31,9 @@ const OWN_FILE = `sha256:${'0'.repeat(64)}` as Digest;
 const SEED_BYTES = 32;
 
 export type EngineOptions = {
-  /** The path of Node. */
   readonly node: string;
   /** A directory of its own that contains the engine's file and nothing else. */
   readonly workspace: string;
-  /** The memory of guests. */
   readonly memoryBytes: number;
 };
 

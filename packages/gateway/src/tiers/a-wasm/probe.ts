@@ -1,6 +1,7 @@
 /** What tier A enforces on this machine, as a row for display: an engine is started, and its sandbox is inspected. */
 import { CodedError } from '../../core/coded-error.ts';
-import { type TierRow, TRIAL_ROW } from '../process/inspect.ts';
+import { TRIAL_ROW } from '../process/inspect.ts';
+import { lackRow, row, type TierRow } from '../process/tier.ts';
 import type { EnginePool } from './engine-pool.ts';
 
 /** Its engine runs nothing. */
@@ -15,15 +16,10 @@ export async function inspectEngines(pool: EnginePool): Promise<TierRow> {
     pool.giveBack(engine);
     const where = tier === 'c' ? 'in the jail of tier C' : 'under the limits of tier B';
     const { size, most, idle } = pool.census;
-    return {
-      tier: 'a',
-      name: TRIAL_ROW,
-      holds: true,
-      detail: `ran an engine process ${where}; ${size} compute at once, at most ${most} exist, ${idle} are idle`,
-      fix: null,
-    };
+    const counts = `${size} compute at once, at most ${most} exist, ${idle} are idle`;
+    return row('a', TRIAL_ROW, `ran an engine process ${where}; ${counts}`);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    return { tier: 'a', name: TRIAL_ROW, holds: false, detail: `failed: ${error.message}`, fix: FIX };
+    return lackRow('a', TRIAL_ROW, { why: `failed: ${error.message}`, fix: FIX });
   }
 }

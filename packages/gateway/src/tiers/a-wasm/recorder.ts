@@ -13,6 +13,8 @@ const EXCHANGE_BYTES = 256;
 /** Why a call cannot be replayed. */
 type Unrecorded = 'too large' | 'it read a secret' | 'the tool opts out';
 
+type Answer = (request: GuestRequest) => Promise<HostReply>;
+
 /** Records the requests of a guest and their answers. */
 export class Recorder {
   readonly #exchanges: Exchange[] = [];
@@ -23,10 +25,7 @@ export class Recorder {
     this.#unrecorded = isRecorded ? null : 'the tool opts out';
   }
 
-  /** Wraps the answers to record them. */
-  around(
-    answer: (request: GuestRequest) => Promise<HostReply>,
-  ): (request: GuestRequest) => Promise<HostReply> {
+  around(answer: Answer): Answer {
     return async (request) => {
       const reply = await answer(request);
       this.#note(request, reply);
@@ -34,7 +33,6 @@ export class Recorder {
     };
   }
 
-  /** Discards the recording and records nothing further. */
   giveUp(why: Unrecorded): void {
     this.#unrecorded ??= why;
     this.#exchanges.length = 0;
@@ -86,8 +84,6 @@ export type Interrupted = {
   readonly fate: 'done' | 'refused' | 'unknown';
 };
 
-type Answer = (request: GuestRequest) => Promise<HostReply>;
-
 /** Errors after which nothing was done, whatever the request. */
 const REFUSALS: ReadonlySet<number> = new Set(
   (['denied', 'invalid', 'full', 'missing', 'conflict'] as const).map((name) => ABI_ERRORS[name].code),
@@ -98,7 +94,6 @@ export class PendingRequest {
   #name: string | null = null;
   #answered: Promise<HostReply | null> = Promise.resolve(null);
 
-  /** Wraps the answers to track the pending request. */
   around(answer: Answer): Answer {
     return (request) => {
       this.#name = String(request.head.name);

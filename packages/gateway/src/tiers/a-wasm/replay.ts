@@ -4,7 +4,6 @@ import { type Digest, digestBytes } from '../../core/digest.ts';
 import type { EngineFacts, Recording } from '../../core/recording.ts';
 import { endingOf, refusedEnding } from './ending.ts';
 import type { CallHead } from './engine/protocol.ts';
-import { ENDS } from './engine-counts.ts';
 import type { EnginePool } from './engine-pool.ts';
 import type { EngineEnd, GuestRequest, HostReply, PrepareEnd } from './engine-process.ts';
 import { moduleKey, type ReadyModules } from './modules.ts';
@@ -67,21 +66,14 @@ export async function replay(
   };
   const prepared = await ready.take(wanted, signal);
   if (prepared.kind !== 'prepared') return { ...unprepared(prepared), parting: null };
-  const engine = await engines.take(OWNER, signal);
-  const onAbort = () => engine.end(ENDS.stopped);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    const call = { module: { key, form: prepared.form }, head, input: Buffer.from(input) };
-    const end = await engine.run(call, { onRequest, onLog: () => undefined });
-    const missing = exchanges[next];
-    if (parting === null && end.kind === 'done' && missing !== undefined)
-      parting = { kind: 'ends', index: next, expected: missing.name };
-    return { ...replayedOf(end, recording), parting };
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    engines.giveBack(engine);
-  }
+  const call = { module: { key, form: prepared.form }, head, input: Buffer.from(input) };
+  const end = await engines.use(OWNER, signal, (engine) =>
+    engine.run(call, { onRequest, onLog: () => undefined }),
+  );
+  const missing = exchanges[next];
+  if (parting === null && end.kind === 'done' && missing !== undefined)
+    parting = { kind: 'ends', index: next, expected: missing.name };
+  return { ...replayedOf(end, recording), parting };
 }
 
 /** Whether two engines count fuel alike; one that does not report how it counts matches no other. */

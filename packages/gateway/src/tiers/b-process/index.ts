@@ -2,8 +2,8 @@
  * Tier B: a native command under limits. This is resource control, not confinement, and the receipt says so: without
  * namespaces the command can read what its user can read.
  */
-import { arch } from 'node:os';
-import { type CommandPlan, type CommandTier, missingFact, sharedNamespace } from '../process/plan.ts';
+import { accept } from '../../core/result.ts';
+import { type CommandTier, proving } from '../process/plan.ts';
 import {
   lackRow,
   NO_NEW_PRIVILEGES,
@@ -13,7 +13,7 @@ import {
   SYSTEM_CALL_FILTER,
   type TierRow,
 } from '../process/tier.ts';
-import { seccompProgram } from '../seccomp/filter.ts';
+import { ownArch, seccompProgram } from '../seccomp/filter.ts';
 import { FILTERS_B, filterOfB, planB } from './plan.ts';
 import { type ProcessFindings, probeB } from './probe.ts';
 
@@ -24,7 +24,8 @@ export const processTier: ProcessTier = {
   probe: async (options) => {
     const found = await probeB(options);
     if (!found.ok) return found;
-    return { ok: true, tier: tierOfB(found), launcher: found.launcher, rows: [namespaceRow(found)] };
+    const { value } = found;
+    return accept({ tier: tierOfB(value), launcher: value.launcher, rows: [namespaceRow(value)] });
   },
 };
 
@@ -32,34 +33,26 @@ export const processTier: ProcessTier = {
 export function tierOfB(found: ProcessFindings): CommandTier {
   const { launcherSha256, hasLandlock } = found;
   const hasNamespaces = found.namespaces.ok;
-  const machine = arch() === 'arm64' ? 'arm64' : 'x64';
   const filters = {
-    inet: seccompProgram(machine, FILTERS_B.inet),
-    local: seccompProgram(machine, FILTERS_B.local),
+    inet: seccompProgram(ownArch(), FILTERS_B.inet),
+    local: seccompProgram(ownArch(), FILTERS_B.local),
   };
   return {
     name: 'b',
     executor: `palisade-launcher@${launcherSha256}`,
     about: { boundary: hasNamespaces ? 'process in a pid namespace' : 'process', launcherSha256 },
-    plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
+    plan: (terms, place) => {
       const plan = planB(terms, {
+        ...place,
         hasNamespaces,
         hasLandlock,
-        cgroupDescriptors: cgroups,
-        asRoot,
-        pass,
-        hasStreams,
         seccomp: filters[filterOfB(terms)],
         ownThreads: hasNamespaces ? 0 : found.ownThreads(),
-        isReachable: asRoot === null || found.isReachable(terms.workspace),
+        isReachable: place.asRoot === null || found.isReachable(terms.workspace),
       });
-      if (!plan.ok) return plan;
-      const { expected, ...rest } = plan;
-      const missing: CommandPlan['missing'] = (facts) =>
-        missingFact(facts, expected.equal) ??
-        sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
-        (expected.landlock && facts.landlock === '0' ? NO_LANDLOCK : null);
-      return { ...rest, args: [], missing };
+      return proving(plan, found.ownNamespaces, (facts, { landlock }) =>
+        landlock && facts.landlock === '0' ? NO_LANDLOCK : null,
+      );
     },
   };
 }

@@ -4,68 +4,41 @@
  * resource control and says so: without more help from the kernel the command reads what its user can. What this
  * machine cannot enforce is refused here, never left out. The plan starts nothing, opens nothing and inspects nothing.
  */
-import type { AsRoot, ProcessTerms } from '../../core/process.ts';
-import { type Descriptor, layOutDescriptors, STATUS } from '../child/child.ts';
-import {
-  hasNetwork,
-  type NetworkPass,
-  type NetworkPlan,
-  networkVariables,
-  networkWords,
-  planNetwork,
-} from '../network/plan.ts';
+import type { Refused } from '../../core/outcome.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
+import { layOutDescriptors, STATUS } from '../child/child.ts';
+import { hasNetwork, networkVariables, networkWords, planNetwork } from '../network/plan.ts';
 import {
   checkFilter,
   checkIdentity,
   checkTerms,
+  type Expectation,
   environmentWords,
   groupWords,
   identityWords,
   type LimitContext,
   limitFacts,
   limitWords,
-  type PlanRefusal,
+  type RunPlace,
   streamWords,
+  type TierPlan,
   unenforceable,
 } from '../process/plan.ts';
 
-/** What the probe found on this machine. */
-export type ProcessHost = {
-  /** The user of the run can create user, PID, mount and IPC namespaces. */
+/** What the probe found on this machine, for one run. */
+export type ProcessHost = RunPlace & {
   readonly hasNamespaces: boolean;
   readonly hasLandlock: boolean;
   /** The filter that `filterOfB` selects for these terms. */
   readonly seccomp: Uint8Array;
-  /** How many groups the run joins. */
-  readonly cgroupDescriptors: number;
-  readonly asRoot: AsRoot | null;
-  /** For a run that has a network. */
-  readonly pass: NetworkPass;
-  readonly hasStreams?: boolean;
   /** Whether the user of commands can reach the workspace; only relevant where that is another user. */
   readonly isReachable: boolean;
   /** Threads that the user of the run has now; without namespaces the kernel counts them all. */
   readonly ownThreads: number;
 };
 
-/** What the launcher must report for the run to count as isolated. Names are without "fact.". */
-type ProcessExpectation = {
-  readonly equal: Readonly<Record<string, string>>;
-  /** Namespaces that must differ from the gateway's own. */
-  readonly newNamespaces: readonly string[];
-  readonly landlock: boolean;
-};
-
-type ProcessPlan = {
-  readonly ok: true;
-  /** The first arguments of the launcher: they set up the sandbox, and say where the rest will come from. */
-  readonly words: readonly string[];
-  /** The arguments that it gets then. */
-  readonly told: readonly string[];
-  readonly descriptors: readonly Descriptor[];
-  readonly network: NetworkPlan | null;
-  readonly expected: ProcessExpectation;
-};
+type ProcessPlan = TierPlan<Expectation & { readonly landlock: boolean }>;
 
 /** The first process of a new PID namespace is the launcher's own and counts as one of the run. */
 const REAPERS = 1;
@@ -82,7 +55,7 @@ export function filterOfB(terms: ProcessTerms): keyof typeof FILTERS_B {
 }
 
 /** Turns checked terms into the launcher's arguments, or refuses; the result enforces every limit of the terms. */
-export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | PlanRefusal {
+export function planB(terms: ProcessTerms, host: ProcessHost): Result<ProcessPlan, Refused> {
   const refusal =
     checkTerms(terms) ??
     checkIdentity(host.asRoot) ??
@@ -90,7 +63,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     checkProtection(terms) ??
     checkNetwork(terms, host) ??
     checkWalls(terms, host);
-  if (refusal !== null) return refusal;
+  if (refusal !== null) return reject(refusal);
 
   // Host names do not lead to doors in this tier: its runs see the files of the host.
   const network = planNetwork(terms, false);
@@ -106,7 +79,7 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
   const { asRoot } = host;
   const identity =
     asRoot === null ? [] : [...identityWords(asRoot, add({ role: 'workspace' }), add), 'chdir=1'];
-  const groups = groupWords(host.cgroupDescriptors, add);
+  const groups = groupWords(host.cgroups, add);
   const words = [
     ...['mode=run', ...own, ...groups, ...identity],
     ...(host.hasNamespaces ? ['ns=1'] : []),
@@ -122,10 +95,11 @@ export function planB(terms: ProcessTerms, host: ProcessHost): ProcessPlan | Pla
     terms.executable,
     ...terms.argv,
   ];
-  return { ok: true, words, told, descriptors: list, network, expected: expectation(terms, host, context) };
+  const expected = expectation(terms, host, context);
+  return accept({ words, args: [], told, descriptors: list, network, expected });
 }
 
-function checkProtection(terms: ProcessTerms): PlanRefusal | null {
+function checkProtection(terms: ProcessTerms): Refused | null {
   const [first] = terms.protectedPaths;
   if (first === undefined) return null;
   return unenforceable(
@@ -135,7 +109,7 @@ function checkProtection(terms: ProcessTerms): PlanRefusal | null {
 }
 
 /** Boundary: a list of hosts is enforced by a network namespace of the run; without one it cannot be enforced. */
-function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
+function checkNetwork(terms: ProcessTerms, host: ProcessHost): Refused | null {
   if (!hasNetwork(terms)) return null;
   if (!host.hasNamespaces) {
     return unenforceable(
@@ -151,7 +125,7 @@ function checkNetwork(terms: ProcessTerms, host: ProcessHost): PlanRefusal | nul
 }
 
 /** Boundary: as the gateway's own user and without isolation the command could read and signal the gateway itself. */
-function checkWalls(terms: ProcessTerms, host: ProcessHost): PlanRefusal | null {
+function checkWalls(terms: ProcessTerms, host: ProcessHost): Refused | null {
   if (host.asRoot !== null && !host.isReachable) {
     return unenforceable(
       `Cannot enter "${terms.workspace}": the user of commands cannot reach it, expected directories that others may enter`,
@@ -183,10 +157,10 @@ function usesLandlock(terms: ProcessTerms, host: ProcessHost): boolean {
 function limitContext(host: ProcessHost): LimitContext {
   // RLIMIT_NPROC counts a user's threads; in a user namespace of its own those are the run's alone.
   const others = host.hasNamespaces ? REAPERS : host.ownThreads;
-  return { others, hasGroup: host.cgroupDescriptors > 0 };
+  return { others, hasGroup: host.cgroups > 0 };
 }
 
-function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): ProcessExpectation {
+function expectation(terms: ProcessTerms, host: ProcessHost, context: LimitContext): ProcessPlan['expected'] {
   const { asRoot } = host;
   const ids = asRoot === null ? {} : { uid: String(asRoot.uid), gid: String(asRoot.gid), groups: '' };
   return {

@@ -43,19 +43,15 @@ export function builtinTier(clock: Clock, version: string): Tier {
 }
 
 async function runWithin(checked: CheckedCall, limits: Limits, signal: AbortSignal): Promise<RunEnding> {
-  const stop = new AbortController();
-  const onCancel = () => stop.abort(signal.reason);
-  if (signal.aborted) onCancel();
-  signal.addEventListener('abort', onCancel, { once: true });
-  const timer = setTimeout(() => stop.abort(TIMED_OUT), limits.wallMs);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(TIMED_OUT), limits.wallMs);
+  const stop = AbortSignal.any([signal, timeout.signal]);
   try {
-    const output = await orStopped(checked, stop.signal);
-    return withinOutput(output, limits.outputBytes);
+    return withinOutput(await orStopped(checked, stop), limits.outputBytes);
   } catch (error) {
-    return endingOf(error, stop.signal, limits);
+    return endingOf(error, stop, limits);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', onCancel);
   }
 }
 

@@ -1,12 +1,6 @@
 /* Tier C: a native command in a jail that bubblewrap builds and the kernel enforces. */
-import { arch } from 'node:os';
-import {
-  type CommandPlan,
-  type CommandTier,
-  type IsolationGap,
-  missingFact,
-  sharedNamespace,
-} from '../process/plan.ts';
+import { accept } from '../../core/result.ts';
+import { type CommandTier, type IsolationGap, proving } from '../process/plan.ts';
 import {
   type Facts,
   lackRow,
@@ -18,7 +12,7 @@ import {
   shortDigest,
   type TierRow,
 } from '../process/tier.ts';
-import { seccompProgram } from '../seccomp/filter.ts';
+import { ownArch, seccompProgram } from '../seccomp/filter.ts';
 import { FILTER_C, planC } from './plan.ts';
 import { isAtLeast, type JailFindings, NESTED_MOUNTS_SINCE, probeC, REQUIRED_OPTIONS } from './probe.ts';
 
@@ -41,28 +35,23 @@ export const jailTier: ProcessTier = {
   probe: async (options) => {
     const found = await probeC(options);
     if (!found.ok) return found;
-    return { ok: true, tier: tierOfC(found), launcher: found.launcher, rows: jailRows(found) };
+    const { value } = found;
+    return accept({ tier: tierOfC(value), launcher: value.launcher, rows: jailRows(value) });
   },
 };
 
 function tierOfC(found: JailFindings): CommandTier {
   const { bwrapSha256, launcherSha256 } = found;
   const bwrapVersion = found.bwrapVersion.join('.');
-  const seccomp = seccompProgram(arch() === 'arm64' ? 'arm64' : 'x64', FILTER_C);
+  const seccomp = seccompProgram(ownArch(), FILTER_C);
   return {
     name: 'c',
     executor: `bubblewrap@${bwrapVersion}`,
     about: { boundary: 'bubblewrap', bwrapVersion, bwrapSha256, launcherSha256 },
-    plan: (terms, { cgroups, asRoot, pass, hasStreams = false }) => {
-      const plan = planC(terms, { ...found, seccomp, cgroupDescriptors: cgroups, asRoot, pass, hasStreams });
-      if (!plan.ok) return plan;
-      const { expected, workspace: _, ...rest } = plan;
-      const missing: CommandPlan['missing'] = (facts) =>
-        missingFact(facts, expected.equal) ??
-        sharedNamespace(facts, expected.newNamespaces, found.ownNamespaces) ??
-        openMount(facts, expected.mountsRw);
-      return { ...rest, missing };
-    },
+    plan: (terms, place) =>
+      proving(planC(terms, { ...found, ...place, seccomp }), found.ownNamespaces, (facts, { mountsRw }) =>
+        openMount(facts, mountsRw),
+      ),
   };
 }
 

@@ -4,10 +4,11 @@
  */
 import { posix } from 'node:path';
 import { ancestorsOf, isWithin } from '../../core/clock.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { AddDescriptor } from '../child/child.ts';
 import type { NetworkPlan } from '../network/plan.ts';
-import { type PlanRefusal, unenforceable } from '../process/plan.ts';
+import { unenforceable } from '../process/plan.ts';
 import {
   ETC_BINDS,
   JAIL_HOME,
@@ -40,11 +41,9 @@ export function etcOptions(
   add: AddDescriptor,
 ): readonly string[] {
   const made = etcFiles(network).flatMap((file) => fileOptions(file, add));
-  const shown = ETC_BINDS.filter((row) => network.sharesNetwork || !row.network).map(({ path }) =>
-    String(path),
-  );
+  const shown = ETC_BINDS.filter((row) => network.sharesNetwork || row.network !== true);
   const bound = etc
-    .filter(({ path }) => shown.includes(path))
+    .filter(({ path }) => shown.some((row) => row.path === path))
     // A link into /usr remains a link: programs read the name of the time zone from it.
     .flatMap(({ path, linkTo }) =>
       linkTo !== null && isWithin(posix.resolve('/etc', linkTo), '/usr')
@@ -128,34 +127,24 @@ type EtcNetwork = { readonly sharesNetwork: boolean; readonly names: NetworkPlan
 
 /** The /etc of a jail: one user, one group, this host and the names that lead to doors, and no other name service. */
 function etcFiles({ sharesNetwork, names }: EtcNetwork): readonly EtcFile[] {
+  const users = lines(
+    'root:x:0:0:root:/nonexistent:/usr/sbin/nologin',
+    `palisade:x:${JAIL_ID}:${JAIL_ID}:palisade:${JAIL_HOME}:/bin/sh`,
+    `nobody:x:${NOBODY_ID}:${NOBODY_ID}:nobody:/nonexistent:/usr/sbin/nologin`,
+  );
+  const groups = lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`);
+  const ownHost = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
   const doors = names.map(({ address, name }) => `${address} ${name}`);
+  const services = ['passwd: files', 'group: files', 'shadow: files', 'services: files'];
   // Without name servers, a name that is in no file does not exist; a program that queried them would retry.
   const hosts = sharesNetwork ? 'hosts: files dns' : 'hosts: files';
   return [
-    ...ETC_FILES,
-    { path: '/etc/hosts', text: lines(...OWN_HOST, ...doors) },
-    { path: '/etc/nsswitch.conf', text: lines(...NAME_SERVICES, hosts) },
+    { path: '/etc/passwd', text: users },
+    { path: '/etc/group', text: groups },
+    { path: '/etc/hosts', text: lines(...ownHost, ...doors) },
+    { path: '/etc/nsswitch.conf', text: lines(...services, hosts) },
   ];
 }
-
-const NAME_SERVICES = ['passwd: files', 'group: files', 'shadow: files', 'services: files'];
-
-const OWN_HOST = [`127.0.0.1 localhost ${JAIL_HOST}`, '::1 localhost ip6-localhost ip6-loopback'];
-
-const ETC_FILES: readonly EtcFile[] = [
-  {
-    path: '/etc/passwd',
-    text: lines(
-      'root:x:0:0:root:/nonexistent:/usr/sbin/nologin',
-      `palisade:x:${JAIL_ID}:${JAIL_ID}:palisade:${JAIL_HOME}:/bin/sh`,
-      `nobody:x:${NOBODY_ID}:${NOBODY_ID}:nobody:/nonexistent:/usr/sbin/nologin`,
-    ),
-  },
-  {
-    path: '/etc/group',
-    text: lines('root:x:0:', `palisade:x:${JAIL_ID}:`, `nogroup:x:${NOBODY_ID}:`),
-  },
-];
 
 function lines(...texts: readonly string[]): string {
   return `${texts.join('\n')}\n`;
@@ -169,7 +158,7 @@ export function placeWorkspace(workspace: string): WorkspacePlace {
   const taken = [...SYSTEM_ROOTS, ...JAIL_PLACES].some(({ path }) => overlap(path, workspace));
   if (!taken) return { inside: workspace, link: null };
   const linkable = JAIL_PLACES.some(
-    ({ path, writable }) => writable && isWithin(workspace, path) && workspace !== path,
+    ({ path, writable }) => writable === true && isWithin(workspace, path) && workspace !== path,
   );
   return { inside: JAIL_WORKSPACE, link: linkable ? workspace : null };
 }
@@ -187,7 +176,7 @@ function listReadOnly(readOnly: readonly string[]): readonly string[] {
 }
 
 /** Returns null when every read-only path can be bound at its own path without covering anything. */
-export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal | null {
+export function checkReadOnly(terms: ProcessTerms, inside: string): Refused | null {
   for (const path of listReadOnly(terms.readOnly)) {
     // Boundary: the run could redirect a mount point below a directory that it can write to.
     const home = [terms.workspace, inside].find((place) => isWithin(path, place));
@@ -209,7 +198,7 @@ export function checkReadOnly(terms: ProcessTerms, inside: string): PlanRefusal 
 }
 
 /** Returns null when the executable is visible inside. */
-export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): PlanRefusal | null {
+export function checkExecutable({ executable, workspace, readOnly }: ProcessTerms): Refused | null {
   const shown = [workspace, ...readOnly].some((place) => isWithin(executable, place));
   if (shown || isSystem(executable)) return null;
   return unenforceable(

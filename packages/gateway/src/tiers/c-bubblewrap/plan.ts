@@ -5,8 +5,10 @@
  * without capabilities, under a filter, with the launcher as its first process. What this machine's bubblewrap cannot
  * enforce is refused here, never left out. The plan starts nothing, opens nothing and inspects nothing.
  */
-import type { AsRoot, ProcessTerms } from '../../core/process.ts';
-import { type Descriptor, FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
+import type { Refused } from '../../core/outcome.ts';
+import type { ProcessTerms } from '../../core/process.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
+import { FIRST_DESCRIPTOR, layOutDescriptors, STATUS } from '../child/child.ts';
 import {
   type NetworkPass,
   type NetworkPlan,
@@ -19,14 +21,16 @@ import {
   checkFilter,
   checkIdentity,
   checkTerms,
+  type Expectation,
   environmentWords,
   groupWords,
   identityWords,
   type LimitContext,
   limitFacts,
   limitWords,
-  type PlanRefusal,
+  type RunPlace,
   streamWords,
+  type TierPlan,
   unenforceable,
 } from '../process/plan.ts';
 import * as mounts from './mounts.ts';
@@ -50,42 +54,29 @@ import {
   JAIL_TMP,
 } from './root.table.ts';
 
-/** What the probe found on this machine. */
-export type JailHost = {
-  /** Bubblewrap's absolute path. */
+/** What the probe found on this machine, for one run. */
+export type JailHost = RunPlace & {
   readonly bwrap: string;
   readonly bwrapVersion: BwrapVersion;
-  /** The options that its help text lists. */
   readonly bwrapOptions: readonly string[];
   /** The filter of FILTER_C. */
   readonly seccomp: Uint8Array;
-  /** How many groups the run joins. */
-  readonly cgroupDescriptors: number;
-  /** For a run that has a network. */
-  readonly pass: NetworkPass;
-  readonly hasStreams?: boolean;
-  /** Null only when the gateway is not root. */
-  readonly asRoot: AsRoot | null;
   /** Which of SYSTEM_ROOTS exist. */
   readonly systemRoots: readonly mounts.HostPath[];
   /** Which of ETC_BINDS exist. */
   readonly etc: readonly mounts.HostPath[];
 };
 
-export type JailPlan = {
-  readonly ok: true;
-  /** The arguments of the launcher that executes bubblewrap. */
-  readonly words: readonly string[];
-  /** The contents of the `args` descriptor, each followed by a NUL. */
-  readonly args: readonly string[];
-  /** The arguments of the launcher inside: everything that concerns the command and not the jail. */
-  readonly told: readonly string[];
-  readonly descriptors: readonly Descriptor[];
-  readonly network: NetworkPlan | null;
-  /** The path of the workspace inside. */
-  readonly workspace: string;
-  readonly expected: JailExpectation;
+/**
+ * The user outside is not among the expected facts: it is not visible inside nested user namespaces, so it is checked
+ * from outside.
+ */
+type JailExpectation = Expectation & {
+  /** Every mount that is not read-only, as the launcher writes it, sorted. */
+  readonly mountsRw: readonly string[];
 };
+
+export type JailPlan = TierPlan<JailExpectation>;
 
 /** Network sockets are permitted, as programs talk to themselves; the network namespace decides what they can reach. */
 export const FILTER_C = { unixSockets: false, inet: true } as const;
@@ -96,13 +87,14 @@ const MOST_WORDS = 9_000;
 const REAPERS = 1;
 
 /** Turns checked terms into a jail, or refuses; the result enforces every term. */
-export function planC(terms: ProcessTerms, host: JailHost): JailPlan | PlanRefusal {
+export function planC(terms: ProcessTerms, host: JailHost): Result<JailPlan, Refused> {
   const refusal =
     checkTerms(terms) ?? checkHost(host) ?? checkProtection(terms, host) ?? checkExecutable(terms);
-  if (refusal !== null) return refusal;
+  if (refusal !== null) return reject(refusal);
   const place = placeWorkspace(terms.workspace);
   const plan = layOut(terms, host, place);
-  return checkReadOnly(terms, place.inside) ?? checkLength(plan) ?? plan;
+  const unfit = checkReadOnly(terms, place.inside) ?? checkLength(plan);
+  return unfit === null ? accept(plan) : reject(unfit);
 }
 
 function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): JailPlan {
@@ -130,7 +122,7 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...['--remount-ro', '/'],
     ...['--chdir', '/'],
   ];
-  const context = { others: REAPERS, hasGroup: host.cgroupDescriptors > 0 };
+  const context = { others: REAPERS, hasGroup: host.cgroups > 0 };
   const wordsFd = add({ role: 'words' });
   const told = [
     'mode=run',
@@ -142,7 +134,6 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     ...['facts=1', '--', moveInside(terms.executable, terms.workspace, place.inside), ...terms.argv],
   ];
   return {
-    ok: true,
     words: [
       ...outerWords(host, descriptors, network),
       ...['--', host.bwrap, 'bwrap', '--args', String(argsFd), '--', JAIL_LAUNCHER, `words=${wordsFd}`],
@@ -151,7 +142,6 @@ function layOut(terms: ProcessTerms, host: JailHost, place: WorkspacePlace): Jai
     told,
     descriptors: descriptors.list,
     network,
-    workspace: place.inside,
     expected: expectation(terms, place.inside, context),
   };
 }
@@ -182,19 +172,19 @@ function insideEnvironment(
 
 /** The stage before bubblewrap does what it cannot: ids, groups, an idmapped workspace, a network with listeners. */
 function outerWords(
-  { asRoot, cgroupDescriptors }: JailHost,
+  { asRoot, cgroups }: JailHost,
   { list, add, numberOf }: ReturnType<typeof layOutDescriptors>,
   network: NetworkPlan | null,
 ): readonly string[] {
   const keep = list.map((_, index) => `keep=${FIRST_DESCRIPTOR + index}`);
   const identity = asRoot === null ? [] : identityWords(asRoot, numberOf('workspace'), add);
-  const groups = groupWords(cgroupDescriptors, add);
+  const groups = groupWords(cgroups, add);
   const listeners = network === null ? [] : networkWords(network, add);
   // It reports only failures there; the launcher inside reports the rest.
   return ['mode=exec', `status=${numberOf('status')}`, ...identity, ...groups, ...listeners, ...keep];
 }
 
-function checkHost(host: JailHost): PlanRefusal | null {
+function checkHost(host: JailHost): Refused | null {
   const missing = REQUIRED_OPTIONS.find((option) => !host.bwrapOptions.includes(option));
   if (missing !== undefined) {
     return unenforceable(
@@ -205,7 +195,7 @@ function checkHost(host: JailHost): PlanRefusal | null {
   return checkIdentity(host.asRoot) ?? checkFilter(host.seccomp);
 }
 
-function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | null {
+function checkProtection(terms: ProcessTerms, host: JailHost): Refused | null {
   const [first] = terms.protectedPaths;
   // Boundary: older versions follow links of the workspace to the host when they create a mount point below it.
   const isSafe = isAtLeast(host.bwrapVersion, NESTED_MOUNTS_SINCE);
@@ -217,7 +207,7 @@ function checkProtection(terms: ProcessTerms, host: JailHost): PlanRefusal | nul
   );
 }
 
-function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
+function checkLength({ words: outer, args }: JailPlan): Refused | null {
   const words = outer.length + args.length;
   if (words <= MOST_WORDS) return null;
   return unenforceable(
@@ -225,18 +215,6 @@ function checkLength({ words: outer, args }: JailPlan): PlanRefusal | null {
     'Name fewer paths in `process.read_only`, variables or arguments.',
   );
 }
-
-/**
- * What the launcher must report from inside for the run to count as isolated. Names are without "fact.". The user
- * outside is not among them: it is not visible inside nested user namespaces, so it is checked from outside.
- */
-type JailExpectation = {
-  readonly equal: Readonly<Record<string, string>>;
-  /** Namespaces that must differ from the gateway's own. */
-  readonly newNamespaces: readonly string[];
-  /** Every mount that is not read-only, as the launcher writes it, sorted. */
-  readonly mountsRw: readonly string[];
-};
 
 const NO_CAPABILITIES = '0000000000000000';
 const CAPABILITY_SETS = ['capinh', 'capprm', 'capeff', 'capbnd', 'capamb'];

@@ -1,6 +1,7 @@
+import { accept, type Result, reject } from '../../core/result.ts';
 import { say } from '../process/attempt.ts';
 import { findLauncher, findProgram, hostPaths, ownNamespaces } from '../process/machine.ts';
-import type { Lack, ProbeOptions } from '../process/tier.ts';
+import type { Facts, Lack, ProbeOptions } from '../process/tier.ts';
 import type { JailHost } from './plan.ts';
 import { ETC_BINDS, SYSTEM_ROOTS } from './root.table.ts';
 
@@ -10,12 +11,11 @@ export type JailFindings = Pick<
   JailHost,
   'bwrap' | 'bwrapVersion' | 'bwrapOptions' | 'systemRoots' | 'etc'
 > & {
-  readonly ok: true;
   readonly bwrapSha256: string;
   readonly launcher: string;
   readonly launcherSha256: string;
   /** Our own namespaces, by name: a run must not be in them. */
-  readonly ownNamespaces: Readonly<Record<string, string>>;
+  readonly ownNamespaces: Facts;
 };
 
 const BWRAPS = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap'];
@@ -24,29 +24,28 @@ const NO_BWRAP = {
   fix: 'Install it: `apt-get install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`.',
 };
 
-export async function probeC(options: ProbeOptions): Promise<JailFindings | Lack> {
+export async function probeC(options: ProbeOptions): Promise<Result<JailFindings, Lack>> {
   const launcher = findLauncher(options);
   if (!launcher.ok) return launcher;
   const bwrap = findProgram(options.bwraps ?? BWRAPS, NO_BWRAP);
   if (!bwrap.ok) return bwrap;
   const [version = '', help = ''] = await Promise.all(
-    ['--version', '--help'].map((option) => say(options.clock, bwrap.path, ['bwrap', option])),
+    ['--version', '--help'].map((option) => say(options.clock, bwrap.value.path, ['bwrap', option])),
   );
   const bwrapVersion = parseVersion(version);
   if (bwrapVersion === null)
-    return { ok: false, why: `"${bwrap.path}" does not print its version`, fix: NO_BWRAP.fix };
-  return {
-    ok: true,
-    bwrap: bwrap.path,
-    bwrapSha256: bwrap.sha256,
+    return reject({ why: `"${bwrap.value.path}" does not print its version`, fix: NO_BWRAP.fix });
+  return accept({
+    bwrap: bwrap.value.path,
+    bwrapSha256: bwrap.value.sha256,
     bwrapVersion,
     bwrapOptions: parseOptions(help),
-    launcher: launcher.path,
-    launcherSha256: launcher.sha256,
+    launcher: launcher.value.path,
+    launcherSha256: launcher.value.sha256,
     systemRoots: hostPaths(SYSTEM_ROOTS.map(({ path }) => path)),
     etc: hostPaths(ETC_BINDS.map(({ path }) => path)),
     ownNamespaces: ownNamespaces(),
-  };
+  });
 }
 
 /** The output of `bwrap --version` and `--help`, parsed as hostile text: distributions add options to old versions. */
@@ -60,20 +59,12 @@ export type BwrapVersion = readonly [number, number, number];
 export const NESTED_MOUNTS_SINCE: BwrapVersion = [0, 12, 0];
 
 /** Every option that a jail requires. */
-export const REQUIRED_OPTIONS = [
-  ...['--args', '--seccomp', '--as-pid-1', '--new-session', '--die-with-parent', '--cap-drop'],
-  ...[
-    '--unshare-user',
-    '--unshare-ipc',
-    '--unshare-pid',
-    '--unshare-net',
-    '--unshare-uts',
-    '--unshare-cgroup',
-  ],
-  ...['--uid', '--gid', '--hostname', '--chdir', '--clearenv', '--setenv'],
-  ...['--ro-bind', '--bind-fd', '--remount-ro', '--proc', '--dev', '--tmpfs', '--size', '--perms', '--file'],
-  ...['--dir', '--symlink'],
-] as const;
+export const REQUIRED_OPTIONS: readonly string[] =
+  `--args --seccomp --as-pid-1 --new-session --die-with-parent --cap-drop
+  --unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --uid --gid --hostname --chdir
+  --clearenv --setenv --ro-bind --bind-fd --remount-ro --proc --dev --tmpfs --size --perms --file --dir --symlink`.split(
+    /\s+/,
+  );
 
 /** Reads "bubblewrap 0.8.0"; anything else is null. */
 export function parseVersion(text: string): BwrapVersion | null {

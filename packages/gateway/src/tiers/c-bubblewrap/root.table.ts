@@ -11,8 +11,16 @@ export const JAIL_ID = 1000;
 export const JAIL_HOST = 'sandbox';
 export const JAIL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+type JailRow = {
+  readonly path: string;
+  readonly sentence: string;
+  /** Only where the network is shared. */
+  readonly network?: true;
+  readonly writable?: true;
+};
+
 /** Parts of the system that are read-only inside: directories are bound, links are recreated with the same target. */
-export const SYSTEM_ROOTS = [
+export const SYSTEM_ROOTS: readonly JailRow[] = [
   { path: '/usr', sentence: 'Programs and libraries.' },
   { path: '/bin', sentence: 'A link into /usr on most systems.' },
   { path: '/sbin', sentence: 'A link into /usr on most systems.' },
@@ -20,52 +28,38 @@ export const SYSTEM_ROOTS = [
   { path: '/lib32', sentence: 'Libraries of 32-bit programs.' },
   { path: '/lib64', sentence: 'Holds the dynamic loader that x64 programs name.' },
   { path: '/libx32', sentence: 'Libraries of x32 programs.' },
-] as const;
+];
 
 /** Files of the host's /etc that tools need and that contain no secret; the rest of /etc is synthetic or absent. */
-export const ETC_BINDS = [
-  { path: '/etc/ld.so.cache', network: false, sentence: 'Where the dynamic loader finds libraries.' },
-  { path: '/etc/alternatives', network: false, sentence: 'The links behind awk, cc, editor and their like.' },
-  { path: '/etc/localtime', network: false, sentence: 'The time zone.' },
-  { path: '/etc/ssl/certs', network: false, sentence: 'Certificates of authorities.' },
-  { path: '/etc/ssl/openssl.cnf', network: false, sentence: 'What OpenSSL reads when it starts.' },
-  { path: '/etc/pki/tls/certs', network: false, sentence: 'Certificates of authorities on Fedora.' },
-  {
-    path: '/etc/pki/ca-trust/extracted',
-    network: false,
-    sentence: 'What the certificates on Fedora link to.',
-  },
-  {
-    path: '/etc/ca-certificates/extracted',
-    network: false,
-    sentence: 'What the certificates on Arch link to.',
-  },
+export const ETC_BINDS: readonly JailRow[] = [
+  { path: '/etc/ld.so.cache', sentence: 'Where the dynamic loader finds libraries.' },
+  { path: '/etc/alternatives', sentence: 'The links behind awk, cc, editor and their like.' },
+  { path: '/etc/localtime', sentence: 'The time zone.' },
+  { path: '/etc/ssl/certs', sentence: 'Certificates of authorities.' },
+  { path: '/etc/ssl/openssl.cnf', sentence: 'What OpenSSL reads when it starts.' },
+  { path: '/etc/pki/tls/certs', sentence: 'Certificates of authorities on Fedora.' },
+  { path: '/etc/pki/ca-trust/extracted', sentence: 'What the certificates on Fedora link to.' },
+  { path: '/etc/ca-certificates/extracted', sentence: 'What the certificates on Arch link to.' },
   { path: '/etc/resolv.conf', network: true, sentence: 'Name servers; only where the network is shared.' },
-] as const;
+];
 
 /**
  * Paths that the jail creates itself. A workspace or a bind at, below or above one of them would cover it or be covered
  * by it.
  */
-export const JAIL_PLACES = [
-  { path: '/etc', writable: false, sentence: 'Made up, with the binds above.' },
-  { path: '/proc', writable: false, sentence: 'New, shows the processes of the jail alone.' },
-  { path: '/sys', writable: false, sentence: 'Absent, and stays so.' },
-  { path: '/dev', writable: false, sentence: 'The few devices that every program expects.' },
-  { path: '/.palisade', writable: false, sentence: 'The launcher.' },
-  { path: '/newroot', writable: false, sentence: 'A name that bubblewrap uses while it builds the root.' },
-  { path: '/oldroot', writable: false, sentence: 'A name that bubblewrap uses while it builds the root.' },
+export const JAIL_PLACES: readonly JailRow[] = [
+  { path: '/etc', sentence: 'Made up, with the binds above.' },
+  { path: '/proc', sentence: 'New, shows the processes of the jail alone.' },
+  { path: '/sys', sentence: 'Absent, and stays so.' },
+  { path: '/dev', sentence: 'The few devices that every program expects.' },
+  { path: '/.palisade', sentence: 'The launcher.' },
+  { path: '/newroot', sentence: 'A name that bubblewrap uses while it builds the root.' },
+  { path: '/oldroot', sentence: 'A name that bubblewrap uses while it builds the root.' },
   { path: JAIL_TMP, writable: true, sentence: 'In memory, sized, gone with the run.' },
   { path: JAIL_HOME, writable: true, sentence: 'In memory, sized, gone with the run.' },
-] as const;
+];
 
 /** The contents of a new /dev; the nodes are bound one by one and each shows as a mount that is not read-only. */
-export const DEVICE_MOUNTS = [
-  '/dev/full',
-  '/dev/null',
-  '/dev/pts',
-  '/dev/random',
-  '/dev/tty',
-  '/dev/urandom',
-  '/dev/zero',
-] as const;
+export const DEVICE_MOUNTS = '/dev/full /dev/null /dev/pts /dev/random /dev/tty /dev/urandom /dev/zero'.split(
+  ' ',
+);

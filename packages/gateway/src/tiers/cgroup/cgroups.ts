@@ -11,15 +11,18 @@
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
 import { digestBytes } from '../../core/digest.ts';
+import { accept, type Result } from '../../core/result.ts';
+import type { Lack } from '../process/tier.ts';
 import { type GroupLimits, SEPARATE_CONTROLLERS } from './controllers.table.ts';
 import { type GroupFiles, machineFiles } from './group-files.ts';
 import { type CgroupLayout, findCgroups, type Hierarchy } from './layout.ts';
-import { ownDirectory, type Refused, type Settled, settle } from './place.ts';
+import { ownDirectory, type Settled, settle } from './place.ts';
 import { kindOf, makeRunGroup, type Place, RunGroup } from './run-group.ts';
 
-export type Probe =
-  | { readonly ok: true; readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] }
-  | Refused;
+export type Probe = Result<
+  { readonly kind: 'v1' | 'v2' | 'hybrid'; readonly controllers: readonly string[] },
+  Lack
+>;
 
 /** A group that an ended process may have left behind: its name, its maker, and a way to end it. */
 type FoundGroup = { readonly name: string; readonly process: string; readonly group: RunGroup };
@@ -36,7 +39,6 @@ export type Cgroups = {
 type CgroupOptions = {
   /** The text of /proc/self/mountinfo; null where it does not exist. */
   readonly mountinfo: string | null;
-  /** The text of /proc/self/cgroup; null where it does not exist. */
   readonly selfCgroup: string | null;
   readonly prefix: string;
   readonly owner: Owner;
@@ -71,14 +73,14 @@ export function openCgroups(options: CgroupOptions): Cgroups {
 
 function probeOf(settled: Settled): Probe {
   if (!settled.ok) return settled;
-  const { places } = settled;
-  return { ok: true, kind: kindOf(places), controllers: places.flatMap(({ controllers }) => controllers) };
+  const places = settled.value;
+  return accept({ kind: kindOf(places), controllers: places.flatMap(({ controllers }) => controllers) });
 }
 
 function make(files: GroupFiles, settled: Settled, name: string, limits: GroupLimits): RunGroup {
-  if (!settled.ok) throw unmade(settled.why, { remedy: settled.fix });
+  if (!settled.ok) throw unmade(settled.problem.why, { remedy: settled.problem.fix });
   try {
-    return makeRunGroup(files, settled.places, name, limits);
+    return makeRunGroup(files, settled.value, name, limits);
   } catch (error) {
     throw unmade(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -132,7 +134,6 @@ function treesOf(layout: CgroupLayout): Tree[] {
 }
 
 export type Swept = {
-  /** The names of groups that are gone now. */
   readonly removed: readonly string[];
   /** Groups that the kernel still holds, each with the reason; the next start tries again. */
   readonly left: readonly string[];
@@ -145,15 +146,12 @@ export type Swept = {
 export async function sweepCgroups(cgroups: Cgroups, isGone: (owner: string) => boolean): Promise<Swept> {
   const removed: string[] = [];
   const left: string[] = [];
-  const asked = new Map<string, boolean>();
-  const isGoneOnce = (owner: string) => {
-    const answer = asked.get(owner) ?? isGone(owner);
-    asked.set(owner, answer);
-    return answer;
-  };
-  const gone = cgroups.list().filter(({ process }) => isGoneOnce(process));
+  const found = cgroups.list();
+  const owners = new Set(found.map(({ process }) => process));
+  const gone = [...owners].filter(isGone);
+  const orphans = found.filter(({ process }) => gone.includes(process));
   await Promise.all(
-    gone.map(async ({ name, group }) => {
+    orphans.map(async ({ name, group }) => {
       try {
         await group.remove();
         removed.push(name);

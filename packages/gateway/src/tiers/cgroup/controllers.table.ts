@@ -20,113 +20,61 @@ type LimitRow = {
   /** The name under which the value that the kernel accepted is reported. */
   readonly fact: string;
   /** A kernel without swap, or without swap accounting, has no such file. */
-  readonly optional: boolean;
+  readonly optional?: true;
 };
+
+const memory = ({ memoryBytes }: GroupLimits): number => memoryBytes;
+const processes = (limits: GroupLimits): number => limits.processes;
+const none = (): number => 0;
 
 /** In the order of writing: version 1 accepts a limit of memory and swap only above that of memory. */
 export const LIMITS: readonly LimitRow[] = [
-  {
-    version: 2,
-    controller: 'memory',
-    file: 'memory.max',
-    valueOf: ({ memoryBytes }) => memoryBytes,
-    fact: 'memory_max_bytes',
-    optional: false,
-  },
-  {
-    version: 2,
-    controller: 'memory',
-    file: 'memory.swap.max',
-    valueOf: () => 0,
-    fact: 'swap_max_bytes',
-    optional: true,
-  },
-  {
-    version: 1,
-    controller: 'memory',
-    file: 'memory.limit_in_bytes',
-    valueOf: ({ memoryBytes }) => memoryBytes,
-    fact: 'memory_max_bytes',
-    optional: false,
-  },
-  {
-    version: 1,
-    controller: 'memory',
-    file: 'memory.memsw.limit_in_bytes',
-    valueOf: ({ memoryBytes }) => memoryBytes,
-    fact: 'memory_and_swap_max_bytes',
-    optional: true,
-  },
-  // Where swap is not counted, this at least keeps the pages of the group out of it.
-  {
-    version: 1,
-    controller: 'memory',
-    file: 'memory.swappiness',
-    valueOf: () => 0,
-    fact: 'swappiness',
-    optional: true,
-  },
-  {
-    version: 2,
-    controller: 'pids',
-    file: 'pids.max',
-    valueOf: ({ processes }) => processes,
-    fact: 'processes_max',
-    optional: false,
-  },
-  {
-    version: 1,
-    controller: 'pids',
-    file: 'pids.max',
-    valueOf: ({ processes }) => processes,
-    fact: 'processes_max',
-    optional: false,
-  },
-];
+  limitsOf(2, 'memory', [
+    { file: 'memory.max', valueOf: memory, fact: 'memory_max_bytes' },
+    { file: 'memory.swap.max', valueOf: none, fact: 'swap_max_bytes', optional: true },
+  ]),
+  limitsOf(1, 'memory', [
+    { file: 'memory.limit_in_bytes', valueOf: memory, fact: 'memory_max_bytes' },
+    {
+      file: 'memory.memsw.limit_in_bytes',
+      valueOf: memory,
+      fact: 'memory_and_swap_max_bytes',
+      optional: true,
+    },
+    // Where swap is not counted, this at least keeps the pages of the group out of it.
+    { file: 'memory.swappiness', valueOf: none, fact: 'swappiness', optional: true },
+  ]),
+  limitsOf(2, 'pids', [{ file: 'pids.max', valueOf: processes, fact: 'processes_max' }]),
+  limitsOf(1, 'pids', [{ file: 'pids.max', valueOf: processes, fact: 'processes_max' }]),
+].flat();
+
+function limitsOf(
+  version: 1 | 2,
+  controller: Controller,
+  rows: readonly Omit<LimitRow, 'version' | 'controller'>[],
+): readonly LimitRow[] {
+  return rows.map((row) => ({ ...row, version, controller }));
+}
 
 export type Usage = 'peakMemoryBytes' | 'cpuUs' | 'oomKills' | 'pidsRefused';
 
-type UsageRow = {
+type UsageRow = Pick<LimitRow, 'version' | 'controller' | 'file'> & {
   readonly usage: Usage;
-  readonly version: 1 | 2;
-  readonly controller: Controller;
-  readonly file: string;
-  /** The line with this key; null for a file that contains one number. */
-  readonly key: string | null;
-  readonly divisor: number;
+  /** The line with this key; left out for a file that contains one number. */
+  readonly key?: string;
+  readonly divisor?: number;
 };
 
 export const USAGE: readonly UsageRow[] = [
   // Linux 5.19 and later.
-  {
-    usage: 'peakMemoryBytes',
-    version: 2,
-    controller: 'memory',
-    file: 'memory.peak',
-    key: null,
-    divisor: 1,
-  },
-  {
-    usage: 'peakMemoryBytes',
-    version: 1,
-    controller: 'memory',
-    file: 'memory.max_usage_in_bytes',
-    key: null,
-    divisor: 1,
-  },
-  { usage: 'cpuUs', version: 2, controller: 'unified', file: 'cpu.stat', key: 'usage_usec', divisor: 1 },
+  { usage: 'peakMemoryBytes', version: 2, controller: 'memory', file: 'memory.peak' },
+  { usage: 'peakMemoryBytes', version: 1, controller: 'memory', file: 'memory.max_usage_in_bytes' },
+  { usage: 'cpuUs', version: 2, controller: 'unified', file: 'cpu.stat', key: 'usage_usec' },
   // In nanoseconds.
-  { usage: 'cpuUs', version: 1, controller: 'cpuacct', file: 'cpuacct.usage', key: null, divisor: 1000 },
-  { usage: 'oomKills', version: 2, controller: 'memory', file: 'memory.events', key: 'oom_kill', divisor: 1 },
+  { usage: 'cpuUs', version: 1, controller: 'cpuacct', file: 'cpuacct.usage', divisor: 1000 },
+  { usage: 'oomKills', version: 2, controller: 'memory', file: 'memory.events', key: 'oom_kill' },
   // Linux 4.13 and later.
-  {
-    usage: 'oomKills',
-    version: 1,
-    controller: 'memory',
-    file: 'memory.oom_control',
-    key: 'oom_kill',
-    divisor: 1,
-  },
-  { usage: 'pidsRefused', version: 2, controller: 'pids', file: 'pids.events', key: 'max', divisor: 1 },
-  { usage: 'pidsRefused', version: 1, controller: 'pids', file: 'pids.events', key: 'max', divisor: 1 },
+  { usage: 'oomKills', version: 1, controller: 'memory', file: 'memory.oom_control', key: 'oom_kill' },
+  { usage: 'pidsRefused', version: 2, controller: 'pids', file: 'pids.events', key: 'max' },
+  { usage: 'pidsRefused', version: 1, controller: 'pids', file: 'pids.events', key: 'max' },
 ];

@@ -8,6 +8,7 @@ import {
   rmdirSync,
   writeSync,
 } from 'node:fs';
+import { orElse } from '../../core/or-else.ts';
 
 /** All operations on a cgroup file system; no other file of this folder touches one. */
 export type GroupFiles = {
@@ -30,27 +31,17 @@ const FOR_WRITING = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONB
 
 /** The files of this machine. */
 export const machineFiles: GroupFiles = {
-  read: (path) => {
-    try {
-      return withDescriptor(path, FOR_READING, (descriptor) => readFileSync(descriptor, 'utf8'));
-    } catch {
-      return null;
-    }
-  },
+  read: (path) =>
+    orElse(() => withDescriptor(path, FOR_READING, (descriptor) => readFileSync(descriptor, 'utf8')), null),
   write: (path, text) => withDescriptor(path, FOR_WRITING, (descriptor) => writeSync(descriptor, text)),
   open: (path) => openSync(path, FOR_WRITING),
   close: (descriptor) => closeSync(descriptor),
   makeDirectory: (path) => mkdirSync(path, { mode: 0o755 }),
   removeDirectory: (path) => rmdirSync(path),
   directories: (path) => {
-    try {
-      // A link to a directory does not count as a directory.
-      return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-        entry.isDirectory() ? [entry.name] : [],
-      );
-    } catch {
-      return [];
-    }
+    const entries = orElse(() => readdirSync(path, { withFileTypes: true }), []);
+    // A link to a directory does not count as a directory.
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   },
 };
 

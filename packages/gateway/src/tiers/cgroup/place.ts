@@ -5,22 +5,24 @@
  * apply to its runs; else at the top, which takes root.
  */
 import { basename, dirname, join } from 'node:path';
+import { accept, type Result, reject } from '../../core/result.ts';
+import type { Lack } from '../process/tier.ts';
 import type { Controller, GroupLimits } from './controllers.table.ts';
 import { type GroupFiles, reasonOf, tryRemove } from './group-files.ts';
 import { type CgroupLayout, type Hierarchy, NEEDED_CONTROLLERS, wordsOf } from './layout.ts';
 import { makePart, type Place } from './run-group.ts';
 
-export type Settled = { readonly ok: true; readonly places: readonly Place[] } | Refused;
+export type Settled = Result<readonly Place[], Lack>;
 
 type Separate = CgroupLayout & { readonly kind: 'v1' | 'hybrid' };
 
 /** Finds a place in every tree that is needed, or reports why there is none and how to get one. */
 export function settle(layout: CgroupLayout, settler: Settler): Settled {
-  if (layout.kind === 'none') return { ok: false, why: layout.why, fix: FIXES.unmounted };
+  if (layout.kind === 'none') return reject({ why: layout.why, fix: FIXES.unmounted });
   if (layout.kind === 'v2') return settleUnified(layout.unified, settler);
   const missing = NEEDED_CONTROLLERS.filter((name) => !layout.controllers.has(name));
   if (missing.length === 0) return settleSeparate(layout, settler);
-  return { ok: false, why: `no tree has the controller ${missing.join(' and ')}`, fix: FIXES.controller };
+  return reject({ why: `no tree has the controller ${missing.join(' and ')}`, fix: FIXES.controller });
 }
 
 function settleUnified(hierarchy: Hierarchy, settler: Settler): Settled {
@@ -29,7 +31,7 @@ function settleUnified(hierarchy: Hierarchy, settler: Settler): Settled {
   const directories = [ownDirectory(hierarchy, settler.prefix) ?? mount, mount];
   const places = directories.map((directory): Place => ({ version: 2, mount, directory, controllers }));
   const place = tryPlaces(places, settler, enableLimits);
-  return 'why' in place ? place : { ok: true, places: [place] };
+  return place.ok ? accept([place.value]) : place;
 }
 
 function settleSeparate(layout: Separate, settler: Settler): Settled {
@@ -37,17 +39,17 @@ function settleSeparate(layout: Separate, settler: Settler): Settled {
   if (layout.kind === 'hybrid') {
     const place = fromTheTop({ version: 2, controllers: ['unified'] }, layout.unified, settler);
     // Without it the run is still limited; its processes are only killed one by one.
-    if (!('why' in place)) places.push(place);
+    if (place.ok) places.push(place.value);
   }
   // The unified tree counts CPU time as well; joining one tree less is faster.
   const wanted: Controller[] =
     places.length > 0 ? [...NEEDED_CONTROLLERS] : [...NEEDED_CONTROLLERS, 'cpuacct'];
   for (const [hierarchy, controllers] of treesFor(wanted, layout)) {
     const place = fromTheTop({ version: 1, controllers }, hierarchy, settler);
-    if (!('why' in place)) places.push(place);
+    if (place.ok) places.push(place.value);
     else if (controllers.some((name) => name !== 'cpuacct')) return place;
   }
-  return { ok: true, places };
+  return accept(places);
 }
 
 /** Each tree once, with the controllers that are wanted of it: several can be mounted together. */
@@ -67,7 +69,7 @@ function fromTheTop(
   tree: Pick<Place, 'version' | 'controllers'>,
   hierarchy: Hierarchy,
   settler: Settler,
-): Place | Refused {
+): Result<Place, Lack> {
   const { mount } = hierarchy;
   const directories = [mount, ownDirectory(hierarchy, settler.prefix) ?? mount];
   return tryPlaces(
@@ -77,13 +79,10 @@ function fromTheTop(
   );
 }
 
-export type Refused = { readonly ok: false; readonly why: string; readonly fix: string };
-
 /** What is needed to try a place. */
 type Settler = {
   readonly files: GroupFiles;
   readonly prefix: string;
-  /** The name of the trial group. */
   readonly trialName: string;
   readonly pid: number;
 };
@@ -94,21 +93,21 @@ const TRIAL_LIMITS: GroupLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16
 function tryPlaces(
   places: readonly Place[],
   settler: Settler,
-  prepare: (place: Place, settler: Settler) => Refused | null,
-): Place | Refused {
-  const reasons = new Map<string, Refused>();
+  prepare: (place: Place, settler: Settler) => Lack | null,
+): Result<Place, Lack> {
+  const reasons = new Map<string, Lack>();
   for (const place of places) {
     if (reasons.has(place.directory)) continue;
     const refused = prepare(place, settler) ?? tryPlace(place, settler);
-    if (refused === null) return place;
+    if (refused === null) return accept(place);
     reasons.set(place.directory, refused);
   }
   const all = [...reasons.values()];
   // The first place is the one that concerns the operator most.
-  return { ok: false, why: all.map(({ why }) => why).join('; '), fix: all[0]?.fix ?? FIXES.unmounted };
+  return reject({ why: all.map(({ why }) => why).join('; '), fix: all[0]?.fix ?? FIXES.unmounted });
 }
 
-function tryPlace(place: Place, { files, trialName }: Settler): Refused | null {
+function tryPlace(place: Place, { files, trialName }: Settler): Lack | null {
   try {
     const part = makePart(files, place, trialName, TRIAL_LIMITS);
     files.close(part.descriptor);
@@ -120,9 +119,9 @@ function tryPlace(place: Place, { files, trialName }: Settler): Refused | null {
 }
 
 /** A refusal with the fix for the kernel's error. */
-export function refusal(why: string, reason: string, { version }: Place): Refused {
+function refusal(why: string, reason: string, { version }: Place): Lack {
   const fix = version === 2 ? FIXES.delegate : FIXES.root;
-  return { ok: false, why, fix: reason === 'EROFS' ? FIXES.readOnly : fix };
+  return { why, fix: reason === 'EROFS' ? FIXES.readOnly : fix };
 }
 
 /** The leaf of our own group that we move into, so that groups beside it can have limits. */
@@ -142,13 +141,13 @@ export function ownDirectory({ mount, own }: Hierarchy, prefix: string): string 
  * Version 2 lets a group have either processes or groups with limits. Where we are alone in our own group, we move into
  * a leaf of it; other processes are never moved.
  */
-function enableLimits(place: Place, settler: Settler): Refused | null {
+function enableLimits(place: Place, settler: Settler): Lack | null {
   const { files } = settler;
   const { directory } = place;
   const available = wordsOf(files.read(join(directory, 'cgroup.controllers')));
   const missing = NEEDED_CONTROLLERS.filter((name) => !available.includes(name));
   if (missing.length > 0) {
-    return { ok: false, why: `"${directory}" lacks ${missing.join(' and ')}`, fix: FIXES.controller };
+    return { why: `"${directory}" lacks ${missing.join(' and ')}`, fix: FIXES.controller };
   }
   try {
     // Joining a group also requires write access to the common ancestor of both groups.
@@ -176,7 +175,7 @@ function enable(files: GroupFiles, directory: string): string | null {
 }
 
 /** Moves this process alone into a leaf of its own group, and back when that did not help. */
-function stepAside(place: Place, { files, prefix, pid }: Settler): Refused | null {
+function stepAside(place: Place, { files, prefix, pid }: Settler): Lack | null {
   const { directory } = place;
   const procs = join(directory, 'cgroup.procs');
   // Boundary: other processes in the group are not ours to move; that would remove them from their limits.

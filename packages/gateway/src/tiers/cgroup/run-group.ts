@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { orElse } from '../../core/or-else.ts';
 import { type Controller, type GroupLimits, LIMITS, USAGE, type Usage } from './controllers.table.ts';
 import { type GroupFiles, tryRemove } from './group-files.ts';
 
@@ -148,22 +149,17 @@ export class RunGroup {
 }
 
 function tryWrite(files: GroupFiles, directory: string, file: string, text: string): boolean {
-  try {
+  return orElse(() => {
     files.write(join(directory, file), text);
     return true;
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
 function killProcess(pid: number): void {
   // Boundary: 0 means a process of another PID namespace, and kill(0) would hit every process of our own group.
   if (pid <= 0 || pid === process.pid) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended since, or we may not kill it: then the group stays, and `kill` reports it.
-  }
+  // It may have ended since. One that we may not kill stays in the group, and `kill` reports it.
+  orElse(() => process.kill(pid, 'SIGKILL'), false);
 }
 
 /** A directory of one tree, and what is counted there. */
@@ -178,7 +174,6 @@ export type Place = {
 type Part = Place & {
   /** Open for writing; a process that writes "0" to it joins. */
   readonly descriptor: number;
-  /** The limits as the kernel reads them back. */
   readonly limits: Readonly<Record<string, number>>;
 };
 
@@ -207,7 +202,7 @@ function setLimits(files: GroupFiles, group: Place, limits: GroupLimits): Record
   for (const row of LIMITS) {
     if (row.version !== group.version || !group.controllers.includes(row.controller)) continue;
     const path = join(group.directory, row.file);
-    if (row.optional && files.read(path) === null) continue;
+    if (row.optional === true && files.read(path) === null) continue;
     const wish = row.valueOf(limits);
     files.write(path, String(wish));
     taken[row.fact] = limitTaken(files, path, wish);
@@ -231,8 +226,8 @@ function readUsage(files: GroupFiles, parts: readonly Place[], usage: Usage): nu
     );
     const text = row === undefined ? null : files.read(join(directory, row.file));
     if (row === undefined || text === null) continue;
-    const found = row.key === null ? text.trim() : lineOf(text, row.key);
-    if (found !== null && /^\d+$/.test(found)) return Math.floor(Number(found) / row.divisor);
+    const found = row.key === undefined ? text.trim() : lineOf(text, row.key);
+    if (found !== null && /^\d+$/.test(found)) return Math.floor(Number(found) / (row.divisor ?? 1));
   }
   return null;
 }

@@ -3,6 +3,7 @@ import { type Server, Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/clock.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { AsRoot } from '../../core/process.ts';
 import type { ByteStore, StreamName } from './output.ts';
 import { MAX_STATUS_BYTES } from './status.ts';
@@ -74,7 +75,6 @@ export type ChildEnd = {
   readonly stopped: StopReason | null;
   /** One for each descriptor of the role `status`, in their order. */
   readonly read: readonly Uint8Array[];
-  /** From its start to its own end. */
   readonly wallMs: number;
   /** The name of the error, as the system calls it, where nothing was started. */
   readonly spawnError: string | null;
@@ -140,7 +140,6 @@ export type LiveChild = {
   readonly servers: Promise<readonly Server[] | null>;
   /** Settles when it has ended, and never rejects; the rest of its process group has been killed by then. */
   readonly exited: Promise<Exit>;
-  /** Kills its whole process group. */
   readonly kill: () => void;
 };
 
@@ -157,11 +156,8 @@ export function errorName(error: unknown): string {
 
 /** Kills all processes of a group, whose number is that of its first process. */
 export function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // No process is left in the group.
-  }
+  // It fails when no process is left in the group.
+  orElse(() => process.kill(-pid, 'SIGKILL'), false);
 }
 
 /** The write end of a pipe that is only kept open or gets a single message: it needs no stream. */

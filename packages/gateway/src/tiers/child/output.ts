@@ -29,7 +29,6 @@ export class ByteStore {
     else this.#copy(chunk);
   }
 
-  /** The last bytes, at most this many. */
   tail(count: number): Uint8Array {
     return this.bytes().subarray(Math.max(0, this.#length - count));
   }
@@ -78,99 +77,62 @@ export class ByteStore {
   }
 }
 
-/** How the two outputs of a child are handled. */
-export type Outputs = {
-  /** Of both streams, kept or not. */
-  readonly length: number;
-  readonly keptBytes: number;
-  /** Whether the child wrote more than it may. */
-  readonly quotaExceeded: boolean;
-  /** Whether the child wrote more than is kept. */
-  readonly isCut: boolean;
-  /** Takes a chunk, and returns the part that is forwarded. */
-  readonly take: (stream: StreamName, chunk: Uint8Array) => Uint8Array;
-  readonly bytes: (stream: StreamName) => Uint8Array;
-};
-
-/** The two outputs of a child under one quota: the first bytes are kept, never more than the quota. */
-export class Capture implements Outputs {
-  readonly #maxBytes: number;
-  readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
-  #quotaExceeded = false;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  get length(): number {
-    return this.#stores.stdout.length + this.#stores.stderr.length;
-  }
-
-  get keptBytes(): number {
-    return this.length;
-  }
-
-  /** Whether the output exceeds the quota. */
-  get quotaExceeded(): boolean {
-    return this.#quotaExceeded;
-  }
-
-  get isCut(): boolean {
-    return this.#quotaExceeded;
-  }
-
-  /** Keeps what fits the quota, and returns that part. */
-  take(stream: StreamName, chunk: Uint8Array): Uint8Array {
-    // Boundary: the quota counts both streams, so that neither can exceed it through the other.
-    const kept = chunk.subarray(0, this.#maxBytes - this.length);
-    this.#quotaExceeded ||= kept.length < chunk.length;
-    this.#stores[stream].append(kept);
-    return kept;
-  }
-
-  bytes(stream: StreamName): Uint8Array {
-    return this.#stores[stream].bytes();
-  }
-}
-
-/** Of standard error, to find out why a child ended. */
+/** Of the errors of a child with a dialogue, to find out why it ended. */
 const MOST_KEPT_BYTES = 64 * 1024;
 
-/** The outputs of a child with a dialogue: the caller bounds them, message by message. */
-export class StreamedOutput implements Outputs {
-  /** No amount is too much: none of it is kept. */
-  readonly quotaExceeded = false;
-  readonly #errors = new ByteStore();
+/**
+ * The two outputs of a child under one quota: the first bytes are kept, never more than the quota. Those of a child
+ * with a dialogue have none, as its caller bounds them message by message: they are passed on whole, and only the
+ * beginning of its errors is kept.
+ */
+export class OutputCapture {
+  readonly #isDialogue: boolean;
+  readonly #maxBytes: number;
+  readonly #stores = { stdout: new ByteStore(), stderr: new ByteStore() };
   #length = 0;
   #isCut = false;
 
+  constructor(quotaBytes: number | 'dialogue') {
+    this.#isDialogue = quotaBytes === 'dialogue';
+    this.#maxBytes = quotaBytes === 'dialogue' ? MOST_KEPT_BYTES : quotaBytes;
+  }
+
+  /** Of both streams, as passed on. */
   get length(): number {
     return this.#length;
   }
 
   get keptBytes(): number {
-    return this.#errors.length;
+    return this.#stores.stdout.length + this.#stores.stderr.length;
   }
 
+  /** Whether the child wrote more than is kept. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
+  /** Whether the child wrote more than it may. */
+  get quotaExceeded(): boolean {
+    return this.#isCut && !this.#isDialogue;
+  }
+
+  /** Takes a chunk, and returns the part that is passed on. */
   take(stream: StreamName, chunk: Uint8Array): Uint8Array {
-    this.#length += chunk.length;
-    if (stream === 'stderr') this.#keep(chunk);
-    return chunk;
+    if (!this.#isDialogue || stream === 'stderr') this.#keep(stream, chunk);
+    const passed = this.#isDialogue ? chunk : chunk.subarray(0, this.keptBytes - this.#length);
+    this.#length += passed.length;
+    return passed;
   }
 
   bytes(stream: StreamName): Uint8Array {
-    return stream === 'stderr' ? this.#errors.bytes() : new Uint8Array(0);
+    return this.#stores[stream].bytes();
   }
 
-  #keep(chunk: Uint8Array): void {
-    // Boundary: errors are read for as long as the child lives, but only this much of them is kept.
-    const kept = chunk.subarray(0, MOST_KEPT_BYTES - this.#errors.length);
+  #keep(stream: StreamName, chunk: Uint8Array): void {
+    // Boundary: the quota counts both streams, so that neither can exceed it through the other.
+    const kept = chunk.subarray(0, this.#maxBytes - this.keptBytes);
     this.#isCut ||= kept.length < chunk.length;
-    this.#errors.append(kept);
+    this.#stores[stream].append(kept);
   }
 }
 

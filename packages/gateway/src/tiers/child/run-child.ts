@@ -19,7 +19,7 @@ import {
   type StdinWriter,
   type StopReason,
 } from './child.ts';
-import { ByteStore, Capture, type Outputs, StreamedOutput, type StreamName } from './output.ts';
+import { ByteStore, OutputCapture, type StreamName } from './output.ts';
 import { spawnChild } from './spawn-child.ts';
 
 /** Starts a plan with the launcher in this file; a failure is the system's error name. */
@@ -82,10 +82,9 @@ class RunningChild {
   readonly #plan: ChildTerms;
   readonly #watch: ChildWatch;
   readonly #startedMs: number;
-  readonly #output: Outputs;
+  readonly #output: OutputCapture;
   readonly #read: ByteStore[] = [];
   readonly #holds: End[] = [];
-  /** The streams that have not ended. */
   readonly #reading = new Set<Duplex>();
   readonly #cancel = () => this.cancel();
   /** One at a time: first for the wall clock, then for the kill, then for pipes that do not end. */
@@ -102,7 +101,7 @@ class RunningChild {
     this.#plan = plan;
     this.#watch = watch;
     this.#startedMs = startedMs;
-    this.#output = watch.feed === undefined ? new Capture(plan.outputBytes) : new StreamedOutput();
+    this.#output = new OutputCapture(watch.feed === undefined ? plan.outputBytes : 'dialogue');
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -110,7 +109,6 @@ class RunningChild {
     this.#feed();
   }
 
-  /** Ends it as an abort signal would. */
   cancel(): void {
     this.#stop('cancelled');
   }

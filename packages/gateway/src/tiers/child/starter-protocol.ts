@@ -26,7 +26,6 @@ const SIGNAL_NAMES = new Map(
     .reverse()
     .map(([name, number]) => [number, name]),
 );
-const STANDARD_OUTPUTS = 2;
 
 /** The limits of the starter: for one request, without the four bytes of its length, and for its descriptors. */
 const MAX_REQUEST_BYTES = 8_388_608;
@@ -39,9 +38,13 @@ const MAX_EXIT = 255;
 
 /** The request to start a plan. */
 export function startFrame(id: number, { stdin, descriptors, words }: StartPlan): Uint8Array {
-  const outputs = Array.from({ length: STANDARD_OUTPUTS }, () => 'out');
-  const kinds = [stdin === null ? 'null' : 'in', ...outputs, ...descriptors.map(kindWord)];
-  const bytes = descriptors.flatMap((each) => (each.role === 'bytes' ? [bytesOf(each.bytes)] : []));
+  const kinds = [
+    stdin === null ? 'null' : 'in',
+    'out',
+    'out',
+    ...descriptors.map((each) => wireOf(each).word),
+  ];
+  const bytes = descriptors.flatMap((each) => (each.role === 'bytes' ? [Buffer.from(each.bytes)] : []));
   return frame(['start', String(id), ...kinds, '--', ...words], bytes);
 }
 
@@ -70,7 +73,12 @@ export function wordsBytes(words: readonly string[]): Uint8Array {
 
 /** Which ends are ours, in the order in which the starter names them: those of the standard streams first. */
 export function sidesOf({ stdin, descriptors }: StartPlan): readonly (Side | null)[] {
-  return [stdin === null ? null : 'writes', 'reads', 'reads', ...descriptors.map(sideOf)];
+  return [
+    stdin === null ? null : 'writes',
+    'reads',
+    'reads',
+    ...descriptors.map((each) => wireOf(each).side),
+  ];
 }
 
 /** A line of the starter: its kind, the id of the run, and the details. */
@@ -118,31 +126,27 @@ function wholeNumber(text: string, most: number): number | null {
   return number <= most ? number : null;
 }
 
-function kindWord(descriptor: OpenDescriptor): string {
+/** The starter's word for a descriptor, and what we do with our end of it. */
+function wireOf(descriptor: OpenDescriptor): { readonly word: string; readonly side: Side | null } {
   switch (descriptor.role) {
     case 'open':
-      return `${descriptor.writes === true ? 'write' : 'read'}:${descriptor.fd}`;
+      return { word: `${descriptor.writes === true ? 'write' : 'read'}:${descriptor.fd}`, side: null };
     case 'bytes':
-      return `bytes:${Buffer.byteLength(descriptor.bytes)}`;
-    case 'map':
-      return `map:${descriptor.owner.uid}:${descriptor.owner.gid}:${descriptor.uid}:${descriptor.gid}`;
-    case 'status':
-      return 'out';
+      return { word: `bytes:${Buffer.byteLength(descriptor.bytes)}`, side: null };
+    case 'map': {
+      const { owner, uid, gid } = descriptor;
+      return { word: `map:${owner.uid}:${owner.gid}:${uid}:${gid}`, side: null };
+    }
     case 'handles':
-      return 'handles';
+      return { word: 'handles', side: null };
+    case 'status':
+      return { word: 'out', side: 'reads' };
     case 'stream':
-      return descriptor.way;
+      return { word: descriptor.way, side: descriptor.way === 'in' ? 'writes' : 'reads' };
     case 'control':
     case 'words':
-      return 'in';
+      return { word: 'in', side: 'holds' };
   }
-}
-
-function sideOf(descriptor: OpenDescriptor): Side | null {
-  const { role } = descriptor;
-  if (descriptor.role === 'stream') return descriptor.way === 'in' ? 'writes' : 'reads';
-  if (role === 'status') return 'reads';
-  return role === 'control' || role === 'words' ? 'holds' : null;
 }
 
 function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8Array {
@@ -153,10 +157,6 @@ function frame(strings: readonly string[], bytes: readonly Uint8Array[]): Uint8A
 
 function textOf(strings: readonly string[]): Uint8Array {
   return Buffer.from(strings.map((each) => `${each}\0`).join(''));
-}
-
-function bytesOf(content: Uint8Array | string): Uint8Array {
-  return typeof content === 'string' ? Buffer.from(content) : content;
 }
 
 function uint32(number: number): Uint8Array {

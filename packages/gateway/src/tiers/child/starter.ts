@@ -77,7 +77,6 @@ type Run = {
   readonly exited: Promise<Exit>;
   readonly end: (exit: Exit) => void;
   readonly servers: HandedServers;
-  /** Null before it was started. */
   pid: number | null;
 };
 
@@ -120,7 +119,7 @@ class Link {
     const request = startFrame(id, plan);
     if (isTooMuch(plan, request)) return Promise.resolve('E2BIG');
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#giveUp(), PATIENCE_MS);
+      const timer = setTimeout(() => this.close('SIGKILL'), PATIENCE_MS);
       const answer = (child: LiveChild | string) => {
         clearTimeout(timer);
         resolve(child);
@@ -137,16 +136,8 @@ class Link {
     });
   }
 
-  close(): void {
-    this.#end('SIGTERM');
-  }
-
-  /** It does not answer, so it would not react to an order either. */
-  #giveUp(): void {
-    this.#end('SIGKILL');
-  }
-
-  #end(signal: 'SIGTERM' | 'SIGKILL'): void {
+  /** A starter that does not answer would not react to an order either: it is killed. */
+  close(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): void {
     // Boundary: Node uses pid 0 for a process that never started, and a signal to 0 reaches our own process group.
     if (this.#process.pid !== undefined) this.#process.kill(signal);
     this.#socket.destroy();
@@ -188,7 +179,6 @@ class Link {
     else run.servers.take(handed.index, handed.server);
   }
 
-  /** Opens our ends of the starter's descriptors, and makes a child of them. */
   #take(id: number, { plan, exited, servers }: Run, numbers: readonly number[]): LiveChild | string {
     const left = [...numbers];
     const opened: (End | null)[] = [];

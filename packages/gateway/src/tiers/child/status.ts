@@ -4,17 +4,23 @@
  * grammar is closed: an unknown or repeated key or an invalid value invalidates the whole report, and a line without an
  * end is ignored.
  */
-
+import { accept, type Result, reject } from '../../core/result.ts';
 import type { ByteStore } from './output.ts';
 
-type LauncherUsage = {
-  readonly userUs: number;
-  readonly systemUs: number;
-  readonly maxRssKb: number;
-  readonly readBlocks: number;
-  readonly writeBlocks: number;
-  readonly wallUs: number;
-};
+/** What the launcher counts of the whole tree, and the keys of its report. */
+const USAGE_KEYS = {
+  userUs: 'utime_us',
+  systemUs: 'stime_us',
+  maxRssKb: 'maxrss_kb',
+  readBlocks: 'inblock',
+  writeBlocks: 'oublock',
+  wallUs: 'wall_us',
+} as const;
+
+type LauncherUsage = Readonly<Record<keyof typeof USAGE_KEYS, number>>;
+
+type SystemError = { readonly errno: number; readonly name: string };
+type FailedStep = SystemError & { readonly step: string };
 
 export type LauncherStatus = {
   /** By their names after `fact.`; unprintable bytes stay as the launcher writes them, \xNN. */
@@ -25,21 +31,16 @@ export type LauncherStatus = {
   readonly limit: 'cpu' | 'wall' | 'output' | null;
   readonly cancelled: boolean;
   /** The command could not be executed. */
-  readonly execError: { readonly errno: number; readonly name: string } | null;
+  readonly execError: SystemError | null;
   /** The launcher could not set up what was requested; nothing was executed. */
-  readonly failed: { readonly step: string; readonly errno: number; readonly name: string } | null;
+  readonly failed: FailedStep | null;
   /** Of the whole tree; null unless it was reported completely. */
   readonly usage: LauncherUsage | null;
   readonly outputBytes: number | null;
   /** How many processes were killed after the command had ended. */
   readonly left: number | null;
-  /** The launcher's report is complete. */
   readonly done: boolean;
 };
-
-type ParsedStatus =
-  | { readonly ok: true; readonly value: LauncherStatus }
-  | { readonly ok: false; readonly message: string };
 
 /** The end of a report: how much was written, and that it is complete. */
 const LAST_WORD = /\noutput_bytes=(?<bytes>0|[1-9][0-9]{0,14})\nleft=[0-9]{1,15}\ndone=1\n$/;
@@ -68,12 +69,7 @@ const GRAMMAR: Readonly<Record<string, RegExp>> = {
   cancelled: YES,
   exit: /^(?:[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$/,
   signal: /^(?:[1-9]|[1-5][0-9]|6[0-4])$/,
-  utime_us: COUNT,
-  stime_us: COUNT,
-  maxrss_kb: COUNT,
-  inblock: COUNT,
-  oublock: COUNT,
-  wall_us: COUNT,
+  ...Object.fromEntries(Object.values(USAGE_KEYS).map((key) => [key, COUNT])),
   output_bytes: COUNT,
   left: COUNT,
   done: YES,
@@ -84,7 +80,7 @@ const FACT_KEY = /^fact\.[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/;
 const FACT_VALUE = /^(?:[ -[\]-~]|\\x[0-9a-fA-F]{2})*$/;
 
 /** Parses the whole lines of a status. It never throws; whatever it accepts was reported once and in full. */
-export function parseStatus(bytes: Uint8Array): ParsedStatus {
+export function parseStatus(bytes: Uint8Array): Result<LauncherStatus, string> {
   // Boundary: the amount is bounded before anything is parsed.
   if (bytes.length > MAX_STATUS_BYTES) {
     return refuse(`it has ${bytes.length} bytes, expected at most ${MAX_STATUS_BYTES}`);
@@ -96,11 +92,11 @@ export function parseStatus(bytes: Uint8Array): ParsedStatus {
     const wrong = addLine(said, line);
     if (wrong !== null) return refuse(`line ${index + 1} ${wrong}`);
   }
-  return { ok: true, value: statusOf(said) };
+  return accept(statusOf(said));
 }
 
-function refuse(what: string): ParsedStatus {
-  return { ok: false, message: `Cannot read the status of the launcher: ${what}` };
+function refuse(what: string): Result<never, string> {
+  return reject(`Cannot read the status of the launcher: ${what}`);
 }
 
 /** A last line that was cut off could be mistaken for another value, so it does not count. */
@@ -142,12 +138,8 @@ function statusOf(said: ReadonlyMap<string, string>): LauncherStatus {
     signal: count('signal'),
     limit: (said.get('limit') ?? null) as LauncherStatus['limit'],
     cancelled: said.has('cancelled'),
-    execError: groupsOf(said, 'execerror', ({ errno = '', name = '' }) => ({ errno: Number(errno), name })),
-    failed: groupsOf(said, 'failed', ({ step = '', errno = '', name = '' }) => ({
-      step,
-      errno: Number(errno),
-      name,
-    })),
+    execError: errorOf(said, 'execerror'),
+    failed: errorOf(said, 'failed'),
     usage: usageOf(count),
     outputBytes: count('output_bytes'),
     left: count('left'),
@@ -163,23 +155,12 @@ function factsOf(said: ReadonlyMap<string, string>): Record<string, string> {
   return facts;
 }
 
-function groupsOf<T>(
-  said: ReadonlyMap<string, string>,
-  key: string,
-  make: (groups: Readonly<Record<string, string>>) => T,
-): T | null {
+function errorOf(said: ReadonlyMap<string, string>, key: string): FailedStep | null {
   const groups = GRAMMAR[key]?.exec(said.get(key) ?? '')?.groups;
-  return groups === undefined ? null : make(groups);
+  return groups === undefined ? null : ({ ...groups, errno: Number(groups.errno) } as FailedStep);
 }
 
 function usageOf(count: (key: string) => number | null): LauncherUsage | null {
-  const userUs = count('utime_us');
-  const systemUs = count('stime_us');
-  const maxRssKb = count('maxrss_kb');
-  const readBlocks = count('inblock');
-  const writeBlocks = count('oublock');
-  const wallUs = count('wall_us');
-  if (userUs === null || systemUs === null || maxRssKb === null) return null;
-  if (readBlocks === null || writeBlocks === null || wallUs === null) return null;
-  return { userUs, systemUs, maxRssKb, readBlocks, writeBlocks, wallUs };
+  const counts = Object.entries(USAGE_KEYS).map(([name, key]) => [name, count(key)] as const);
+  return counts.some(([, number]) => number === null) ? null : (Object.fromEntries(counts) as LauncherUsage);
 }

@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { CheckedCall } from '../../core/checked-call.ts';
 import type { Clock, Random } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import { type AllowList, NOWHERE, narrowList, parseAllowList } from '../../egress/allowlist.ts';
 import type { Host } from '../../egress/authority.ts';
@@ -28,17 +29,14 @@ export type Runner = Pick<CheckedCall['call'], 'tenant' | 'principal' | 'id'> & 
 export type NetworkOptions = {
   readonly clock: Clock;
   readonly random: Random;
-  /** The DNS lookup of one run. */
   readonly newLookup: () => Lookup;
   /** The current names and addresses of this machine. */
   readonly own: () => Own;
-  /** The operator's current list. */
   readonly hosts: () => AllowList;
   /** Makes sure, before a run starts, that the list is current. */
   readonly refresh: () => Promise<void>;
   /** Whether the TLS of a host is intercepted, or that of any host below it. */
   readonly isIntercepted: (host: Host, orAnyBelow: boolean) => boolean;
-  /** The certificates that the system trusts. */
   readonly systemCertificates: () => string;
   /** The certificate authorities for verifying targets; by default those that Node trusts. */
   readonly trust?: ProxyOptions['trust'];
@@ -52,7 +50,6 @@ export type NetworkOptions = {
 /** The network of one run. */
 export type RunNetwork = {
   readonly pass: NetworkPass;
-  /** Starts serving the run on its listeners. */
   readonly serve: (plan: NetworkPlan, servers: readonly Server[]) => Promise<void>;
   readonly facts: () => ProxyFacts;
   readonly close: () => void;
@@ -61,7 +58,6 @@ export type RunNetwork = {
 export type NetworkWish = {
   readonly terms: ProcessTerms;
   readonly runner: Runner;
-  /** Sent and received together. */
   readonly egressBytes: number;
   readonly mayGoOn: () => boolean;
   /** The operator's list for this run alone; by default the one for all. */
@@ -178,12 +174,8 @@ class Watch {
   }
 
   #mayGoOn(): boolean {
-    try {
-      return this.#wish.mayGoOn();
-    } catch {
-      // Boundary: policies that cannot be evaluated do not permit; and no check ends the gateway.
-      return false;
-    }
+    // Boundary: policies that cannot be evaluated do not permit; and no check ends the gateway.
+    return orElse(() => this.#wish.mayGoOn(), false);
   }
 }
 
@@ -232,14 +224,9 @@ function authorityFor({ clock, random }: NetworkOptions) {
   });
 }
 
-type OpenNetworksOptions = {
+type OpenNetworksOptions = Pick<NetworkOptions, 'newLookup' | 'clock' | 'random' | 'vaultSecret'> & {
   readonly config: Pick<Config, 'process' | 'secrets'>;
   readonly hosts: LiveHosts;
-  readonly newLookup: () => Lookup;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly vaultSecret: NetworkOptions['vaultSecret'];
-  /** The ports that the gateway itself listens on. */
   readonly ports: readonly number[];
   /** Additional certificate authorities for verifying targets. */
   readonly trustedCertificates?: string | undefined;

@@ -16,7 +16,6 @@ export type Listener = { readonly address: string; readonly port: number; readon
 
 export type NetworkPlan = {
   readonly listeners: readonly [Listener, ...Listener[]];
-  /** Names that lead to doors. */
   readonly names: readonly { readonly address: string; readonly name: string }[];
 };
 
@@ -133,7 +132,6 @@ export function networkWords({ listeners }: NetworkPlan, add: AddDescriptor): re
 export type NetworkPass = {
   /** The credential of its programs for its proxy. */
   readonly token: string;
-  /** Variables with the placeholders of its secrets. */
   readonly placeholders: Readonly<Record<string, string>>;
   /** The certificates that it trusts, where its proxy intercepts TLS; null where it trusts those of the system. */
   readonly trusted: string | null;

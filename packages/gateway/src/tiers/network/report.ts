@@ -8,7 +8,6 @@ export type NetworkReport = {
   readonly isolation: Readonly<Record<string, string | number>>;
   /** Null where it had no network of its own. */
   readonly record: Json | null;
-  /** Sent and received together. */
   readonly bytes: number;
 };
 

@@ -1,5 +1,6 @@
 /** Starts something harmless and reads the result, from what the launcher reports and what bubblewrap prints. */
 import type { Clock } from '../../core/clock.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
 import { type ChildEnd, STATUS } from '../child/child.ts';
 import { runChild } from '../child/run-child.ts';
 import { parseStatus } from '../child/status.ts';
@@ -12,9 +13,7 @@ const STATUS_FD = 3;
 
 /** Where a start failed and what the system reported; `errno` is null where none was named. */
 export type Fault = { readonly step: string; readonly said: string; readonly errno: string | null };
-export type Attempt =
-  | { readonly ok: true; readonly facts: Facts }
-  | { readonly ok: false; readonly fault: Fault };
+export type Attempt = Result<Facts, Fault>;
 
 /** The messages of the C library for the errors that sandboxes end with; bubblewrap prints these. */
 const ERRNO_WORDS: readonly (readonly [RegExp, string])[] = [
@@ -33,12 +32,12 @@ const MOST_SIGNS = 200;
 export function attemptOf(end: ChildEnd, statusBytes: Uint8Array | undefined): Attempt {
   if (end.spawnError !== null) return failedAt('start', end.spawnError, end.spawnError);
   const parsed = parseStatus(statusBytes ?? new Uint8Array(0));
-  if (!parsed.ok) return failedAt('report', parsed.message, null);
+  if (!parsed.ok) return failedAt('report', parsed.problem, null);
   const { failed, execError, exit, facts } = parsed.value;
   if (failed !== null) return failedAt(failed.step, failed.name, failed.name);
   if (execError !== null) return failedAt('execute', execError.name, execError.name);
   if (end.stopped !== null) return failedAt('end', `it was ${end.stopped}`, null);
-  if (exit === 0) return { ok: true, facts };
+  if (exit === 0) return accept(facts);
   return exit === null ? unsaid(end) : failedAt('command', `exit status ${exit}`, null);
 }
 
@@ -64,7 +63,7 @@ function errnoIn(said: string): string | null {
 }
 
 function failedAt(step: string, said: string, errno: string | null): Attempt {
-  return { ok: false, fault: { step, said, errno } };
+  return reject({ step, said, errno });
 }
 
 /** A fault as text: the step, and the message. */
@@ -74,22 +73,19 @@ export function faultWords({ step, said }: Fault): string {
 
 /** Whether new user, PID, mount and IPC namespaces can be created. */
 export function tryNamespaces(launcher: string, options: ProbeOptions): Promise<Attempt> {
-  return tryLauncher(launcher, options, ['ns=1']);
+  return tryLauncher(launcher, options, 'ns=1');
 }
 
 /** Whether the kernel has Landlock; the facts say which ABI. */
 export function tryLandlock(launcher: string, options: ProbeOptions): Promise<Attempt> {
-  return tryLauncher(launcher, options, ['ro=/']);
+  return tryLauncher(launcher, options, 'ro=/');
 }
 
-/** Starts a command that does nothing with exactly these arguments of the launcher. */
-async function tryLauncher(
-  launcher: string,
-  { clock, runAs }: ProbeOptions,
-  wish: readonly string[],
-): Promise<Attempt> {
+/** Starts a command that does nothing with exactly this argument of the launcher. */
+async function tryLauncher(launcher: string, options: ProbeOptions, wish: string): Promise<Attempt> {
+  const { clock, runAs } = options;
   const ids = runAs === null ? [] : [`uid=${runAs.uid}`, `gid=${runAs.gid}`];
-  const words = [...ids, ...wish, `status=${STATUS_FD}`, 'facts=1', '--', HARMLESS.file, ...HARMLESS.argv];
+  const words = [...ids, wish, `status=${STATUS_FD}`, 'facts=1', '--', HARMLESS.file, ...HARMLESS.argv];
   const end = await run(clock, launcher, ['palisade-launcher', ...words]);
   return attemptOf(end, end.read[0]);
 }

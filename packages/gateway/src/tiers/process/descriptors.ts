@@ -35,8 +35,10 @@ export function openDescriptors(planned: readonly Descriptor[], sources: Sources
   } catch (error) {
     close();
     if (error instanceof CodedError || error instanceof TypeError) throw error;
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
-    throw new CodedError('tier/unenforceable', `Cannot open a file of the run: the system reports ${reason}`);
+    throw new CodedError(
+      'tier/unenforceable',
+      `Cannot open a file of the run: the system reports ${reasonOf(error)}`,
+    );
   }
 }
 
@@ -79,12 +81,15 @@ function openInside(workspaceFd: number, path: string, open: OpenFile): OpenDesc
       { role: 'open', fd: workspaceFd },
     );
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
     throw new CodedError(
       'tier/unenforceable',
-      `Cannot protect "${path}": opening it fails with ${reason}, expected a file or directory with no link on the way`,
+      `Cannot protect "${path}": opening it fails with ${reasonOf(error)}, expected a file or directory with no link on the way`,
     );
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an error';
 }
 
 function groupFd({ cgroupFds }: Sources, index: number): number {

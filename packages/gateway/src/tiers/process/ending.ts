@@ -16,20 +16,18 @@ export type Ran = {
   readonly limits: ProcessLimits;
 };
 
-export type Verdict =
-  | { readonly kind: 'ok' }
-  | {
-      readonly kind: 'failed';
-      readonly code: FailedCode;
-      readonly message: string;
-      readonly limit: LimitName | null;
-    };
+/** Why a run failed, and which limit it reached. */
+export type Verdict = {
+  readonly code: FailedCode;
+  readonly message: string;
+  readonly limit: LimitName | null;
+};
 
 const SIGXCPU = 24;
 const SIGXFSZ = 25;
 
-/** What ended the run. A limit takes precedence over the signal that enforced it. */
-export function verdictOf(ran: Ran): Verdict {
+/** What ended the run; null when it succeeded. A limit takes precedence over the signal that enforced it. */
+export function verdictOf(ran: Ran): Verdict | null {
   const { end } = ran;
   const started = notStarted(ran);
   if (started !== null) return started;
@@ -84,14 +82,14 @@ function overLimit(ran: Ran): Verdict | null {
   return null;
 }
 
-function exited({ end, status, group, limits }: Ran): Verdict {
+function exited({ end, status, group, limits }: Ran): Verdict | null {
   // Boundary: a command that garbles or suppresses the launcher's report never counts as successful.
   if (status === null) {
     return failed('tier/unproven', 'Cannot vouch for the sandbox: the report of its launcher is not valid');
   }
   const { exit, signal, cancelled } = status;
   if (cancelled || end.signal !== null || (exit === null && signal === null)) return brokenOff(end, status);
-  if (exit === 0) return { kind: 'ok' };
+  if (exit === 0) return null;
   if (signal === SIGXFSZ) {
     const message = `Cannot finish command: it wrote a file of more than ${limits.fileBytes} bytes`;
     return failed('tier/exited', message, 'file_size');
@@ -111,7 +109,7 @@ function brokenOff({ signal, exitCode }: ChildEnd, { pid, cancelled }: LauncherS
 }
 
 function failed(code: FailedCode, message: string, limit: LimitName | null = null): Verdict {
-  return { kind: 'failed', code, message, limit };
+  return { code, message, limit };
 }
 
 /** What the caller gets, whether the command succeeded or not. */

@@ -28,11 +28,11 @@ const NAMESPACE_STEPS = ['namespaces', 'user-namespace', 'user-map', 'private-mo
 
 type FixRow = {
   readonly steps: readonly string[];
-  readonly errnos: readonly string[];
+  /** Left out: it matches every one. */
+  readonly errnos?: readonly string[];
   readonly fix: string;
 };
 
-/** A row without an errno matches every one. */
 export const FIXES: readonly FixRow[] = [
   {
     steps: NAMESPACE_STEPS,
@@ -46,42 +46,34 @@ export const FIXES: readonly FixRow[] = [
   },
   {
     steps: ['proc'],
-    errnos: [],
     fix: 'In a container a masked /proc forbids a new one: start it with `--security-opt systempaths=unconfined`, or run palisade on the host.',
   },
   {
     steps: ['workspace-idmap', 'workspace-clone', 'workspace-map', 'workspace-mount'],
-    errnos: [],
     fix: 'Put the workspace on a file system with idmapped mounts (ext4, xfs, btrfs; tmpfs from Linux 6.3), or start palisade as an ordinary user.',
   },
   {
     steps: ['net', 'lo'],
-    errnos: [],
     fix: 'The run gets no network of its own: allow user and network namespaces (`sysctl -w user.max_net_namespaces=16384`), or set `egress_hosts` of the call to [].',
   },
   {
     steps: ['listen', 'handles'],
-    errnos: [],
     fix: 'The proxy of the run cannot be reached from its network: raise the limit of open files with `ulimit -n`, or list fewer hosts in `process.egress_hosts`.',
   },
   {
     steps: ['landlock', 'landlock-path', 'landlock-rule'],
-    errnos: [],
     fix: 'Use Linux 5.13 or newer and boot it with `landlock` among the names of `lsm=`.',
   },
   {
     steps: ['seccomp', 'seccomp-read'],
-    errnos: [],
     fix: 'Use a kernel that is built with CONFIG_SECCOMP_FILTER.',
   },
   {
     steps: ['rlimit'],
-    errnos: [],
     fix: 'The limits that palisade was started with are lower than those of commands: raise them with `ulimit`, or lower `process.*` in palisade.toml.',
   },
   {
     steps: ['cgroup'],
-    errnos: [],
     fix: 'The control group cannot be joined: start palisade with `systemd-run --user --scope -p Delegate=yes palisade …`.',
   },
   {
@@ -102,7 +94,7 @@ export function fixOf({ step, errno }: Fault, read: ReadSetting): string {
   const setting = NAMESPACE_STEPS.includes(step) ? forbiddingSetting(read) : null;
   const row = FIXES.find(
     ({ steps, errnos }) =>
-      steps.includes(step) && (errnos.length === 0 || (errno !== null && errnos.includes(errno))),
+      steps.includes(step) && (errnos === undefined || (errno !== null && errnos.includes(errno))),
   );
   return setting?.fix ?? row?.fix ?? OTHER_FIX;
 }

@@ -62,7 +62,6 @@ function streamsOf({ child }: Sandbox): { readonly send: Duplex | null; readonly
 type Proof = {
   /** Settles with what its isolation lacks, null for nothing, as soon as the launcher has reported it. */
   readonly proved: Promise<string | null>;
-  /** Takes what the launcher has reported so far. */
   readonly onStatus: (said: Uint8Array) => void;
 };
 

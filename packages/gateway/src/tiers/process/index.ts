@@ -7,7 +7,7 @@ import { type Refused, refuse } from '../../core/outcome.ts';
 import type { ProcessTerms, ProcessTierName } from '../../core/process.ts';
 import { spend } from '../../policy/authorize.ts';
 import type { PlannedCommand, RunResult, Tier } from '../tier.ts';
-import { holdWorkspace } from '../workspace/held-directory.ts';
+import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { type HeldRun, holdRun } from './held-run.ts';
 import { type CommandKit, runCommand, termsWithin } from './run.ts';
 import type { Found, Lack, Probed, ProbeOptions, ProcessTier } from './tier.ts';
@@ -27,10 +27,8 @@ export function commandTiers(
   kit: TiersKit,
   options: ProbeOptions,
 ): Readonly<Record<ProcessTierName, HoldingTier>> {
-  const entries = Object.values(PROCESS_TIERS).map(
-    (tier) => [tier.name, tierOf(kit, tier, options)] as const,
-  );
-  return Object.fromEntries(entries) as Record<ProcessTierName, HoldingTier>;
+  const entries = Object.values(PROCESS_TIERS).map((tier) => [tier.name, tierOf(kit, tier, options)]);
+  return Object.fromEntries(entries);
 }
 
 function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): HoldingTier {
@@ -49,18 +47,19 @@ function tierOf(kit: TiersKit, tier: ProcessTier, options: ProbeOptions): Holdin
   return {
     hold: async (id, terms) => {
       const found = await health.look();
-      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.why}`);
-      return holdRun({ ...kit, launcher: found.launcher }, found.tier, { id, terms });
+      if (!found.ok) throw new CodedError('tier/unenforceable', `Cannot start ${id}: ${found.problem.why}`);
+      const { tier, launcher } = found.value;
+      return holdRun({ ...kit, launcher }, tier, { id, terms });
     },
     refusal: async (checked) => {
       const found = await health.look();
-      if (!found.ok) return lackOf(checked, found);
-      return planRefusal(found.tier.plan, checked, kit) ?? (await placeRefusal(found, checked));
+      if (!found.ok) return lackOf(checked, found.problem);
+      return planRefusal(found.value.tier, checked, kit) ?? (await placeRefusal(found.value, checked));
     },
     describe: async (checked) => {
       const found = await health.look();
       if (!found.ok || checked.process === null) return null;
-      return describe(found.tier, termsWithin(checked.process.terms, checked.limits), kit);
+      return describe(found.value.tier, termsWithin(checked.process.terms, checked.limits), kit);
     },
     run: async (grant, limits, ties) => {
       const checked = spend(grant);
@@ -78,37 +77,34 @@ function isUnheld({ ending }: RunResult): boolean {
   return ending.code === 'tier/not-started' || ending.code === 'tier/unproven';
 }
 
-/** Boundary: what the tier cannot enforce is refused before anything is recorded as begun. */
-function planRefusal(
-  plan: Found['tier']['plan'],
-  { process }: CheckedCall,
+/** The plan of a run, without the groups that are made for it. */
+function planFor(
+  { plan }: Found['tier'],
+  terms: ProcessTerms,
+  owner: HeldWorkspace['owner'],
   { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
-): Refused | null {
-  if (process === null) return null;
-  const asRoot = runAs === null ? null : { ...runAs, owner: { uid: 0, gid: 0 } };
-  const planned = plan(process.terms, { cgroups: 0, asRoot, pass: networks.samplePass(process.terms) });
-  return planned.ok ? null : refuse(planned.code, planned.message, planned.remedy);
+) {
+  const asRoot = runAs === null ? null : { ...runAs, owner };
+  return plan(terms, { cgroups: 0, asRoot, pass: networks.samplePass(terms) });
 }
 
-/** The plan of a run, without the groups that are made for it. */
-function describe(
-  { executor, plan }: Found['tier'],
-  terms: ProcessTerms,
-  { runAs, networks }: Pick<CommandKit, 'runAs' | 'networks'>,
-): PlannedCommand | null {
+/** Boundary: what the tier cannot enforce is refused before anything is recorded as begun. */
+function planRefusal(tier: Found['tier'], { process }: CheckedCall, kit: TiersKit): Refused | null {
+  if (process === null) return null;
+  const planned = planFor(tier, process.terms, { uid: 0, gid: 0 }, kit);
+  return planned.ok ? null : planned.problem;
+}
+
+function describe(tier: Found['tier'], terms: ProcessTerms, kit: TiersKit): PlannedCommand | null {
   const held = holdWorkspace(terms.workspace);
   held.close();
-  const planned = plan(terms, {
-    cgroups: 0,
-    asRoot: runAs === null ? null : { ...runAs, owner: held.owner },
-    pass: networks.samplePass(terms),
-  });
+  const planned = planFor(tier, terms, held.owner, kit);
   if (!planned.ok) return null;
-  const { words, args, told } = planned;
-  return { executor, limits: terms.limits, words, args, told };
+  const { words, args, told } = planned.value;
+  return { executor: tier.executor, limits: terms.limits, words, args, told };
 }
 
-function lackOf({ tool, tier }: CheckedCall, { why, fix }: { why: string; fix: string }): Refused {
+function lackOf({ tool, tier }: CheckedCall, { why, fix }: Lack): Refused {
   return refuse('tier/unenforceable', `Cannot run ${tool.id} in tier ${tier}: ${why}`, fix);
 }
 
@@ -138,7 +134,6 @@ export class TierHealth {
     this.#parts = parts;
   }
 
-  /** The current state of the tier; a lack comes with its fix. */
   look(): Promise<Probed> {
     const nowMs = this.#parts.clock.monotonicMs();
     if (this.#looked !== null && (this.#isSettled || nowMs - this.#lookedAtMs < AGAIN_AFTER_MS))
@@ -167,12 +162,12 @@ export class TierHealth {
     if (!found.ok) return found;
     if (this.#isDoubted) {
       this.#triedAtMs = this.#lookedAtMs;
-      const trial = await this.#parts.tryTier(found);
-      if (!trial.ok) return { ok: false, why: trial.why, fix: trial.fix };
+      const trial = await this.#parts.tryTier(found.value);
+      if (!trial.ok) return trial;
     }
     this.#isDoubted = false;
     this.#isSettled = true;
-    this.#last = found;
+    this.#last = found.value;
     return found;
   }
 }
@@ -217,6 +212,7 @@ export class FileSystems {
 }
 
 function lackIn(trial: Trial, workspace: string): Lack | null {
-  if (trial.ok || trial.fault?.step.startsWith(OF_WORKSPACE) !== true) return null;
-  return { ok: false, why: `"${workspace}" cannot be given to another user: ${trial.why}`, fix: trial.fix };
+  if (trial.ok || trial.problem.fault?.step.startsWith(OF_WORKSPACE) !== true) return null;
+  const { why, fix } = trial.problem;
+  return { why: `"${workspace}" cannot be given to another user: ${why}`, fix };
 }

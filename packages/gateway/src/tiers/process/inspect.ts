@@ -3,15 +3,7 @@ import type { Probe } from '../cgroup/cgroups.ts';
 import { type Attempt, faultWords, tryLandlock, tryNamespaces } from './attempt.ts';
 import { fixOf, forbiddingSetting, type ReadSetting } from './fixes.table.ts';
 import { findLauncher, type Program, textOf } from './machine.ts';
-import {
-  type Lack,
-  lackRow,
-  type ProbeOptions,
-  type ProcessTier,
-  row,
-  shortDigest,
-  type TierRow,
-} from './tier.ts';
+import { lackRow, type ProbeOptions, type ProcessTier, row, shortDigest, type TierRow } from './tier.ts';
 import { PROCESS_TIERS } from './tiers.table.ts';
 import { type Trial, type TrialKit, tryTier } from './trial.ts';
 
@@ -29,17 +21,23 @@ export const TRIAL_ROW = 'trial';
 /** Inspects everything and tries every tier. */
 export async function inspectTiers({ options, kit, probeCgroups }: Inspection): Promise<readonly TierRow[]> {
   const launcher = findLauncher(options);
-  const kernelRows = launcher.ok ? await sharedRows(launcher, options, kit.readSetting ?? textOf) : null;
+  const launcherRows = launcher.ok
+    ? await sharedRows(launcher.value, options, kit.readSetting ?? textOf)
+    : [lackRow(null, 'launcher', launcher.problem)];
   const tried = await Promise.all(
     Object.values(PROCESS_TIERS).map(async (tier) => {
       const found = await tier.probe(options);
-      const trial = found.ok ? await tryTier(found, kit) : found;
-      const rows = [...(found.ok ? found.rows : []), ...isolationRows(tier, trial), trialRow(tier, trial)];
+      const trial = found.ok ? await tryTier(found.value, kit) : found;
+      const rows = [
+        ...(found.ok ? found.value.rows : []),
+        ...isolationRows(tier, trial),
+        trialRow(tier, trial),
+      ];
       return { trial, rows };
     }),
   );
   return [
-    ...(kernelRows ?? (launcher.ok ? [] : [lackRow(null, 'launcher', launcher)])),
+    ...launcherRows,
     cgroupRow(probeCgroups()),
     ...(kit.runAs === null ? [] : idmapRows(tried.map(({ trial }) => trial))),
     ...tried.flatMap(({ rows }) => rows),
@@ -57,55 +55,58 @@ async function sharedRows(
     namespaces.ok
       ? row(null, 'user namespaces', 'can be made')
       : lackRow(null, 'user namespaces', {
-          why: `cannot be made: ${forbiddingSetting(read)?.why ?? faultWords(namespaces.fault)}`,
-          fix: fixOf(namespaces.fault, read),
+          why: `cannot be made: ${forbiddingSetting(read)?.why ?? faultWords(namespaces.problem)}`,
+          fix: fixOf(namespaces.problem, read),
         }),
     landlockRow(await tryLandlock(path, options), namespaces.ok, read),
   ];
 }
 
 function landlockRow(landlock: Attempt, isSpare: boolean, read: ReadSetting): TierRow {
-  if (landlock.ok) return row(null, 'Landlock', `has ABI ${landlock.facts.landlock}`);
+  if (landlock.ok) return row(null, 'Landlock', `has ABI ${landlock.value.landlock}`);
   if (isSpare) return row(null, 'Landlock', 'is absent, and not needed here');
   return lackRow(null, 'Landlock', {
-    why: `is absent: ${faultWords(landlock.fault)}`,
-    fix: fixOf(landlock.fault, read),
+    why: `is absent: ${faultWords(landlock.problem)}`,
+    fix: fixOf(landlock.problem, read),
   });
 }
 
 function cgroupRow(probed: Probe): TierRow {
   const name = 'control groups';
-  if (!probed.ok) return lackRow(null, name, { why: `cannot be made: ${probed.why}`, fix: probed.fix });
-  return row(null, name, `can be made (${probed.kind}: ${probed.controllers.join(', ')})`);
+  if (probed.ok)
+    return row(null, name, `can be made (${probed.value.kind}: ${probed.value.controllers.join(', ')})`);
+  const { why, fix } = probed.problem;
+  return lackRow(null, name, { why: `cannot be made: ${why}`, fix });
 }
 
 /** A root gateway runs commands as another user, which can only write where the owner is mapped to it. */
-function idmapRows([trial]: readonly (Trial | Lack)[]): readonly TierRow[] {
+function idmapRows([trial]: readonly Trial[]): readonly TierRow[] {
   const name = 'idmapped workspaces';
   if (trial === undefined) return [];
-  if ('facts' in trial && trial.facts !== null) return [row(null, name, 'work in the temporary directory')];
-  if (trial.ok || !('fault' in trial) || trial.fault?.step.startsWith('workspace-') !== true) return [];
-  return [lackRow(null, name, { why: `do not work: ${trial.why}`, fix: trial.fix })];
+  if (trial.ok || trial.problem.unproven !== undefined)
+    return [row(null, name, 'work in the temporary directory')];
+  const { why, fix, fault } = trial.problem;
+  if (fault?.step.startsWith('workspace-') !== true) return [];
+  return [lackRow(null, name, { why: `do not work: ${why}`, fix })];
 }
 
 /** What the plan found proved, and the first fact that is not. */
-function isolationRows({ name: tier, isolation }: ProcessTier, trial: Trial | Lack): readonly TierRow[] {
-  if (!('facts' in trial) || trial.facts === null) return [];
-  const { facts } = trial;
-  const gap = trial.ok ? null : trial.gap;
-  const at = gap === null ? -1 : isolation.findIndex(({ fact }) => gap.fact.startsWith(fact));
-  const proved = trial.ok ? isolation : isolation.slice(0, Math.max(at, 0));
-  const open = trial.ok || at < 0 ? [] : isolation.slice(at, at + 1);
+function isolationRows({ name: tier, isolation }: ProcessTier, trial: Trial): readonly TierRow[] {
+  if (trial.ok) return isolation.map(({ name, detail }) => row(tier, name, detail(trial.value)));
+  const { unproven, fix } = trial.problem;
+  if (unproven === undefined) return [];
+  const { facts, gap } = unproven;
+  const at = isolation.findIndex(({ fact }) => gap.fact.startsWith(fact));
+  const proved = isolation.slice(0, Math.max(at, 0));
+  const open = isolation.slice(at, at + 1);
   return [
     ...proved.map(({ name, detail }) => row(tier, name, detail(facts))),
-    ...open.map(({ name }) =>
-      lackRow(tier, name, { why: `failed: ${gap?.text}`, fix: trial.ok ? '' : trial.fix }),
-    ),
+    ...(at < 0 ? [] : open.map(({ name }) => lackRow(tier, name, { why: `failed: ${gap.text}`, fix }))),
   ];
 }
 
-function trialRow({ name, enforces }: ProcessTier, trial: Trial | Lack): TierRow {
+function trialRow({ name, enforces }: ProcessTier, trial: Trial): TierRow {
   if (trial.ok)
     return row(name, TRIAL_ROW, `a run succeeded and reported from inside that it has ${enforces}`);
-  return lackRow(name, TRIAL_ROW, { why: `run failed: ${trial.why}`, fix: trial.fix });
+  return lackRow(name, TRIAL_ROW, { why: `run failed: ${trial.problem.why}`, fix: trial.problem.fix });
 }

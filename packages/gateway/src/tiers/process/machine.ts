@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orElse } from '../../core/or-else.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
 import type { HostPath } from '../c-bubblewrap/mounts.ts';
-import type { Lack, ProbeOptions } from './tier.ts';
+import type { Facts, Lack, ProbeOptions } from './tier.ts';
 
-export type Program = { readonly ok: true; readonly path: string; readonly sha256: string };
+export type Program = { readonly path: string; readonly sha256: string };
 
 /** A command that does nothing and exists on every system. */
 export const HARMLESS = { file: '/bin/sh', argv: ['sh', '-c', ':'] } as const;
@@ -17,7 +19,7 @@ const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
 /** Our own namespaces by name, as the kernel's numbers. */
-export function ownNamespaces(): Readonly<Record<string, string>> {
+export function ownNamespaces(): Facts {
   const entries = NAMESPACES.map((name): [string, string] => {
     const [, number = ''] = /\[(\d+)\]/.exec(readlinkSync(`/proc/self/ns/${name}`)) ?? [];
     return [name, number];
@@ -30,49 +32,41 @@ const NO_LAUNCHER = {
   fix: 'Run `npm run setup` in the project; it needs a C compiler: apt-get install gcc libc6-dev.',
 };
 const NO_LINUX = {
-  ok: false,
   why: 'commands need Linux',
   fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
-} as const;
+};
 
 /** The launcher of this machine; there is none for systems other than Linux. */
-export function findLauncher({ launchers, platform = process.platform }: ProbeOptions): Program | Lack {
-  return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : NO_LINUX;
+export function findLauncher(options: ProbeOptions): Result<Program, Lack> {
+  const { launchers, platform = process.platform } = options;
+  return platform === 'linux' ? findProgram(launchers, NO_LAUNCHER) : reject(NO_LINUX);
 }
 
 /** The first of the paths with a program that only its owner can change. No search path is used. */
-export function findProgram(paths: readonly string[], missing: Omit<Lack, 'ok'>): Program | Lack {
+export function findProgram(paths: readonly string[], missing: Lack): Result<Program, Lack> {
   for (const raw of paths) {
-    const path = realPath(raw);
+    const path = orElse(() => realpathSync.native(raw), null);
     if (path === null) continue;
-    return (
-      weakness(path) ?? {
-        ok: true,
-        path,
-        sha256: createHash('sha256').update(readFileSync(path)).digest('hex'),
-      }
-    );
+    const weak = weakness(path);
+    if (weak !== null) return reject(weak);
+    return accept({ path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') });
   }
-  return { ok: false, ...missing };
+  return reject(missing);
 }
 
 /** Why a file cannot be trusted to run a sandbox; null when it can. */
 function weakness(path: string): Lack | null {
   const stats = statSync(path);
   if (!stats.isFile() || (stats.mode & EXECUTABLE) === 0)
-    return { ok: false, why: `"${path}" is not a program`, fix: 'Install the program again.' };
+    return { why: `"${path}" is not a program`, fix: 'Install the program again.' };
   const isOurs = stats.uid === 0 || stats.uid === process.getuid?.();
   // Boundary: a sandbox that another user can replace isolates nothing.
   if (!isOurs || (stats.mode & SHARED_WRITE) !== 0)
-    return {
-      ok: false,
-      why: `"${path}" can be changed by others`,
-      fix: `chown root ${path}; chmod 755 ${path}`,
-    };
+    return { why: `"${path}" can be changed by others`, fix: `chown root ${path}; chmod 755 ${path}` };
   const open = directoriesAbove(path).find((directory) => isOpenToAll(statSync(directory).mode));
   // Boundary: a user who can write to a directory can replace the files in it.
   if (open === undefined) return null;
-  return { ok: false, why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` };
+  return { why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` };
 }
 
 function isOpenToAll(mode: number): boolean {
@@ -84,59 +78,35 @@ function directoriesAbove(path: string): readonly string[] {
   return above === path ? [] : [above, ...directoriesAbove(above)];
 }
 
-function realPath(path: string): string | null {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null;
-  }
-}
-
 /** Which of these paths exist, and the targets of those that are links. */
 export function hostPaths(paths: readonly string[]): readonly HostPath[] {
-  return paths.flatMap((path): HostPath[] => {
-    try {
-      const isLink = lstatSync(path).isSymbolicLink();
-      // A dangling link counts as absent.
-      statSync(path);
-      return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
-    } catch {
-      return [];
-    }
-  });
+  const look = (path: string): HostPath[] => {
+    const isLink = lstatSync(path).isSymbolicLink();
+    // A dangling link counts as absent.
+    statSync(path);
+    return [{ path, linkTo: isLink ? readlinkSync(path) : null }];
+  };
+  return paths.flatMap((path) => orElse(() => look(path), []));
 }
 
 const OTHERS_ENTER = 0o001;
 
-/** Whether a user who owns nothing on the path can reach this directory. */
+/** Whether a user who owns nothing on the path can reach this directory; what is gone cannot be reached. */
 export function isInReachOfAll(path: string): boolean {
-  try {
-    return directoriesAbove(path).every((directory) => (statSync(directory).mode & OTHERS_ENTER) !== 0);
-  } catch {
-    // What is gone cannot be reached.
-    return false;
-  }
+  const canEnter = (directory: string) => (statSync(directory).mode & OTHERS_ENTER) !== 0;
+  return orElse(() => directoriesAbove(path).every(canEnter), false);
 }
 
 /** How many threads a user has now; the kernel counts them all against a limit on processes. */
 export function threadsOf(uid: number): number {
-  let threads = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      if (statSync(`/proc/${name}`).uid === uid) threads += readdirSync(`/proc/${name}/task`).length;
-    } catch {
-      // It has ended since.
-    }
-  }
-  return threads;
+  const threadsIn = (process: string) =>
+    statSync(`/proc/${process}`).uid === uid ? readdirSync(`/proc/${process}/task`).length : 0;
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  // One that has ended since has none.
+  return processes.reduce((sum, process) => sum + orElse(() => threadsIn(process), 0), 0);
 }
 
 /** The text of a small file; null where it does not exist. */
 export function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+  return orElse(() => readFileSync(path, 'utf8'), null);
 }

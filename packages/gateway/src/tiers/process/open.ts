@@ -2,8 +2,8 @@
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
-import type { ProcessLimits } from '../../core/process.ts';
-import { type Cgroups, openCgroups, type Swept, sweepCgroups } from '../cgroup/cgroups.ts';
+import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import { type Owner, openCgroups, type Swept, sweepCgroups } from '../cgroup/cgroups.ts';
 import type { StartPlan } from '../child/child.ts';
 import { LaunchQueue } from '../child/queue.ts';
 import { Starter } from '../child/starter.ts';
@@ -11,7 +11,7 @@ import type { Networks } from '../network/networks.ts';
 import { commandTiers } from './index.ts';
 import { inspectTiers } from './inspect.ts';
 import { textOf } from './machine.ts';
-import type { ProbeOptions, TierRow } from './tier.ts';
+import type { TierRow } from './tier.ts';
 import { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
 type CommandOptions = {
@@ -20,9 +20,8 @@ type CommandOptions = {
   /** The user and group id of commands where the gateway is root. */
   readonly firstUid: number;
   /** Distinguishes the groups of this state directory and process from those of others. */
-  readonly owner: { readonly realStateDir: string; readonly process: string };
+  readonly owner: Owner;
   readonly isGone: (process: string) => boolean;
-  /** The limits of runs that request none. */
   readonly limits: ProcessLimits;
   /** How many warm sandboxes are kept for each workspace. */
   readonly warm: number;
@@ -31,13 +30,9 @@ type CommandOptions = {
 
 export type Commands = {
   readonly tiers: ReturnType<typeof commandTiers>;
-  readonly cgroups: Cgroups;
-  readonly probeOptions: ProbeOptions;
-  /** Tries both tiers and reports what works on this machine. */
   readonly inspect: () => Promise<readonly TierRow[]>;
   /** Ends what killed gateways have left of their runs. Returns at once where there is nothing. */
   readonly sweep: () => Promise<Swept>;
-  /** Closes warm sandboxes, and the process that starts them. */
   readonly close: () => Promise<void>;
 };
 
@@ -66,9 +61,9 @@ export function openCommands(options: CommandOptions): Commands {
   const queue = new LaunchQueue({ width: PER_CORE * availableParallelism(), clock });
   const runs = new LaunchQueue({ width: AT_ONCE, clock });
   const probeOptions = { clock, launchers, runAs };
-  const makeGroup = (id: string, limits: { readonly memoryBytes: number; readonly processes: number }) => {
+  const makeGroup = (id: string, { limits: { memoryBytes, processes } }: ProcessTerms) => {
     try {
-      return cgroups.make(id, limits);
+      return cgroups.make(id, { memoryBytes, processes: processes + HELPERS });
     } catch (error) {
       // Without groups the limits of each process apply, and the receipt says that there was none. Boundary: where the
       // machine supports groups, a run that gets none does not start.
@@ -76,30 +71,19 @@ export function openCommands(options: CommandOptions): Commands {
       throw error;
     }
   };
-  const kit = {
-    clock,
-    queue,
-    runs,
-    runAs,
-    limits,
-    warm,
-    closing,
-    networks,
-    nextTrial: () => {
-      trials += 1;
-      return trials;
-    },
-    start: (launcher: string, plan: StartPlan) => starter.start(launcher, plan),
-    makeGroup: (id: string, { limits }: { limits: { memoryBytes: number; processes: number } }) =>
-      makeGroup(id, { memoryBytes: limits.memoryBytes, processes: limits.processes + HELPERS }),
+  const nextTrial = () => {
+    trials += 1;
+    return trials;
   };
+  const start = (launcher: string, plan: StartPlan) => starter.start(launcher, plan);
+  const kit = { clock, queue, runs, runAs, limits, warm, closing, networks, nextTrial, start, makeGroup };
   const sweep = () => sweepCgroups(cgroups, isGone);
   const inspect = () => inspectTiers({ options: probeOptions, kit, probeCgroups: cgroups.probe });
   const close = async () => {
     await Promise.all([warm.close(), closing.finish()]);
     starter.close();
   };
-  return { tiers: commandTiers(kit, probeOptions), cgroups, probeOptions, inspect, sweep, close };
+  return { tiers: commandTiers(kit, probeOptions), inspect, sweep, close };
 }
 
 /** Also in the group: the launcher or bubblewrap outside, and the first process of the namespaces. */

@@ -1,32 +1,44 @@
 import { posix } from 'node:path';
 import { isWithin } from '../../core/clock.ts';
-import type { RefusedCode } from '../../core/outcome.ts';
+import { type Refused, refuse } from '../../core/outcome.ts';
 import type { AsRoot, ProcessLimits, ProcessTerms, ProcessTierName } from '../../core/process.ts';
+import { accept, type Result } from '../../core/result.ts';
 import type { AddDescriptor, Descriptor } from '../child/child.ts';
 import type { NetworkPass, NetworkPlan } from '../network/plan.ts';
 import type { Facts } from './tier.ts';
 
-/** A command with its sandbox, ready to be started. */
-export type CommandPlan = {
-  readonly ok: true;
+/** A command with its sandbox, as a tier plans it. */
+export type TierPlan<Expected extends Expectation = Expectation> = {
   /** The arguments of the launcher that is started: they create the sandbox, where the tier has one. */
   readonly words: readonly string[];
-  /** Options of bubblewrap, which are passed through a descriptor. */
+  /** Options of bubblewrap, which are passed through a descriptor, each followed by a NUL. */
   readonly args: readonly string[];
   /** The arguments of the launcher that runs the command, sent once it waits: everything that concerns the command. */
   readonly told: readonly string[];
   readonly descriptors: readonly Descriptor[];
   /** Null where the run has no network of its own. */
   readonly network: NetworkPlan | null;
+  readonly expected: Expected;
+};
+
+/** What the launcher must report for a run to count as isolated. Names are without "fact.". */
+export type Expectation = {
+  readonly equal: Facts;
+  /** Namespaces that must differ from the gateway's own. */
+  readonly newNamespaces: readonly string[];
+};
+
+/** A plan that is ready to be started. */
+export type CommandPlan = Omit<TierPlan, 'expected'> & {
   /** Which promises of the plan the reported facts do not prove; null when they prove all. */
   readonly missing: (facts: Facts) => IsolationGap | null;
 };
 
 /** What is known only when the run starts. */
-type RunPlace = {
+export type RunPlace = {
   readonly cgroups: number;
+  /** Null only when the gateway is not root. */
   readonly asRoot: AsRoot | null;
-  /** For a run that has a network. */
   readonly pass: NetworkPass;
   /** It has an input and an output stream beside its standard streams, as the numbers 3 and 4. */
   readonly hasStreams?: boolean;
@@ -38,11 +50,26 @@ export type CommandTier = {
   readonly executor: string;
   /** Facts of the machine and the programs that enforce the sandbox. */
   readonly about: Readonly<Record<string, string | number | boolean>>;
-  readonly plan: (terms: ProcessTerms, place: RunPlace) => CommandPlan | PlanRefusal;
+  readonly plan: (terms: ProcessTerms, place: RunPlace) => Result<CommandPlan, Refused>;
 };
 
 /** A fact that does not prove what the plan promises, and how it differs. */
 export type IsolationGap = { readonly fact: string; readonly text: string };
+
+/** The plan with the check of what is reported from inside; a tier adds its own. */
+export function proving<Expected extends Expectation>(
+  plan: Result<TierPlan<Expected>, Refused>,
+  ownNamespaces: Facts,
+  further: (facts: Facts, expected: Expected) => IsolationGap | null,
+): Result<CommandPlan, Refused> {
+  if (!plan.ok) return plan;
+  const { expected, ...rest } = plan.value;
+  const missing: CommandPlan['missing'] = (facts) =>
+    missingFact(facts, expected.equal) ??
+    sharedNamespace(facts, expected.newNamespaces, ownNamespaces) ??
+    further(facts, expected);
+  return accept({ ...rest, missing });
+}
 
 /** The first fact that is not as expected; null when all are. */
 export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
@@ -55,11 +82,7 @@ export function missingFact(facts: Facts, equal: Facts): IsolationGap | null {
 }
 
 /** Which namespace is the gateway's own although the plan has a new one; null when none is. */
-export function sharedNamespace(
-  facts: Facts,
-  names: readonly string[],
-  own: Readonly<Record<string, string>>,
-): IsolationGap | null {
+export function sharedNamespace(facts: Facts, names: readonly string[], own: Facts): IsolationGap | null {
   for (const name of names) {
     const is = facts[`ns.${name}`];
     // Boundary: a namespace that was not reported counts as shared.
@@ -69,17 +92,9 @@ export function sharedNamespace(
   return null;
 }
 
-/** A plan was refused because what it would start is weaker than what was requested. */
-export type PlanRefusal = {
-  readonly ok: false;
-  readonly code: RefusedCode & 'tier/unenforceable';
-  readonly message: string;
-  readonly remedy: string;
-};
-
-/** The only way for a plan to refuse. */
-export function unenforceable(message: string, remedy: string): PlanRefusal {
-  return { ok: false, code: 'tier/unenforceable', message, remedy };
+/** The only way for a plan to refuse: what it would start is weaker than what was requested. */
+export function unenforceable(message: string, remedy: string): Refused {
+  return refuse('tier/unenforceable', message, remedy);
 }
 
 /** The main thread's stack, which RLIMIT_DATA does not count. */
@@ -179,7 +194,7 @@ const NEVER_AROUND = [
 ];
 
 /** Returns null when every part of the terms is valid. */
-export function checkTerms(terms: ProcessTerms): PlanRefusal | null {
+export function checkTerms(terms: ProcessTerms): Refused | null {
   return (
     checkWords(terms) ??
     checkPaths(terms) ??
@@ -190,7 +205,7 @@ export function checkTerms(terms: ProcessTerms): PlanRefusal | null {
 }
 
 /** Returns null when the ids that a root gateway assigns to the run are those of an ordinary user. */
-export function checkIdentity(asRoot: AsRoot | null): PlanRefusal | null {
+export function checkIdentity(asRoot: AsRoot | null): Refused | null {
   if (asRoot === null) return null;
   const { uid, gid, owner } = asRoot;
   const areIds = [uid, gid, owner.uid, owner.gid].every((id) => Number.isSafeInteger(id) && id >= 0);
@@ -203,7 +218,7 @@ export function checkIdentity(asRoot: AsRoot | null): PlanRefusal | null {
 }
 
 /** Returns null when a filter consists of whole instructions; a run without a filter is not planned. */
-export function checkFilter(seccomp: Uint8Array): PlanRefusal | null {
+export function checkFilter(seccomp: Uint8Array): Refused | null {
   const instructionBytes = 8;
   if (seccomp.length > 0 && seccomp.length % instructionBytes === 0) return null;
   return unenforceable(
@@ -212,7 +227,7 @@ export function checkFilter(seccomp: Uint8Array): PlanRefusal | null {
   );
 }
 
-function checkWords(terms: ProcessTerms): PlanRefusal | null {
+function checkWords(terms: ProcessTerms): Refused | null {
   const { executable, argv, workspace, cwd, env, readOnly, protectedPaths } = terms;
   const words = [executable, workspace, cwd, ...argv, ...readOnly, ...protectedPaths];
   // Boundary: options reach bubblewrap separated by NULs, so a NUL in an argument would start a new option.
@@ -227,7 +242,7 @@ function checkWords(terms: ProcessTerms): PlanRefusal | null {
   return unenforceable('Cannot plan the run: its argv is empty, expected the name of the command', REPORT);
 }
 
-function checkPaths(terms: ProcessTerms): PlanRefusal | null {
+function checkPaths(terms: ProcessTerms): Refused | null {
   const { executable, workspace, cwd, readOnly, protectedPaths } = terms;
   const absolute = [executable, workspace, cwd, ...readOnly];
   // Boundary: ".." and doubled slashes would pass a comparison of texts and lead elsewhere.
@@ -246,7 +261,7 @@ function checkPaths(terms: ProcessTerms): PlanRefusal | null {
   );
 }
 
-function checkWorkspace(terms: ProcessTerms): PlanRefusal | null {
+function checkWorkspace(terms: ProcessTerms): Refused | null {
   const { workspace, cwd } = terms;
   // Boundary: the run can write to a workspace, so it must not contain the system itself.
   const around = NEVER_AROUND.find((place) => isWithin(place, workspace));
@@ -260,7 +275,7 @@ function checkWorkspace(terms: ProcessTerms): PlanRefusal | null {
   return unenforceable(`Cannot start in "${cwd}": it is outside, expected a path in "${workspace}"`, REPORT);
 }
 
-function checkEnvironment(env: ProcessTerms['env']): PlanRefusal | null {
+function checkEnvironment(env: ProcessTerms['env']): Refused | null {
   const odd = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (odd === undefined) return null;
   return unenforceable(
@@ -269,7 +284,7 @@ function checkEnvironment(env: ProcessTerms['env']): PlanRefusal | null {
   );
 }
 
-function checkLimits(limits: ProcessLimits): PlanRefusal | null {
+function checkLimits(limits: ProcessLimits): Refused | null {
   // Boundary: a limit that is not a positive integer must not become "no limit".
   const odd = Object.entries(limits).find(([, value]) => !Number.isSafeInteger(value) || value <= 0);
   if (odd === undefined) return null;

@@ -15,11 +15,8 @@ import { isSameFile } from '../workspace/held-directory.ts';
 import { findingsIn } from '../workspace/hygiene.ts';
 import { type Snapshot, takeSnapshot } from '../workspace/snapshot.ts';
 import { cpuMsCharged, isTruncated, outputOfRun, type Ran, type Verdict, verdictOf } from './ending.ts';
-import type { CommandPlan, CommandTier } from './plan.ts';
-import type { Sandbox } from './sandbox.ts';
-
-/** A sandbox for the command with its plan, and whether it was warm. */
-export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
+import type { CommandTier } from './plan.ts';
+import type { Ready } from './sandbox.ts';
 
 /** A command that has ended, and what its launcher reported. */
 export type Started = { readonly end: ChildEnd; readonly status: LauncherStatus | null };
@@ -39,9 +36,8 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
   const ran: Ran = { end, status, group: group?.usage() ?? null, limits: terms.limits };
   const after = await lookAfter(terms.workspace, before);
   const verdict = proven(finished) ?? verdictOf(ran);
-  const limit = verdict.kind === 'ok' ? null : verdict.limit;
   const report = reportOf(terms, network?.facts() ?? null);
-  const output = { ...outputOfRun(ran, limit), ...after, ...report.output };
+  const output = { ...outputOfRun(ran, verdict?.limit ?? null), ...after, ...report.output };
   const isolation = {
     ...tier.about,
     started: isWarm ? 'warm' : 'cold',
@@ -51,16 +47,7 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
   };
   const cpuMs = cpuMsCharged(ran);
   return {
-    ending:
-      verdict.kind === 'ok'
-        ? { status: 'ok', output }
-        : {
-            status: 'failed',
-            code: verdict.code,
-            message: verdict.message,
-            output,
-            truncated: isTruncated(ran),
-          },
+    ending: verdict === null ? { status: 'ok', output } : failedWith(verdict, output, isTruncated(ran)),
     usage: {
       ...{ ...NO_USAGE, calls: 1, wallMs: Math.ceil(end.wallMs), cpuMs },
       ...{ outputBytes: end.outputBytes, egressBytes: report.bytes },
@@ -70,13 +57,17 @@ export async function resultOf(tier: CommandTier, finished: Finished): Promise<R
   };
 }
 
+function failedWith({ code, message }: Pick<Verdict, 'code' | 'message'>, output: Json, truncated: boolean) {
+  return { status: 'failed', code, message, output, truncated } as const;
+}
+
 /** Boundary: a command that ran without its isolation being reported never counts as a success, whatever it says. */
 function proven({ status, ready }: Finished): Verdict | null {
   if (status === null || status.pid === null) return null;
   const gap = ready.plan.missing(status.facts);
   if (gap === null) return null;
   const message = `Cannot vouch for the sandbox: ${gap.text}`;
-  return { kind: 'failed', code: 'tier/unproven', message, limit: null };
+  return { code: 'tier/unproven', message, limit: null };
 }
 
 /** It never started: the queue was too long, or the machine no longer provides what was planned. */
@@ -84,7 +75,7 @@ export function unstarted(tier: CommandTier, error: CodedError, wallMs: number):
   const isKnown = error.code === 'tier/cancelled' || error.code === 'tier/timed-out';
   const code: FailedCode = isKnown ? (error.code as FailedCode) : 'tier/not-started';
   return {
-    ending: { status: 'failed', code, message: error.message, output: null, truncated: false },
+    ending: failedWith({ code, message: error.message }, null, false),
     usage: { ...NO_USAGE, calls: 1, wallMs },
     execution: { tier: tier.name, executor: tier.executor, isolation: { boundary: 'never started' } },
   };

@@ -18,16 +18,18 @@ import type { Dialogue, RunContext, RunResult } from '../tier.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { proofOf } from './held-run.ts';
 import type { CommandTier } from './plan.ts';
-import { lookBefore, type Ready, resultOf, type Started, unstarted } from './result.ts';
+import { lookBefore, resultOf, type Started, unstarted } from './result.ts';
 import {
   demandPlan,
   identityOf,
   openSandbox,
+  type Ready,
   runInSandbox,
   type Sandbox,
   type SandboxKit,
   type Serve,
   statusOf,
+  type Wish,
 } from './sandbox.ts';
 import type { Cleanup, WarmSandboxes } from './warm-sandboxes.ts';
 
@@ -39,7 +41,6 @@ export type CommandKit = SandboxKit & {
   /** A slot for as long as a command runs. */
   readonly runs: LaunchQueue;
   readonly warm: WarmSandboxes;
-  /** Sandboxes whose commands have ended. */
   readonly closing: Cleanup;
   readonly networks: Networks;
 };
@@ -57,11 +58,9 @@ export async function runCommand(
   const deadlineMs = startedMs + terms.limits.wallMs;
   try {
     const { id, tenant, principal } = call.checked.call;
-    const job = {
-      runner: { id, tenant, principal, tool: call.checked.tool.id },
-      ...{ terms, id, deadlineMs, stillHolds: process.stillHolds },
-      egressBytes: call.limits.egressBytes,
-    };
+    const runner = { id, tenant, principal, tool: call.checked.tool.id };
+    const { egressBytes } = call.limits;
+    const job = { runner, terms, deadlineMs, stillHolds: process.stillHolds, egressBytes };
     const patience = { signal: context.signal, deadlineMs };
     const launch = () =>
       kit.queue.run((leave) => runHere(kit, tier, { ...job, onBegun: leave }, context), patience);
@@ -94,7 +93,6 @@ export function termsWithin(terms: ProcessTerms, limits: Limits): ProcessTerms {
 }
 
 type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
-  readonly id: string;
   readonly deadlineMs: number;
   readonly runner: Runner;
   /** The limit for bytes sent and received together. */
@@ -103,39 +101,27 @@ type Job = Pick<PreparedProcess, 'terms' | 'stillHolds'> & {
   readonly onBegun: () => void;
 };
 
-async function runHere(
-  kit: CommandKit,
-  tier: CommandTier,
-  asked: Job,
-  context: RunContext,
-): Promise<RunResult> {
+async function runHere(kit: CommandKit, tier: CommandTier, asked: Job, context: RunContext) {
   const job = { ...asked, terms: talkedTo(withTimeLeft(asked, kit.clock), context) };
   const { terms } = job;
   const held = holdWorkspace(terms.workspace);
   let ready: Ready | null = null;
   let network: RunNetwork | null = null;
   try {
-    network = await kit.networks.make({
-      terms,
-      runner: job.runner,
-      egressBytes: job.egressBytes,
-      mayGoOn: context.stillPermitted,
-      hosts: context.dialogue?.hosts,
-    });
+    const { runner, egressBytes } = job;
+    const { stillPermitted: mayGoOn, dialogue } = context;
+    network = await kit.networks.make({ terms, runner, egressBytes, mayGoOn, hosts: dialogue?.hosts });
     const before = await lookBefore(terms.workspace);
     demandUnchanged(job, held);
-    const wish = { id: job.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
+    const wish = { id: job.runner.id, terms, held, pass: network?.pass ?? SAMPLE_PASS };
     // A command with a dialogue runs for long, so no other call needs a sandbox like it soon.
-    ready =
-      context.dialogue === undefined
-        ? await readySandbox(kit, tier, wish)
-        : { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+    ready = dialogue === undefined ? await readySandbox(kit, tier, wish) : await openSandbox(kit, tier, wish);
     // Again, as building a sandbox takes time.
     demandUnchanged(job, held);
     let ran = await start(kit, { ready, job, network }, context);
     if (ready.isWarm && hasNotBegun(ran)) {
       await kit.closing.add(ready.sandbox.close());
-      ready = { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+      ready = await openSandbox(kit, tier, wish);
       demandUnchanged(job, held);
       ran = await start(kit, { ready, job, network }, context);
     }
@@ -151,13 +137,11 @@ async function runHere(
 /** About the duration of a short command. */
 const REFILL_AFTER_MS = 3;
 
-type Wish = Parameters<typeof openSandbox>[2];
-
 async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const { terms, held } = wish;
   const key = JSON.stringify([tier.name, terms.workspace, held.identity]);
   // Certificates that only this run trusts are in its own sandbox alone.
-  if (wish.pass.trusted !== null) return { ...(await openSandbox(kit, tier, wish)), isWarm: false };
+  if (wish.pass.trusted !== null) return openSandbox(kit, tier, wish);
   // A warm sandbox has no standard input, so a command with input leaves it for others.
   const take = () => (terms.stdin === null ? kit.warm.take(key) : null);
   for (let sandbox = take(); sandbox !== null; sandbox = take()) {
@@ -171,7 +155,7 @@ async function readySandbox(kit: CommandKit, tier: CommandTier, wish: Wish): Pro
   }
   const opened = await openSandbox(kit, tier, wish);
   refillSoon(kit, tier, { key, wish });
-  return { ...opened, isWarm: false };
+  return opened;
 }
 
 /** Delayed a little: the current command goes first. */
@@ -286,7 +270,6 @@ export class CpuWatch {
     }, LOOK_MS);
   }
 
-  /** Aborted once the time is used up. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

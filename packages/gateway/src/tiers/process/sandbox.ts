@@ -6,6 +6,7 @@
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 import type { ProcessTerms } from '../../core/process.ts';
 import type { RunGroup } from '../cgroup/run-group.ts';
 import {
@@ -27,7 +28,6 @@ import type { CommandPlan, CommandTier } from './plan.ts';
 /** What is needed to make sandboxes. */
 export type SandboxKit = {
   readonly start: StartChild;
-  /** The launcher's file. */
   readonly launcher: string;
   /** A group for a run, or null where this machine supports none. */
   readonly makeGroup: (id: string, terms: ProcessTerms) => RunGroup | null;
@@ -41,7 +41,6 @@ export type Serve = (plan: NetworkPlan, servers: readonly Server[]) => Promise<v
 export type Sandbox = {
   readonly child: LiveChild | { readonly error: string };
   readonly group: RunGroup | null;
-  /** How many groups it is in. */
   readonly cgroups: number;
   /** For a warm sandbox: all that defines it except the command. A plan with the same identity has the same sandbox. */
   readonly identity: string;
@@ -51,12 +50,15 @@ export type Sandbox = {
   readonly close: () => Promise<void>;
 };
 
-type Wish = {
+/** A sandbox for the command with its plan, and whether it was warm. */
+export type Ready = { readonly sandbox: Sandbox; readonly plan: CommandPlan; readonly isWarm: boolean };
+
+/** What a sandbox is made for. */
+export type Wish = {
   readonly id: string;
   readonly terms: ProcessTerms;
   readonly held: HeldWorkspace;
   readonly pass: NetworkPass;
-  /** It is for the next call. */
   readonly isSpare?: true;
   readonly hasStreams?: boolean;
 };
@@ -69,16 +71,13 @@ export function demandPlan(
 ): CommandPlan {
   const asRoot = runAs === null ? null : { ...runAs, owner: held.owner };
   const plan = tier.plan(terms, { cgroups, asRoot, pass, hasStreams });
-  if (plan.ok) return plan;
-  throw new CodedError(plan.code, plan.message, { remedy: plan.remedy });
+  if (plan.ok) return plan.value;
+  const { code, message, remedy } = plan.problem;
+  throw new CodedError(code, message, { remedy });
 }
 
 /** Makes a sandbox. Nothing of it is left when this throws. */
-export async function openSandbox(
-  kit: SandboxKit,
-  tier: CommandTier,
-  wish: Wish,
-): Promise<{ readonly sandbox: Sandbox; readonly plan: CommandPlan }> {
+export async function openSandbox(kit: SandboxKit, tier: CommandTier, wish: Wish): Promise<Ready> {
   const group = kit.makeGroup(wish.id, wish.terms);
   const removeGroup = async () => group?.remove().catch(() => undefined);
   try {
@@ -89,25 +88,17 @@ export async function openSandbox(
     const sources = { args: plan.args, workspaceFd: wish.held.fd, launcher: kit.launcher, cgroupFds };
     const open = openDescriptors(plan.descriptors, sources);
     const { descriptors, wordsIndex } = open;
-    const { stdin } = wish.terms;
     const started = await kit
-      .start(kit.launcher, { words: plan.words, ...childTerms(wish.terms, descriptors, stdin) })
+      .start(kit.launcher, { words: plan.words, ...childTerms(wish.terms, descriptors) })
       .finally(open.close);
     const child = typeof started === 'string' ? { error: started } : started;
     const close = async () => {
       giveUp(child);
       await removeGroup();
     };
-    const sandbox = {
-      child,
-      group,
-      cgroups: cgroupFds.length,
-      identity,
-      descriptors,
-      wordsIndex,
-      close,
-    };
-    return { sandbox, plan };
+    const cgroups = cgroupFds.length;
+    const sandbox = { child, group, cgroups, identity, descriptors, wordsIndex, close };
+    return { sandbox, plan, isWarm: false };
   } catch (error) {
     await removeGroup();
     throw error;
@@ -118,7 +109,6 @@ type SandboxRun = {
   readonly plan: CommandPlan;
   readonly terms: ProcessTerms;
   readonly serve: Serve;
-  /** Called with what the launcher has reported so far. */
   readonly onStatus?: (said: Uint8Array) => void;
 };
 
@@ -128,7 +118,7 @@ export function runInSandbox(
   { plan, terms, serve, onStatus }: SandboxRun,
   watch: ChildWatch,
 ): Promise<ChildEnd> {
-  const attended = childTerms(terms, descriptors, terms.stdin);
+  const attended = childTerms(terms, descriptors);
   if ('error' in child) return Promise.resolve(unstarted(attended, { spawnError: child.error }));
   const lastWord: ChildWatch['lastWord'] = (_, said) => {
     onStatus?.(said.bytes());
@@ -160,11 +150,7 @@ export function statusOf({ read }: ChildEnd): Uint8Array {
 const BEHIND_MS = 2_000;
 const GRACE_MS = 500;
 
-function childTerms(
-  { limits }: ProcessTerms,
-  descriptors: ChildTerms['descriptors'],
-  stdin: string | null,
-): ChildTerms {
+function childTerms({ limits, stdin }: ProcessTerms, descriptors: ChildTerms['descriptors']): ChildTerms {
   return {
     descriptors,
     stdin: stdin === null ? null : Buffer.from(stdin),
@@ -190,7 +176,7 @@ const BINDS = ['--ro-bind', '--bind'];
  */
 export function identityOf(
   { words, args, descriptors }: CommandPlan,
-  { terms, held }: { readonly terms: ProcessTerms; readonly held: HeldWorkspace },
+  { terms, held }: Pick<Wish, 'terms' | 'held'>,
 ): string {
   const { memoryBytes, processes } = terms.limits;
   const sources = args.filter((_, index) => BINDS.includes(args[index - 1] ?? ''));
@@ -211,10 +197,6 @@ function descriptorText(descriptor: Descriptor, { fd }: HeldWorkspace): unknown 
 }
 
 function fileText(look: () => { readonly dev: bigint; readonly ino: bigint }): string {
-  try {
-    const { dev, ino } = look();
-    return `${dev}:${ino}`;
-  } catch {
-    return 'gone';
-  }
+  const file = orElse(look, null);
+  return file === null ? 'gone' : `${file.dev}:${file.ino}`;
 }

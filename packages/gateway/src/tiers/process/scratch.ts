@@ -7,6 +7,7 @@ import { chmodSync, copyFileSync, lstatSync, mkdirSync, mkdtempSync, readdirSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CodedError } from '../../core/coded-error.ts';
+import { orElse } from '../../core/or-else.ts';
 import { type GroupNames, groupNames, type Owner } from '../cgroup/cgroups.ts';
 import { isInReachOfAll } from './machine.ts';
 
@@ -64,10 +65,9 @@ export class Scratches {
     return { path: copy, remove: scratch.remove };
   }
 
-  /** Removes what ended gateways of this state directory have left. */
   sweep(): void {
     for (const parent of new Set([tmpdir(), PROGRAMS_IN])) {
-      for (const name of namesIn(parent)) {
+      for (const name of orElse(() => readdirSync(parent), [])) {
         const process = this.#names.processOf(name);
         // Boundary: a directory with such a name that another user made in a shared directory is left alone.
         if (process !== null && isOwn(join(parent, name)) && this.#options.isGone(process)) {
@@ -83,21 +83,9 @@ export class Scratches {
   }
 }
 
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
 function isOwn(path: string): boolean {
-  try {
-    const stats = lstatSync(path);
-    return stats.isDirectory() && stats.uid === process.geteuid?.();
-  } catch {
-    return false;
-  }
+  const stats = orElse(() => lstatSync(path), null);
+  return stats?.isDirectory() === true && stats.uid === process.geteuid?.();
 }
 
 function remove(path: string): void {

@@ -1,6 +1,7 @@
 /** What the tiers of native commands have in common: their row, the findings of a probe, and how they are displayed. */
 import type { Clock } from '../../core/clock.ts';
 import type { ProcessTierName } from '../../core/process.ts';
+import type { Result } from '../../core/result.ts';
 import type { CommandTier } from './plan.ts';
 
 /** What the launcher reports from inside, by the names that follow "fact.". */
@@ -11,7 +12,6 @@ export type ProcessTier = {
   readonly name: ProcessTierName;
   /** What it enforces, as it follows the word "enforces". */
   readonly enforces: string;
-  /** Measures what this machine can enforce. */
   readonly probe: (options: ProbeOptions) => Promise<Probed>;
   /** What a run reports, in the order in which its plan checks it. */
   readonly isolation: readonly IsolationFact[];
@@ -27,26 +27,22 @@ export type IsolationFact = {
 
 export type ProbeOptions = {
   readonly clock: Clock;
-  /** The possible paths of the launcher, in order of preference. */
   readonly launchers: readonly string[];
-  /** The possible paths of bubblewrap, in order of preference. */
   readonly bwraps?: readonly string[];
   readonly runAs: { readonly uid: number; readonly gid: number } | null;
   readonly platform?: NodeJS.Platform;
 };
 
 /** A missing requirement, and what to do about it. */
-export type Lack = { readonly ok: false; readonly why: string; readonly fix: string };
+export type Lack = { readonly why: string; readonly fix: string };
 
 /** A tier that can be planned here; every run reports again whether its isolation is effective. */
 export type Found = {
-  readonly ok: true;
   readonly tier: CommandTier;
   readonly launcher: string;
-  /** What was measured, for display. */
   readonly rows: readonly TierRow[];
 };
-export type Probed = Found | Lack;
+export type Probed = Result<Found, Lack>;
 
 /** One requirement of commands. `name` and `detail` read as one sentence. */
 export type TierRow = {
@@ -65,26 +61,20 @@ export function row(tier: TierRow['tier'], name: string, detail: string): TierRo
 }
 
 /** The row of something that it lacks. */
-export function lackRow(tier: TierRow['tier'], name: string, { why, fix }: Omit<Lack, 'ok'>): TierRow {
+export function lackRow(tier: TierRow['tier'], name: string, { why, fix }: Lack): TierRow {
   return { tier, name, holds: false, detail: why, fix };
 }
 
 /** As much of a digest as people compare. */
 export function shortDigest(sha256: string): string {
-  return `${sha256.slice(0, DIGEST_CHARS)}…`;
+  return `${sha256.slice(0, 16)}…`;
 }
-
-const DIGEST_CHARS = 16;
 
 // What every tier reports of a run; the plan alone decides whether the isolation is sufficient.
 
 const LIMITS = ['cpu', 'data', 'fsize', 'nofile', 'nproc', 'core'];
 
-export const NO_NEW_PRIVILEGES: IsolationFact = {
-  name: 'no_new_privs',
-  fact: 'nnp',
-  detail: () => 'is set',
-};
+export const NO_NEW_PRIVILEGES: IsolationFact = { name: 'no_new_privs', fact: 'nnp', detail: () => 'is set' };
 export const SYSTEM_CALL_FILTER: IsolationFact = {
   name: 'system call filter',
   fact: 'seccomp',

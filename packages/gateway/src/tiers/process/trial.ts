@@ -10,6 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CodedError } from '../../core/coded-error.ts';
 import type { Digest } from '../../core/digest.ts';
 import type { ProcessLimits, ProcessTerms } from '../../core/process.ts';
+import { accept, type Result, reject } from '../../core/result.ts';
 import { SAMPLE_PASS } from '../network/plan.ts';
 import { type HeldWorkspace, holdWorkspace } from '../workspace/held-directory.ts';
 import { type Attempt, attemptOf, type Fault, faultWords } from './attempt.ts';
@@ -17,32 +18,24 @@ import { fixOf, type ReadSetting } from './fixes.table.ts';
 import { HARMLESS, textOf } from './machine.ts';
 import type { CommandPlan, IsolationGap } from './plan.ts';
 import { openSandbox, runInSandbox, type Sandbox, type SandboxKit, statusOf } from './sandbox.ts';
-import type { Facts, Found } from './tier.ts';
+import type { Facts, Found, Lack } from './tier.ts';
 
 /** What a trial needs beside the tier. */
 export type TrialKit = Omit<SandboxKit, 'launcher'> & {
   readonly clock: Clock;
-  /** The limits of runs that request none. */
   readonly limits: ProcessLimits;
   /** A number for each trial: several can be under way at the same time. */
   readonly nextTrial: () => number;
-  /** How settings of the kernel are read when a fix is looked for. */
   readonly readSetting?: ReadSetting;
 };
 
-export type Trial =
-  | { readonly ok: true; readonly facts: Facts }
-  | {
-      readonly ok: false;
-      readonly why: string;
-      readonly fix: string;
-      /** Null where it came to no start, or to one whose isolation is not proved. */
-      readonly fault: Fault | null;
-      /** What the facts do not prove; null where there are none, or they prove everything. */
-      readonly gap: IsolationGap | null;
-      /** What was reported from inside; null where nothing was. */
-      readonly facts: Facts | null;
-    };
+/** What was reported from inside, or why it failed: a start that failed, or facts that do not prove the plan. */
+export type Trial = Result<Facts, FailedTrial>;
+
+type FailedTrial = Lack & {
+  readonly fault?: Fault;
+  readonly unproven?: { readonly facts: Facts; readonly gap: IsolationGap };
+};
 
 const PATIENCE_MS = 10_000;
 const NOBODY_READ = `sha256:${'0'.repeat(64)}` as Digest;
@@ -72,7 +65,7 @@ export async function tryTier(
     return judge(opened.plan, attemptOf(end, statusOf(end)), kit.readSetting ?? textOf);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    return { ok: false, why: error.message, fix: error.remedy, fault: null, gap: null, facts: null };
+    return reject({ why: error.message, fix: error.remedy });
   } finally {
     held?.close();
     await sandbox?.close();
@@ -106,11 +99,12 @@ function trialTerms(workspace: string, limits: ProcessLimits): ProcessTerms {
 
 function judge(plan: CommandPlan, attempt: Attempt, read: ReadSetting): Trial {
   if (!attempt.ok) {
-    const { fault } = attempt;
-    return { ok: false, why: faultWords(fault), fix: fixOf(fault, read), fault, gap: null, facts: null };
+    const fault = attempt.problem;
+    return reject({ why: faultWords(fault), fix: fixOf(fault, read), fault });
   }
-  const { facts } = attempt;
+  const facts = attempt.value;
   const gap = plan.missing(facts);
-  if (gap === null) return { ok: true, facts };
-  return { ok: false, why: gap.text, fix: UNPROVEN_FIX, fault: null, gap, facts };
+  return gap === null
+    ? accept(facts)
+    : reject({ why: gap.text, fix: UNPROVEN_FIX, unproven: { facts, gap } });
 }

@@ -28,9 +28,8 @@ export class WarmSandboxes {
   readonly #options: WarmOptions;
   /** By key, the most recently requested one at the end. */
   readonly #kept = new Map<string, Kept[]>();
-  /** Those being made, by key. */
   readonly #making = new Map<string, Promise<void>>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #closing = new Cleanup(Number.POSITIVE_INFINITY);
   #made = 0;
   #isClosed = false;
 
@@ -63,12 +62,11 @@ export class WarmSandboxes {
     this.#making.set(key, filled);
   }
 
-  /** Closes all, including those still being made. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const key of [...this.#kept.keys()]) this.#forget(key);
     await Promise.all(this.#making.values());
-    await Promise.all(this.#closing);
+    await this.#closing.finish();
   }
 
   async #fill(key: string, make: Make): Promise<void> {
@@ -115,11 +113,7 @@ export class WarmSandboxes {
   }
 
   #giveBack(sandbox: Sandbox): void {
-    const closing = sandbox
-      .close()
-      .catch(() => undefined)
-      .finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
+    void this.#closing.add(sandbox.close());
   }
 }
 
@@ -151,7 +145,6 @@ export class Cleanup {
     while (this.#closing.size > this.#most) await Promise.race(this.#closing);
   }
 
-  /** Resolves when nothing is left. */
   async finish(): Promise<void> {
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }

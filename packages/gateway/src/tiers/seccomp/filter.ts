@@ -8,6 +8,7 @@
  * The numbers are cut into spans with the same answer, and a balanced tree of comparisons finds the span: about eight
  * for any call, however long the table grows.
  */
+import { arch } from 'node:os';
 import { assemble, type Step, type Test } from './program.ts';
 import {
   type Answer,
@@ -21,6 +22,11 @@ import {
 } from './syscalls.table.ts';
 
 export type SeccompArch = 'x64' | 'arm64';
+
+/** The architecture of this machine; on one of neither kind no program with this filter starts. */
+export function ownArch(): SeccompArch {
+  return arch() === 'arm64' ? 'arm64' : 'x64';
+}
 
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
 const AUDIT_ARCH = { x64: 0xc000_003e, arm64: 0xc000_00b7 } as const;
@@ -45,12 +51,12 @@ type Span = { readonly from: number; readonly verdict: Verdict };
 /** Makes the seccomp program for one architecture: an array of struct sock_filter that denies what the table denies. */
 export function seccompProgram(arch: SeccompArch, wish: SeccompWish): Uint8Array {
   return assemble([
-    { kind: 'load', offset: ARCH_OFFSET },
+    { kind: 'load', value: ARCH_OFFSET },
     // Boundary: 32-bit calls on a 64-bit kernel have other numbers, so none of them may reach the tree.
     jump('equal', AUDIT_ARCH[arch], 'same architecture', null),
     answer('kill'),
     place('same architecture'),
-    { kind: 'load', offset: NUMBER_OFFSET },
+    { kind: 'load', value: NUMBER_OFFSET },
     ...search(spansOf(arch), wish),
   ]);
 }
@@ -156,7 +162,7 @@ function lookAtPair(ends: Ends, wish: SeccompWish): Step[] {
 }
 
 function lookAtType(types: readonly number[], yes: string, no: string): Step[] {
-  return [load(1), { kind: 'keep', bits: SOCKET_TYPE_BITS }, ...among(types, yes, no)];
+  return [load(1), { kind: 'keep', value: SOCKET_TYPE_BITS }, ...among(types, yes, no)];
 }
 
 /** Jumps to one label when the loaded word is one of the values and to the other when it is not. */
@@ -166,7 +172,7 @@ function among(values: readonly number[], yes: string, no: string): Step[] {
 
 /** Loads the low half of an argument. */
 function load(argument: number): Step {
-  return { kind: 'load', offset: ARGUMENTS_OFFSET + 8 * argument };
+  return { kind: 'load', value: ARGUMENTS_OFFSET + 8 * argument };
 }
 
 function jump(test: Test, value: number, yes: string | null, no: string | null): Step {

@@ -4,10 +4,8 @@
 export type Test = 'equal' | 'at-least' | 'any-bit';
 
 export type Step =
-  /** Loads the word at this offset of struct seccomp_data. */
-  | { readonly kind: 'load'; readonly offset: number }
-  /** Keeps only these bits of the loaded word. */
-  | { readonly kind: 'keep'; readonly bits: number }
+  /** Loads the word at this offset of struct seccomp_data, keeps only these bits of it, or ends with this answer. */
+  | { readonly kind: 'load' | 'keep' | 'return'; readonly value: number }
   /** Continues at a label; null is the next step. */
   | {
       readonly kind: 'jump';
@@ -16,7 +14,6 @@ export type Step =
       readonly yes: string | null;
       readonly no: string | null;
     }
-  | { readonly kind: 'return'; readonly value: number }
   /** Labels the step that follows. It takes no space in the program. */
   | { readonly kind: 'place'; readonly name: string };
 
@@ -82,22 +79,10 @@ function layOut(steps: readonly Step[]) {
 }
 
 function encode(instruction: Instruction, index: number, places: ReadonlyMap<string, number>) {
-  const plain = { yes: 0, no: 0 };
-  switch (instruction.kind) {
-    case 'load':
-      return { ...plain, code: CODES.load, value: word(instruction.offset) };
-    case 'keep':
-      return { ...plain, code: CODES.keep, value: word(instruction.bits) };
-    case 'return':
-      return { ...plain, code: CODES.return, value: word(instruction.value) };
-    case 'jump':
-      return {
-        code: CODES[instruction.test],
-        yes: distance(instruction.yes, index, places),
-        no: distance(instruction.no, index, places),
-        value: word(instruction.value),
-      };
-  }
+  const value = word(instruction.value);
+  if (instruction.kind !== 'jump') return { code: CODES[instruction.kind], yes: 0, no: 0, value };
+  const { test, yes, no } = instruction;
+  return { code: CODES[test], yes: distance(yes, index, places), no: distance(no, index, places), value };
 }
 
 function distance(name: string | null, index: number, places: ReadonlyMap<string, number>): number {

@@ -30,9 +30,7 @@ export type Denied =
     }
   | { readonly kind: 'values'; readonly argument: number; readonly values: readonly number[] }
   | { readonly kind: 'other-values'; readonly argument: number; readonly values: readonly number[] }
-  /** What SOCKETS does not allow. */
   | { readonly kind: 'socket' }
-  /** What SOCKET_PAIRS does not allow. */
   | { readonly kind: 'socket-pair' };
 
 type ArgumentBits = { readonly argument: number; readonly bits: number };
@@ -45,6 +43,7 @@ const NEW_NAMESPACES = 0x7e02_0000;
 
 /** S_ISUID and S_ISGID. */
 const SET_ID = 0o6000;
+const SET_ID_FILE = 'Makes a set-id file.';
 
 /** The bit that only S_IFCHR and S_IFBLK have among the kinds of file that mknod() makes. */
 const DEVICE = 0o020000;
@@ -60,307 +59,184 @@ const PERSONALITIES = [0, 0x4_0000, 0xffff_ffff];
 
 export const RULES: readonly SyscallRule[] = [
   // Programs and code in the kernel.
-  { name: 'bpf', x64: 321, arm64: 280, answer: 'EPERM', why: 'Loads programs into the kernel.' },
-  {
-    name: 'perf_event_open',
-    x64: 298,
-    arm64: 241,
-    answer: 'EPERM',
-    why: 'Watches other code; a wide surface.',
-  },
-  { name: 'userfaultfd', x64: 323, arm64: 282, answer: 'ENOSYS', why: 'Holds the kernel at a page fault.' },
-  { name: 'io_uring_setup', x64: 425, arm64: 425, answer: 'ENOSYS', why: 'Does calls that no filter sees.' },
-  { name: 'io_uring_enter', x64: 426, arm64: 426, answer: 'ENOSYS', why: 'Does calls that no filter sees.' },
-  {
-    name: 'io_uring_register',
-    x64: 427,
-    arm64: 427,
-    answer: 'ENOSYS',
-    why: 'Does calls that no filter sees.',
-  },
-  { name: 'kexec_load', x64: 246, arm64: 104, answer: 'EPERM', why: 'Starts another kernel.' },
-  { name: 'kexec_file_load', x64: 320, arm64: 294, answer: 'EPERM', why: 'Starts another kernel.' },
-  { name: 'create_module', x64: 174, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
-  { name: 'init_module', x64: 175, arm64: 105, answer: 'EPERM', why: 'Loads code into the kernel.' },
-  { name: 'finit_module', x64: 313, arm64: 273, answer: 'EPERM', why: 'Loads code into the kernel.' },
-  { name: 'delete_module', x64: 176, arm64: 106, answer: 'EPERM', why: 'Takes code out of the kernel.' },
-  { name: 'lsm_set_self_attr', x64: 460, arm64: 460, answer: 'ENOSYS', why: 'Changes a security label.' },
+  deny('EPERM', 'Loads programs into the kernel.', { bpf: [321, 280] }),
+  deny('EPERM', 'Watches other code; a wide surface.', { perf_event_open: [298, 241] }),
+  deny('ENOSYS', 'Holds the kernel at a page fault.', { userfaultfd: [323, 282] }),
+  deny('ENOSYS', 'Does calls that no filter sees.', {
+    io_uring_setup: [425, 425],
+    io_uring_enter: [426, 426],
+    io_uring_register: [427, 427],
+  }),
+  deny('EPERM', 'Starts another kernel.', { kexec_load: [246, 104], kexec_file_load: [320, 294] }),
+  deny('EPERM', 'Loads code into the kernel.', { init_module: [175, 105], finit_module: [313, 273] }),
+  deny('EPERM', 'Takes code out of the kernel.', { delete_module: [176, 106] }),
+  deny('ENOSYS', 'Changes a security label.', { lsm_set_self_attr: [460, 460] }),
 
   // Other processes.
-  {
-    name: 'ptrace',
-    x64: 101,
-    arm64: 117,
-    answer: 'EPERM',
-    why: 'Takes over another process, or freezes it.',
-  },
-  {
-    name: 'process_vm_readv',
-    x64: 310,
-    arm64: 270,
-    answer: 'EPERM',
-    why: 'Reads the memory of another process.',
-  },
-  {
-    name: 'process_vm_writev',
-    x64: 311,
-    arm64: 271,
-    answer: 'EPERM',
-    why: 'Writes the memory of another process.',
-  },
-  {
-    name: 'process_madvise',
-    x64: 440,
-    arm64: 440,
-    answer: 'ENOSYS',
-    why: 'Pages out the memory of another process.',
-  },
-  {
-    name: 'pidfd_getfd',
-    x64: 438,
-    arm64: 438,
-    answer: 'EPERM',
-    why: 'Takes a descriptor of another process.',
-  },
-  { name: 'kcmp', x64: 312, arm64: 272, answer: 'EPERM', why: 'Orders addresses of the kernel.' },
-  {
-    name: 'prlimit64',
-    x64: 302,
-    arm64: 261,
-    answer: 'EPERM',
-    why: 'Sets the limits of another process of the same user, the gateway too; of oneself it is allowed.',
-    denied: { kind: 'other-values', argument: 0, values: [0] },
-  },
+  deny('EPERM', 'Takes over another process, or freezes it.', { ptrace: [101, 117] }),
+  deny('EPERM', 'Reads the memory of another process.', { process_vm_readv: [310, 270] }),
+  deny('EPERM', 'Writes the memory of another process.', { process_vm_writev: [311, 271] }),
+  deny('ENOSYS', 'Pages out the memory of another process.', { process_madvise: [440, 440] }),
+  deny('EPERM', 'Takes a descriptor of another process.', { pidfd_getfd: [438, 438] }),
+  deny('EPERM', 'Orders addresses of the kernel.', { kcmp: [312, 272] }),
+  deny(
+    'EPERM',
+    'Sets the limits of another process of the same user, the gateway too; of oneself it is allowed.',
+    { prlimit64: [302, 261] },
+    { kind: 'other-values', argument: 0, values: [0] },
+  ),
 
   // Keys, and access to files other than by name.
-  { name: 'add_key', x64: 248, arm64: 217, answer: 'EPERM', why: 'Keyrings have no namespace.' },
-  { name: 'request_key', x64: 249, arm64: 218, answer: 'EPERM', why: 'Keyrings have no namespace.' },
-  { name: 'keyctl', x64: 250, arm64: 219, answer: 'EPERM', why: 'Keyrings have no namespace.' },
-  {
-    name: 'name_to_handle_at',
-    x64: 303,
-    arm64: 264,
-    answer: 'EPERM',
-    why: 'Makes a name for open_by_handle_at.',
-  },
-  {
-    name: 'open_by_handle_at',
-    x64: 304,
-    arm64: 265,
-    answer: 'EPERM',
-    why: 'Opens files outside of the root.',
-  },
-  { name: 'fanotify_init', x64: 300, arm64: 262, answer: 'EPERM', why: 'Watches whole file systems.' },
-  { name: 'fanotify_mark', x64: 301, arm64: 263, answer: 'EPERM', why: 'Watches whole file systems.' },
-  {
-    name: 'lookup_dcookie',
-    x64: 212,
-    arm64: 18,
-    answer: 'ENOSYS',
-    why: 'Gives paths of a profiler long gone.',
-  },
+  deny('EPERM', 'Keyrings have no namespace.', {
+    add_key: [248, 217],
+    request_key: [249, 218],
+    keyctl: [250, 219],
+  }),
+  deny('EPERM', 'Makes a name for open_by_handle_at.', { name_to_handle_at: [303, 264] }),
+  deny('EPERM', 'Opens files outside of the root.', { open_by_handle_at: [304, 265] }),
+  deny('EPERM', 'Watches whole file systems.', { fanotify_init: [300, 262], fanotify_mark: [301, 263] }),
+  deny('ENOSYS', 'Gives paths of a profiler long gone.', { lookup_dcookie: [212, 18] }),
 
   // The machine: its log, quotas, swap, name, clock and ports.
-  { name: 'syslog', x64: 103, arm64: 116, answer: 'EPERM', why: 'Reads the log of the kernel.' },
-  {
-    name: 'acct',
-    x64: 163,
-    arm64: 89,
-    answer: 'EPERM',
-    why: 'Writes a record of every process into a file.',
-  },
-  { name: 'quotactl', x64: 179, arm64: 60, answer: 'EPERM', why: 'Changes quotas.' },
-  { name: 'quotactl_fd', x64: 443, arm64: 443, answer: 'EPERM', why: 'Changes quotas.' },
-  { name: 'swapon', x64: 167, arm64: 224, answer: 'EPERM', why: 'Changes where memory is paged out.' },
-  { name: 'swapoff', x64: 168, arm64: 225, answer: 'EPERM', why: 'Changes where memory is paged out.' },
-  { name: 'reboot', x64: 169, arm64: 142, answer: 'EPERM', why: 'Stops the machine.' },
-  { name: 'sethostname', x64: 170, arm64: 161, answer: 'EPERM', why: 'Names the machine.' },
-  { name: 'setdomainname', x64: 171, arm64: 162, answer: 'EPERM', why: 'Names the machine.' },
-  { name: 'settimeofday', x64: 164, arm64: 170, answer: 'EPERM', why: 'Sets the clock.' },
-  { name: 'clock_settime', x64: 227, arm64: 112, answer: 'EPERM', why: 'Sets the clock.' },
-  { name: 'adjtimex', x64: 159, arm64: 171, answer: 'EPERM', why: 'Sets the speed of the clock.' },
-  { name: 'clock_adjtime', x64: 305, arm64: 266, answer: 'EPERM', why: 'Sets the speed of the clock.' },
-  { name: 'iopl', x64: 172, arm64: null, answer: 'EPERM', why: 'Opens the ports of the hardware.' },
-  { name: 'ioperm', x64: 173, arm64: null, answer: 'EPERM', why: 'Opens the ports of the hardware.' },
-  {
-    name: 'modify_ldt',
-    x64: 154,
-    arm64: null,
-    answer: 'ENOSYS',
-    why: 'Segments of 16 bits; a source of holes.',
-  },
-  { name: 'vhangup', x64: 153, arm64: 58, answer: 'EPERM', why: 'Takes the terminal from others.' },
+  deny('EPERM', 'Reads the log of the kernel.', { syslog: [103, 116] }),
+  deny('EPERM', 'Writes a record of every process into a file.', { acct: [163, 89] }),
+  deny('EPERM', 'Changes quotas.', { quotactl: [179, 60], quotactl_fd: [443, 443] }),
+  deny('EPERM', 'Changes where memory is paged out.', { swapon: [167, 224], swapoff: [168, 225] }),
+  deny('EPERM', 'Stops the machine.', { reboot: [169, 142] }),
+  deny('EPERM', 'Names the machine.', { sethostname: [170, 161], setdomainname: [171, 162] }),
+  deny('EPERM', 'Sets the clock.', { settimeofday: [164, 170], clock_settime: [227, 112] }),
+  deny('EPERM', 'Sets the speed of the clock.', { adjtimex: [159, 171], clock_adjtime: [305, 266] }),
+  deny('EPERM', 'Opens the ports of the hardware.', { iopl: [172, null], ioperm: [173, null] }),
+  deny('ENOSYS', 'Segments of 16 bits; a source of holes.', { modify_ldt: [154, null] }),
+  deny('EPERM', 'Takes the terminal from others.', { vhangup: [153, 58] }),
 
   // Obsolete calls that nothing needs.
-  { name: 'nfsservctl', x64: 180, arm64: 42, answer: 'ENOSYS', why: 'Of kernels long gone.' },
-  { name: 'uselib', x64: 134, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
-  { name: 'ustat', x64: 136, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
-  { name: 'sysfs', x64: 139, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
-  { name: '_sysctl', x64: 156, arm64: null, answer: 'ENOSYS', why: 'Of kernels long gone.' },
+  deny('ENOSYS', 'Of kernels long gone.', {
+    create_module: [174, null],
+    nfsservctl: [180, 42],
+    uselib: [134, null],
+    ustat: [136, null],
+    sysfs: [139, null],
+    _sysctl: [156, null],
+  }),
 
   // NUMA placement of memory. A kernel for one node does not have these.
-  { name: 'mbind', x64: 237, arm64: 235, answer: 'ENOSYS', why: 'Moves pages; a source of holes.' },
-  { name: 'set_mempolicy', x64: 238, arm64: 237, answer: 'ENOSYS', why: 'Places pages; a source of holes.' },
-  { name: 'set_mempolicy_home_node', x64: 450, arm64: 450, answer: 'ENOSYS', why: 'Places pages.' },
-  {
-    name: 'migrate_pages',
-    x64: 256,
-    arm64: 238,
-    answer: 'ENOSYS',
-    why: 'Moves the pages of other processes.',
-  },
-  { name: 'move_pages', x64: 279, arm64: 239, answer: 'ENOSYS', why: 'Moves the pages of other processes.' },
+  deny('ENOSYS', 'Moves pages; a source of holes.', { mbind: [237, 235] }),
+  deny('ENOSYS', 'Places pages; a source of holes.', { set_mempolicy: [238, 237] }),
+  deny('ENOSYS', 'Places pages.', { set_mempolicy_home_node: [450, 450] }),
+  deny('ENOSYS', 'Moves the pages of other processes.', {
+    migrate_pages: [256, 238],
+    move_pages: [279, 239],
+  }),
 
   // Mounts.
-  { name: 'mount', x64: 165, arm64: 40, answer: 'EPERM', why: 'Changes what paths mean.' },
-  { name: 'umount2', x64: 166, arm64: 39, answer: 'EPERM', why: 'Uncovers what a mount hides.' },
-  { name: 'pivot_root', x64: 155, arm64: 41, answer: 'EPERM', why: 'Changes the root.' },
-  { name: 'chroot', x64: 161, arm64: 51, answer: 'EPERM', why: 'Changes the root.' },
-  { name: 'open_tree', x64: 428, arm64: 428, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'move_mount', x64: 429, arm64: 429, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'fsopen', x64: 430, arm64: 430, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'fsconfig', x64: 431, arm64: 431, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'fsmount', x64: 432, arm64: 432, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'fspick', x64: 433, arm64: 433, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'mount_setattr', x64: 442, arm64: 442, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'open_tree_attr', x64: 467, arm64: 467, answer: 'ENOSYS', why: 'Mounts in the new way.' },
-  { name: 'statmount', x64: 457, arm64: 457, answer: 'ENOSYS', why: 'Shows where a mount comes from.' },
-  { name: 'listmount', x64: 458, arm64: 458, answer: 'ENOSYS', why: 'Shows mounts of other places.' },
+  deny('EPERM', 'Changes what paths mean.', { mount: [165, 40] }),
+  deny('EPERM', 'Uncovers what a mount hides.', { umount2: [166, 39] }),
+  deny('EPERM', 'Changes the root.', { pivot_root: [155, 41], chroot: [161, 51] }),
+  deny('ENOSYS', 'Mounts in the new way.', {
+    open_tree: [428, 428],
+    move_mount: [429, 429],
+    fsopen: [430, 430],
+    fsconfig: [431, 431],
+    fsmount: [432, 432],
+    fspick: [433, 433],
+    mount_setattr: [442, 442],
+    open_tree_attr: [467, 467],
+  }),
+  deny('ENOSYS', 'Shows where a mount comes from.', { statmount: [457, 457] }),
+  deny('ENOSYS', 'Shows mounts of other places.', { listmount: [458, 458] }),
 
   // Namespaces: a new one confers capabilities, and with them the kernel's widest attack surface.
-  { name: 'unshare', x64: 272, arm64: 97, answer: 'EPERM', why: 'Makes namespaces.' },
-  { name: 'setns', x64: 308, arm64: 268, answer: 'EPERM', why: 'Enters namespaces.' },
-  {
-    name: 'clone',
-    x64: 56,
-    arm64: 220,
-    answer: 'EPERM',
-    why: 'Makes namespaces; processes and threads are allowed.',
-    denied: { kind: 'bits', argument: 0, bits: NEW_NAMESPACES },
-  },
-  {
-    name: 'clone3',
-    x64: 435,
-    arm64: 435,
-    answer: 'ENOSYS',
-    why: 'Its flags are in memory, where no filter sees.',
-  },
+  deny('EPERM', 'Makes namespaces.', { unshare: [272, 97] }),
+  deny('EPERM', 'Enters namespaces.', { setns: [308, 268] }),
+  deny(
+    'EPERM',
+    'Makes namespaces; processes and threads are allowed.',
+    { clone: [56, 220] },
+    { kind: 'bits', argument: 0, bits: NEW_NAMESPACES },
+  ),
+  deny('ENOSYS', 'Its flags are in memory, where no filter sees.', { clone3: [435, 435] }),
 
   // Terminals, personalities, sockets.
-  {
-    name: 'ioctl',
-    x64: 16,
-    arm64: 29,
-    answer: 'EPERM',
-    why: 'Types into a terminal, pastes into it, takes the console, or loads a line discipline.',
-    denied: { kind: 'values', argument: 1, values: TERMINAL_REQUESTS },
-  },
-  {
-    name: 'personality',
-    x64: 135,
-    arm64: 92,
-    answer: 'EPERM',
-    why: 'Makes data executable, maps page zero, or changes what calls mean.',
-    denied: { kind: 'other-values', argument: 0, values: PERSONALITIES },
-  },
-  {
-    name: 'socket',
-    x64: 41,
-    arm64: 198,
-    answer: 'EPERM',
-    why: 'Families without a network namespace (vsock), and many that load a module on demand.',
-    denied: { kind: 'socket' },
-  },
-  {
-    name: 'socketpair',
-    x64: 53,
-    arm64: 199,
-    answer: 'EPERM',
-    why: 'One end of a pair of datagrams sends to any socket that it can name.',
-    denied: { kind: 'socket-pair' },
-  },
+  deny(
+    'EPERM',
+    'Types into a terminal, pastes into it, takes the console, or loads a line discipline.',
+    { ioctl: [16, 29] },
+    { kind: 'values', argument: 1, values: TERMINAL_REQUESTS },
+  ),
+  deny(
+    'EPERM',
+    'Makes data executable, maps page zero, or changes what calls mean.',
+    { personality: [135, 92] },
+    { kind: 'other-values', argument: 0, values: PERSONALITIES },
+  ),
+  deny(
+    'EPERM',
+    'Families without a network namespace (vsock), and many that load a module on demand.',
+    { socket: [41, 198] },
+    { kind: 'socket' },
+  ),
+  deny(
+    'EPERM',
+    'One end of a pair of datagrams sends to any socket that it can name.',
+    { socketpair: [53, 199] },
+    { kind: 'socket-pair' },
+  ),
 
   // Files that run with the privileges of their owner, and devices.
-  {
-    name: 'chmod',
-    x64: 90,
-    arm64: null,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 1, bits: SET_ID },
-  },
-  {
-    name: 'fchmod',
-    x64: 91,
-    arm64: 52,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 1, bits: SET_ID },
-  },
-  {
-    name: 'fchmodat',
-    x64: 268,
-    arm64: 53,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 2, bits: SET_ID },
-  },
-  {
-    name: 'fchmodat2',
-    x64: 452,
-    arm64: 452,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 2, bits: SET_ID },
-  },
-  {
-    name: 'creat',
-    x64: 85,
-    arm64: null,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 1, bits: SET_ID },
-  },
-  {
-    name: 'open',
-    x64: 2,
-    arm64: null,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 2, bits: SET_ID, onlyIf: { argument: 1, bits: MAKES_FILE } },
-  },
-  {
-    name: 'openat',
-    x64: 257,
-    arm64: 56,
-    answer: 'EPERM',
-    why: 'Makes a set-id file.',
-    denied: { kind: 'bits', argument: 3, bits: SET_ID, onlyIf: { argument: 2, bits: MAKES_FILE } },
-  },
-  {
-    name: 'openat2',
-    x64: 437,
-    arm64: 437,
-    answer: 'ENOSYS',
-    why: 'Its mode is in memory, where no filter sees.',
-  },
-  {
-    name: 'mknod',
-    x64: 133,
-    arm64: null,
-    answer: 'EPERM',
-    why: 'Makes a set-id file or a device.',
-    denied: { kind: 'bits', argument: 1, bits: SET_ID | DEVICE },
-  },
-  {
-    name: 'mknodat',
-    x64: 259,
-    arm64: 33,
-    answer: 'EPERM',
-    why: 'Makes a set-id file or a device.',
-    denied: { kind: 'bits', argument: 2, bits: SET_ID | DEVICE },
-  },
-];
+  deny(
+    'EPERM',
+    SET_ID_FILE,
+    { chmod: [90, null], fchmod: [91, 52], creat: [85, null] },
+    { kind: 'bits', argument: 1, bits: SET_ID },
+  ),
+  deny(
+    'EPERM',
+    SET_ID_FILE,
+    { fchmodat: [268, 53], fchmodat2: [452, 452] },
+    { kind: 'bits', argument: 2, bits: SET_ID },
+  ),
+  deny(
+    'EPERM',
+    SET_ID_FILE,
+    { open: [2, null] },
+    { kind: 'bits', argument: 2, bits: SET_ID, onlyIf: { argument: 1, bits: MAKES_FILE } },
+  ),
+  deny(
+    'EPERM',
+    SET_ID_FILE,
+    { openat: [257, 56] },
+    { kind: 'bits', argument: 3, bits: SET_ID, onlyIf: { argument: 2, bits: MAKES_FILE } },
+  ),
+  deny('ENOSYS', 'Its mode is in memory, where no filter sees.', { openat2: [437, 437] }),
+  deny(
+    'EPERM',
+    'Makes a set-id file or a device.',
+    { mknod: [133, null] },
+    { kind: 'bits', argument: 1, bits: SET_ID | DEVICE },
+  ),
+  deny(
+    'EPERM',
+    'Makes a set-id file or a device.',
+    { mknodat: [259, 33] },
+    { kind: 'bits', argument: 2, bits: SET_ID | DEVICE },
+  ),
+].flat();
+
+/** The number of a call on each architecture; null where it has none. */
+type CallNumbers = readonly [x64: number | null, arm64: number | null];
+
+function deny(
+  answer: Answer,
+  why: string,
+  calls: Readonly<Record<string, CallNumbers>>,
+  denied?: Denied,
+): readonly SyscallRule[] {
+  return Object.entries(calls).map(([name, [x64, arm64]]) => ({
+    ...{ name, x64, arm64, answer, why },
+    ...(denied && { denied }),
+  }));
+}
 
 /** What a run may request beyond the rules. */
 export type SeccompWish = {
@@ -373,7 +249,6 @@ export type SeccompWish = {
 type SocketRule = {
   readonly family: string;
   readonly number: number;
-  /** The wish that allows the family. */
   readonly wish: keyof SeccompWish;
   /** The types and protocols that are allowed; null allows all. */
   readonly limits: { readonly types: readonly number[]; readonly protocols: readonly number[] } | null;

@@ -13,32 +13,19 @@ export type Change = {
   readonly change: 'added' | 'removed' | 'changed' | 'mode' | 'type';
   /** What it is now, or was before it was removed. */
   readonly kind: EntryKind;
-  /** The bytes of a regular file; null for everything else. */
-  readonly sizeBefore: number | null;
-  readonly sizeAfter: number | null;
-  /** How many names the file has, in the workspace or elsewhere; 1 for a directory. */
-  readonly names: number;
-  /** Whether another file or directory has taken its place, rather than the same one having changed. */
-  readonly replaced: boolean;
-  /** False when it may have existed before, in a part that the first snapshot did not see. */
-  readonly certain: boolean;
 };
 
 /** Lists everything that differs, in the order of the paths. What a gap hides is never reported as removed. */
 export function diffSnapshots(before: Snapshot, after: Snapshot): Change[] {
   const changes: Change[] = [];
-  const wasUnseen = unseenIn(before);
   const isUnseen = unseenIn(after);
   for (const [path, now] of after.entries) {
     const then = before.entries.get(path);
-    if (then === undefined) changes.push(changeOf('added', null, now, !wasUnseen(path)));
-    else {
-      const change = compare(then, now);
-      if (change !== null) changes.push(changeOf(change, then, now));
-    }
+    const change = then === undefined ? 'added' : compare(then, now);
+    if (change !== null) changes.push({ path, change, kind: now.kind });
   }
-  for (const [path, then] of before.entries) {
-    if (!after.entries.has(path) && !isUnseen(path)) changes.push(changeOf('removed', then, null));
+  for (const [path, { kind }] of before.entries) {
+    if (!after.entries.has(path) && !isUnseen(path)) changes.push({ path, change: 'removed', kind });
   }
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -59,25 +46,6 @@ function compare(then: Entry, now: Entry): Change['change'] | null {
   if (reowned) return 'mode';
   // Boundary: a program can reset the mtime after a write, but not the ctime.
   return then.ctimeNs === now.ctimeNs ? null : 'changed';
-}
-
-function changeOf(
-  change: Change['change'],
-  before: Entry | null,
-  after: Entry | null,
-  certain = true,
-): Change {
-  const { path, kind, nlink } = (after ?? before) as Entry;
-  return {
-    path,
-    change,
-    kind,
-    sizeBefore: before?.kind === 'file' ? before.size : null,
-    sizeAfter: after?.kind === 'file' ? after.size : null,
-    names: kind === 'directory' ? 1 : nlink,
-    replaced: before !== null && after !== null && !isSameFile(before, after),
-    certain,
-  };
 }
 
 /** Whether a path that is not in the snapshot lies in a part that it did not see. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { CodedError } from '../../core/coded-error.ts';
 
-const { O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const SLASH = Buffer.from('/');
 
 /**
@@ -55,7 +55,6 @@ export class HeldDirectory {
     return new HeldDirectory(this.#pathOf(name));
   }
 
-  /** Opens the current parent of this directory. */
   parent(): HeldDirectory {
     return new HeldDirectory(this.#pathOf(Buffer.from('..')));
   }
@@ -78,12 +77,6 @@ export class HeldDirectory {
     return opendirSync(this.#at, { encoding: 'buffer' as BufferEncoding, bufferSize: 1024 });
   }
 
-  /** Opens a file for reading, without following a link and without blocking on a pipe or a terminal. */
-  openFile(name: Buffer): number {
-    // Boundary: O_NOFOLLOW against links, O_NONBLOCK against pipes, O_NOCTTY against terminals.
-    return openSync(this.#pathOf(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  }
-
   close(): void {
     closeSync(this.fd);
   }
@@ -104,7 +97,6 @@ export type HeldWorkspace = {
   /** Distinguishes it from every other directory that exists at the same time. */
   readonly identity: string;
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** Whether the path still leads to the held directory. */
   readonly isInPlace: () => boolean;
   readonly close: () => void;
 };
@@ -113,7 +105,7 @@ export type HeldWorkspace = {
 export function holdWorkspace(path: string): HeldWorkspace {
   let fd: number;
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
     throw gone(path, `fails with ${error instanceof Error && 'code' in error ? error.code : 'an error'}`);
   }

@@ -98,7 +98,6 @@ function namesOf(path: string): string[] {
  */
 export type OtherNames = {
   readonly names: readonly string[];
-  /** Whether there were too many to list all. */
   readonly more: boolean;
 };
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { matchesPattern } from '../../config/grammar.ts';
 
 /** Bytes that are shown unescaped: printable ASCII without the backslash. */
 const PLAIN = /^[ -[\]-~]*$/;
@@ -24,12 +25,6 @@ export function nameText(bytes: Buffer): string {
 
 function escapeBytes(bytes: Buffer): string {
   return bytes.toString('hex').replace(/../g, '\\x$&');
-}
-
-/** The bytes of a name that `nameText` wrote. */
-export function nameBytes(text: string): Buffer {
-  const parts = text.split(/\\x([0-9a-f]{2})/);
-  return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 === 1 ? 'hex' : 'utf8')));
 }
 
 /**
@@ -63,12 +58,10 @@ export function pathIn(directory: string, name: string): string {
   return directory === '' ? name : `${directory}/${name}`;
 }
 
-/** A name of a pattern, split at its stars: `*` is any part of one name, `**` any number of names, including none. */
-type Part = readonly string[];
-
+/** A pattern: in one of its names `*` is any part, and as a name `**` is any number of names, including none. */
 type Glob = {
-  /** The parts between one `**` and the next. */
-  readonly runs: readonly (readonly Part[])[];
+  /** The names between one `**` and the next. */
+  readonly runs: readonly (readonly string[])[];
   /** A name that every path of the pattern contains, if there is one; else null. */
   readonly key: string | null;
 };
@@ -80,16 +73,16 @@ export function foldedGlob(pattern: string): Glob {
 
 /** Makes a pattern that compares names exactly. */
 export function globOf(names: readonly string[]): Glob {
-  const runs: Part[][] = [[]];
+  const runs: string[][] = [[]];
   for (const name of names) {
     if (name === '**') runs.push([]);
-    else runs.at(-1)?.push(name.split('*'));
+    else runs.at(-1)?.push(name);
   }
   const first = names.find((name) => name !== '**');
   return { runs, key: first === undefined || first.includes('*') ? null : first };
 }
 
-/** Whether the path, as its names, matches the whole pattern. The cost is at most names times parts. */
+/** Whether the path, as its names, matches the whole pattern. The cost is at most names times runs. */
 export function fits({ runs }: Glob, names: readonly string[]): boolean {
   const first = runs[0] ?? [];
   const last = runs.at(-1) ?? [];
@@ -106,26 +99,11 @@ export function fits({ runs }: Glob, names: readonly string[]): boolean {
   return true;
 }
 
-function runFits(run: readonly Part[], names: readonly string[], at: number): boolean {
-  for (let index = 0; index < run.length; index += 1) {
-    if (!partFits(run[index] ?? [], names[at + index] ?? '')) return false;
-  }
-  return true;
-}
-
-function partFits(part: Part, name: string): boolean {
-  const first = part[0] ?? '';
-  if (part.length === 1) return name === first;
-  if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (let index = 1; index < part.length - 1; index += 1) {
-    const piece = part[index] ?? '';
-    const found = name.indexOf(piece, at);
-    if (found < 0) return false;
-    at = found + piece.length;
-  }
-  const last = part.at(-1) ?? '';
-  return name.length - last.length >= at && name.endsWith(last);
+function runFits(run: readonly string[], names: readonly string[], at: number): boolean {
+  return run.every((part, index) => {
+    const name = names[at + index] ?? '';
+    return part === name || (part.includes('*') && matchesPattern(part, name));
+  });
 }
 
 /** Finds the values whose pattern matches, in their order, without trying every pattern on every path. */

@@ -10,15 +10,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HeldDirectory, isSameFile } from './held-directory.ts';
 import { nameText, pathIn } from './names.ts';
 
-export type EntryKind =
-  | 'file'
-  | 'directory'
-  | 'symlink'
-  | 'fifo'
-  | 'socket'
-  | 'block-device'
-  | 'character-device'
-  | 'unknown';
+/** The kinds of names, and the question that tells each. */
+const KINDS = {
+  file: 'isFile',
+  directory: 'isDirectory',
+  symlink: 'isSymbolicLink',
+  fifo: 'isFIFO',
+  socket: 'isSocket',
+  'block-device': 'isBlockDevice',
+  'character-device': 'isCharacterDevice',
+} as const;
+const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[];
+
+export type EntryKind = keyof typeof KINDS | 'unknown';
 
 /** The lstat of one name. */
 export type Entry = {
@@ -52,7 +56,6 @@ export type Snapshot = {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Everything that was not seen: directories whose names are not, or not all, among the entries. */
   readonly gaps: readonly Gap[];
-  /** Whether there is no gap. */
   readonly complete: boolean;
 };
 
@@ -240,11 +243,5 @@ function entryOf(path: string, facts: BigIntStats, target: string | null): Entry
 }
 
 function kindOf(facts: BigIntStats): EntryKind {
-  if (facts.isFile()) return 'file';
-  if (facts.isDirectory()) return 'directory';
-  if (facts.isSymbolicLink()) return 'symlink';
-  if (facts.isFIFO()) return 'fifo';
-  if (facts.isSocket()) return 'socket';
-  if (facts.isBlockDevice()) return 'block-device';
-  return facts.isCharacterDevice() ? 'character-device' : 'unknown';
+  return KIND_NAMES.find((kind) => facts[KINDS[kind]]()) ?? 'unknown';
 }

@@ -12,7 +12,7 @@ function sampleHost(changes: Partial<ProcessHost> = {}): ProcessHost {
     hasNamespaces: true,
     hasLandlock: true,
     seccomp: new Uint8Array(8),
-    cgroupDescriptors: 0,
+    cgroups: 0,
     asRoot: null,
     pass: SAMPLE_PASS,
     isReachable: true,
@@ -25,8 +25,8 @@ const LISTED = { egressHosts: ['api.example.com', '127.0.0.1:5432'] };
 
 function planned(terms: Partial<ProcessTerms> = {}, host: Partial<ProcessHost> = {}) {
   const plan = planB(sampleTerms(terms), sampleHost(host));
-  if (!plan.ok) throw new Error(plan.message);
-  return plan;
+  if (!plan.ok) throw new Error(plan.problem.message);
+  return plan.value;
 }
 
 function nameOf(descriptor: Descriptor): string {
@@ -47,7 +47,7 @@ describe('planB() lists words that a reviewer can read', () => {
   test.each<[string, Partial<ProcessTerms>, Partial<ProcessHost>]>([
     ['namespaces', {}, {}],
     ['landlock', {}, { hasNamespaces: false }],
-    ['root-with-groups', {}, { asRoot: AS_ROOT, cgroupDescriptors: 3 }],
+    ['root-with-groups', {}, { asRoot: AS_ROOT, cgroups: 3 }],
     ['listed-hosts', LISTED, { asRoot: AS_ROOT }],
   ])('%s', async (name, terms, host) => {
     await expect(showPlan(planned(terms, host))).toMatchFileSnapshot(`golden/${name}.txt`);
@@ -56,7 +56,7 @@ describe('planB() lists words that a reviewer can read', () => {
 
 describe('planB()', () => {
   test('numbers descriptors as it lists them', () => {
-    const { descriptors, words, told } = planned({}, { asRoot: AS_ROOT, cgroupDescriptors: 2 });
+    const { descriptors, words, told } = planned({}, { asRoot: AS_ROOT, cgroups: 2 });
     const numbered = descriptors.map((each, index) => `${nameOf(each)}=${index + 3}`);
     expect([...words, ...told]).toEqual(expect.arrayContaining(numbered));
     expect(new Set(numbered).size).toBe(8);
@@ -74,9 +74,12 @@ describe('planB()', () => {
 
   test('refuses a list of hosts where nothing could hold it, and to open TLS', () => {
     const unheld = planB(sampleTerms(LISTED), sampleHost({ hasNamespaces: false, asRoot: AS_ROOT }));
-    expect(unheld).toMatchObject({ ok: false, message: expect.stringContaining('user namespaces') });
+    expect(unheld).toMatchObject({
+      ok: false,
+      problem: { message: expect.stringContaining('user namespaces') },
+    });
     const opened = planB(sampleTerms(LISTED), sampleHost({ pass: { ...SAMPLE_PASS, trusted: 'PEM' } }));
-    expect(opened).toMatchObject({ ok: false, message: expect.stringContaining('TLS') });
+    expect(opened).toMatchObject({ ok: false, problem: { message: expect.stringContaining('TLS') } });
   });
 
   test('counts its own reaper in a namespace, and the threads of the user without one', () => {
@@ -85,7 +88,7 @@ describe('planB()', () => {
   });
 
   test('leaves the count of processes to a group where there is one, and stands behind it', () => {
-    expect(planned({}, { cgroupDescriptors: 1 }).told).toContain('nproc=81');
+    expect(planned({}, { cgroups: 1 }).told).toContain('nproc=81');
   });
 
   test('never takes the network away with Landlock from a run of another user that was given it', () => {
@@ -129,7 +132,7 @@ describe('planB()', () => {
     ['a limit of nothing', { limits: { ...sampleTerms().limits, cpuMs: 0 } }, {}, /limit cpuMs: it is 0/],
   ])('refuses %s', (_, terms, host, message) => {
     const refusal = planB(sampleTerms(terms), sampleHost(host));
-    expect(refusal).toMatchObject({ ok: false, code: 'tier/unenforceable' });
-    expect(refusal.ok ? '' : refusal.message).toMatch(message);
+    expect(refusal).toMatchObject({ ok: false, problem: { code: 'tier/unenforceable' } });
+    expect(refusal.ok ? '' : refusal.problem.message).toMatch(message);
   });
 });

@@ -87,8 +87,9 @@ export async function runJail(request: JailRequest): Promise<JailSaid> {
     sampleTerms({ workspace, executable: argv[0], argv, env: {}, ...terms }),
     sampleHost({ systemRoots: present(SYSTEM_ROOTS), etc: present(ETC_BINDS), ...host }),
   );
-  if (!planned.ok) throw new Error(planned.message);
-  const plan = { ...planned, args: request.change?.(planned.args) ?? planned.args };
+  if (!planned.ok) throw new Error(planned.problem.message);
+  const { args: options } = planned.value;
+  const plan = { ...planned.value, args: request.change?.(options) ?? options };
   const opened = plan.descriptors.map((descriptor) => open(descriptor, workspace, launcher));
   request.meanwhile?.();
   // What stands before bubblewrap is the outer launcher's; here this process drops its rights instead.

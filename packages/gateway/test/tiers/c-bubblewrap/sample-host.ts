@@ -1,7 +1,6 @@
-import type { JailHost, JailPlan } from '../../../src/tiers/c-bubblewrap/plan.ts';
+import type { JailHost, planC } from '../../../src/tiers/c-bubblewrap/plan.ts';
 import { REQUIRED_OPTIONS } from '../../../src/tiers/c-bubblewrap/probe.ts';
 import { SAMPLE_PASS } from '../../../src/tiers/network/plan.ts';
-import type { PlanRefusal } from '../../../src/tiers/process/plan.ts';
 
 /** One instruction: let every call pass. */
 export const ALLOW_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0xff, 0x7f);
@@ -13,7 +12,7 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
     bwrapVersion: [0, 8, 0],
     bwrapOptions: [...REQUIRED_OPTIONS, '--ro-bind-fd', '--disable-userns'],
     seccomp: ALLOW_ALL,
-    cgroupDescriptors: 0,
+    cgroups: 0,
     asRoot: null,
     pass: SAMPLE_PASS,
     systemRoots: [
@@ -35,8 +34,9 @@ export function sampleHost(changes: Partial<JailHost> = {}): JailHost {
 }
 
 /** The plan as a reviewer reads it: an option to a line. */
-export function showPlan(plan: JailPlan | PlanRefusal): string {
-  if (!plan.ok) return `refused ${plan.code}\n${plan.message}\n${plan.remedy}\n`;
+export function showPlan(planned: ReturnType<typeof planC>): string {
+  if (!planned.ok) throw new Error(planned.problem.message);
+  const plan = planned.value;
   const options = plan.args
     .join('\0')
     .replaceAll(/\0(?=--)/g, '\n')

@@ -27,7 +27,10 @@ describe('the groups of a machine with version 2', () => {
   it('have both limits, no swap, and say what the kernel made of them', async () => {
     const trees = v2Trees();
     const cgroups = openV2(trees);
-    expect(cgroups.probe()).toEqual({ ok: true, kind: 'v2', controllers: ['memory', 'pids', 'unified'] });
+    expect(cgroups.probe()).toEqual({
+      ok: true,
+      value: { kind: 'v2', controllers: ['memory', 'pids', 'unified'] },
+    });
     expect(groupsIn(trees, 'cgroup')).toEqual([]);
 
     const group = cgroups.make('call_1', { memoryBytes: 100 * MIB + 5, processes: 20 });
@@ -127,8 +130,10 @@ describe('the groups of a machine with version 2', () => {
     const cgroups = openV2(trees, { own: '/session.scope' });
     expect(cgroups.probe()).toEqual({
       ok: false,
-      why: expect.stringContaining('session.scope" is not ours (EACCES)'),
-      fix: expect.stringContaining(SCOPE),
+      problem: {
+        why: expect.stringContaining('session.scope" is not ours (EACCES)'),
+        fix: expect.stringContaining(SCOPE),
+      },
     });
     const refusal = refusalOf(() => cgroups.make('1', LIMITS));
     expect(refusal).toMatchObject({ code: 'tier/unenforceable', remedy: expect.stringContaining(SCOPE) });
@@ -140,7 +145,7 @@ describe('the groups of a machine with version 2', () => {
     writeFileSync(join(trees.top, 'cgroup/cgroup.procs'), `1\n0\n${OUR_PID}\n`);
     expect(openV2(trees).probe()).toMatchObject({
       ok: false,
-      why: expect.stringContaining('processes of others'),
+      problem: { why: expect.stringContaining('processes of others') },
     });
     expect(trees.processesIn('cgroup')).toEqual(['1', '0', String(OUR_PID)]);
     expect(groupsIn(trees, 'cgroup')).toEqual([]);
@@ -174,8 +179,7 @@ describe('the groups of a machine with version 2', () => {
     trees.refuse('makeDirectory', /./, errno);
     expect(openV2(trees).probe()).toEqual({
       ok: false,
-      why: expect.stringContaining(errno),
-      fix: expect.stringContaining(fix),
+      problem: { why: expect.stringContaining(errno), fix: expect.stringContaining(fix) },
     });
   });
 
@@ -184,8 +188,10 @@ describe('the groups of a machine with version 2', () => {
     trees.mount('cgroup', 2, ['pids']);
     expect(openV2(trees).probe()).toEqual({
       ok: false,
-      why: expect.stringContaining('lacks memory'),
-      fix: expect.stringContaining('cgroup_enable=memory'),
+      problem: {
+        why: expect.stringContaining('lacks memory'),
+        fix: expect.stringContaining('cgroup_enable=memory'),
+      },
     });
   });
 
@@ -204,7 +210,7 @@ describe('the groups of a machine with version 1', () => {
     const names = ['memory', 'pids', 'cpuacct'];
     const trees = v1Trees(names);
     const cgroups = openV1(trees, names);
-    expect(cgroups.probe()).toEqual({ ok: true, kind: 'v1', controllers: names });
+    expect(cgroups.probe()).toEqual({ ok: true, value: { kind: 'v1', controllers: names } });
     const group = cgroups.make('1', LIMITS);
     expect(group.descriptors).toHaveLength(3);
     expect(group.facts()).toMatchObject({
@@ -236,14 +242,12 @@ describe('the groups of a machine with version 1', () => {
     const trees = v1Trees(names);
     expect(openV1(trees, names).probe()).toEqual({
       ok: true,
-      kind: 'hybrid',
-      controllers: ['unified', 'memory', 'pids'],
+      value: { kind: 'hybrid', controllers: ['unified', 'memory', 'pids'] },
     });
     trees.refuse('makeDirectory', /unified/, 'EACCES');
     expect(openV1(trees, names).probe()).toEqual({
       ok: true,
-      kind: 'v1',
-      controllers: ['memory', 'pids', 'cpuacct'],
+      value: { kind: 'v1', controllers: ['memory', 'pids', 'cpuacct'] },
     });
   });
 
@@ -281,13 +285,15 @@ describe('the groups of a machine with version 1', () => {
     const trees = v1Trees(['memory', 'pids']);
     expect(openV1(trees, ['memory']).probe()).toMatchObject({
       ok: false,
-      why: expect.stringContaining('pids'),
+      problem: { why: expect.stringContaining('pids') },
     });
     trees.refuse('makeDirectory', /pids/, 'EACCES');
     expect(openV1(trees, ['memory', 'pids']).probe()).toEqual({
       ok: false,
-      why: expect.stringContaining('EACCES'),
-      fix: expect.stringContaining('Start palisade as root'),
+      problem: {
+        why: expect.stringContaining('EACCES'),
+        fix: expect.stringContaining('Start palisade as root'),
+      },
     });
     expect(groupsIn(trees, 'memory')).toEqual([]);
   });
@@ -309,7 +315,7 @@ describe('Cgroups.make()', () => {
     trees.keep(/limit_in_bytes$/);
     expect(openV1(trees, ['memory', 'pids']).probe()).toMatchObject({
       ok: false,
-      why: expect.stringMatching(/says "9223372036854771712", expected at most \d+/),
+      problem: { why: expect.stringMatching(/says "9223372036854771712", expected at most \d+/) },
     });
     expect([...groupsIn(trees, 'memory'), ...groupsIn(trees, 'pids')]).toEqual([]);
   });
@@ -348,7 +354,10 @@ describe('Cgroups.make()', () => {
       prefix: 'palisade',
       owner: { realStateDir: 'here', process: 'p_1' },
     });
-    expect(cgroups.probe()).toMatchObject({ ok: false, fix: expect.stringContaining('mount -t cgroup2') });
+    expect(cgroups.probe()).toMatchObject({
+      ok: false,
+      problem: { fix: expect.stringContaining('mount -t cgroup2') },
+    });
     expect(cgroups.list()).toEqual([]);
     expect(refusalOf(() => cgroups.make('1', LIMITS)).code).toBe('tier/unenforceable');
   });

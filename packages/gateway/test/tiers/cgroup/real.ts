@@ -43,7 +43,7 @@ export function itWithGroups(name: string, body: (cgroups: Cgroups) => Promise<v
     const cgroups = openReal();
     const probe = cgroups.probe();
     if (probe.ok) await body(cgroups);
-    else expectRefusal(cgroups, probe);
+    else expectRefusal(cgroups, probe.problem);
   });
 }
 

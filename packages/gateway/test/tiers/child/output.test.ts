@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { ByteStore, Capture, outputOf, StreamedOutput } from '../../../src/tiers/child/output.ts';
+import { ByteStore, OutputCapture, outputOf } from '../../../src/tiers/child/output.ts';
 
 const chunk = fc.uint8Array({ maxLength: 9_000 });
 
@@ -39,7 +39,7 @@ describe('ByteStore', () => {
   });
 });
 
-describe('Capture', () => {
+describe('OutputCapture', () => {
   const pieces = fc.array(fc.tuple(fc.constantFrom('stdout' as const, 'stderr' as const), chunk), {
     maxLength: 8,
   });
@@ -47,7 +47,7 @@ describe('Capture', () => {
   it('keeps the first bytes of both streams up to one quota, and says whether there were more', () => {
     fc.assert(
       fc.property(pieces, fc.nat(30_000), (all, maxBytes) => {
-        const capture = new Capture(maxBytes);
+        const capture = new OutputCapture(maxBytes);
         const kept = { stdout: [] as number[], stderr: [] as number[] };
         let left = maxBytes;
         for (const [stream, each] of all) {
@@ -92,9 +92,9 @@ describe('ByteStore', () => {
   });
 });
 
-describe('a passage', () => {
+describe('OutputCapture of a dialogue', () => {
   test('hands everything on, counts it, and keeps only the beginning of the errors', () => {
-    const passage = new StreamedOutput();
+    const passage = new OutputCapture('dialogue');
     const chunk = new Uint8Array(40_000).fill(7);
     for (let i = 0; i < 3; i++) {
       expect(passage.take('stdout', chunk)).toBe(chunk);

@@ -37,13 +37,13 @@ const spell = (lines: readonly string[]) => bytesOf(lines.map((line) => `${line}
 
 function statusOf(lines: readonly string[]): LauncherStatus {
   const parsed = parseStatus(spell(lines));
-  if (!parsed.ok) throw new Error(parsed.message);
+  if (!parsed.ok) throw new Error(parsed.problem);
   return parsed.value;
 }
 
 function messageOf(raw: Uint8Array): string {
   const parsed = parseStatus(raw);
-  return parsed.ok ? `read as ${JSON.stringify(parsed.value)}` : parsed.message;
+  return parsed.ok ? `read as ${JSON.stringify(parsed.value)}` : parsed.problem;
 }
 
 const NOTHING: LauncherStatus = {
@@ -225,7 +225,7 @@ describe('parseStatus() whatever comes', () => {
     const raw = spell(FULL);
     for (let length = 0; length <= raw.length; length++) {
       const parsed = parseStatus(raw.subarray(0, length));
-      if (!parsed.ok) throw new Error(parsed.message);
+      if (!parsed.ok) throw new Error(parsed.problem);
       const { facts, ...others } = parsed.value;
       expect(whole.facts).toMatchObject({ ...facts });
       for (const [key, value] of Object.entries(others)) {

@@ -18,7 +18,7 @@ const saying = (text: string) => ended({ exitCode: 1, stderr: Buffer.from(text) 
 
 describe('attemptOf()', () => {
   test('takes a report that says exit=0 for a start that went well, with its facts', () => {
-    expect(attemptOf(ended(), HELD)).toEqual({ ok: true, facts: expect.objectContaining({ nnp: '1' }) });
+    expect(attemptOf(ended(), HELD)).toEqual({ ok: true, value: expect.objectContaining({ nnp: '1' }) });
   });
 
   test.each([
@@ -28,7 +28,7 @@ describe('attemptOf()', () => {
     ['a start that took too long', ended({ stopped: 'timed-out' }), HELD, 'end'],
     ['an execution that failed', ended(), Buffer.from('launcher=1\nexecerror=13 EACCES\n'), 'execute'],
   ])('takes %s for a fault', (_, end, status, step) => {
-    expect(attemptOf(end, status)).toMatchObject({ ok: false, fault: { step } });
+    expect(attemptOf(end, status)).toMatchObject({ ok: false, problem: { step } });
   });
 
   test.each([
@@ -40,7 +40,7 @@ describe('attemptOf()', () => {
     ['bwrap: something new', null],
   ])('reads "%s" as %s', (text, errno) => {
     expect(attemptOf(saying(`${text}\n`), EMPTY)).toMatchObject({
-      fault: { step: 'sandbox', said: text, errno },
+      problem: { step: 'sandbox', said: text, errno },
     });
   });
 
@@ -48,7 +48,7 @@ describe('attemptOf()', () => {
     hold(
       property(uint8Array({ maxLength: 200 }), constantFrom(0, 1, null), (status, exitCode) => {
         const attempt = attemptOf(ended({ exitCode, stderr: status }), status);
-        return !attempt.ok && typeof attempt.fault.said === 'string';
+        return !attempt.ok && typeof attempt.problem.said === 'string';
       }),
     );
   });

@@ -6,10 +6,10 @@ import { FileSystems, TierHealth } from '../../../src/tiers/process/index.ts';
 import type { Found, Probed } from '../../../src/tiers/process/tier.ts';
 import type { Trial } from '../../../src/tiers/process/trial.ts';
 
-const FOUND = { ok: true, launcher: '/launcher', tier: {} } as Found;
-const HELD: Trial = { ok: true, facts: {} };
-const BROKEN: Trial = { ok: false, why: 'it failed', fix: 'Mend it.', fault: null, gap: null, facts: null };
-const ABSENT = { ok: false, why: 'it is absent', fix: 'Install it.' } as const;
+const FOUND = { ok: true, value: { launcher: '/launcher', tier: {} } as Found } as const;
+const HELD: Trial = { ok: true, value: {} };
+const BROKEN: Trial = { ok: false, problem: { why: 'it failed', fix: 'Mend it.' } };
+const ABSENT = { ok: false, problem: { why: 'it is absent', fix: 'Install it.' } } as const;
 
 /** A tier on a machine that a test changes, with a count of what was asked of it. */
 function health() {
@@ -34,7 +34,7 @@ describe('a tier that holds', () => {
     await Promise.all([tier.look(), tier.look()]);
     state.nowMs = 1e9;
     expect(await tier.look()).toBe(FOUND);
-    expect(tier.found).toBe(FOUND);
+    expect(tier.found).toBe(FOUND.value);
     expect(state).toMatchObject({ probes: 1, trials: 0 });
   });
 
@@ -67,7 +67,7 @@ describe('a tier that no longer holds', () => {
     await tier.look();
     tier.doubt();
     state.trial = BROKEN;
-    expect(await tier.look()).toEqual({ ok: false, why: 'it failed', fix: 'Mend it.' });
+    expect(await tier.look()).toEqual({ ok: false, problem: { why: 'it failed', fix: 'Mend it.' } });
     state.nowMs += 4_999;
     expect((await tier.look()).ok).toBe(false);
     expect(state.trials).toBe(1);
@@ -83,7 +83,7 @@ describe('a tier that no longer holds', () => {
     tier.doubt();
     state.trial = BROKEN;
     await tier.look();
-    expect(tier.found).toBe(FOUND);
+    expect(tier.found).toBe(FOUND.value);
   });
 });
 
@@ -98,10 +98,14 @@ test('a tier that is missing is found without a restart once it is there', async
   expect(await tier.look()).toBe(FOUND);
 });
 
-const HOLDS: Trial = { ok: true, facts: {} };
+const HOLDS: Trial = { ok: true, value: {} };
 const failsAt = (step: string): Trial => ({
-  ...{ ok: false, why: `it failed at "${step}" with EINVAL`, fix: 'Move it.', facts: null, gap: null },
-  fault: { step, said: 'EINVAL', errno: 'EINVAL' },
+  ok: false,
+  problem: {
+    why: `it failed at "${step}" with EINVAL`,
+    fix: 'Move it.',
+    fault: { step, said: 'EINVAL', errno: 'EINVAL' },
+  },
 });
 
 /** In memory, where the number of the file system says nothing. */
@@ -124,7 +128,6 @@ test('FileSystems tries a file system once where it holds, and again and again w
       return answers.shift() ?? failsAt('workspace-idmap');
     });
   expect(await lackOf(directory)).toEqual({
-    ok: false,
     why: `"${directory}" cannot be given to another user: it failed at "workspace-idmap" with EINVAL`,
     fix: 'Move it.',
   });

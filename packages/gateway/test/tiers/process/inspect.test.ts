@@ -11,7 +11,7 @@ import {
   trialKit,
 } from './machine-sample.ts';
 
-const GROUPS = { ok: true, kind: 'v2', controllers: ['memory', 'pids'] } as const;
+const GROUPS = { ok: true, value: { kind: 'v2', controllers: ['memory', 'pids'] } } as const;
 
 async function inspect(changes: Partial<Inspection> = {}): Promise<readonly TierRow[]> {
   return inspectTiers({ options: machine(), kit: trialKit(), probeCgroups: () => GROUPS, ...changes });
@@ -114,7 +114,8 @@ describe('inspectTiers()', () => {
   });
 
   test('passes on why no control group can be made', async () => {
-    const probeCgroups = () => ({ ok: false, why: 'none is mounted', fix: 'Mount it.' }) as const;
+    const probeCgroups = () =>
+      ({ ok: false, problem: { why: 'none is mounted', fix: 'Mount it.' } }) as const;
     const rows = await inspect({ probeCgroups, options: machine({ launchers: [] }) });
     expect(rowOf(rows, null, 'control groups')).toEqual({
       tier: null,

@@ -13,13 +13,16 @@ describe('findProgram()', () => {
     const link = join(openDirectory(), 'link');
     symlinkSync(path, link);
     const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
-    expect(findProgram(['/nowhere/x', link, '/bin/sh'], MISSING)).toEqual({ ok: true, path, sha256 });
+    expect(findProgram(['/nowhere/x', link, '/bin/sh'], MISSING)).toEqual({
+      ok: true,
+      value: { path, sha256 },
+    });
   });
 
   test('gives what is missing where none is there, a link to nowhere included', () => {
     const link = join(openDirectory(), 'link');
     symlinkSync('/nowhere/x', link);
-    expect(findProgram([link], MISSING)).toEqual({ ok: false, ...MISSING });
+    expect(findProgram([link], MISSING)).toEqual({ ok: false, problem: { ...MISSING } });
   });
 
   test.each([
@@ -29,7 +32,7 @@ describe('findProgram()', () => {
     const path = join(openDirectory(), 'program');
     make(path);
     const found = findProgram([path], MISSING);
-    expect(found).toMatchObject({ ok: false, fix: expect.any(String) });
+    expect(found).toMatchObject({ ok: false, problem: { fix: expect.any(String) } });
   });
 
   test('refuses a program in a directory that all can write to, and takes it once they cannot', () => {
@@ -40,19 +43,17 @@ describe('findProgram()', () => {
     chmodSync(open, 0o777);
     expect(findProgram([path], MISSING)).toEqual({
       ok: false,
-      why: `"${path}" can be replaced by others in "${open}"`,
-      fix: `chmod o-w ${open}`,
+      problem: { why: `"${path}" can be replaced by others in "${open}"`, fix: `chmod o-w ${open}` },
     });
     chmodSync(open, 0o755);
-    expect(findProgram([path], MISSING)).toMatchObject({ ok: true, path });
+    expect(findProgram([path], MISSING)).toMatchObject({ ok: true, value: { path } });
   });
 
   test('does not go on to another place when the first is weak', () => {
     const weak = script(['exit 0'], 0o777);
     expect(findProgram([weak, '/bin/sh'], MISSING)).toEqual({
       ok: false,
-      why: `"${weak}" can be changed by others`,
-      fix: `chown root ${weak}; chmod 755 ${weak}`,
+      problem: { why: `"${weak}" can be changed by others`, fix: `chown root ${weak}; chmod 755 ${weak}` },
     });
   });
 });

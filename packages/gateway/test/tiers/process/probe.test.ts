@@ -19,15 +19,15 @@ import {
 
 async function boundaryOf(options: ReturnType<typeof machine>) {
   const found = await processTier.probe(options);
-  return found.ok ? found.tier.about.boundary : found.why;
+  return found.ok ? found.value.tier.about.boundary : found.problem.why;
 }
 
 describe('probeB() and probeC()', () => {
   test('find the launcher and bubblewrap of this machine, with their digests', async () => {
     const [b, c] = await Promise.all([probeB(machine()), probeC(machine())]);
-    expect(b).toMatchObject({ ok: true, launcher: LAUNCHER, namespaces: { ok: true } });
-    expect(c).toMatchObject({ ok: true, launcher: LAUNCHER, bwrap: '/usr/bin/bwrap' });
-    if (c.ok) expect(c.bwrapSha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(b).toMatchObject({ ok: true, value: { launcher: LAUNCHER, namespaces: { ok: true } } });
+    expect(c).toMatchObject({ ok: true, value: { launcher: LAUNCHER, bwrap: '/usr/bin/bwrap' } });
+    if (c.ok) expect(c.value.bwrapSha256).toMatch(/^[0-9a-f]{64}$/);
     expect(await boundaryOf(machine())).toBe('process in a pid namespace');
   });
 
@@ -35,8 +35,7 @@ describe('probeB() and probeC()', () => {
     for (const { probe } of Object.values(PROCESS_TIERS)) {
       expect(await probe(machine({ launchers: [] }))).toEqual({
         ok: false,
-        why: 'the launcher is not built',
-        fix: expect.stringContaining('npm run setup'),
+        problem: { why: 'the launcher is not built', fix: expect.stringContaining('npm run setup') },
       });
     }
   });
@@ -45,8 +44,10 @@ describe('probeB() and probeC()', () => {
     for (const { probe } of Object.values(PROCESS_TIERS)) {
       expect(await probe(machine({ platform }))).toEqual({
         ok: false,
-        why: 'commands need Linux',
-        fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
+        problem: {
+          why: 'commands need Linux',
+          fix: 'Run palisade on Linux, or in a virtual machine with Linux.',
+        },
       });
     }
   });
@@ -56,8 +57,10 @@ describe('probeC()', () => {
   test('refuses without bubblewrap, with the words that install it', async () => {
     expect(await probeC(machine({ bwraps: ['/nowhere/bwrap'] }))).toEqual({
       ok: false,
-      why: 'bubblewrap is not installed',
-      fix: expect.stringContaining('apt-get install bubblewrap'),
+      problem: {
+        why: 'bubblewrap is not installed',
+        fix: expect.stringContaining('apt-get install bubblewrap'),
+      },
     });
   });
 
@@ -69,11 +72,11 @@ describe('probeC()', () => {
     const planted = script(['exec /usr/bin/bwrap "$@"'], mode);
     expect(await probeC(machine({ bwraps: [planted] }))).toMatchObject({
       ok: false,
-      why: `"${planted}" ${why}`,
+      problem: { why: `"${planted}" ${why}` },
     });
     // The control: the same file, as its owner's alone.
     const sound = script(['exec /usr/bin/bwrap "$@"']);
-    expect(await probeC(machine({ bwraps: [sound] }))).toMatchObject({ ok: true, bwrap: sound });
+    expect(await probeC(machine({ bwraps: [sound] }))).toMatchObject({ ok: true, value: { bwrap: sound } });
   });
 
   test('asks no search path: a bubblewrap that was planted there is not seen', async () => {
@@ -82,7 +85,7 @@ describe('probeC()', () => {
     renameSync(planted, join(directory, 'bwrap'));
     setVariable('PATH', `${directory}:${process.env.PATH}`);
     expect(execFileSync('bwrap', ['--version']).toString()).toContain('99.0.0');
-    expect(await probeC(machine())).toMatchObject({ ok: true, bwrap: '/usr/bin/bwrap' });
+    expect(await probeC(machine())).toMatchObject({ ok: true, value: { bwrap: '/usr/bin/bwrap' } });
   });
 
   test.each([['something else 1.0'], ['bubblewrap'], ['bubblewrap 0.8.0\nbubblewrap 99.0.0']])(
@@ -91,7 +94,7 @@ describe('probeC()', () => {
       const bwrap = fakeBwrap(said);
       expect(await probeC(machine({ bwraps: [bwrap] }))).toMatchObject({
         ok: false,
-        why: `"${bwrap}" does not print its version`,
+        problem: { why: `"${bwrap}" does not print its version` },
       });
     },
   );
@@ -103,17 +106,20 @@ describe('probeB()', () => {
     const b = await probeB(options);
     expect(b).toMatchObject({
       ok: true,
-      namespaces: { ok: false, fault: { step: 'namespaces', errno: 'ENOSPC' } },
+      value: { namespaces: { ok: false, problem: { step: 'namespaces', errno: 'ENOSPC' } } },
     });
     expect(await boundaryOf(options)).toBe('process');
     const landlock = await tryLandlock(options.launchers[0] ?? '', options);
-    expect(landlock).toMatchObject({ ok: true, facts: { landlock: expect.stringMatching(/^[1-9]/) } });
+    expect(landlock).toMatchObject({
+      ok: true,
+      value: { landlock: expect.stringMatching(/^[1-9]/) },
+    });
   });
 
   test('takes a launcher that ends without a word for one that gives nothing', async () => {
     const options = machine({ launchers: [fakeLauncher([], 0)] });
     const b = await probeB(options);
-    expect(b).toMatchObject({ ok: true, namespaces: { ok: false } });
+    expect(b).toMatchObject({ ok: true, value: { namespaces: { ok: false } } });
     expect(await boundaryOf(options)).toBe('process');
   });
 });

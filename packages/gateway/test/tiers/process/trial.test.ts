@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Found } from '../../../src/tiers/process/tier.ts';
+import type { Found, Probed } from '../../../src/tiers/process/tier.ts';
 import { PROCESS_TIERS } from '../../../src/tiers/process/tiers.table.ts';
 import { tryTier } from '../../../src/tiers/process/trial.ts';
 import {
@@ -19,10 +19,10 @@ import {
 const { probe: probeB } = PROCESS_TIERS.b;
 const { probe: probeC } = PROCESS_TIERS.c;
 
-async function found(probed: Promise<Found | { ok: false; why: string }>): Promise<Found> {
+async function found(probed: Promise<Probed>): Promise<Found> {
   const value = await probed;
-  if (!value.ok) throw new Error(value.why);
-  return value;
+  if (!value.ok) throw new Error(value.problem.why);
+  return value.value;
 }
 
 describe('tryTier()', () => {
@@ -33,7 +33,7 @@ describe('tryTier()', () => {
     const temporary = openDirectory();
     setVariable('TMPDIR', temporary);
     const trial = await tryTier(await found(probe(machine())), trialKit());
-    expect(trial).toMatchObject({ ok: true, facts: { seccomp: '2', nnp: '1' } });
+    expect(trial).toMatchObject({ ok: true, value: { seccomp: '2', nnp: '1' } });
     expect(readdirSync(temporary)).toEqual([]);
   });
 
@@ -42,8 +42,10 @@ describe('tryTier()', () => {
     setVariable('TMPDIR', '/nowhere/at/all');
     expect(await tryTier(b, trialKit())).toMatchObject({
       ok: false,
-      why: expect.stringContaining('"/nowhere/at/all" gives ENOENT'),
-      fix: expect.stringContaining('TMPDIR'),
+      problem: {
+        why: expect.stringContaining('"/nowhere/at/all" gives ENOENT'),
+        fix: expect.stringContaining('TMPDIR'),
+      },
     });
   });
 
@@ -59,8 +61,11 @@ describe('tryTier()', () => {
     const lines = [`exec /usr/bin/python3 -c '${program.join('; ')}' "$@"`];
     const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.12.0', lines)] })));
     const trial = await tryTier(c, trialKit());
-    expect(trial).toMatchObject({ ok: false, why: expect.stringContaining(', expected '), fault: null });
-    expect(trial.facts).toMatchObject({ seccomp: '0' });
+    expect(trial).toMatchObject({
+      ok: false,
+      problem: { why: expect.stringContaining(', expected '), unproven: { facts: { seccomp: '0' } } },
+    });
+    expect(trial).not.toHaveProperty('problem.fault');
   });
 
   test.each([
@@ -71,15 +76,16 @@ describe('tryTier()', () => {
   ])('names the step of a bubblewrap that %s half-way', async (_, line, errno) => {
     const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.8.0', [line])] })));
     const trial = await tryTier(c, trialKit({ readSetting: () => null }));
-    expect(trial).toMatchObject({ ok: false, fault: { step: 'sandbox', errno }, facts: null });
-    if (!trial.ok) expect(trial.why).toContain('it failed at "sandbox" with ');
+    expect(trial).toMatchObject({ ok: false, problem: { fault: { step: 'sandbox', errno } } });
+    expect(trial).not.toHaveProperty('problem.unproven');
+    if (!trial.ok) expect(trial.problem.why).toContain('it failed at "sandbox" with ');
   });
 
   test('passes on what bubblewrap said, without signs that steer a terminal', async () => {
     const line = 'printf "bwrap: \\033[2Jgone\\n" >&2; exit 1';
     const c = await found(probeC(machine({ bwraps: [fakeBwrap('bubblewrap 0.8.0', [line])] })));
     const trial = await tryTier(c, trialKit());
-    expect(trial).toMatchObject({ why: 'it failed at "sandbox" with bwrap: ?[2Jgone' });
+    expect(trial).toMatchObject({ problem: { why: 'it failed at "sandbox" with bwrap: ?[2Jgone' } });
   });
 
   test('refuses an old bubblewrap without a start, by the option that it lacks', async () => {
@@ -88,8 +94,10 @@ describe('tryTier()', () => {
     const c = await found(probeC(machine({ bwraps: [old] })));
     expect(await tryTier(c, trialKit())).toMatchObject({
       ok: false,
-      why: expect.stringMatching(/bubblewrap 0\.4\.0 lacks --/),
-      fix: expect.stringContaining('Install bubblewrap'),
+      problem: {
+        why: expect.stringMatching(/bubblewrap 0\.4\.0 lacks --/),
+        fix: expect.stringContaining('Install bubblewrap'),
+      },
     });
   });
 
@@ -104,8 +112,7 @@ describe('tryTier()', () => {
     const trial = await tryTier(b, trialKit({ readSetting: () => null, start: startHere }));
     expect(trial).toMatchObject({
       ok: false,
-      why: `it failed at "${step}" with ${errno}`,
-      fix: expect.stringContaining(fix),
+      problem: { why: `it failed at "${step}" with ${errno}`, fix: expect.stringContaining(fix) },
     });
   });
 
@@ -113,6 +120,6 @@ describe('tryTier()', () => {
     const launcher = fakeLauncher(['launcher=1', 'fact.seccomp=2', 'fact.seccomp=2', 'exit=0', 'done=1'], 0);
     const b = await found(probeB(machine({ launchers: [launcher] })));
     const trial = await tryTier(b, trialKit({ start: startHere }));
-    expect(trial).toMatchObject({ ok: false, fault: { step: 'report' } });
+    expect(trial).toMatchObject({ ok: false, problem: { fault: { step: 'report' } } });
   });
 });

@@ -5,7 +5,7 @@ import { run } from './interpreter.ts';
 
 const ALLOW: Step = { kind: 'return', value: 0x7fff0000 };
 const DENY: Step = { kind: 'return', value: 0x00050001 };
-const load: Step = { kind: 'load', offset: 0 };
+const load: Step = { kind: 'load', value: 0 };
 const to = (name: string): Step => ({ kind: 'jump', test: 'equal', value: 7, yes: name, no: null });
 const at = (name: string): Step => ({ kind: 'place', name });
 const filler = (count: number): Step[] => Array.from({ length: count }, () => load);
@@ -14,7 +14,7 @@ const answerTo = (program: Uint8Array, number: number) => run(program, { arch: 0
 
 describe('assemble()', () => {
   it('writes struct sock_filter in little-endian', () => {
-    const bytes = assemble([{ kind: 'load', offset: 4 }, to('end'), DENY, at('end'), ALLOW]);
+    const bytes = assemble([{ kind: 'load', value: 4 }, to('end'), DENY, at('end'), ALLOW]);
     expect([...bytes]).toEqual([
       ...[0x20, 0, 0, 0, 4, 0, 0, 0],
       ...[0x15, 0, 1, 0, 7, 0, 0, 0],
@@ -32,7 +32,7 @@ describe('assemble()', () => {
     ['a jump back', [at('start'), load, to('start'), ALLOW], '"start" is -2 instructions ahead'],
     ['a jump too far', [to('end'), ...filler(256), at('end'), ALLOW], '"end" is 256 instructions ahead'],
     ['a place named twice', [at('a'), load, at('a'), ALLOW], '"a" is named twice'],
-    ['a negative operand', [{ kind: 'keep', bits: -1 }, ALLOW], '-1 is not an operand'],
+    ['a negative operand', [{ kind: 'keep', value: -1 }, ALLOW], '-1 is not an operand'],
     ['a wide operand', [{ kind: 'return', value: 2 ** 32 }], '4294967296 is not an operand'],
     ['a broken operand', [{ kind: 'return', value: 0.5 }], '0.5 is not an operand'],
   ])('refuses %s', (_, steps, what) => {
@@ -52,7 +52,7 @@ describe('assemble()', () => {
         const ask = (test: 'equal' | 'at-least' | 'any-bit') => {
           const jump: Step = { kind: 'jump', test, value, yes: null, no: 'no' };
           return (
-            answerTo(assemble([load, { kind: 'keep', bits }, jump, ALLOW, at('no'), DENY]), number) ===
+            answerTo(assemble([load, { kind: 'keep', value: bits }, jump, ALLOW, at('no'), DENY]), number) ===
             'allow'
           );
         };

@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  fits,
-  foldName,
-  globOf,
-  indexGlobs,
-  nameBytes,
-  nameText,
-} from '../../../src/tiers/workspace/names.ts';
+import { fits, foldName, globOf, indexGlobs, nameText } from '../../../src/tiers/workspace/names.ts';
 
 const anyName = fc.oneof(
   fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
   fc.string({ unit: 'binary', maxLength: 20 }).map((text) => Buffer.from(text)),
 );
+
+/** The bytes of a name that `nameText` wrote. */
+function nameBytes(text: string): Buffer {
+  const parts = text.split(/\\x([0-9a-f]{2})/);
+  return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 === 1 ? 'hex' : 'utf8')));
+}
 
 describe('nameText()', () => {
   it('loses no byte of any name', () => {

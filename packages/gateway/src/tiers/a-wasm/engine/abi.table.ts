@@ -99,8 +99,6 @@ type HttpRequest = {
 
 type Condition = { readonly tag: 'always' | 'absent' } | { readonly tag: 'version'; readonly value: bigint };
 
-const LOCAL_FUEL = 20;
-const CROSSING_FUEL = 2_000;
 const HEAD_LENGTH_BYTES = 4;
 const VERSION_BYTES = 8;
 
@@ -108,103 +106,91 @@ const VERSION_BYTES = 8;
 export const VERSIONS = { any: -1, absent: 0 } as const;
 
 const HANDLE = ['handle', 'i32'] as const;
+const KIND_PARAM = ['kind', 'i32'] as const;
 const bytes = (name: string) => [[name, 'i32'] as const, [`${name}Length`, 'i32'] as const];
 
+type RowTerms = Omit<AbiFunction, 'fuel' | 'handledBy'>;
+
+const inEngine = <const Terms extends RowTerms>(terms: Terms) =>
+  ({ ...terms, fuel: 20, handledBy: 'engine' }) as const;
+
+const inGateway = <const Terms extends RowTerms>(terms: Terms) =>
+  ({ ...terms, fuel: 2_000, handledBy: 'gateway' }) as const;
+
 export const ABI_FUNCTIONS = [
-  {
+  inEngine({
     name: 'capability_count',
-    params: [['kind', 'i32']],
+    params: [KIND_PARAM],
     result: 'i32',
     needs: null,
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'How many capabilities of a kind the call has.',
     component: { name: 'capabilities.count', type: func({ kind: KIND }, 'u32') },
-  },
-  {
+  }),
+  inEngine({
     name: 'capability_handle',
-    params: [
-      ['kind', 'i32'],
-      ['index', 'i32'],
-    ],
+    params: [KIND_PARAM, ['index', 'i32']],
     result: 'i32',
     needs: null,
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'The handle of a capability by its kind and its position in the grant.',
     component: {
       name: 'capabilities.handle',
       type: func({ kind: KIND, index: 'u32' }, result('u32', ERROR)),
     },
-  },
-  {
+  }),
+  inEngine({
     name: 'result_read',
     params: bytes('place'),
     result: 'i32',
     needs: null,
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'Copies the last result to a place, gives its length, and discards it.',
     component: null,
-  },
-  {
+  }),
+  inEngine({
     name: 'fail',
     params: bytes('error'),
     result: null,
     needs: null,
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence:
       'Reports that the tool failed: JSON with a `code` and a `message`. What the tool returns is then ignored.',
     component: null,
-  },
-  {
+  }),
+  inEngine({
     name: 'log',
     params: [['level', 'i32'], ...bytes('text')],
     result: null,
     needs: 'log',
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'A line for the log of the call: 0 debug, 1 info, 2 warning, 3 error.',
     component: { name: 'log.write', type: func({ level: enumOf(...LOG_LEVELS), text: 'string' }) },
-  },
-  {
+  }),
+  inEngine({
     name: 'clock_ms',
     params: [],
     result: 'f64',
     needs: 'clock',
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'When the call began, in milliseconds since 1970. It does not advance while the call runs.',
     component: { name: 'clock.now-ms', type: func({}, 'f64') },
-  },
-  {
+  }),
+  inEngine({
     name: 'random',
     params: bytes('place'),
     result: null,
     needs: 'random',
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'Fills a place with random bytes, from a seed that is recorded with the call.',
     component: { name: 'random.bytes', type: func({ length: 'u32' }, BYTES) },
-  },
-  {
+  }),
+  inEngine({
     name: 'config_get',
     params: bytes('key'),
     result: 'i32',
     needs: 'config',
-    fuel: LOCAL_FUEL,
-    handledBy: 'engine',
     sentence: 'The length of a value of the tool’s configuration; `result_read` fetches it.',
     component: { name: 'config.get', type: func({ key: 'string' }, option('string')) },
-  },
-  {
+  }),
+  inGateway({
     name: 'http_request',
     params: [HANDLE, ...bytes('head'), ...bytes('body')],
     result: 'i32',
     needs: 'http',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence:
       'Makes a request. `head` is JSON: `method`, `url`, `headers` (a list of pairs) and, as `secret`, the handle of a secret and the header it goes into. Gives the length of the response: four bytes with the length of a JSON head (`status`, `headers`, `url`), the head, the body.',
     component: {
@@ -220,14 +206,12 @@ export const ABI_FUNCTIONS = [
         return { status, url, headers, body };
       },
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'secret_read',
     params: [HANDLE],
     result: 'i32',
     needs: 'secret',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'The length of a secret’s value, if its grant lets the guest see it.',
     component: {
       name: 'secrets.read',
@@ -235,14 +219,12 @@ export const ABI_FUNCTIONS = [
       request: (handle: number) => ({ numbers: [handle], texts: [] }),
       answer: (bytes) => bytes,
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'storage_get',
     params: [HANDLE, ...bytes('key')],
     result: 'i32',
     needs: 'storage',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'The length of a stored entry: eight bytes with its version (a float), then the value.',
     component: {
       name: 'storage.get',
@@ -253,14 +235,12 @@ export const ABI_FUNCTIONS = [
         value: bytes.subarray(VERSION_BYTES),
       }),
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'storage_put',
     params: [HANDLE, ...bytes('key'), ...bytes('value'), ['version', 'f64']],
     result: 'i32',
     needs: 'storage',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'Stores a value: unconditionally (-1), only if there is none (0), or only over this version.',
     component: {
       name: 'storage.put',
@@ -270,14 +250,12 @@ export const ABI_FUNCTIONS = [
         return version === null ? null : { numbers: [handle, version], texts: [Buffer.from(key), value] };
       },
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'storage_delete',
     params: [HANDLE, ...bytes('key'), ['version', 'f64']],
     result: 'i32',
     needs: 'storage',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'Removes a value: unconditionally (-1), or only this version.',
     component: {
       name: 'storage.delete',
@@ -287,14 +265,12 @@ export const ABI_FUNCTIONS = [
         return version === null ? null : { numbers: [handle, version], texts: [Buffer.from(key)] };
       },
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'storage_list',
     params: [HANDLE, ...bytes('prefix'), ...bytes('after'), ['limit', 'i32']],
     result: 'i32',
     needs: 'storage',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'The length of a list of keys, as JSON, that are below a prefix and come after a key.',
     component: {
       name: 'storage.keys',
@@ -308,28 +284,24 @@ export const ABI_FUNCTIONS = [
       }),
       answer: (bytes) => JSON.parse(textOf(bytes)),
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'channel_publish',
     params: [HANDLE, ...bytes('message')],
     result: 'i32',
     needs: 'channel',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence: 'Puts a message on a channel.',
     component: {
       name: 'channels.publish',
       type: func({ handle: 'u32', message: BYTES }, result(null, ERROR)),
       request: (handle: number, message: Uint8Array) => ({ numbers: [handle], texts: [message] }),
     },
-  },
-  {
+  }),
+  inGateway({
     name: 'channel_receive',
     params: [HANDLE, ['waitMs', 'i32']],
     result: 'i32',
     needs: 'channel',
-    fuel: CROSSING_FUEL,
-    handledBy: 'gateway',
     sentence:
       'The length of the next message: four bytes with the length of a JSON head (the sender), the head, the message.',
     component: {
@@ -341,8 +313,8 @@ export const ABI_FUNCTIONS = [
         return { sender: head, body };
       },
     },
-  },
-] as const satisfies readonly AbiFunction[];
+  }),
+] as const;
 
 export type AbiName = (typeof ABI_FUNCTIONS)[number]['name'];
 

@@ -27,7 +27,6 @@ export type CallContext = {
   readonly pipe: GatewayPipe;
   /** The bytes of an answer that the guest has yet to fetch. */
   result: Uint8Array;
-  /** The failure that the tool reported. */
   failure: Uint8Array | null;
   logBytesLeft: number;
   isLogCut: boolean;

@@ -142,9 +142,7 @@ export type GuestLimits = {
 export type FormHead = {
   /** Identifies what the form was made from, as the engine computed it. */
   readonly digest: string;
-  /** SHA-256 of the form. */
   readonly seal: string;
-  /** It was linked from a component. */
   readonly isComponent: boolean;
 };
 
@@ -165,7 +163,6 @@ export type CallHead = {
   /** Guests of different owners never share a pool. */
   readonly owner: string;
   readonly tool: string;
-  /** Host functions that are available. */
   readonly functions: readonly AbiName[];
   readonly counts: Readonly<Record<CapabilityKind, number>>;
   readonly limits: GuestLimits;

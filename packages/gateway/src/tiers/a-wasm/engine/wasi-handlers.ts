@@ -116,25 +116,21 @@ function printZeroes(crossing: Crossing, handle: number, length: bigint) {
   return print(crossing, handle, new Uint8Array(Number(length)));
 }
 
-const readNothing: ComponentHandler = (_crossing, handle: number) => {
-  inputOf(handle);
-  return CLOSED;
-};
+/** The answer to every call on the input; an invalid handle ends the call. */
+function onInput(answer: unknown): ComponentHandler {
+  return (_crossing, handle: number) => {
+    inputOf(handle);
+    return answer;
+  };
+}
 
-const flush: ComponentHandler = (crossing, handle: number) => {
-  printedOf(crossing, handle);
-  return ok();
-};
-
-const subscribeInput: ComponentHandler = (_crossing, handle: number) => {
-  inputOf(handle);
-  return READY;
-};
-
-const subscribeOutput: ComponentHandler = (crossing, handle: number) => {
-  printedOf(crossing, handle);
-  return READY;
-};
+/** The same for an output. */
+function onOutput(answer: unknown): ComponentHandler {
+  return (crossing, handle: number) => {
+    printedOf(crossing, handle);
+    return answer;
+  };
+}
 
 const splice: ComponentHandler = (crossing, handle: number, source: number) => {
   printedOf(crossing, handle);
@@ -170,21 +166,18 @@ const noFile: ComponentHandler = () => {
 };
 
 const STREAMS: Readonly<Record<string, ComponentHandler>> = {
-  '[method]input-stream.read': readNothing,
-  '[method]input-stream.blocking-read': readNothing,
-  '[method]input-stream.skip': readNothing,
-  '[method]input-stream.blocking-skip': readNothing,
-  '[method]input-stream.subscribe': subscribeInput,
+  '[method]input-stream.read': onInput(CLOSED),
+  '[method]input-stream.blocking-read': onInput(CLOSED),
+  '[method]input-stream.skip': onInput(CLOSED),
+  '[method]input-stream.blocking-skip': onInput(CLOSED),
+  '[method]input-stream.subscribe': onInput(READY),
   '[resource-drop]input-stream': drop,
-  '[method]output-stream.check-write': (crossing, handle: number) => {
-    printedOf(crossing, handle);
-    return ok(BigInt(MOST_WRITE_BYTES));
-  },
+  '[method]output-stream.check-write': onOutput(ok(BigInt(MOST_WRITE_BYTES))),
   '[method]output-stream.write': print,
   '[method]output-stream.blocking-write-and-flush': print,
-  '[method]output-stream.flush': flush,
-  '[method]output-stream.blocking-flush': flush,
-  '[method]output-stream.subscribe': subscribeOutput,
+  '[method]output-stream.flush': onOutput(ok()),
+  '[method]output-stream.blocking-flush': onOutput(ok()),
+  '[method]output-stream.subscribe': onOutput(READY),
   '[method]output-stream.write-zeroes': printZeroes,
   '[method]output-stream.blocking-write-zeroes-and-flush': printZeroes,
   '[method]output-stream.splice': splice,

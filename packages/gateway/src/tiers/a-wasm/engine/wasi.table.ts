@@ -130,28 +130,16 @@ export const WASI_FUNCTIONS: readonly WorldRow[] = [
 ];
 
 const ERROR_CODE = enumOf(
-  ...['access', 'would-block', 'already', 'bad-descriptor', 'busy', 'deadlock', 'quota', 'exist'],
-  ...[
-    'file-too-large',
-    'illegal-byte-sequence',
-    'in-progress',
-    'interrupted',
-    'invalid',
-    'io',
-    'is-directory',
-  ],
-  ...['loop', 'too-many-links', 'message-size', 'name-too-long', 'no-device', 'no-entry', 'no-lock'],
-  ...['insufficient-memory', 'insufficient-space', 'not-directory', 'not-empty', 'not-recoverable'],
-  ...['unsupported', 'no-tty', 'no-such-device', 'overflow', 'not-permitted', 'pipe', 'read-only'],
-  ...['invalid-seek', 'text-file-busy', 'cross-device'],
+  ...words(`access would-block already bad-descriptor busy deadlock quota exist file-too-large illegal-byte-sequence
+    in-progress interrupted invalid io is-directory loop too-many-links message-size name-too-long no-device no-entry
+    no-lock insufficient-memory insufficient-space not-directory not-empty not-recoverable unsupported no-tty
+    no-such-device overflow not-permitted pipe read-only invalid-seek text-file-busy cross-device`),
 );
 const FILE_TYPE = enumOf(
-  ...['unknown', 'block-device', 'character-device', 'directory', 'fifo', 'symbolic-link', 'regular-file'],
-  'socket',
+  ...words('unknown block-device character-device directory fifo symbolic-link regular-file socket'),
 );
 const FILE_FLAGS = flags(
-  ...['read', 'write', 'file-integrity-sync', 'data-integrity-sync', 'requested-write-sync'],
-  'mutate-directory',
+  ...words('read write file-integrity-sync data-integrity-sync requested-write-sync mutate-directory'),
 );
 const STAT = record({
   ...{ type: FILE_TYPE, 'link-count': 'u64', size: 'u64' },
@@ -159,6 +147,10 @@ const STAT = record({
   'data-modification-timestamp': option(DATETIME),
   'status-change-timestamp': option(DATETIME),
 });
+function words(text: string): readonly string[] {
+  return text.split(/\s+/);
+}
+
 const or = (ok: WitType | null) => result(ok, ERROR_CODE);
 
 /** What the adapter for programs of WASI 0.1 calls on its standard streams; nothing here takes a path. */
