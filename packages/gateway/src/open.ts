@@ -254,10 +254,9 @@ async function buildPolicy(
       const { kind, ...facts } = event;
       const body = JSON.parse(JSON.stringify(facts));
       log(kind === 'policy-loaded' ? 'info' : 'warn', kind, body);
-      const draft = { kind, call: null, principal: null, tool: null, tenant: null, body };
       // Queued before what the decision at hand leads to, and so recorded before it or with it. Where nothing can be
       // written, that fails as well, and reports it.
-      store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
+      store.commit((tx) => journal.append(tx, { kind, body })).catch(() => undefined);
     },
   });
 }

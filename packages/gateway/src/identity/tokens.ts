@@ -3,9 +3,9 @@ import type { Scope } from '../core/caller.ts';
 import { makeId, type Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { adHoc, insertInto, type Reader, type Transaction } from '../store/transaction.ts';
 import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.ts';
-import { query, type TokenRow } from './tables.ts';
+import { db, query, type TokenRow } from './tables.ts';
 
 /*
  * Tokens that this gateway made. A token names a principal; its bearer is that principal until it expires or is
@@ -35,39 +35,10 @@ type TokensAsked = {
 /** Compared with when there is no such token, so that the timing is the same as when there is. */
 const NOBODY = Buffer.alloc(32);
 
-const insertToken = query<TokenRow>()((db, p) =>
-  db.insertInto('identity_token').values({
-    seq: null as never,
-    ...{ id: p('id'), digest: p('digest'), principal: p('principal'), tenant: p('tenant') },
-    ...{ scopes: p('scopes'), approver: p('approver'), label: p('label') },
-    ...{ created_at_ms: p('created_at_ms'), created_by: p('created_by') },
-    ...{ expires_at_ms: p('expires_at_ms'), revoked_at_ms: null, revoked_by: null },
-  }),
-);
+const insertToken = insertInto<TokenRow>('identity_token');
 
 const selectById = query<{ id: string }>()((db, p) =>
   db.selectFrom('identity_token').selectAll().where('id', '=', p('id')),
-);
-
-type Page = { beforeSeq: number; limit: number };
-
-const selectPage = query<Page>()((db, p) =>
-  db
-    .selectFrom('identity_token')
-    .selectAll()
-    .where('seq', '<', p('beforeSeq'))
-    .orderBy('seq', 'desc')
-    .limit(p('limit')),
-);
-
-const selectPageOfTenant = query<Page & { tenant: string }>()((db, p) =>
-  db
-    .selectFrom('identity_token')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('seq', '<', p('beforeSeq'))
-    .orderBy('seq', 'desc')
-    .limit(p('limit')),
 );
 
 const updateRevoked = query<{ id: string; by: string; nowMs: number }>()((db, p) =>
@@ -96,13 +67,12 @@ export function createToken(tx: Transaction, creating: Creating, random: Random)
 
 /** A page of tokens, the newest first; `after` an unknown id there is nothing. */
 export function listTokens(reader: Reader, { tenant = null, after, limit }: TokensAsked): readonly Token[] {
-  const beforeSeq =
-    after === null ? Number.MAX_SAFE_INTEGER : (reader.get(selectById, { id: after })?.seq ?? 0);
-  const rows =
-    tenant === null
-      ? reader.all(selectPage, { beforeSeq, limit })
-      : reader.all(selectPageOfTenant, { tenant, beforeSeq, limit });
-  return rows.map(tokenOf).filter((token) => token !== null);
+  const beforeSeq = after === null ? null : (reader.get(selectById, { id: after })?.seq ?? 0);
+  let rows = db.selectFrom('identity_token').selectAll();
+  if (tenant !== null) rows = rows.where('tenant', '=', tenant);
+  if (beforeSeq !== null) rows = rows.where('seq', '<', beforeSeq);
+  const page = reader.all(adHoc(rows.orderBy('seq', 'desc').limit(limit)), {});
+  return page.map(tokenOf).filter((token) => token !== null);
 }
 
 /** The token of that id, valid or not; null when it does not exist. */

@@ -1,6 +1,5 @@
 import type { Keys } from '../attest/keys.ts';
-import type { BudgetRule } from '../budget/rule.ts';
-import type { Config } from '../config/config.ts';
+import type { BudgetRule, Config } from '../config/config.ts';
 import type { Observer } from '../core/call.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';

@@ -74,11 +74,16 @@ function write({ store, journal }: Gateway, writing: Writing): void {
         `Cannot replace the policies: the files have the digest ${before}, expected "${ifDigest}"`,
       );
     journal.append(tx, {
-      ...{ kind: 'policy-replaced', call: null, principal: formatPrincipal(by), tool: null, tenant },
+      kind: 'policy-replaced',
+      principal: formatPrincipal(by),
+      tenant,
       body: {
-        ...{ digest: set.digest, before, after: filesDigestOf({ files, problems: [] }) },
-        ...{ files: files.map(({ name, text }) => ({ name, sha256: digestBytes(text) })) },
-        ...{ decidedBy: [...decidedBy], isForced },
+        digest: set.digest,
+        before,
+        after: filesDigestOf({ files, problems: [] }),
+        files: files.map(({ name, text }) => ({ name, sha256: digestBytes(text) })),
+        decidedBy: [...decidedBy],
+        isForced,
       },
     });
     replacePolicyFiles(directory, files);

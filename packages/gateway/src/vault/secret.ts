@@ -66,37 +66,31 @@ export function naming(name: string, scope: VaultScope): string {
 
 /** The key is not available. */
 export function locked(what: string, remedy?: string): CodedError {
-  return new CodedError(
-    'vault/locked',
-    `Cannot open the vault: ${what}`,
-    remedy === undefined ? {} : { remedy },
-  );
+  return new CodedError('vault/locked', `Cannot open the vault: ${what}`, { remedy });
 }
 
 /** The key is available but does not open what is stored. */
 export function unreadable(what: string, remedy?: string): CodedError {
-  return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('vault/unreadable', what, { remedy });
 }
 
 /** The secret does not exist. */
 export function missing(what: string, remedy?: string): CodedError {
-  return new CodedError('vault/missing', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('vault/missing', what, { remedy });
 }
 
 /** The arguments cannot be used. */
 export function misused(what: string, remedy?: string): CodedError {
-  return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('door/wrong-usage', what, { remedy });
 }
 
 /** An event of the vault, in the shape of a journal record; it never contains a value. */
 export type VaultEvent = {
   readonly kind: 'vault-founded' | 'vault-rotated' | 'secret-set' | 'secret-removed' | 'secret-used';
-  readonly call: string | null;
   readonly principal: string;
-  readonly tool: string | null;
-  readonly tenant: string | null;
+  readonly tenant?: string;
   readonly body: { readonly [key: string]: Json };
-};
+} & Partial<SecretUse>;
 
 /** The call that a secret is used for. */
 export type SecretUse = { readonly call: string | null; readonly tool: string | null };
@@ -105,7 +99,7 @@ type Subject = { readonly name: string; readonly scope: VaultScope; readonly ver
 
 /** An action of an administrator. */
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
-  return { kind, call: null, principal: formatPrincipal(by), tool: null, tenant: null, body };
+  return { kind, principal: formatPrincipal(by), body };
 }
 
 /** A use in a call. */
