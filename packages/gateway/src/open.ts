@@ -242,8 +242,8 @@ async function buildPolicy(
   { stateDir, log = NO_LOG }: OpenOptions,
   registry: Registry,
 ): Promise<PolicyEngine> {
-  const { openPolicy } = await import('./policy/engine.ts');
-  return openPolicy({
+  const { PolicyEngine } = await import('./policy/engine.ts');
+  return new PolicyEngine({
     directory: join(stateDir, 'policies'),
     store,
     tools: (named) => registry.named(named),

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { type CedarLoader, cedarVersion, loadCedar, Workbench } from './cedar.ts';
-import { checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
+import { type CheckResult, checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
 import { Decider, type PolicyAnswer } from './decider.ts';
 import { Directory, type Groups } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
@@ -63,19 +63,8 @@ export type PolicyOptions = {
 /** Between the two looks of a start; longer than an editor takes to write a file. */
 const SECOND_LOOK_MS = 50;
 
-type Candidate =
-  | {
-      readonly ok: true;
-      readonly set: PolicySet;
-      readonly key: string;
-      readonly warnings: readonly PolicyProblem[];
-    }
-  | {
-      readonly ok: false;
-      readonly problems: readonly PolicyProblem[];
-      readonly more: number;
-      readonly key: string;
-    };
+/** A set of files that was checked, now or before, with the key of that check. */
+type Candidate = CheckResult & { readonly key: string };
 
 /** While an interrupted replacement cannot be completed. */
 const HALF: readonly PolicyProblem[] = [
@@ -88,11 +77,7 @@ const HALF: readonly PolicyProblem[] = [
 
 type Reading = PolicyFilesRead & { readonly names: NamedEntities };
 
-/** Opens the policies of a state directory, seeding a new one. */
-export function openPolicy(options: PolicyOptions): PolicyEngine {
-  return new PolicyEngine(options);
-}
-
+/** The policies of a state directory; a new one is seeded. */
 export class PolicyEngine {
   readonly principals: Directory;
   /** Where texts are tested and calls explained, away from the deciding instance. */
@@ -221,16 +206,12 @@ export class PolicyEngine {
   }
 
   #propose({ files, problems, names }: Reading): Candidate {
-    const { store } = this.#options;
     const tools = this.#options.tools(names);
     const key = checkKey(files, tools, cedarVersion());
-    if (problems.length > 0) return { ok: false, problems, more: 0, key };
-    const known = recallChecked(store, key);
+    if (problems.length > 0) return { ok: false, problems, more: 0, key, warnings: [] };
+    const known = recallChecked(this.#options.store, key);
     if (known !== null) return { ok: true, set: known, key, warnings: [] };
-    const result = checkPolicies(files, tools, this.bench);
-    return result.ok
-      ? { ok: true, set: result.set, key, warnings: result.warnings }
-      : { ok: false, problems: result.problems, more: result.more, key };
+    return { ...checkPolicies(files, tools, this.bench), key };
   }
 
   #activate({ set, key, warnings }: Candidate & { ok: true }): void {

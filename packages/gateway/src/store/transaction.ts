@@ -1,5 +1,6 @@
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type Database from 'libsql';
+import { cached } from '../core/cached.ts';
 
 /** Prepared statements of one connection, by their text. */
 export class Statements {
@@ -40,12 +41,7 @@ export class Statements {
   }
 
   #prepare(sql: string): Database.Statement {
-    let statement = this.#prepared.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#prepared.set(sql, statement);
-    }
-    return statement;
+    return cached(this.#prepared, sql, () => this.#db.prepare(sql));
   }
 }
 

@@ -45,7 +45,7 @@ function counting(): { load: () => Cedar; validations: () => number } {
   return { load, validations: () => count };
 }
 
-describe('openPolicy()', () => {
+describe('a PolicyEngine', () => {
   test('seeds a new directory for its owner alone and permits a low-risk call', () => {
     const bed = makeBed(null);
     const engine = bed.open();
