@@ -138,8 +138,6 @@ function watchOf(monotonicMs: () => number, sink: Sink): CallWatch {
 
 /** One observer that forwards everything to all of them. */
 export function together(observers: readonly Observer[]): Observer {
-  const [only] = observers;
-  if (only !== undefined && observers.length === 1) return only;
   return (call) => {
     const watches = observers.map((observer) => observer(call));
     return {
