@@ -42,7 +42,6 @@ export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
 
 const UNWATCHED: CallWatch = { step: () => undefined, ended: () => undefined };
 
-/** Observes nothing. */
 export const NO_OBSERVER: Observer = () => UNWATCHED;
 
 export type OpenOptions = {
@@ -66,7 +65,6 @@ export type OpenOptions = {
   readonly isLasting?: boolean;
   /** Where it listens itself: what it runs cannot connect there. */
   readonly ports?: readonly number[];
-  /** Observes every call, for metrics and traces. */
   readonly observer?: Observer;
   /** Logs for operators what the journal records too. */
   readonly log?: Log;

@@ -102,7 +102,6 @@ const selectCount = query<OpenOf>()((db, p) =>
     .where('expires_at_ms', '>', p('nowMs')),
 );
 
-/** How many requests of this principal in this tenant are open. */
 export function countOpen(reader: Reader, tenant: string, principal: string, nowMs: number): number {
   return reader.get(selectCount, { tenant, principal, nowMs })?.open ?? 0;
 }
@@ -116,7 +115,6 @@ export type ListAsked = {
   readonly tenant?: string;
   /** Only those of this principal; left out: all. */
   readonly principal?: string;
-  /** The id of the last request already seen. */
   readonly after?: string;
   readonly limit: number;
   readonly nowMs: number;

@@ -96,7 +96,6 @@ function remedyFor(isHeld: boolean, isForTheRun: boolean): string {
 
 type Account = { readonly spent: Usage; readonly reserved: Usage };
 
-/** A claim with the account it draws on. */
 type Drawn = { readonly claim: Claim; readonly account: Account };
 
 const EMPTY: Account = { spent: NO_USAGE, reserved: NO_USAGE };
@@ -173,7 +172,6 @@ function accountOf(amounts: readonly number[]): Account {
   };
 }
 
-/** Reserves the amounts for a call on the account of every claim. */
 export function hold(
   tx: Transaction,
   claims: readonly Claim[],

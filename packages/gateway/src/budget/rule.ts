@@ -34,7 +34,6 @@ export type UnitOfBudget = (typeof UNITS)[number];
 export type Unit = UnitOfBudget['unit'];
 type UnitColumn = UnitOfBudget['column'];
 
-/** One amount per unit, computed from the rows of the table. */
 export function perUnit<T>(amountOf: (row: UnitOfBudget, index: number) => T): Record<Unit, T> {
   const amounts: Partial<Record<Unit, T>> = {};
   for (const [index, row] of UNITS.entries()) amounts[row.unit] = amountOf(row, index);
@@ -63,13 +62,11 @@ export type ReservationRow = {
 
 export type BudgetTables = { budget_account: AccountRow; budget_reservation: ReservationRow };
 
-/** Reads the amounts of one kind out of a row. */
 export function amountsIn<S extends 'spent' | 'reserved'>(row: UnitColumns<S>, kind: S): Usage {
   const columns = row as Readonly<Record<string, number>>;
   return perUnit(({ column }) => columns[`${column}_${kind}`] ?? 0);
 }
 
-/** The same amounts as the columns of a row. */
 export function columnsOf<S extends 'spent' | 'reserved'>(amounts: Usage, kind: S): UnitColumns<S> {
   const columns: Record<string, number> = {};
   for (const { unit, column } of UNITS) columns[`${column}_${kind}`] = amounts[unit];

@@ -225,7 +225,6 @@ function camelTable(section: string, values: Values): unknown {
   );
 }
 
-/** The name of a key in a Config. */
 export function propertyOf({ key, type }: Pick<ConfigKey, 'key' | 'type'>): string {
   const name = key.slice(key.indexOf('.') + 1);
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

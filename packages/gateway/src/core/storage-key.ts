@@ -3,12 +3,10 @@ import { LOOK_ALIKES } from './look-alikes.table.ts';
 import { accept, type Problem, type Result, reject } from './result.ts';
 
 type KeyRule = Pick<Problem, 'is' | 'expected'> & {
-  /** How a refusal names it. */
   readonly fault: string;
   readonly isBroken: (raw: string) => boolean;
 };
 
-/** How long a key may be, in UTF-8. */
 export const STORAGE_KEY_BYTES = 512;
 
 const ASCII = /^\p{ASCII}*$/u;

@@ -7,7 +7,6 @@ export function positionAt(text: string, index: number): SourcePosition {
   return { line: before.split('\n').length, column: index - lineStart + 1 };
 }
 
-/** The position of the first byte that is invalid UTF-8. */
 export function positionOfBadUtf8(bytes: Uint8Array): SourcePosition {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const repaired = Buffer.from(decoder.decode(bytes));

@@ -27,7 +27,6 @@ export type Verified =
 type TokensAsked = {
   /** Only those of this tenant; null: all. */
   readonly tenant?: string | null;
-  /** The id of the last one already seen. */
   readonly after: string | null;
   readonly limit: number;
 };
@@ -150,22 +149,14 @@ export function tokenOf(row: TokenRow): Token | null {
 
 const SECRET_BYTES = 32;
 
-/** The parts of a text that looks like a token. */
 type TokenParts = { readonly id: string; readonly secret: Uint8Array };
 
 const NAME_PART = '[0-9a-hjkmnp-tv-z]{25}';
 // Boundary: 43 characters encode two bits more than the bytes. They must be zero, or four texts would be one token.
 const TOKEN = new RegExp(`^pls_(${NAME_PART})_([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$`);
-const TOKEN_ID = new RegExp(`^tok_${NAME_PART}$`);
 /** What may be a token, whole or in part; wider than the grammar, for texts that must contain none. */
 const TOKEN_LIKE = /pls_[0-9a-z]{8}/i;
 
-/** Whether a text can be the id of a token. */
-export function isTokenId(text: string): boolean {
-  return TOKEN_ID.test(text);
-}
-
-/** Whether a text contains a token or a part of one. */
 export function hasToken(text: string): boolean {
   return TOKEN_LIKE.test(text);
 }
@@ -182,12 +173,10 @@ export function parseToken(raw: string): TokenParts | null {
   return { id: `tok_${name}`, secret: Buffer.from(secret, 'base64url') };
 }
 
-/** The one spelling of a token. */
 export function formatToken({ id, secret }: TokenParts): string {
   return `pls_${id.slice('tok_'.length)}_${Buffer.from(secret).toString('base64url')}`;
 }
 
-/** The terms that are requested for a token. */
 export type Minting = {
   readonly principal: Principal;
   readonly tenant: string;

@@ -14,7 +14,6 @@ import { authorizeAct } from '../policy/authorize.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Gateway, Records } from './gateway.ts';
 
-/** The answer of a person to an open request. */
 export type Answer = {
   readonly id: string;
   readonly verdict: 'approved' | 'denied';

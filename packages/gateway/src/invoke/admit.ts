@@ -80,7 +80,6 @@ export function executorOf(executors: Executors, { tool, tier }: CheckedCall): T
   return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
 }
 
-/** What is wrong where there is no executor for a call. */
 export function lackOf({ tool, tier }: CheckedCall): string {
   return `Cannot run ${tool.id}: this gateway has no tier "${tier}"`;
 }
@@ -116,7 +115,6 @@ const UNNAMED = 'invalid-name';
 
 type Refusal = { readonly checked: CheckedCall | null; readonly verdict: Verdict };
 
-/** The facts of a call that is refused. */
 export function refusalFacts(
   { version, redact }: Records,
   call: ToolCall,
@@ -137,7 +135,6 @@ export function refusalFacts(
   };
 }
 
-/** The facts of a call that was granted with these limits. */
 export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
   const { call, tool, toolDigest, inputDigest, artifacts } = grant.call;
   const { approval, setDigest, decidedBy } = grant;

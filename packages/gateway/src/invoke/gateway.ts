@@ -33,7 +33,6 @@ export type Records = {
   readonly segments: Segments;
   readonly vault: Vault;
   readonly redact: (value: Json) => Json;
-  /** What is kept of calls that have ended. */
   readonly keep: ResultTerms;
 };
 
@@ -60,14 +59,12 @@ export type Line = Records & {
   readonly registry: Registry;
   readonly skills: InstalledSkills;
   readonly executors: Executors;
-  /** The calls that are on the line now. */
   readonly running: RunningCalls;
   readonly observer: Observer;
 };
 
 /** The whole gateway, built by open.ts: the line, and what operators inspect and change beside it. */
 export type Gateway = Line & {
-  /** The MCP servers behind this gateway. */
   readonly upstreams: UpstreamServers;
   /** Where modules run, for replayed calls. */
   readonly engines: EnginePool;

@@ -19,7 +19,6 @@ import type { Acting } from './skills/skill-acts.ts';
 
 export type Replacing = Acting & {
   readonly files: readonly PolicyFile[];
-  /** The digest of the files that the caller saw. */
   readonly ifDigest: string;
   /** The caller confirms the change, although it could not administer afterwards. */
   readonly force: boolean;

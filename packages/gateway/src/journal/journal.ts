@@ -46,7 +46,6 @@ export type Draft = {
   readonly closes?: boolean;
 };
 
-/** The position of a record that is about to be written. */
 type Position = {
   readonly seq: number;
   readonly prev: string;
@@ -208,7 +207,6 @@ export class Roller {
       });
   }
 
-  /** Resolves when nothing is being sealed. */
   async idle(): Promise<void> {
     while (this.#rolling !== null) await this.#rolling;
   }

@@ -43,7 +43,6 @@ export class Decider {
     return this.#live?.reads.all ?? EVERYTHING;
   }
 
-  /** The same of a call of one tool. */
   readsFor(toolId: string): Reads {
     return this.#live?.reads.of(toolId) ?? EVERYTHING;
   }

@@ -111,7 +111,6 @@ export class PolicyEngine {
     return this.#decider.set;
   }
 
-  /** The digest of that set, as decisions and receipts name it. */
   get setDigest(): Digest | null {
     return this.set?.digest ?? null;
   }
@@ -121,7 +120,6 @@ export class PolicyEngine {
     return this.#decider.reads;
   }
 
-  /** The same of a call of one tool. */
   readsFor(toolId: string): Reads {
     return this.#decider.readsFor(toolId);
   }

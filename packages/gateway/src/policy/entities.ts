@@ -37,11 +37,9 @@ export class Directory {
 export type SchemaRef = {
   readonly name: string;
   readonly text: string;
-  /** The attributes of a call that it declares. */
   readonly tells: Reads;
 };
 
-/** A tool as policies see it. */
 export type ToolView = {
   readonly uid: TypeAndId;
   readonly entity: EntityJson;
@@ -127,7 +125,6 @@ export type SkillStanding = {
   readonly installedBy: string | null;
 };
 
-/** What each act upon a skill is about. */
 export type SkillActFacts = {
   readonly tenant: string;
   readonly nowMs: number;
@@ -142,7 +139,6 @@ export function skillEntity({ id, publisher, version, trust }: SkillFacts): Enti
   return { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
 }
 
-/** The context of an action on a skill, besides the time. */
 export function skillContext(about: SkillStanding): Record<string, CedarValueJson> {
   const { state, capabilities, hosts, hasWildcards, verdict, findings } = about;
   const lists = { capabilities: [...capabilities], hosts: [...hosts], findings: [...findings] };

@@ -18,7 +18,6 @@ type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly
 export type Explanation = {
   readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
   readonly setDigest: Digest | null;
-  /** The policies that decided, with file and text. */
   readonly decidedBy: readonly Policy[];
   readonly errors: Ruling['errors'];
   /** Every permit and forbid that could matter, those that matched first. */
@@ -136,7 +135,6 @@ function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string
 
 type PartState = 'holds' | 'differs' | 'fails';
 
-/** One thing that must be true for a policy to match. */
 type Part = {
   readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
   /** The part as Cedar text; for `unless` this expression must be false. */

@@ -1,9 +1,7 @@
-import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
 import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicySet, policySetDigest } from './policy-set.ts';
 
-/** The part of the store that policies use. */
 export type PolicyStore = Pick<Reader, 'get'> & {
   commit<T>(work: (tx: Transaction) => T): Promise<T>;
 };
@@ -20,17 +18,11 @@ export function hadAnySet(store: PolicyStore): boolean {
   return store.get(FIND_ANY_SET, {}) !== undefined;
 }
 
-/** The set that passed a check with exactly this key. */
 export function recallChecked(store: PolicyStore, key: string): PolicySet | null {
   return toSet(store.get(FIND_CHECK, { key }));
 }
 
-/** The set that a receipt names, with every text; sets are kept forever. */
-export function recallSet(store: PolicyStore, digest: Digest): PolicySet | null {
-  return toSet(store.get(FIND_SET, { digest }));
-}
-
-/** Remembers that a set passed its check and is active now. */
+/** Remembers that a set passed its check and is active now; sets are kept forever, for the receipts that name them. */
 export function remember(store: PolicyStore, set: PolicySet, key: string, nowMs: number): Promise<void> {
   const { digest, policies } = set;
   return store.commit((tx) => {
@@ -104,10 +96,6 @@ const FIND_ACTIVE = query()((db) =>
 );
 
 const FIND_ANY_SET = query()((db) => db.selectFrom('policy_set').select('digest').limit(1));
-
-const FIND_SET = query<{ digest: string }>()((db, p) =>
-  db.selectFrom('policy_set').select(['digest', 'policies_json']).where('digest', '=', p('digest')),
-);
 
 const FIND_CHECK = query<{ key: string }>()((db, p) =>
   db

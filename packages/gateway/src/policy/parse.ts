@@ -119,7 +119,6 @@ function syntaxProblem(file: PolicyFile, error: DetailedError): PolicyProblem {
   return problemAt(file, at?.start ?? 0, `Cannot read the policies: ${error.message}`, hint);
 }
 
-/** A problem at a UTF-8 offset of a file. */
 export function problemAt(
   file: PolicyFile,
   byte: number,

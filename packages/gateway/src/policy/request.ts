@@ -126,7 +126,6 @@ export function actQuestion<A extends Act>(
 
 type About = {
   readonly resource: EntityJson;
-  /** Who and what else the question is about. */
   readonly others: readonly EntityJson[];
   readonly context: Record<string, CedarValueJson>;
   readonly schema: SchemaRef;
@@ -161,7 +160,6 @@ function userOf(by: string): Principal {
   return principal;
 }
 
-/** All that is known about a call when it is judged. */
 type Told = {
   readonly checked: CheckedCall;
   readonly view: ToolView;

@@ -72,7 +72,6 @@ function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], enti
   }
 }
 
-/** Whether every condition of a rule is true; unknown where that depends on the call. */
 function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNOWN {
   let whole: Known | typeof UNKNOWN = true;
   for (const { kind, body } of conditions) {

@@ -11,7 +11,6 @@ import type { ResultRow, ResultTables } from './keys.ts';
  * does, and has digests only.
  */
 
-/** How long and how much is kept. */
 export type ResultTerms = { readonly keepForMs: number; readonly keepOutputBytes: number };
 
 export type KeptResult = {
@@ -64,7 +63,6 @@ type ListWanted = {
   /** Null: of all principals in the tenant. */
   readonly principal: string | null;
   readonly run?: string;
-  /** The id of the last one on the previous page. */
   readonly after: string | null;
   readonly limit: number;
 };
@@ -148,7 +146,6 @@ const dropKeys = query<{ beforeMs: number }>()((db, p) =>
   db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
 );
 
-/** Drops some expired results. */
 export function pruneResults(tx: Transaction, beforeMs: number): void {
   tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
   tx.run(dropKeys, { beforeMs });

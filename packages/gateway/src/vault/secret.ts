@@ -10,7 +10,6 @@ export type VaultScope = {
   readonly subject: string;
 };
 
-/** Who requests a secret. */
 export type VaultCaller = {
   readonly tenant: string;
   readonly principal: Principal;
@@ -74,12 +73,10 @@ export function unreadable(what: string, remedy?: string): CodedError {
   return new CodedError('vault/unreadable', what, { remedy });
 }
 
-/** The secret does not exist. */
 export function missing(what: string, remedy?: string): CodedError {
   return new CodedError('vault/missing', what, { remedy });
 }
 
-/** The arguments cannot be used. */
 export function misused(what: string, remedy?: string): CodedError {
   return new CodedError('door/wrong-usage', what, { remedy });
 }
@@ -92,17 +89,14 @@ export type VaultEvent = {
   readonly body: { readonly [key: string]: Json };
 } & Partial<SecretUse>;
 
-/** The call that a secret is used for. */
 export type SecretUse = { readonly call: string | null; readonly tool: string | null };
 
 type Subject = { readonly name: string; readonly scope: VaultScope; readonly version: number };
 
-/** An action of an administrator. */
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
   return { kind, principal: formatPrincipal(by), body };
 }
 
-/** A use in a call. */
 export function useOf(
   subject: Subject,
   { principal, tenant }: VaultCaller,
@@ -116,7 +110,6 @@ export function bodyOf({ name, scope, version }: Subject): { [key: string]: Json
   return { name, scope: formatScope(scope), version };
 }
 
-/** What is known about a secret beside its value. */
 export type SecretEntry = {
   readonly name: string;
   readonly scope: VaultScope;
@@ -128,7 +121,6 @@ export type SecretEntry = {
   readonly bytes: number;
 };
 
-/** The secret that a name refers to for this caller. */
 export type SecretRef = {
   readonly name: string;
   readonly scope: VaultScope;

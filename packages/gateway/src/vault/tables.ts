@@ -75,7 +75,6 @@ CREATE TABLE vault_secret (
 
 const query = queries<VaultTables>();
 
-/** The key of a row. */
 type SecretKey = Pick<SecretRow, 'scope_kind' | 'scope_subject' | 'name'>;
 
 const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
@@ -110,7 +109,6 @@ function hasKey(p: Placeholder<SecretKey>) {
   return sql<boolean>`(scope_kind, scope_subject, name) = (${p('scope_kind')}, ${p('scope_subject')}, ${p('name')})`;
 }
 
-/** A row without its sealed value. */
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
 function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
@@ -146,7 +144,6 @@ export function readAbout(reader: Reader): AboutRow[] {
   return reader.all(selectAbout, {});
 }
 
-/** Replaces the row of the same key, if there is one. */
 export function writeSecret(tx: Transaction, row: SecretRow): void {
   tx.run(replaceSecret, row);
 }
@@ -155,7 +152,6 @@ export function removeSecret(tx: Transaction, scope: VaultScope, name: string): 
   tx.run(deleteSecret, keyOf(scope, name));
 }
 
-/** Returns how many there were. */
 export function removeAllSecrets(tx: Transaction): number {
   return tx.run(deleteSecrets, {});
 }
