@@ -6,7 +6,7 @@ import type { Tool } from '../packages/gateway/src/core/tool.ts';
 import { systemClock } from '../packages/gateway/src/open.ts';
 import { authorize, type CallFacts } from '../packages/gateway/src/policy/authorize.ts';
 import { type Cedar, loadCedar } from '../packages/gateway/src/policy/cedar.ts';
-import { openPolicy, type PolicyEngine } from '../packages/gateway/src/policy/engine.ts';
+import { PolicyEngine } from '../packages/gateway/src/policy/engine.ts';
 import { policyMigrations } from '../packages/gateway/src/policy/memory.ts';
 import { STARTER_POLICIES } from '../packages/gateway/src/policy/starter.table.ts';
 import { BUILTIN_TOOLS } from '../packages/gateway/src/registry/builtin.table.ts';
@@ -91,7 +91,7 @@ function openSet(scratch: string, size: number): { engine: PolicyEngine; bare: B
   const store = new Store({ directory: state, migrations: policyMigrations, busyTimeoutMs: 1000, nowMs: 0 });
   const bare: Bare = { ask: () => undefined };
   const tools = (): readonly Tool[] => BUILTIN_TOOLS;
-  const engine = openPolicy({
+  const engine = new PolicyEngine({
     directory,
     store,
     tools,

@@ -94,8 +94,8 @@ test('storage killed in the middle of writing has all it acknowledged, nothing b
   const directory = scratch();
   const program = await bundle(new URL('../fixtures/storage-writes.ts', import.meta.url), scratch());
   const all = parsePrefix('/');
-  if (!all.ok) throw new Error(all.message);
-  const grants = { read: [all.prefix], write: [all.prefix] };
+  if (!all.ok) throw new Error(all.problem.is);
+  const grants = { read: [all.value], write: [all.value] };
   const versions: Versions = new Map();
   let cutOffs = 0;
   for (let round = 0; round < ROUNDS; round++) {

@@ -43,7 +43,6 @@ export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
 
 const UNWATCHED: CallWatch = { step: () => undefined, ended: () => undefined };
 
-/** Observes nothing. */
 export const NO_OBSERVER: Observer = () => UNWATCHED;
 
 export type OpenOptions = {
@@ -69,7 +68,6 @@ export type OpenOptions = {
   readonly isLasting?: boolean;
   /** Where it listens itself: what it runs cannot connect there. */
   readonly ports?: readonly number[];
-  /** Observes every call, for metrics and traces. */
   readonly observer?: Observer;
   /** Logs for operators what the journal records too. */
   readonly log?: Log;
@@ -245,8 +243,8 @@ async function buildPolicy(
   { stateDir, checked, log = NO_LOG }: OpenOptions,
   registry: Registry,
 ): Promise<PolicyEngine> {
-  const { openPolicy } = await import('./policy/engine.ts');
-  return openPolicy({
+  const { PolicyEngine } = await import('./policy/engine.ts');
+  return new PolicyEngine({
     directory: join(stateDir, 'policies'),
     store,
     tools: (named) => registry.named(named),
@@ -258,10 +256,9 @@ async function buildPolicy(
       const { kind, ...facts } = event;
       const body = JSON.parse(JSON.stringify(facts));
       log(kind === 'policy-loaded' ? 'info' : 'warn', kind, body);
-      const draft = { kind, call: null, principal: null, tool: null, tenant: null, body };
       // Queued before what the decision at hand leads to, and so recorded before it or with it. Where nothing can be
       // written, that fails as well, and reports it.
-      store.commit((tx) => journal.append(tx, draft)).catch(() => undefined);
+      store.commit((tx) => journal.append(tx, { kind, body })).catch(() => undefined);
     },
   });
 }

@@ -16,7 +16,6 @@ export type ApprovalBinding = {
   readonly policySet: string;
 };
 
-/** The binding of an approval of this call under this policy set. */
 export function bindingOf(
   { call, tool, toolDigest, inputDigest, artifacts }: CheckedCall,
   policySet: string,
@@ -71,7 +70,6 @@ export function stateAt(approval: Approval, nowMs: number): ShownState {
   return isOpen && nowMs >= approval.expiresAtMs ? 'expired' : approval.state;
 }
 
-/** Reads a row of the table. */
 export function approvalOf(row: ApprovalRow): Approval {
   return {
     id: row.id,
@@ -126,7 +124,6 @@ export type ApprovalRow = {
 /** `seq` is the order of the requests, regardless of the clock. */
 export type ApprovalTables = { approval: ApprovalRow & { seq: number } };
 
-/** The table of this module. */
 export const approvalMigrations: readonly Migration[] = [
   {
     id: 'approval/001',
@@ -168,7 +165,6 @@ CREATE INDEX approval_with_input ON approval (expires_at_ms) WHERE input_json <>
   },
 ];
 
-/** The state of the approval that one exact call needs. */
 export type ApprovalState =
   | { readonly kind: 'none' }
   | { readonly kind: 'pending'; readonly approval: Approval }

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
 import type { Risk } from '../core/tool.ts';
-import { type Placeholder, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { adHoc, builder, insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import {
   type Approval,
   type ApprovalBinding,
@@ -38,6 +37,7 @@ export type ApprovalRequest = {
 
 type OpenedRequest = { readonly approval: Approval; readonly isNew: boolean };
 
+const db = builder<ApprovalTables>();
 const query = queries<ApprovalTables>();
 
 const selectOpen = query<{ digest: string; nowMs: number }>()((db, p) =>
@@ -51,30 +51,7 @@ const selectOpen = query<{ digest: string; nowMs: number }>()((db, p) =>
     .limit(1),
 );
 
-const insert = query<ApprovalRow>()((db, p) =>
-  db.insertInto('approval').values({
-    seq: null as never,
-    id: p('id'),
-    digest: p('digest'),
-    tenant: p('tenant'),
-    principal: p('principal'),
-    tool: p('tool'),
-    input_json: p('input_json'),
-    input_digest: p('input_digest'),
-    tool_digest: p('tool_digest'),
-    policy_set: p('policy_set'),
-    decided_by_policies: p('decided_by_policies'),
-    risk: p('risk'),
-    asked_at_ms: p('asked_at_ms'),
-    expires_at_ms: p('expires_at_ms'),
-    state: p('state'),
-    decided_by: p('decided_by'),
-    decided_at_ms: p('decided_at_ms'),
-    note: p('note'),
-    used_by_call: p('used_by_call'),
-    tool_json: p('tool_json'),
-  }),
-);
+const insert = insertInto<ApprovalRow>('approval');
 
 /** Opens a request, or finds the open one: there is never more than one for the same call. */
 export function ask(tx: Transaction, request: ApprovalRequest): OpenedRequest {
@@ -125,7 +102,6 @@ const selectCount = query<OpenOf>()((db, p) =>
     .where('expires_at_ms', '>', p('nowMs')),
 );
 
-/** How many requests of this principal in this tenant are open. */
 export function countOpen(reader: Reader, tenant: string, principal: string, nowMs: number): number {
   return reader.get(selectCount, { tenant, principal, nowMs })?.open ?? 0;
 }
@@ -139,51 +115,13 @@ export type ListAsked = {
   readonly tenant?: string;
   /** Only those of this principal; left out: all. */
   readonly principal?: string;
-  /** The id of the last request already seen. */
   readonly after?: string;
   readonly limit: number;
   readonly nowMs: number;
 };
 
-type RequestedBy = { tenant: string | null; principal: string | null };
-type Page = RequestedBy & { beforeSeq: number; nowMs: number; limit: number };
-
-const LISTS = {
-  all: query<Page>()((db, p) =>
-    db
-      .selectFrom('approval')
-      .selectAll()
-      .where('seq', '<', p('beforeSeq'))
-      .where(isOf(p))
-      .orderBy('seq', 'desc')
-      .limit(p('limit')),
-  ),
-  pending: inState(['pending'], '>'),
-  approved: inState(['approved'], '>'),
-  expired: inState(['pending', 'approved'], '<='),
-  denied: inState(['denied']),
-  used: inState(['used']),
-} as const;
-
-/** Null matches all. */
-function isOf(p: Placeholder<Page>) {
-  const [tenant, principal] = [p('tenant'), p('principal')];
-  return sql<boolean>`(${tenant} is null or tenant = ${tenant}) and (${principal} is null or principal = ${principal})`;
-}
-
-function inState(states: readonly StoredState[], expiry?: '>' | '<=') {
-  return query<Page>()((db, p) => {
-    const some = db
-      .selectFrom('approval')
-      .selectAll()
-      .where('state', 'in', states)
-      .where('seq', '<', p('beforeSeq'))
-      .where(isOf(p))
-      .orderBy('seq', 'desc')
-      .limit(p('limit'));
-    return expiry === undefined ? some : some.where('expires_at_ms', expiry, p('nowMs'));
-  });
-}
+/** What expires once its time has passed. */
+const MAY_EXPIRE: readonly StoredState[] = ['pending', 'approved'];
 
 const selectById = query<{ id: string }>()((db, p) =>
   db.selectFrom('approval').selectAll().where('id', '=', p('id')),
@@ -195,10 +133,18 @@ const selectByRange = query<{ from: string; to: string }>()((db, p) =>
 
 /** A page of requests, the newest first; `after` an unknown id the page is empty. */
 export function list(reader: Reader, asked: ListAsked): readonly Approval[] {
-  const { state, after, limit, nowMs, tenant = null, principal = null } = asked;
-  const beforeSeq =
-    after === undefined ? Number.MAX_SAFE_INTEGER : (reader.get(selectById, { id: after })?.seq ?? 0);
-  return reader.all(LISTS[state ?? 'all'], { beforeSeq, nowMs, limit, tenant, principal }).map(approvalOf);
+  const { state, after, limit, nowMs, tenant, principal } = asked;
+  let rows = db.selectFrom('approval').selectAll();
+  if (tenant !== undefined) rows = rows.where('tenant', '=', tenant);
+  if (principal !== undefined) rows = rows.where('principal', '=', principal);
+  if (after !== undefined) rows = rows.where('seq', '<', reader.get(selectById, { id: after })?.seq ?? 0);
+  if (state === 'expired') {
+    rows = rows.where('state', 'in', MAY_EXPIRE).where('expires_at_ms', '<=', nowMs);
+  } else if (state !== undefined) {
+    rows = rows.where('state', '=', state);
+    if (MAY_EXPIRE.includes(state)) rows = rows.where('expires_at_ms', '>', nowMs);
+  }
+  return reader.all(adHoc(rows.orderBy('seq', 'desc').limit(limit)), {}).map(approvalOf);
 }
 
 /** The request with that id, or the only one with that prefix; null when there is none or more than one. */

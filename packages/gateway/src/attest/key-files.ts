@@ -36,13 +36,11 @@ export function writeWhole(directory: string, name: string, text: string, mode: 
   flushFolder(directory);
 }
 
-/** Replaces one file with another. */
 export function moveOver(directory: string, from: string, to: string): void {
   renameSync(join(directory, from), join(directory, to));
   flushFolder(directory);
 }
 
-/** Removes files, if they exist. */
 export function remove(directory: string, names: readonly string[]): void {
   for (const name of names) rmSync(join(directory, name), { force: true });
   flushFolder(directory);
@@ -58,7 +56,6 @@ export function namesIn(directory: string): string[] {
   }
 }
 
-/** The text of a private key file. */
 export function readPrivate(path: string): string {
   const { mode } = statSync(path);
   // Boundary: a signing key that others could have read or written proves nothing.
@@ -66,7 +63,6 @@ export function readPrivate(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Changes whenever the file does. */
 export function stampOf(path: string): string {
   const { ino, mtimeMs, size, mode } = statSync(path);
   return `${ino}:${mtimeMs}:${size}:${mode}`;

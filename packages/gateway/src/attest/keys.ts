@@ -91,7 +91,6 @@ export class Keys implements Signer {
     return this.#load().createdAt;
   }
 
-  /** True when the current key exists and signs. */
   get isReady(): boolean {
     return this.#tryCurrentId() !== null;
   }

@@ -1,5 +1,6 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import type { Primitives } from '@palisade/sdk';
+import { cached } from '../core/cached.ts';
 
 /** Every Ed25519 public key in DER starts with these bytes (RFC 8410). */
 const SPKI_HEADER = Buffer.from('302a300506032b6570032100', 'hex');
@@ -14,12 +15,7 @@ export const nodePrimitives = {
 } satisfies Primitives;
 
 function keyOf(publicKey: Uint8Array): KeyObject {
-  const name = Buffer.from(publicKey).toString('latin1');
-  let key = known.get(name);
-  if (key === undefined) {
-    if (known.size >= MAX_KEYS) known.clear();
-    key = createPublicKey({ key: Buffer.concat([SPKI_HEADER, publicKey]), format: 'der', type: 'spki' });
-    known.set(name, key);
-  }
-  return key;
+  const key = Buffer.concat([SPKI_HEADER, publicKey]);
+  const make = () => createPublicKey({ key, format: 'der', type: 'spki' });
+  return cached(known, key.toString('latin1'), make, MAX_KEYS);
 }

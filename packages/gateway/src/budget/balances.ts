@@ -1,15 +1,8 @@
 import { sql } from 'kysely';
+import type { BudgetRule } from '../config/config.ts';
 import type { Usage } from '../core/limits.ts';
 import { queries, type Reader } from '../store/transaction.ts';
-import {
-  type AccountKey,
-  type AccountRow,
-  amountsIn,
-  type BudgetRule,
-  type BudgetTables,
-  UNITS,
-  type Unit,
-} from './rule.ts';
+import { type AccountKey, type AccountRow, amountsIn, type BudgetTables, UNITS, type Unit } from './rule.ts';
 
 type UnitBalance = {
   readonly unit: Unit;

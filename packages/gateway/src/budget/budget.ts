@@ -1,13 +1,19 @@
 import { sql } from 'kysely';
+import type { BudgetRule } from '../config/config.ts';
 import type { BudgetLeft, CheckedCall } from '../core/checked-call.ts';
 import { isoTime } from '../core/clock.ts';
 import { type Limits, NO_USAGE, narrow, type Usage } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { accept, type Result, reject } from '../core/result.ts';
-import { type Placeholder, queries, type Reader, type Transaction } from '../store/transaction.ts';
+import {
+  insertInto,
+  type Placeholder,
+  queries,
+  type Reader,
+  type Transaction,
+} from '../store/transaction.ts';
 import {
   type AccountKey,
-  type BudgetRule,
   type BudgetTables,
   type Claim,
   columnsOf,
@@ -63,16 +69,9 @@ export function reserve(
   return accept(narrow(checked.limits, caps));
 }
 
-function mostOf({ wallMs, cpuMs, fuel, outputBytes, egressBytes }: Limits): Record<Unit, number> {
-  // Accounts are kept in whole units; a fraction is rounded up.
-  return {
-    calls: 1,
-    wallMs: Math.ceil(wallMs),
-    cpuMs: Math.ceil(cpuMs),
-    fuel: Math.ceil(fuel),
-    outputBytes: Math.ceil(outputBytes),
-    egressBytes: Math.ceil(egressBytes),
-  };
+/** Accounts are kept in whole units; a fraction is rounded up. */
+function mostOf(limits: Limits): Record<Unit, number> {
+  return perUnit(({ unit }) => (unit === 'calls' ? 1 : Math.ceil(limits[unit])));
 }
 
 function refuseFor(drawn: Drawn, row: UnitOfBudget, nowMs: number): Refused {
@@ -97,7 +96,6 @@ function remedyFor(isHeld: boolean, isForTheRun: boolean): string {
 
 type Account = { readonly spent: Usage; readonly reserved: Usage };
 
-/** A claim with the account it draws on. */
 type Drawn = { readonly claim: Claim; readonly account: Account };
 
 const EMPTY: Account = { spent: NO_USAGE, reserved: NO_USAGE };
@@ -106,14 +104,16 @@ const query = queries<BudgetTables>();
 
 const AMOUNTS = UNITS.flatMap(({ column }) => [sql.ref(`${column}_spent`), sql.ref(`${column}_reserved`)]);
 
+function hasKey(p: Placeholder<AccountKey>) {
+  return sql<boolean>`(budget, subject, window_start_ms) = (${p('budget')}, ${p('subject')}, ${p('window_start_ms')})`;
+}
+
 // Reading one text column takes a third of the time of seventeen columns.
 const selectAmounts = query<AccountKey>()((db, p) =>
   db
     .selectFrom('budget_account')
     .select(sql<string>`json_array(${sql.join(AMOUNTS)})`.as('amounts'))
-    .where('budget', '=', p('budget'))
-    .where('subject', '=', p('subject'))
-    .where('window_start_ms', '=', p('window_start_ms')),
+    .where(hasKey(p)),
 );
 
 type Held = AccountKey & { window_ms: number; touched_at_ms: number } & UnitColumns<'reserved'>;
@@ -149,11 +149,7 @@ function reservedBy(p: Placeholder<Held>): UnitColumns<'reserved'> {
   return Object.fromEntries(columns.map((name) => [name, p(name)])) as UnitColumns<'reserved'>;
 }
 
-const insertReservation = query<ReservationRow>()((db, p) =>
-  db
-    .insertInto('budget_reservation')
-    .values({ call_id: p('call_id'), accounts: p('accounts'), amounts: p('amounts') }),
-);
+const insertReservation = insertInto<ReservationRow>('budget_reservation');
 
 function keyOf({ rule, subject }: Claim, nowMs: number): AccountKey | null {
   if (subject === null) return null;
@@ -176,7 +172,6 @@ function accountOf(amounts: readonly number[]): Account {
   };
 }
 
-/** Reserves the amounts for a call on the account of every claim. */
 export function hold(
   tx: Transaction,
   claims: readonly Claim[],
@@ -192,12 +187,8 @@ export function hold(
     tx.run(upsertAccount, { ...key, window_ms: windowMs, touched_at_ms: held.nowMs, ...reserved });
   }
   if (accounts.length === 0) return;
-  const { callId, amounts } = held;
-  tx.run(insertReservation, {
-    call_id: callId,
-    accounts: JSON.stringify(accounts),
-    amounts: JSON.stringify(amounts),
-  });
+  const [keys, amounts] = [JSON.stringify(accounts), JSON.stringify(held.amounts)];
+  tx.run(insertReservation, { call_id: held.callId, accounts: keys, amounts });
 }
 
 /** What the rule leaves of a unit, never below zero; null where it does not limit it. */
@@ -224,9 +215,7 @@ const exchange = query<Exchange>()((db, p) =>
         ]),
       ),
     )
-    .where('budget', '=', p('budget'))
-    .where('subject', '=', p('subject'))
-    .where('window_start_ms', '=', p('window_start_ms')),
+    .where(hasKey(p)),
 );
 
 /**

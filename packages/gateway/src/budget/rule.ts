@@ -1,3 +1,5 @@
+import type { BudgetRule } from '../config/config.ts';
+import { matchesPattern } from '../config/grammar.ts';
 import type { CheckedCall } from '../core/checked-call.ts';
 import type { Usage } from '../core/limits.ts';
 import type { RefusedCode } from '../core/outcome.ts';
@@ -6,10 +8,8 @@ import type { Migration } from '../store/migrate.ts';
 
 type UnitRow = {
   readonly unit: keyof Usage;
-  /** The prefix of the columns `*_spent` and `*_reserved`. */
+  /** The prefix of the columns `*_spent` and `*_reserved`, and the key of `[[budget]]` in palisade.toml. */
   readonly column: string;
-  /** The key of `[[budget]]` in palisade.toml. */
-  readonly configKey: string;
   readonly code: RefusedCode;
   /** Follows a number in a message. */
   readonly noun: string;
@@ -17,45 +17,14 @@ type UnitRow = {
 
 /** What a budget counts. A refusal names the first unit in this order that is used up. */
 export const UNITS = [
-  {
-    unit: 'calls',
-    column: 'calls',
-    configKey: 'calls',
-    code: 'budget/calls-exhausted',
-    noun: 'calls',
-  },
-  {
-    unit: 'wallMs',
-    column: 'wall_ms',
-    configKey: 'wall_ms',
-    code: 'budget/wall-exhausted',
-    noun: 'ms of wall-clock time',
-  },
-  {
-    unit: 'cpuMs',
-    column: 'cpu_ms',
-    configKey: 'cpu_ms',
-    code: 'budget/cpu-exhausted',
-    noun: 'ms of CPU time',
-  },
-  {
-    unit: 'fuel',
-    column: 'fuel',
-    configKey: 'fuel',
-    code: 'budget/fuel-exhausted',
-    noun: 'units of fuel',
-  },
-  {
-    unit: 'outputBytes',
-    column: 'output_bytes',
-    configKey: 'output_bytes',
-    code: 'budget/output-exhausted',
-    noun: 'bytes of output',
-  },
+  { unit: 'calls', column: 'calls', code: 'budget/calls-exhausted', noun: 'calls' },
+  { unit: 'wallMs', column: 'wall_ms', code: 'budget/wall-exhausted', noun: 'ms of wall-clock time' },
+  { unit: 'cpuMs', column: 'cpu_ms', code: 'budget/cpu-exhausted', noun: 'ms of CPU time' },
+  { unit: 'fuel', column: 'fuel', code: 'budget/fuel-exhausted', noun: 'units of fuel' },
+  { unit: 'outputBytes', column: 'output_bytes', code: 'budget/output-exhausted', noun: 'bytes of output' },
   {
     unit: 'egressBytes',
     column: 'egress_bytes',
-    configKey: 'egress_bytes',
     code: 'budget/egress-exhausted',
     noun: 'bytes of network traffic',
   },
@@ -65,7 +34,6 @@ export type UnitOfBudget = (typeof UNITS)[number];
 export type Unit = UnitOfBudget['unit'];
 type UnitColumn = UnitOfBudget['column'];
 
-/** One amount per unit, computed from the rows of the table. */
 export function perUnit<T>(amountOf: (row: UnitOfBudget, index: number) => T): Record<Unit, T> {
   const amounts: Partial<Record<Unit, T>> = {};
   for (const [index, row] of UNITS.entries()) amounts[row.unit] = amountOf(row, index);
@@ -94,20 +62,17 @@ export type ReservationRow = {
 
 export type BudgetTables = { budget_account: AccountRow; budget_reservation: ReservationRow };
 
-/** Reads the amounts of one kind out of a row. */
 export function amountsIn<S extends 'spent' | 'reserved'>(row: UnitColumns<S>, kind: S): Usage {
   const columns = row as Readonly<Record<string, number>>;
   return perUnit(({ column }) => columns[`${column}_${kind}`] ?? 0);
 }
 
-/** The same amounts as the columns of a row. */
 export function columnsOf<S extends 'spent' | 'reserved'>(amounts: Usage, kind: S): UnitColumns<S> {
   const columns: Record<string, number> = {};
   for (const { unit, column } of UNITS) columns[`${column}_${kind}`] = amounts[unit];
   return columns as UnitColumns<S>;
 }
 
-/** The tables of this module. */
 export const budgetMigrations: readonly Migration[] = [
   {
     id: 'budget/001',
@@ -140,16 +105,6 @@ CREATE TABLE budget_reservation (
   },
 ];
 
-/** One `[[budget]]` of the configuration; a unit that is null is counted but not limited. Names are unique. */
-export type BudgetRule = {
-  readonly name: string;
-  readonly per: 'run' | 'principal' | 'tool' | 'tenant';
-  /** The subjects that the rule applies to, with `*`; null is all of them. */
-  readonly match: string | null;
-  /** Null counts over the whole lifetime of a run. */
-  readonly windowMs: number | null;
-} & { readonly [U in Unit]: number | null };
-
 /** A rule that applies to a call, and the account that it draws on. */
 export type Claim = {
   readonly rule: BudgetRule;
@@ -166,7 +121,7 @@ export function subjectsOf(rules: readonly BudgetRule[], checked: CheckedCall): 
   const claims: Claim[] = [];
   for (const rule of rules) {
     const { matched, subject, title } = nameOf(rule.per, checked);
-    if (rule.match === null || fitsPattern(rule.match, matched)) claims.push({ rule, subject, title });
+    if (rule.match === null || matchesPattern(rule.match, matched)) claims.push({ rule, subject, title });
   }
   return claims;
 }
@@ -197,20 +152,4 @@ export function windowStartMs(rule: BudgetRule, nowMs: number): number {
 /** The end of the window that contains this time; null for a rule without windows. */
 export function resetsAtMs(rule: BudgetRule, nowMs: number): number | null {
   return rule.windowMs === null ? null : windowStartMs(rule, nowMs) + rule.windowMs;
-}
-
-/** Whether the whole text matches the pattern, where `*` matches any number of characters. */
-export function fitsPattern(pattern: string, text: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  const tail = rest.pop();
-  if (tail === undefined) return text === pattern;
-  // Taking the earliest match of each part in turn is sufficient, and no subject can make it slow.
-  if (!text.startsWith(head)) return false;
-  let at = head.length;
-  for (const piece of rest) {
-    const found = text.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return text.length - tail.length >= at && text.endsWith(tail);
 }

@@ -21,9 +21,7 @@ import {
 export type ChannelTerms = {
   readonly tenant: string;
   readonly sender: Sender;
-  /** The names of the channels that the call may publish to. */
   readonly publish: readonly string[];
-  /** The names of those it receives from. */
   readonly receive: readonly string[];
 };
 
@@ -60,7 +58,6 @@ export class Channels {
     return this.#tenants.get(tenant)?.deliver(channel, new Uint8Array(message), sender) ?? 'ok';
   }
 
-  /** Closes the channels of every call, at the end of the gateway. */
   close(): void {
     for (const joined of [...this.#joined]) joined.close();
   }
@@ -148,7 +145,6 @@ export class CallChannels {
     return this.#options.send(channel, message);
   }
 
-  /** The oldest waiting message, or null. */
   receive(channel: string): ChannelMessage | null | 'denied' {
     const queue = this.#queueOf(channel);
     return queue === null ? 'denied' : queue.take();
@@ -160,7 +156,6 @@ export class CallChannels {
     return queue === null ? 'denied' : queue.wait(signal, ms);
   }
 
-  /** Releases the queues, with all waiting messages. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

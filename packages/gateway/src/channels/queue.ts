@@ -27,7 +27,6 @@ export type ChannelMessage = {
 /** `ok` even without a subscriber; `full` when every queue on the channel is full. */
 export type Published = 'ok' | 'full' | 'too-large';
 
-/** The total of all queues of a tenant. */
 export type ByteBudget = { bytes: number };
 
 type Waiter = (message: ChannelMessage | null) => void;
@@ -63,7 +62,6 @@ export class Queue {
     return true;
   }
 
-  /** The oldest message, or null. */
   take(): ChannelMessage | null {
     const message = this.#messages.shift();
     if (message === undefined) return null;
@@ -91,7 +89,6 @@ export class Queue {
     });
   }
 
-  /** Drops all messages and ends all waits. */
   close(): void {
     this.#isClosed = true;
     this.#messages = [];

@@ -4,7 +4,7 @@ import { narrow } from '../core/limits.ts';
 import { accept, type Result, reject } from '../core/result.ts';
 import * as shape from '../core/shape.ts';
 import { describeValue, misfitAt, type ShapeProblem } from '../core/shape-problem.ts';
-import { CONFIG_KEYS, type ConfigKey, type DurationKey } from './config.table.ts';
+import { CONFIG_KEYS, type ConfigKey, type DurationRule } from './config.table.ts';
 import {
   type BudgetRule,
   type Config,
@@ -128,7 +128,7 @@ function textOf(grammar: GrammarName): shape.Shape<string> {
   return shape.textLike(expected, accepts);
 }
 
-function duration({ minMs, maxMs }: DurationKey): shape.Shape<number> {
+function duration({ minMs, maxMs }: DurationRule): shape.Shape<number> {
   const range = `from "${formatDuration(minMs)}" to "${formatDuration(maxMs)}"`;
   const expected = `a duration such as "90s", "1m", "1h" or "1d" ${range}`;
   return (raw, site) => {
@@ -225,7 +225,6 @@ function camelTable(section: string, values: Values): unknown {
   );
 }
 
-/** The name of a key in a Config. */
 export function propertyOf({ key, type }: Pick<ConfigKey, 'key' | 'type'>): string {
   const name = key.slice(key.indexOf('.') + 1);
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

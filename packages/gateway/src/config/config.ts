@@ -27,10 +27,8 @@ export type SecretRule = {
   readonly file: string | null;
 };
 
-/** The text that a configuration was read from. */
 export type ConfigFile = { readonly name: string; readonly path: string; readonly text: string };
 
-/** What commands may do. */
 type ProcessConfig = ProcessLimits & {
   readonly workspaces: readonly string[];
   readonly executables: readonly string[];
@@ -45,7 +43,6 @@ type ProcessConfig = ProcessLimits & {
   readonly warm: number;
 };
 
-/** How secrets are encrypted at rest. */
 export type VaultConfig = {
   readonly key: 'file' | 'passphrase' | 'keychain';
   /** Null: a person enters the passphrase. */
@@ -62,7 +59,6 @@ type SkillsConfig = {
   readonly reviewers: number;
 };
 
-/** How callers connect over HTTP. */
 export type HttpConfig = {
   readonly listen: string;
   readonly allowedHosts: readonly string[];
@@ -87,7 +83,6 @@ export type OauthConfig = {
   readonly tenantClaim: string | null;
 };
 
-/** An MCP server behind this gateway. */
 export type UpstreamRule = {
   readonly name: string;
   readonly command: readonly string[];
@@ -145,7 +140,6 @@ export const DEFAULT_BUDGETS: readonly BudgetRule[] = [
   { ...NO_UNITS, name: 'tenant-day', per: 'tenant', match: null, windowMs: 86_400_000, calls: 100_000 },
 ];
 
-/** The groups of each principal, for policies. */
 export function groupsByPrincipal(config: Config): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   for (const [group, principals] of config.groups) {

@@ -7,7 +7,6 @@ import type { StateDir } from './environment.ts';
 import { formatDuration } from './grammar.ts';
 import { findPositions } from './load.ts';
 
-/** One line of `palisade config show`. */
 type ConfigRow = {
   readonly key: string;
   readonly value: Value;

@@ -23,7 +23,6 @@ export type ToolCall = {
   readonly trace?: string;
 };
 
-/** The steps of the line, as they are timed. */
 export type LineStep = 'admit' | 'begin' | 'run' | 'finish';
 
 /** Watches one call along the line. It sees no input and no output, and cannot change anything. */
@@ -33,5 +32,4 @@ export type CallWatch = {
   readonly ended: (outcome: Pick<Outcome, 'status' | 'code'>, usage: Usage) => void;
 };
 
-/** Observes every call of a gateway, for metrics and traces. */
 export type Observer = (call: ToolCall) => CallWatch;

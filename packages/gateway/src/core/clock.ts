@@ -1,6 +1,5 @@
 /** Time and randomness are created in open.ts and passed down, so that tests can replace them. */
 export type Clock = {
-  /** Wall-clock time of the machine in milliseconds since 1970. */
   readonly nowMs: () => number;
   /** A clock that never goes back, in fractional milliseconds; for durations only. */
   readonly monotonicMs: () => number;

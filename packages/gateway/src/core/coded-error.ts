@@ -9,7 +9,7 @@ export class CodedError extends Error {
   readonly code: Code;
   readonly remedy: string;
 
-  constructor(code: Code, message: string, options: { remedy?: string; cause?: unknown } = {}) {
+  constructor(code: Code, message: string, options: { remedy?: string | undefined; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.remedy = options.remedy ?? CODES[code].remedy;

@@ -4,7 +4,6 @@ import { canonicalize } from '@palisade/sdk';
 /** A SHA-256 digest in lower-case hexadecimal, created only here. */
 export type Digest = string & { readonly digest: unique symbol };
 
-/** The digest of the exact bytes. */
 export function digestBytes(bytes: Uint8Array | string): Digest {
   return hash('sha256', bytes, 'hex') as Digest;
 }

@@ -15,7 +15,6 @@ export function isName(text: string): boolean {
 
 const TOOL_NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/;
 
-/** Whether a text can name a tool. */
 export function isToolName(text: string): boolean {
   return TOOL_NAME.test(text);
 }
@@ -27,7 +26,6 @@ export function parsePrincipal(raw: string): Principal | null {
   return { kind: kind as Principal['kind'], name };
 }
 
-/** The format of a principal in records, receipts and messages. */
 export function formatPrincipal(principal: Principal): string {
   return `${principal.kind}:${principal.name}`;
 }

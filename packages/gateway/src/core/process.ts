@@ -1,4 +1,3 @@
-/** Types of native commands: what is to run, what it may use, and how it ended. */
 import type { Digest } from './digest.ts';
 
 /** The limits of a command's run; each applies to its whole process tree unless it says otherwise. */

@@ -3,7 +3,6 @@ import { type Problem, type SourcePosition, sentenceOf, type ValuePath } from '.
 
 /* The findings of the shape checker, and their format: `file:line:column: Cannot use …: …, expected … (hint)`. */
 
-/** What a value is and what it should be. */
 export type Misfit = { readonly is: string; readonly expected: string; readonly hint?: string | null };
 
 /** A problem whose position and hint have not been determined yet. */
@@ -19,7 +18,6 @@ export function misfitAt(path: ValuePath, { is, expected, hint = null }: Misfit)
   return { subject: spellPath(path), is, expected, path, at: 'value', hint: () => hint };
 }
 
-/** The spelling of a path in messages. */
 export function formatPath(path: ValuePath): string {
   let text = '';
   for (const part of path) {
@@ -33,7 +31,6 @@ function spellPath(path: ValuePath): string {
   return path.length === 0 ? 'the file' : formatPath(path);
 }
 
-/** What a value is, for messages. */
 export function describeValue(raw: unknown): string {
   if (typeof raw === 'string') return `it is ${quote(raw)}`;
   if (typeof raw === 'bigint') return `it is ${quote(String(raw)).slice(1, -1)}`;

@@ -45,12 +45,10 @@ export function isTable(raw: unknown): raw is RawTable {
   return typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof Date);
 }
 
-/** Any value, unchanged. */
 export const anything: Shape<unknown> = (raw) => raw;
 
 const QUOTES_HINT = 'put text in double quotes';
 
-/** A text that a rule accepts. */
 export function text(expected: string, misfitOf: (text: string) => Misfit | null): Shape<string> {
   return (raw, site) => {
     const misfit =
@@ -59,7 +57,6 @@ export function text(expected: string, misfitOf: (text: string) => Misfit | null
   };
 }
 
-/** A text that a predicate accepts. */
 export function textLike(expected: string, accepts: (text: string) => boolean): Shape<string> {
   return text(expected, (raw) => (accepts(raw) ? null : { is: describeValue(raw), expected }));
 }

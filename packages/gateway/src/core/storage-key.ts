@@ -1,84 +1,80 @@
 import { quote } from './hostile-text.ts';
 import { LOOK_ALIKES } from './look-alikes.table.ts';
-import { type Problem, sentenceOf } from './result.ts';
+import { accept, type Problem, type Result, reject } from './result.ts';
 
-type KeyRule = {
-  /** How a refusal names it. */
+type KeyRule = Pick<Problem, 'is' | 'expected'> & {
   readonly fault: string;
   readonly isBroken: (raw: string) => boolean;
-  readonly what: string;
-  readonly expected: string;
 };
 
-/** How long a key may be, in UTF-8. */
 export const STORAGE_KEY_BYTES = 512;
 
 const ASCII = /^\p{ASCII}*$/u;
 const listed: ReadonlySet<string> = new Set(LOOK_ALIKES.map(({ char }) => char));
 
 /** The rules for keys. The first broken rule names the refusal. */
-export const KEY_RULES = [
+const KEY_RULES = [
   {
     fault: 'empty',
     isBroken: (raw) => raw === '',
-    what: 'it is empty',
+    is: 'it is empty',
     expected: 'at least one character',
   },
   {
     fault: 'too-long',
     // No character takes fewer bytes than it has units: what is far too long is not measured.
     isBroken: (raw) => raw.length > STORAGE_KEY_BYTES || Buffer.byteLength(raw) > STORAGE_KEY_BYTES,
-    what: 'it is too long',
+    is: 'it is too long',
     expected: `at most ${STORAGE_KEY_BYTES} bytes of UTF-8`,
   },
   {
     fault: 'not-unicode',
     // A character that is unassigned today may have another normal form tomorrow, and its key would be lost.
     isBroken: (raw) => /[\p{Surrogate}\p{Unassigned}]/u.test(raw),
-    what: 'it has half a character or one that Unicode does not know',
+    is: 'it has half a character or one that Unicode does not know',
     expected: 'assigned characters',
   },
   {
     fault: 'control',
     // Keys are shown in lists and logs, so characters that break or reverse lines are not allowed.
     isBroken: (raw) => /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\p{Bidi_Control}]/u.test(raw),
-    what: 'it has a control character',
+    is: 'it has a control character',
     expected: 'none of those that break or turn a line',
   },
   {
     fault: 'backslash',
     isBroken: (raw) => raw.includes('\\'),
-    what: 'it has a backslash',
+    is: 'it has a backslash',
     expected: 'segments separated by "/"',
   },
   {
     fault: 'not-normal',
     isBroken: (raw) => raw.normalize('NFC') !== raw,
-    what: 'it is not in the normal form NFC',
+    is: 'it is not in the normal form NFC',
     expected: 'the one spelling of each character',
   },
   {
     fault: 'look-alike',
     isBroken: (raw) => !ASCII.test(raw) && [...raw].some(isLookAlike),
-    what: 'it has a character that passes for a dot, a slash or a backslash',
+    is: 'it has a character that passes for a dot, a slash or a backslash',
     expected: 'the plain "." and "/"',
   },
   {
     fault: 'outer-slash',
     isBroken: (raw) => raw.startsWith('/') || raw.endsWith('/'),
-    what: 'it begins or ends with "/"',
+    is: 'it begins or ends with "/"',
     expected: 'a segment there',
   },
   {
     fault: 'empty-segment',
     isBroken: (raw) => raw.includes('//'),
-    what: 'it has an empty segment',
+    is: 'it has an empty segment',
     expected: 'one "/" between segments',
   },
   {
     fault: 'dot-segment',
     isBroken: (raw) => /(?:^|\/)\.{1,2}(?:\/|$)/.test(raw),
-    what: 'it has the segment "." or ".."',
+    is: 'it has the segment "." or ".."',
     expected: 'segments that are names',
   },
 ] as const satisfies readonly KeyRule[];
@@ -94,32 +90,25 @@ export type StorageKey = string & { readonly storageKey: unique symbol };
 /** The scope of a grant or a list: a key and everything beneath it, or the whole space (the empty text). */
 export type StoragePrefix = string & { readonly storagePrefix: unique symbol };
 
-export type KeyFault = (typeof KEY_RULES)[number]['fault'];
+type KeyFault = (typeof KEY_RULES)[number]['fault'];
 
-export type NotKey = {
-  readonly ok: false;
-  readonly fault: KeyFault;
-  readonly message: string;
-  readonly problem: Problem;
-};
-export type ParsedKey = { readonly ok: true; readonly key: StorageKey } | NotKey;
-export type ParsedPrefix = { readonly ok: true; readonly prefix: StoragePrefix } | NotKey;
+/** Why a text is not a key; names the first rule that it breaks. */
+type KeyProblem = Problem & { readonly fault: KeyFault };
 
 /** Parses a key; it is refused with the name of the first rule that it breaks, never repaired. */
-export function parseKey(raw: string): ParsedKey {
+export function parseKey(raw: string): Result<StorageKey, KeyProblem> {
   // Boundary: a skill chose this text; past this line it means the same to every reader.
   const broken = KEY_RULES.find(({ isBroken }) => isBroken(raw));
-  if (broken === undefined) return { ok: true, key: raw as StorageKey };
-  const { fault, what, expected } = broken;
-  const problem = { subject: `key ${quote(raw)}`, is: what, expected };
-  return { ok: false, fault, message: sentenceOf(problem), problem };
+  if (broken === undefined) return accept(raw as StorageKey);
+  const { fault, is, expected } = broken;
+  return reject({ subject: `key ${quote(raw)}`, is, expected, fault });
 }
 
 /** Parses `notes/` or `notes`, which are equivalent, or `/`, which is the whole space. */
-export function parsePrefix(raw: string): ParsedPrefix {
-  if (raw === '/') return { ok: true, prefix: '' as StoragePrefix };
+export function parsePrefix(raw: string): Result<StoragePrefix, KeyProblem> {
+  if (raw === '/') return accept('' as StoragePrefix);
   const parsed = parseKey(raw.endsWith('/') ? raw.slice(0, -1) : raw);
-  return parsed.ok ? { ok: true, prefix: parsed.key as string as StoragePrefix } : parsed;
+  return parsed.ok ? accept(parsed.value as string as StoragePrefix) : parsed;
 }
 
 /** Whether a key or a prefix is the given prefix itself or lies beneath it; a prefix ends where a segment ends. */

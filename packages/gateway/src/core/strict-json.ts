@@ -80,7 +80,6 @@ class JsonFault {
   }
 }
 
-/** One walk over one text. */
 class Reader {
   readonly #text: string;
   readonly #maxDepth: number;

@@ -1,4 +1,3 @@
-/** The types of WASM tools: what runs, which capabilities exist, what a skill requests and what it was granted. */
 import type { Digest } from './digest.ts';
 
 /**

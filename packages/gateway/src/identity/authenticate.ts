@@ -9,7 +9,7 @@ import { documentFetcher, type Network } from './issuer-documents.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { issuerOf } from './issuer-url.ts';
 import { type OauthParts, verifyAccessToken } from './oauth.ts';
-import { isOurs, type Token, verifyToken } from './tokens.ts';
+import { isOurs, verifyToken } from './tokens.ts';
 
 /*
  * Authenticates the caller, for doors that strangers can reach. Only the value of the Authorization header counts: no
@@ -24,8 +24,6 @@ type AuthenticatorParts = {
   readonly config: Pick<Config, 'oauth' | 'gateway'>;
   readonly clock: Clock;
   readonly log?: Log;
-  /** Called with each of our tokens that is used. */
-  readonly uses?: TokenUses;
   /** Another way to find the addresses of names, for tests. */
   readonly lookup?: Lookup;
   /** The certificate authorities for the hosts of the issuer, instead of those that Node trusts. */
@@ -66,16 +64,12 @@ export function makeAuthenticator(parts: AuthenticatorParts): Authenticator {
   };
 }
 
-function checkOwn(raw: string, { reader, clock, uses }: AuthenticatorParts, log: Log): Authenticated {
-  const nowMs = clock.nowMs();
-  const verified = verifyToken(reader, raw, nowMs);
+function checkOwn(raw: string, { reader, clock }: AuthenticatorParts, log: Log): Authenticated {
+  const verified = verifyToken(reader, raw, clock.nowMs());
   if (!verified.ok) return refuse(log, verified.reason, `token-${verified.reason}`);
-  uses?.note(verified.token.id, nowMs);
-  return { ok: true, caller: callerWith(verified.token) };
-}
-
-function callerWith({ id, principal, tenant, scopes, approver }: Token) {
-  return { principal, tenant, scopes: new Set(scopes), credential: `token:${id}`, approver };
+  const { id, principal, tenant, scopes, approver } = verified.token;
+  const caller = { principal, tenant, scopes: new Set(scopes), credential: `token:${id}`, approver };
+  return { ok: true, caller };
 }
 
 function oauthOf({ config, clock, lookup, trust }: AuthenticatorParts, log: Log): OauthParts | null {
@@ -99,7 +93,6 @@ function refusal(reason: Refused['reason'], is: string): Refused {
   return { ok: false, reason, message: `Cannot authenticate: ${is}` };
 }
 
-/** The credential of a request. */
 export type Presented = {
   /** The value of the Authorization header; null: none. */
   readonly authorization: string | null;
@@ -109,7 +102,6 @@ export type Authenticated =
   | { readonly ok: true; readonly caller: Caller }
   | {
       readonly ok: false;
-      /** No credential was presented, or it is not valid. */
       readonly reason: 'missing' | 'invalid' | 'expired' | 'revoked';
       /** For the caller: never reveals which part of a token was wrong. */
       readonly message: string;
@@ -130,27 +122,4 @@ export function readBearer(raw: string): string | null {
   if (raw.length > MAX_AUTHORIZATION_BYTES) return null;
   // Boundary: two credentials that a proxy joined by a comma, or one with white space around it, are not a credential.
   return BEARER.exec(raw)?.[1] ?? null;
-}
-
-/** More than a gateway has tokens in use; the least recently used are dropped first. */
-const MOST = 10_000;
-
-/** When tokens were used last, as far as this process knows. It is not stored: a request writes nothing. */
-export class TokenUses {
-  readonly #lastMs = new Map<string, number>();
-
-  note(id: string, nowMs: number): void {
-    this.#lastMs.delete(id);
-    this.#lastMs.set(id, nowMs);
-    if (this.#lastMs.size <= MOST) return;
-    for (const oldest of this.#lastMs.keys()) {
-      this.#lastMs.delete(oldest);
-      return;
-    }
-  }
-
-  /** Null: not since this process started. */
-  lastMs(id: string): number | null {
-    return this.#lastMs.get(id) ?? null;
-  }
 }

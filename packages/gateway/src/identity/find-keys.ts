@@ -40,7 +40,6 @@ function readMetadata(document: Json, { issuer }: Issuer): Result<KeyUrl, string
   return at === null ? refuse('its metadata names no jwks_uri with https') : accept(at);
 }
 
-/** An object as it is; anything else has nothing. */
 export function recordOf(value: Json | undefined): Readonly<Record<string, Json>> {
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isRecord ? (value as Readonly<Record<string, Json>>) : {};

@@ -37,7 +37,6 @@ const MAX_DEPTH = 16;
 /** Special addresses that an operator can mean by the name of a host. */
 const WITHIN_REACH: ReadonlySet<string> = new Set(['private', 'unique-local', 'shared', 'loopback', 'own']);
 
-/** Makes the fetcher of an issuer's documents. */
 export function documentFetcher({ clock, lookup = systemLookup, trust }: Network): FetchDocument {
   return async (at, isNamed) => {
     const answers = await addressesOf(at, lookup);

@@ -19,7 +19,6 @@ const PRIVATE_PARTS = ['d', 'p', 'q', 'k'] as const;
 type Held = { readonly find: LocalJWKSet; readonly ids: ReadonlySet<string>; readonly atMs: number };
 
 type IssuerKeysOptions = {
-  /** Asks the issuer. */
   readonly load: () => Promise<Result<Json, string>>;
   readonly clock: Clock;
   readonly log: Log;

@@ -7,7 +7,6 @@ import { specialRange } from '../egress/special.ts';
 const LOCALHOST = 'localhost';
 const LOCALHOST_ADDRESSES = ['127.0.0.1', '::1'] as const;
 
-/** A URL that keys may come from. */
 export type KeyUrl = { readonly text: string; readonly url: HttpUrl };
 
 /** An authorization server that was named in palisade.toml, with what its tokens must say. */

@@ -11,7 +11,6 @@ export const SCOPES_OF_KIND: Readonly<Record<Principal['kind'], readonly Scope[]
   service: ALL_SCOPES,
 };
 
-/** Whether a text is a scope. */
 export function isScope(text: string): text is Scope {
   return (ALL_SCOPES as readonly string[]).includes(text);
 }

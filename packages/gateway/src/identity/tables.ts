@@ -1,5 +1,5 @@
 import type { Migration } from '../store/migrate.ts';
-import { queries } from '../store/transaction.ts';
+import { builder, queries } from '../store/transaction.ts';
 
 export type TokenRow = {
   readonly id: string;
@@ -21,7 +21,6 @@ export type TokenRow = {
 /** `seq` is the order of creation, even if the clock was set back. */
 type IdentityTables = { identity_token: TokenRow & { readonly seq: number } };
 
-/** The table of tokens. */
 export const identityMigrations: readonly Migration[] = [
   {
     id: 'identity/001',
@@ -45,5 +44,5 @@ CREATE INDEX identity_token_by_tenant ON identity_token (tenant, seq);`,
   },
 ];
 
-/** Makes a statement over the table of tokens. */
+export const db = builder<IdentityTables>();
 export const query = queries<IdentityTables>();

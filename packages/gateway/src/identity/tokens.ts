@@ -3,9 +3,9 @@ import type { Scope } from '../core/caller.ts';
 import { makeId, type Random } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import { formatPrincipal, isName, type Principal, parsePrincipal } from '../core/principal.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { adHoc, insertInto, type Reader, type Transaction } from '../store/transaction.ts';
 import { inOrder, isScope, narrowToKind, SCOPES_OF_KIND } from './scopes.table.ts';
-import { query, type TokenRow } from './tables.ts';
+import { db, query, type TokenRow } from './tables.ts';
 
 /*
  * Tokens that this gateway made. A token names a principal; its bearer is that principal until it expires or is
@@ -27,7 +27,6 @@ export type Verified =
 type TokensAsked = {
   /** Only those of this tenant; null: all. */
   readonly tenant?: string | null;
-  /** The id of the last one already seen. */
   readonly after: string | null;
   readonly limit: number;
 };
@@ -35,39 +34,10 @@ type TokensAsked = {
 /** Compared with when there is no such token, so that the timing is the same as when there is. */
 const NOBODY = Buffer.alloc(32);
 
-const insertToken = query<TokenRow>()((db, p) =>
-  db.insertInto('identity_token').values({
-    seq: null as never,
-    ...{ id: p('id'), digest: p('digest'), principal: p('principal'), tenant: p('tenant') },
-    ...{ scopes: p('scopes'), approver: p('approver'), label: p('label') },
-    ...{ created_at_ms: p('created_at_ms'), created_by: p('created_by') },
-    ...{ expires_at_ms: p('expires_at_ms'), revoked_at_ms: null, revoked_by: null },
-  }),
-);
+const insertToken = insertInto<TokenRow>('identity_token');
 
 const selectById = query<{ id: string }>()((db, p) =>
   db.selectFrom('identity_token').selectAll().where('id', '=', p('id')),
-);
-
-type Page = { beforeSeq: number; limit: number };
-
-const selectPage = query<Page>()((db, p) =>
-  db
-    .selectFrom('identity_token')
-    .selectAll()
-    .where('seq', '<', p('beforeSeq'))
-    .orderBy('seq', 'desc')
-    .limit(p('limit')),
-);
-
-const selectPageOfTenant = query<Page & { tenant: string }>()((db, p) =>
-  db
-    .selectFrom('identity_token')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('seq', '<', p('beforeSeq'))
-    .orderBy('seq', 'desc')
-    .limit(p('limit')),
 );
 
 const updateRevoked = query<{ id: string; by: string; nowMs: number }>()((db, p) =>
@@ -96,13 +66,12 @@ export function createToken(tx: Transaction, creating: Creating, random: Random)
 
 /** A page of tokens, the newest first; `after` an unknown id there is nothing. */
 export function listTokens(reader: Reader, { tenant = null, after, limit }: TokensAsked): readonly Token[] {
-  const beforeSeq =
-    after === null ? Number.MAX_SAFE_INTEGER : (reader.get(selectById, { id: after })?.seq ?? 0);
-  const rows =
-    tenant === null
-      ? reader.all(selectPage, { beforeSeq, limit })
-      : reader.all(selectPageOfTenant, { tenant, beforeSeq, limit });
-  return rows.map(tokenOf).filter((token) => token !== null);
+  const beforeSeq = after === null ? null : (reader.get(selectById, { id: after })?.seq ?? 0);
+  let rows = db.selectFrom('identity_token').selectAll();
+  if (tenant !== null) rows = rows.where('tenant', '=', tenant);
+  if (beforeSeq !== null) rows = rows.where('seq', '<', beforeSeq);
+  const page = reader.all(adHoc(rows.orderBy('seq', 'desc').limit(limit)), {});
+  return page.map(tokenOf).filter((token) => token !== null);
 }
 
 /** The token of that id, valid or not; null when it does not exist. */
@@ -180,22 +149,14 @@ export function tokenOf(row: TokenRow): Token | null {
 
 const SECRET_BYTES = 32;
 
-/** The parts of a text that looks like a token. */
 type TokenParts = { readonly id: string; readonly secret: Uint8Array };
 
 const NAME_PART = '[0-9a-hjkmnp-tv-z]{25}';
 // Boundary: 43 characters encode two bits more than the bytes. They must be zero, or four texts would be one token.
 const TOKEN = new RegExp(`^pls_(${NAME_PART})_([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$`);
-const TOKEN_ID = new RegExp(`^tok_${NAME_PART}$`);
 /** What may be a token, whole or in part; wider than the grammar, for texts that must contain none. */
 const TOKEN_LIKE = /pls_[0-9a-z]{8}/i;
 
-/** Whether a text can be the id of a token. */
-export function isTokenId(text: string): boolean {
-  return TOKEN_ID.test(text);
-}
-
-/** Whether a text contains a token or a part of one. */
 export function hasToken(text: string): boolean {
   return TOKEN_LIKE.test(text);
 }
@@ -212,12 +173,10 @@ export function parseToken(raw: string): TokenParts | null {
   return { id: `tok_${name}`, secret: Buffer.from(secret, 'base64url') };
 }
 
-/** The one spelling of a token. */
 export function formatToken({ id, secret }: TokenParts): string {
   return `pls_${id.slice('tok_'.length)}_${Buffer.from(secret).toString('base64url')}`;
 }
 
-/** The terms that are requested for a token. */
 export type Minting = {
   readonly principal: Principal;
   readonly tenant: string;

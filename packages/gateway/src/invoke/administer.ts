@@ -14,7 +14,6 @@ import { authorizeAct } from '../policy/authorize.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Gateway, Records } from './gateway.ts';
 
-/** The answer of a person to an open request. */
 export type Answer = {
   readonly id: string;
   readonly verdict: 'approved' | 'denied';
@@ -29,11 +28,8 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
   const asked = show(gateway.store, id);
   const tool = asked === null ? undefined : toolOf(gateway, asked);
   if (asked === null || tool === undefined) {
-    return {
-      ok: false,
-      code: 'approval/unknown',
-      message: `Cannot decide request "${id}": it does not exist`,
-    };
+    const message = `Cannot decide request "${id}": it does not exist`;
+    return { ok: false, code: 'approval/unknown', message };
   }
   const { tenant, principal: asker, inputText } = asked;
   const act = authorizeAct(gateway.policy, by, 'approve', { tenant, nowMs, tool, asker, inputText });
@@ -44,7 +40,6 @@ export async function answerApproval(gateway: Gateway, answer: Answer): Promise<
     if (!decided.ok) return decided;
     gateway.journal.append(tx, {
       kind: 'approval-decided',
-      call: null,
       principal: formatPrincipal(by),
       tool: asked.tool,
       tenant,
@@ -151,6 +146,5 @@ function requireLost(keys: Keys): void {
 }
 
 function rotationDraft(by: Principal, body: RotationBody): Draft {
-  const principal = formatPrincipal(by);
-  return { kind: 'key-rotated', call: null, principal, tool: null, tenant: null, body: { ...body } };
+  return { kind: 'key-rotated', principal: formatPrincipal(by), body: { ...body } };
 }

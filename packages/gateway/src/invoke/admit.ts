@@ -1,3 +1,4 @@
+import type { Predicate } from '@palisade/sdk';
 import { type ApprovalBinding, approvalDigest, approvalState, bindingOf } from '../approval/approval.ts';
 import { left } from '../budget/budget.ts';
 import type { ToolCall } from '../core/call.ts';
@@ -58,30 +59,20 @@ export function judge(line: Line, reader: Reader, checked: CheckedCall): Admissi
   const budgetLeft = line.policy.reads.has('budgetLeft')
     ? left(reader, line.budgets, checked, nowMs)
     : UNREAD;
-  const first = authorize(line.policy, checked, { budgetLeft, approval: null, nowMs });
-  if (first.verdict !== 'ask') return admissionOf(first, checked);
-  const binding = bindingOf(checked, first.setDigest);
-  const state = approvalState(reader, approvalDigest(binding), nowMs);
-  if (state.kind !== 'approved') {
-    return { kind: 'ask', checked, binding, verdict: { set: first.setDigest, decidedBy: first.decidedBy } };
-  }
+  const first = admissionOf(authorize(line.policy, checked, { budgetLeft, approval: null, nowMs }), checked);
+  if (first.kind !== 'ask') return first;
+  const state = approvalState(reader, approvalDigest(first.binding), nowMs);
+  if (state.kind !== 'approved') return first;
   const { fact: approval } = state;
   return admissionOf(authorize(line.policy, checked, { budgetLeft, approval, nowMs }), checked);
 }
 
 function admissionOf(decision: Decision, checked: CheckedCall): Admission {
-  switch (decision.verdict) {
-    case 'allow':
-      return { kind: 'granted', checked, grant: decision.grant };
-    case 'ask': {
-      const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
-      return { kind: 'ask', checked, verdict, binding: bindingOf(checked, decision.setDigest) };
-    }
-    case 'deny': {
-      const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
-      return { kind: 'refused', checked, refused: decision.refused, verdict };
-    }
-  }
+  if (decision.verdict === 'allow') return { kind: 'granted', checked, grant: decision.grant };
+  const verdict = { set: decision.setDigest, decidedBy: decision.decidedBy };
+  return decision.verdict === 'ask'
+    ? { kind: 'ask', checked, verdict, binding: bindingOf(checked, decision.setDigest) }
+    : { kind: 'refused', checked, verdict, refused: decision.refused };
 }
 
 /** The executor of a call; undefined where this gateway has none for it. */
@@ -89,7 +80,6 @@ export function executorOf(executors: Executors, { tool, tier }: CheckedCall): T
   return executors[tool.executor.kind === 'upstream' ? 'upstream' : tier];
 }
 
-/** What is wrong where there is no executor for a call. */
 export function lackOf({ tool, tier }: CheckedCall): string {
   return `Cannot run ${tool.id}: this gateway has no tier "${tier}"`;
 }
@@ -115,22 +105,9 @@ function invalidField(call: ToolCall, redact: Line['redact']): string | null {
  * What is known about a call before it runs. The intent includes all of it, so that a gateway that starts after a crash
  * can still sign how the call ended.
  */
-export type CallFacts = {
-  readonly call: {
-    readonly id: string;
-    readonly run: string | null;
-    readonly door: string;
-    readonly receivedAt: string;
-  };
-  readonly principal: string;
-  readonly tenant: string;
-  readonly tool: { readonly id: string; readonly definition: string | null };
+export type CallFacts = Omit<Predicate, 'call' | 'outcome' | 'output' | 'execution' | 'usage' | 'journal'> & {
+  readonly call: Omit<Predicate['call'], 'startedAt' | 'endedAt'>;
   readonly inputDigest: Digest;
-  readonly policy: { readonly set: string | null; readonly decidedBy: readonly string[] };
-  readonly approval: { readonly id: string; readonly by: string; readonly at: string } | null;
-  readonly artifacts: readonly { readonly name: string; readonly sha256: string }[];
-  readonly limits: Limits | null;
-  readonly gateway: { readonly version: string };
 };
 
 /** Replaces a name that was refused. */
@@ -138,7 +115,6 @@ const UNNAMED = 'invalid-name';
 
 type Refusal = { readonly checked: CheckedCall | null; readonly verdict: Verdict };
 
-/** The facts of a call that is refused. */
 export function refusalFacts(
   { version, redact }: Records,
   call: ToolCall,
@@ -159,7 +135,6 @@ export function refusalFacts(
   };
 }
 
-/** The facts of a call that was granted with these limits. */
 export function grantedFacts({ version }: Records, grant: Grant, limits: Limits): CallFacts {
   const { call, tool, toolDigest, inputDigest, artifacts } = grant.call;
   const { approval, setDigest, decidedBy } = grant;

@@ -53,11 +53,9 @@ export function begin(line: Line, call: ToolCall, admission: Admission): Promise
       case 'granted':
         return beginGranted(line, tx, judged);
       case 'ask':
-        return refuseIn(line, tx, judged, askIn(line, tx, judged));
-      case 'refused': {
-        const facts = refusalFacts(line, call, judged);
-        return appendEnding(line, tx, facts, { outcome: judged.refused, ran: null, trace: call.trace });
-      }
+        return refuseIn(line, tx, { call, ...judged }, askIn(line, tx, judged));
+      case 'refused':
+        return refuseIn(line, tx, { call, ...judged }, judged.refused);
     }
   });
 }
@@ -80,16 +78,16 @@ function beginGranted(line: Line, tx: Transaction, admission: Granted): Begun | 
   const nowMs = line.clock.nowMs();
   const { id: callId, idempotencyKey: key, trace } = checked.call;
   const verdict: Verdict = { set: grant.setDigest, decidedBy: grant.decidedBy };
+  const refusing = { call: checked.call, checked, verdict };
   if (grant.approval !== null && !isStillApproved(tx, grant, nowMs)) {
     // Another process has used the approval since then.
-    const binding = bindingOf(checked, grant.setDigest);
-    const asking: Asking = { kind: 'ask', checked, verdict, binding };
-    return refuseIn(line, tx, asking, askIn(line, tx, asking));
+    const asking: Asking = { kind: 'ask', checked, verdict, binding: bindingOf(checked, grant.setDigest) };
+    return refuseIn(line, tx, refusing, askIn(line, tx, asking));
   }
   // Boundary: the same call may have begun elsewhere since then; it runs once.
   if (key !== undefined && isTaken(line, tx, checked.call, key)) return { kind: 'stale' };
   const reserved = reserve(tx, { callId, rules: line.budgets, checked, nowMs });
-  if (!reserved.ok) return refuseIn(line, tx, { checked, verdict }, reserved.problem);
+  if (!reserved.ok) return refuseIn(line, tx, refusing, reserved.problem);
   if (grant.approval !== null && !use(tx, grant.approval.id, callId, nowMs)) {
     throw new TypeError('Cannot use approval: it was valid a moment ago in this transaction');
   }
@@ -127,10 +125,8 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
   const before = approvalState(tx, digest, nowMs);
   if (before.kind === 'denied') {
     const { decidedBy, note } = before.approval;
-    return refuse(
-      'policy/approval-denied',
-      `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`,
-    );
+    const message = `Cannot run call: ${decidedBy} denied it${note ? ` ("${note}")` : ''}`;
+    return refuse('policy/approval-denied', message);
   }
   if (before.kind === 'approved') {
     const message = `Cannot run call: approval ${before.approval.id} was granted while the call was being decided`;
@@ -140,11 +136,8 @@ function askIn(line: Line, tx: Transaction, { checked, verdict, binding }: Askin
   const open = countOpen(tx, binding.tenant, binding.principal, nowMs);
   if (before.kind !== 'pending' && open >= MAX_OPEN_REQUESTS) {
     const message = `Cannot run call: it needs an approval, and ${open} requests of ${binding.principal} are open already`;
-    return refuse(
-      'policy/approval-required',
-      message,
-      'Have a user decide the open requests: `palisade approvals list`.',
-    );
+    const remedy = 'Have a user decide the open requests: `palisade approvals list`.';
+    return refuse('policy/approval-required', message, remedy);
   }
   const { approval, isNew } = ask(tx, {
     id: `apr_${call.id.slice(call.id.indexOf('_') + 1)}`,
@@ -184,16 +177,12 @@ function askedTool({ description, category, tier, capabilities, inputSchema }: T
   return { description, category, tier, capabilities: [...capabilities], inputSchema };
 }
 
-type Refusing = { readonly checked: CheckedCall; readonly verdict: Verdict };
+type Refusing = { readonly call: ToolCall; readonly checked: CheckedCall | null; readonly verdict: Verdict };
 
-function refuseIn(
-  line: Line,
-  tx: Transaction,
-  { checked, verdict = UNDECIDED }: Refusing,
-  outcome: Refused,
-): Ended {
-  const facts = refusalFacts(line, checked.call, { checked, verdict });
-  return appendEnding(line, tx, facts, { outcome, ran: null, trace: checked.call.trace });
+function refuseIn(line: Line, tx: Transaction, refusing: Refusing, outcome: Refused): Ended {
+  const { call } = refusing;
+  const facts = refusalFacts(line, call, refusing);
+  return appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace });
 }
 
 /**
@@ -204,20 +193,22 @@ export async function repeated(line: Line, call: ToolCall): Promise<Ended | null
   const { idempotencyKey: key } = call;
   if (key === undefined) return null;
   const { store, clock, keep } = line;
+  const refused = (outcome: Refused) =>
+    store.commit((tx) => refuseIn(line, tx, { call, checked: null, verdict: UNDECIDED }, outcome));
   if (!isIdempotencyKey(key)) {
     const message = 'Cannot use the idempotency key: expected 1 to 255 visible ASCII characters';
-    return refuseRepeated(line, call, refuse('door/invalid-call', message));
+    return refused(refuse('door/invalid-call', message));
   }
   const used = keyState(store, call, key, clock.nowMs() - keep.keepForMs);
   if (used.kind === 'free') return null;
   if (used.kind === 'other') {
     const message = `Cannot run call: its idempotency key was used for another call`;
-    return refuseRepeated(line, call, refuse('door/idempotency-conflict', message));
+    return refused(refuse('door/idempotency-conflict', message));
   }
   const kept = readResult(store, used.callId);
   if (kept === null) {
     const message = `Cannot run call: ${used.callId} has the same idempotency key and has not ended`;
-    return refuseRepeated(line, call, refuse('door/call-open', message));
+    return refused(refuse('door/call-open', message));
   }
   const { callId, usage } = kept;
   return {
@@ -228,9 +219,4 @@ export async function repeated(line: Line, call: ToolCall): Promise<Ended | null
     receipt: receiptOf(line, callId),
     replayed: true,
   };
-}
-
-function refuseRepeated(line: Line, call: ToolCall, outcome: ReturnType<typeof refuse>): Promise<Ended> {
-  const facts = refusalFacts(line, call, { checked: null, verdict: UNDECIDED });
-  return line.store.commit((tx) => appendEnding(line, tx, facts, { outcome, ran: null, trace: call.trace }));
 }

@@ -97,7 +97,6 @@ export type Ended = {
 /** For a call that may have run; where and how is unknown. */
 export const UNKNOWN_EXECUTION: Execution = { tier: 'unknown', executor: 'unknown', isolation: {} };
 
-/** When and where it ran; null when nothing ran. */
 type Ran = { readonly startedAt: string; readonly execution: Execution } | null;
 
 /**

@@ -1,6 +1,5 @@
 import type { Keys } from '../attest/keys.ts';
-import type { BudgetRule } from '../budget/rule.ts';
-import type { Config } from '../config/config.ts';
+import type { BudgetRule, Config } from '../config/config.ts';
 import type { Observer } from '../core/call.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import type { Json } from '../core/json.ts';
@@ -34,7 +33,6 @@ export type Records = {
   readonly segments: Segments;
   readonly vault: Vault;
   readonly redact: (value: Json) => Json;
-  /** What is kept of calls that have ended. */
   readonly keep: ResultTerms;
 };
 
@@ -61,14 +59,12 @@ export type Line = Records & {
   readonly registry: Registry;
   readonly skills: InstalledSkills;
   readonly executors: Executors;
-  /** The calls that are on the line now. */
   readonly running: RunningCalls;
   readonly observer: Observer;
 };
 
 /** The whole gateway, built by open.ts: the line, and what operators inspect and change beside it. */
 export type Gateway = Line & {
-  /** The MCP servers behind this gateway. */
   readonly upstreams: UpstreamServers;
   /** Where modules run, for replayed calls. */
   readonly engines: EnginePool;

@@ -153,7 +153,6 @@ async function brokenResult(
   return { ending, usage: { ...NO_USAGE, calls: 1, wallMs }, execution: UNKNOWN_EXECUTION };
 }
 
-/** A call that is on the line, as operators see it. */
 export type RunningCall = {
   readonly callId: string;
   readonly principal: string;

@@ -10,7 +10,6 @@ import { storageMigrations } from '../storage/tables.ts';
 import { upstreamMigrations } from '../upstreams/pins.ts';
 import { vaultMigrations } from '../vault/tables.ts';
 
-/** The tables of all modules. */
 export const MIGRATIONS = [
   ...journalMigrations,
   ...policyMigrations,

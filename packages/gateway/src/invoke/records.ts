@@ -64,7 +64,7 @@ export function foundState({ store, keys, journal, segments, clock, random, vers
     keys.createFirst(clock.nowMs());
     const nonce = Buffer.from(random.bytes(16)).toString('hex');
     const body = { nonce, key: keys.currentId, version };
-    journal.append(tx, { kind: 'founded', call: null, principal: null, tool: null, tenant: null, body });
+    journal.append(tx, { kind: 'founded', body });
   });
 }
 

@@ -19,7 +19,6 @@ import type { Acting } from './skills/skill-acts.ts';
 
 export type Replacing = Acting & {
   readonly files: readonly PolicyFile[];
-  /** The digest of the files that the caller saw. */
   readonly ifDigest: string;
   /** The caller confirms the change, although it could not administer afterwards. */
   readonly force: boolean;
@@ -74,11 +73,16 @@ function write({ store, journal }: Gateway, writing: Writing): void {
         `Cannot replace the policies: the files have the digest ${before}, expected "${ifDigest}"`,
       );
     journal.append(tx, {
-      ...{ kind: 'policy-replaced', call: null, principal: formatPrincipal(by), tool: null, tenant },
+      kind: 'policy-replaced',
+      principal: formatPrincipal(by),
+      tenant,
       body: {
-        ...{ digest: set.digest, before, after: filesDigestOf({ files, problems: [] }) },
-        ...{ files: files.map(({ name, text }) => ({ name, sha256: digestBytes(text) })) },
-        ...{ decidedBy: [...decidedBy], isForced },
+        digest: set.digest,
+        before,
+        after: filesDigestOf({ files, problems: [] }),
+        files: files.map(({ name, text }) => ({ name, sha256: digestBytes(text) })),
+        decidedBy: [...decidedBy],
+        isForced,
       },
     });
     replacePolicyFiles(directory, files);

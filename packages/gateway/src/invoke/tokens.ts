@@ -36,7 +36,9 @@ export async function mintToken(gateway: Gateway, by: Principal, minting: Mintin
     if (about === null) throw new TypeError('Cannot make the token: its row cannot be read back');
     const { principal, tenant, scopes, approver, expiresAtMs, label } = about;
     journal.append(tx, {
-      ...{ kind: 'token-created', call: null, principal: formatPrincipal(by), tool: null, tenant },
+      kind: 'token-created',
+      principal: formatPrincipal(by),
+      tenant,
       body: {
         ...{ token: id, for: formatPrincipal(principal), scopes: [...scopes], label },
         approver: approver === null ? null : formatPrincipal(approver),
@@ -63,7 +65,9 @@ export async function withdrawToken(gateway: Gateway, by: Principal, asked: With
   return store.commit((tx) => {
     if (revokeToken(tx, id, by, clock.nowMs())) {
       journal.append(tx, {
-        ...{ kind: 'token-revoked', call: null, principal: formatPrincipal(by), tool: null, tenant },
+        kind: 'token-revoked',
+        principal: formatPrincipal(by),
+        tenant,
         body: { token: id, for: formatPrincipal(found.principal) },
       });
     }

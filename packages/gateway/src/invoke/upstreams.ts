@@ -19,7 +19,6 @@ import type { Gateway } from './gateway.ts';
 
 export type UpstreamState = 'unmet' | 'accepted' | 'quarantined';
 
-/** A server with everything that is known about it. */
 export type UpstreamView = {
   readonly name: string;
   /** Null for a wrapped server: only the client that starts it knows its command. */

@@ -1,3 +1,4 @@
+import { cached } from '../core/cached.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import { visibility } from '../policy/visible.ts';
@@ -45,14 +46,11 @@ export function isVisible(gateway: Listing, principal: Principal, tenant: string
 function shownTo(gateway: Listing, principal: Principal, tenant: string): Shown {
   const { all, byPrincipal } = currentLists(gateway);
   const key = `${tenant} ${formatPrincipal(principal)}`;
-  let shown = byPrincipal.get(key);
-  if (shown === undefined) {
+  const make = () => {
     const tools = all.filter(visibility(gateway.policy, principal, tenant));
-    shown = { tools, ids: new Set(tools.map(({ id }) => id)) };
-    if (byPrincipal.size >= MOST_LISTS) byPrincipal.clear();
-    byPrincipal.set(key, shown);
-  }
-  return shown;
+    return { tools, ids: new Set(tools.map(({ id }) => id)) };
+  };
+  return cached(byPrincipal, key, make, MOST_LISTS);
 }
 
 function currentLists(gateway: Listing): Lists {

@@ -3,7 +3,7 @@ import { canonicalize } from '@palisade/sdk';
 import type { Signer } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Transaction } from '../store/transaction.ts';
+import { insertInto, queries, type Transaction } from '../store/transaction.ts';
 
 export type RecordRow = {
   readonly seq: number;
@@ -72,7 +72,6 @@ export const journalMigrations: readonly Migration[] = [
   },
 ];
 
-/** Makes a statement over the journal's tables. */
 export const query = queries<JournalTables>();
 
 /** The end of the chain, as one transaction advances it. */
@@ -90,21 +89,7 @@ const CHECKPOINT_TYPE = 'application/vnd.palisade.checkpoint+json';
 
 const selectHead = query()((db) => db.selectFrom('journal_head').selectAll());
 
-const upsertHead = query<HeadRow>()((db, p) => {
-  const row = {
-    seq: p('seq'),
-    hash: p('hash'),
-    origin: p('origin'),
-    frontier: p('frontier'),
-    at_ms: p('at_ms'),
-    checkpoint_seq: p('checkpoint_seq'),
-    checkpoint_at_ms: p('checkpoint_at_ms'),
-  };
-  return db
-    .insertInto('journal_head')
-    .values({ id: 1, ...row })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet(row));
-});
+const replaceHead = insertInto<HeadRow>('journal_head', 'replace');
 
 const lastSealed = query()((db) =>
   db.selectFrom('journal_segment').select((e) => e.fn.max('last').as('last')),
@@ -114,9 +99,7 @@ const dropLiveCheckpoints = query<{ sealed: number }>()((db, p) =>
   db.deleteFrom('journal_checkpoint').where('size', '>', p('sealed')),
 );
 
-const insertCheckpoint = query<{ size: number; envelope: string }>()((db, p) =>
-  db.insertInto('journal_checkpoint').values({ size: p('size'), envelope: p('envelope') }),
-);
+const insertCheckpoint = insertInto<CheckpointRow>('journal_checkpoint');
 
 export function readHead(reader: Pick<Transaction, 'get'>): Head {
   const row = reader.get(selectHead, {});
@@ -136,7 +119,7 @@ export function readHead(reader: Pick<Transaction, 'get'>): Head {
 }
 
 export function writeHead(tx: Transaction, head: Head): void {
-  tx.run(upsertHead, {
+  tx.run(replaceHead, {
     id: 1,
     seq: head.seq,
     hash: head.hash,

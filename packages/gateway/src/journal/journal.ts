@@ -3,12 +3,14 @@ import type { Signer } from '../attest/keys.ts';
 import { isoTime } from '../core/clock.ts';
 import { CodedError } from '../core/coded-error.ts';
 import type { Json } from '../core/json.ts';
-import type { Reader, Transaction } from '../store/transaction.ts';
+import { insertInto, type Reader, type Transaction } from '../store/transaction.ts';
 import {
   appendLeaf,
   type Head,
+  type JournalTables,
   leafHash,
   query,
+  type RecordRow,
   readHead,
   TILE_LEAVES,
   writeCheckpoint,
@@ -29,10 +31,10 @@ import type { Segments } from './segments.ts';
 
 export type Draft = {
   readonly kind: string;
-  readonly call: string | null;
-  readonly principal: string | null;
-  readonly tool: string | null;
-  readonly tenant: string | null;
+  readonly call?: string | null;
+  readonly principal?: string | null;
+  readonly tool?: string | null;
+  readonly tenant?: string | null;
   readonly body: { readonly [key: string]: Json };
   /**
    * Consists of checked names, digests, numbers and signed data, and nothing that a caller, a tool or an operator
@@ -44,7 +46,6 @@ export type Draft = {
   readonly closes?: boolean;
 };
 
-/** The position of a record that is about to be written. */
 type Position = {
   readonly seq: number;
   readonly prev: string;
@@ -66,38 +67,11 @@ export type JournalOptions = {
 /** For one line; half of what a verifier reads, so that no record can ever make the journal unverifiable. */
 export const MAX_LINE_BYTES = 512 * 1024;
 
-export type OpenCall = { readonly call: string; readonly owner: string; readonly seq: number };
+export type OpenCall = JournalTables['journal_open'];
 
-const insertRecord = query<{
-  seq: number;
-  at_ms: number;
-  kind: string;
-  call: string | null;
-  principal: string | null;
-  tool: string | null;
-  tenant: string | null;
-  line: string;
-  hash: Uint8Array;
-}>()((db, p) =>
-  db.insertInto('journal_record').values({
-    seq: p('seq'),
-    at_ms: p('at_ms'),
-    kind: p('kind'),
-    call: p('call'),
-    principal: p('principal'),
-    tool: p('tool'),
-    tenant: p('tenant'),
-    line: p('line'),
-    hash: p('hash'),
-  }),
-);
-
-const insertTile = query<{ tile: number; hash: Uint8Array }>()((db, p) =>
-  db.insertInto('journal_tile').values({ tile: p('tile'), hash: p('hash') }),
-);
-const insertOpen = query<OpenCall>()((db, p) =>
-  db.insertInto('journal_open').values({ call: p('call'), owner: p('owner'), seq: p('seq') }),
-);
+const insertRecord = insertInto<RecordRow>('journal_record');
+const insertTile = insertInto<JournalTables['journal_tile']>('journal_tile');
+const insertOpen = insertInto<OpenCall>('journal_open');
 const deleteOpen = query<{ call: string | null }>()((db, p) =>
   db.deleteFrom('journal_open').where('call', '=', p('call')),
 );
@@ -115,7 +89,7 @@ export class Journal {
     const head = tx.once(this, () => this.#enter(tx));
     const position = this.#positionAfter(head);
     const draft = typeof draftAt === 'function' ? draftAt(position) : draftAt;
-    const { call, principal, tool, tenant, kind } = draft;
+    const { kind, call = null, principal = null, tool = null, tenant = null } = draft;
     const body = draft.isPlain === true ? draft.body : this.#options.redact(draft.body);
     const { seq, prev, at, atMs } = position;
     const line = canonicalize({ at, body, call, kind, prev, principal, seq, tenant, tool, v: 1 });
@@ -153,14 +127,7 @@ export class Journal {
     head.atMs = Math.min(head.atMs, this.#options.nowMs());
     // Otherwise no checkpoint would be due until the clock has caught up.
     head.checkpointAtMs = Math.min(head.checkpointAtMs, head.atMs);
-    return this.append(tx, {
-      kind: 'clock-accepted',
-      call: null,
-      principal,
-      tool: null,
-      tenant: null,
-      body: { before },
-    });
+    return this.append(tx, { kind: 'clock-accepted', principal, body: { before } });
   }
 
   /** True when records were written since the last checkpoint. */
@@ -240,7 +207,6 @@ export class Roller {
       });
   }
 
-  /** Resolves when nothing is being sealed. */
   async idle(): Promise<void> {
     while (this.#rolling !== null) await this.#rolling;
   }

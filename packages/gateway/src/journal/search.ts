@@ -29,7 +29,6 @@ type Page = {
 type PageOptions = {
   readonly newestFirst: boolean;
   readonly limit: number;
-  /** The number of the last record of the page before. */
   readonly cursor: number | null;
 };
 
@@ -72,7 +71,6 @@ function searchOn(shelves: readonly Shelf[], wanted: Wanted, options: PageOption
   return { records, cursor: null };
 }
 
-/** One record by its number. */
 export function recordAt(segments: Segments, seq: number): RecordRow | undefined {
   for (;;) {
     const shelves = segments.shelves();

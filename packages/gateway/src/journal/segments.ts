@@ -5,7 +5,7 @@ import Database from 'libsql';
 import { CodedError } from '../core/coded-error.ts';
 import { isOutOfFiles, storeErrorOf } from '../store/fault-of.ts';
 import type { Store } from '../store/store.ts';
-import { type Query, Statements } from '../store/transaction.ts';
+import { insertInto, type Query, Statements } from '../store/transaction.ts';
 import { query, RECORD_INDEXES, RECORD_TABLE, type SegmentRow } from './head.ts';
 
 /*
@@ -25,12 +25,7 @@ const PAGE_BYTES = 16_384;
 const COPY = /^segment-\d{12}-(.+)-\d+\.db$/;
 
 const listSegments = query()((db) => db.selectFrom('journal_segment').selectAll().orderBy('first'));
-const insertSegment = query<SegmentRow>()((db, p) =>
-  db
-    .insertInto('journal_segment')
-    .values({ first: p('first'), last: p('last'), file: p('file') })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertSegment = insertInto<SegmentRow>('journal_segment', 'keep');
 const deleteSlice = query<{ from: number; to: number }>()((db, p) =>
   db.deleteFrom('journal_record').where('seq', '>=', p('from')).where('seq', '<=', p('to')),
 );

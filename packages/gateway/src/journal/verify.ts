@@ -186,7 +186,6 @@ export class Tree {
     return hashes;
   }
 
-  /** The root over `count` leaves from `start` on. */
   root(start: number, count: number): Uint8Array {
     if (count >= TILE_LEAVES && start % TILE_LEAVES === 0) {
       const whole = count - (count % TILE_LEAVES);

@@ -21,7 +21,6 @@ import { type JournalParts, recordsFrom } from './search.ts';
 /** The first problem; without a number where it concerns no single record. */
 export type Bad = { readonly seq: number | null; readonly why: string };
 
-/** The trusted keys and the primitives to check them with. */
 export type Trust = { readonly keys: KeyRing; readonly primitives: Primitives };
 
 const tileAt = query<{ tile: number }>()((db, p) =>

@@ -3,6 +3,7 @@ import type { Digest } from '../core/digest.ts';
 import type { Limits } from '../core/limits.ts';
 import { type Refused, refuse } from '../core/outcome.ts';
 import { formatPrincipal, type Principal } from '../core/principal.ts';
+import type { PolicyAnswer } from './decider.ts';
 import type { PolicyEngine } from './engine.ts';
 import {
   type Act,
@@ -31,19 +32,15 @@ export type Decision =
 /** Decides whether this call may run: a grant, a request for approval, or a refusal. Grants are made only here. */
 export function authorize(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Decision {
   const { principals } = engine;
-  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads), checked.tool.id);
+  const { approval } = facts;
+  const { tool, limits } = checked;
+  const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads), tool.id);
   const { setDigest, decidedBy } = ruling;
-  if (ruling.verdict === 'allow' && setDigest !== null) {
-    const { limits } = checked;
-    const { approval } = facts;
+  if (ruling.verdict === 'allow' && setDigest !== null)
     return { verdict: 'allow', grant: makeGrant({ call: checked, limits, decidedBy, setDigest, approval }) };
-  }
-  if (ruling.verdict === 'deny' && setDigest !== null && facts.approval === null) {
-    const approved = decide(
-      engine,
-      (reads) => approvedQuestion(principals, checked, facts, reads),
-      checked.tool.id,
-    );
+  if (ruling.verdict === 'deny' && setDigest !== null && approval === null) {
+    const question = (reads: Reads) => approvedQuestion(principals, checked, facts, reads);
+    const approved = decide(engine, question, tool.id);
     // The forbids that an approval lifts are more informative than the permits that require it.
     const reasons = decidedBy.length > 0 ? decidedBy : approved.decidedBy;
     if (approved.verdict === 'allow') return { verdict: 'ask', decidedBy: reasons, setDigest };
@@ -97,14 +94,8 @@ function describeAct(action: Act, facts: ActFacts[Act]): string {
   return `${action.replace('Skill', '')} skill "${facts.skill.id}"`;
 }
 
-/** Cedar's answer, and under which set. Anything but `allow` denies. */
-export type Ruling = {
-  readonly verdict: 'allow' | 'deny' | 'error';
-  readonly decidedBy: readonly string[];
-  /** Null when no set is loaded. */
-  readonly setDigest: Digest | null;
-  readonly errors: readonly { readonly policy: string | null; readonly message: string }[];
-};
+/** Cedar's answer, and under which set; null when none is loaded. Anything but `allow` denies. */
+export type Ruling = Omit<PolicyAnswer, 'crashed'> & { readonly setDigest: Digest | null };
 
 /** Evaluates the active set once. A question that cannot be built is an error, which denies. */
 export function decide(
@@ -113,31 +104,17 @@ export function decide(
   toolId: string | null = null,
 ): Ruling {
   const { setDigest } = engine;
-  if (setDigest === null) {
-    return {
-      verdict: 'error',
-      decidedBy: [],
-      setDigest,
-      errors: [{ policy: null, message: 'no policy set is loaded' }],
-    };
-  }
+  const failed = (message: string): Ruling => {
+    return { verdict: 'error', decidedBy: [], setDigest, errors: [{ policy: null, message }] };
+  };
+  if (setDigest === null) return failed('no policy set is loaded');
   try {
-    const { verdict, decidedBy, errors } = engine.ask(
-      write(toolId === null ? engine.reads : engine.readsFor(toolId)),
-    );
+    const reads = toolId === null ? engine.reads : engine.readsFor(toolId);
+    const { verdict, decidedBy, errors } = engine.ask(write(reads));
     return { verdict, decidedBy, setDigest, errors };
   } catch (error) {
-    return {
-      verdict: 'error',
-      decidedBy: [],
-      setDigest,
-      errors: [{ policy: null, message: messageOf(error) }],
-    };
+    return failed(error instanceof Error ? error.message : String(error));
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The only ticket into a tier: one call that the policies allow, to be spent once. */

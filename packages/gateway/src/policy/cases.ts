@@ -28,29 +28,8 @@ import { CASE_LIMITS } from './limits.ts';
  * known, a wrong type or a missing answer is an error with its line, never a test that passes by accident.
  */
 
-export type PolicyCase = {
-  readonly name: string;
-  readonly line: number;
-  readonly principal: Principal;
-  readonly action: CaseAction;
-  /** Null for an action that is about no tool. */
-  readonly tool: string | null;
-  /** Null for an action that is about no skill. */
-  readonly skill: CaseSkill | null;
-  /** Whose call is to be approved. */
-  readonly asker: string;
-  readonly inputText: string;
-  readonly approved: boolean;
-  readonly atMs: number | null;
-  readonly groups: readonly string[] | null;
-  readonly expected: 'allow' | 'deny' | 'ask';
-  /** Null when any policy may have decided. */
-  readonly decidedBy: readonly string[] | null;
-};
-
 type CaseAction = 'call' | 'approve' | 'readJournal' | 'administer' | SkillAct;
 
-/** The skill that a case is about. */
 type CaseSkill = Pick<SkillActFacts, 'skill' | 'about'>;
 
 const ACTIONS: readonly CaseAction[] = ['call', 'approve', 'readJournal', 'administer', ...SKILL_ACTS];
@@ -98,6 +77,15 @@ const CASE_FIELDS = {
   decided_by: optional(TEXTS),
 };
 type RawCase = FilledTable<typeof CASE_FIELDS>;
+
+/** A case with the keys of the file; what is missing there and has no default is null. */
+export type PolicyCase = Omit<RawCase, 'name' | 'principal' | 'skill'> & {
+  readonly name: string;
+  readonly line: number;
+  readonly principal: Principal;
+  readonly skill: CaseSkill | null;
+};
+
 const CASE = table(CASE_FIELDS, { header: '[[case]]', also: demandSubject });
 const FILE = table({
   case: withDefault(tables(CASE, { max: CASE_LIMITS.cases, header: '[[case]]' }), []),
@@ -145,40 +133,19 @@ function demandSubject(
 }
 
 function toCase(raw: RawCase, index: number, line: number): PolicyCase {
-  return {
-    name: raw.name ?? `case ${index + 1}`,
-    line,
-    principal: parsePrincipal(raw.principal) as Principal,
-    action: raw.action,
-    tool: raw.tool,
-    skill: raw.skill === null ? null : toCaseSkill(raw.skill),
-    asker: raw.asker,
-    inputText: raw.input_json ?? raw.input ?? '{}',
-    approved: raw.approved,
-    atMs: raw.at,
-    groups: raw.groups,
-    expected: raw.expected,
-    decidedBy: raw.decided_by,
-  };
+  const principal = parsePrincipal(raw.principal) as Principal;
+  const skill = raw.skill === null ? null : toCaseSkill(raw.skill);
+  return { ...raw, name: raw.name ?? `case ${index + 1}`, line, principal, skill };
 }
 
 function toCaseSkill(raw: NonNullable<RawCase['skill']>): CaseSkill {
-  const { id, version, trust, state, capabilities, hosts, verdict, findings } = raw;
+  const { id, publisher, version, trust, has_wildcards, installed_by, ...about } = raw;
   return {
-    skill: { id, publisher: raw.publisher ?? id.split('.')[0] ?? '', version, trust },
-    about: {
-      state,
-      capabilities,
-      hosts,
-      hasWildcards: raw.has_wildcards,
-      verdict,
-      findings,
-      installedBy: raw.installed_by,
-    },
+    skill: { id, publisher: publisher ?? id.split('.')[0] ?? '', version, trust },
+    about: { ...about, hasWildcards: has_wildcards, installedBy: installed_by },
   };
 }
 
-/** A table as canonical JSON. */
 function inputText(raw: unknown, site: ValueSite): string | undefined {
   if (!isTable(raw)) return note(site, { is: describeValue(raw), expected: 'a table' });
   try {

@@ -28,8 +28,8 @@ export function loadCedar(): Cedar {
   // WebAssembly that passes objects, as every call of Cedar does. Calls that are not inlined are safe.
   setFlagsFromString('--no-turbo-inline-js-wasm-calls');
   // Most of Cedar runs once or twice in a short-lived command; optimising it at once costs more than it ever gives
-  // back. A long-lived process still gets optimised code: 0.30 s of processor time a start against 0.15 s.
-  setFlagsFromString('--wasm-tiering-budget=100000000');
+  // back. A long-lived process still gets optimised code, after some hundred decisions.
+  setFlagsFromString('--wasm-tiering-budget=300000000');
   // A new require each time: its module record would otherwise keep every instance it ever loaded.
   const require = createRequire(import.meta.url);
   const path = require.resolve(MODULE);

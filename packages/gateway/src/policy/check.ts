@@ -47,7 +47,7 @@ export function checkPolicies(
   const trial = tryPolicies(bench, policies, tools);
   if (!trial.ok)
     return refuseSet([fileProblem('.', `Cannot evaluate the policies: ${trial.message}`)], warnings);
-  const trialWarnings = trial.errors.map(({ policy, message }) => trialWarning(policies, policy, message));
+  const trialWarnings = trial.value.map(({ policy, message }) => trialWarning(policies, policy, message));
   return {
     ok: true,
     set: { digest: policySetDigest(policies), policies },
@@ -141,12 +141,11 @@ function validatePolicies(
       cedar.validate({ schema: lane.schema, policies: { staticPolicies: textsOf(lane) } }),
     );
     // A `success` with a list of errors is not a success: only the lists count.
-    if (!answer.ok || answer.value.type === 'failure') {
-      const why =
-        answer.ok && answer.value.type === 'failure'
-          ? answer.value.errors[0]?.message
-          : 'the validator broke';
-      problems.push(fileProblem('.', `Cannot validate the policies: ${why}`));
+    if (!answer.ok) {
+      problems.push(fileProblem('.', 'Cannot validate the policies: the validator broke'));
+    } else if (answer.value.type === 'failure') {
+      const [first] = answer.value.errors;
+      problems.push(fileProblem('.', `Cannot validate the policies: ${first?.message}`));
     } else {
       collect(errors, lane, answer.value.validationErrors);
       collect(advice, lane, answer.value.validationWarnings);

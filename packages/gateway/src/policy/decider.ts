@@ -1,3 +1,4 @@
+import { cached } from '../core/cached.ts';
 import { type Cedar, type CedarLoader, type EntityJson, isCrash } from './cedar.ts';
 import { uidOf } from './entities.ts';
 import { KEPT_ANSWERS, SCHEMAS_PER_INSTANCE } from './limits.ts';
@@ -42,7 +43,6 @@ export class Decider {
     return this.#live?.reads.all ?? EVERYTHING;
   }
 
-  /** The same of a call of one tool. */
   readsFor(toolId: string): Reads {
     return this.#live?.reads.of(toolId) ?? EVERYTHING;
   }
@@ -174,17 +174,8 @@ class Answers {
     // Boundary: the skill of a tool is a part of the tool; an approver is not.
     const isMore = third !== undefined && (entities.length > 3 || !isSkill(third));
     if (action.id !== 'call' || principal === undefined || tool === undefined || isMore) return null;
-    let ofTool = this.#kept.get(tool);
-    if (ofTool === undefined) {
-      ofTool = new WeakMap();
-      this.#kept.set(tool, ofTool);
-    }
-    let contexts = ofTool.get(principal);
-    if (contexts === undefined) {
-      contexts = new Map();
-      ofTool.set(principal, contexts);
-    }
-    return contexts;
+    const ofTool = cached(this.#kept, tool, () => new WeakMap());
+    return cached(ofTool, principal, () => new Map());
   }
 }
 

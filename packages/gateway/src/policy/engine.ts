@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { type Digest, digestValue } from '../core/digest.ts';
 import { type CedarLoader, cedarVersion, loadCedar, Workbench } from './cedar.ts';
-import { checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
+import { type CheckResult, checkKey, checkPolicies, isHarmless, printTool } from './check.ts';
 import { Decider, type PolicyAnswer } from './decider.ts';
 import { Directory, type Groups } from './entities.ts';
 import { PROBLEM_LIMITS } from './limits.ts';
@@ -67,19 +67,8 @@ export type PolicyOptions = {
 /** Between the two looks of a start; longer than an editor takes to write a file. */
 const SECOND_LOOK_MS = 50;
 
-type Candidate =
-  | {
-      readonly ok: true;
-      readonly set: PolicySet;
-      readonly key: string;
-      readonly warnings: readonly PolicyProblem[];
-    }
-  | {
-      readonly ok: false;
-      readonly problems: readonly PolicyProblem[];
-      readonly more: number;
-      readonly key: string;
-    };
+/** A set of files that was checked, now or before, with the key of that check. */
+type Candidate = CheckResult & { readonly key: string };
 
 /** While an interrupted replacement cannot be completed. */
 const HALF: readonly PolicyProblem[] = [
@@ -92,11 +81,7 @@ const HALF: readonly PolicyProblem[] = [
 
 type Reading = PolicyFilesRead & { readonly names: NamedEntities };
 
-/** Opens the policies of a state directory, seeding a new one. */
-export function openPolicy(options: PolicyOptions): PolicyEngine {
-  return new PolicyEngine(options);
-}
-
+/** The policies of a state directory; a new one is seeded. */
 export class PolicyEngine {
   readonly principals: Directory;
   /** Where texts are tested and calls explained, away from the deciding instance. */
@@ -130,7 +115,6 @@ export class PolicyEngine {
     return this.#decider.set;
   }
 
-  /** The digest of that set, as decisions and receipts name it. */
   get setDigest(): Digest | null {
     return this.set?.digest ?? null;
   }
@@ -140,7 +124,6 @@ export class PolicyEngine {
     return this.#decider.reads;
   }
 
-  /** The same of a call of one tool. */
   readsFor(toolId: string): Reads {
     return this.#decider.readsFor(toolId);
   }
@@ -228,16 +211,15 @@ export class PolicyEngine {
     const { store, checked = shippedChecks() } = this.#options;
     const tools = this.#options.tools(names);
     const key = checkKey(files, tools, cedarVersion());
-    if (problems.length > 0) return { ok: false, problems, more: 0, key };
+    if (problems.length > 0) return { ok: false, problems, more: 0, key, warnings: [] };
     // Boundary: the key covers everything that a check looks at, so the same set would pass again.
     const remembered = recallChecked(store, key);
     if (remembered !== null) return { ok: true, set: remembered, key, warnings: [] };
     const known = checked.get(key);
     if (known !== undefined) return { ok: true, ...known, key };
     const result = checkPolicies(files, tools, this.bench);
-    if (!result.ok) return { ok: false, problems: result.problems, more: result.more, key };
-    checked.set(key, result);
-    return { ok: true, set: result.set, key, warnings: result.warnings };
+    if (result.ok) checked.set(key, result);
+    return { ...result, key };
   }
 
   #activate({ set, key, warnings }: Candidate & { ok: true }): void {

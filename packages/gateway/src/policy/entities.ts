@@ -1,6 +1,7 @@
+import { cached } from '../core/cached.ts';
 import { digestBytes } from '../core/digest.ts';
 import { formatPrincipal, type Principal, parsePrincipal } from '../core/principal.ts';
-import type { Tool } from '../core/tool.ts';
+import type { Tool, ToolSkill } from '../core/tool.ts';
 import type { CedarValueJson, EntityJson, TypeAndId } from './cedar.ts';
 import { type InputPlan, planInput, printType } from './input-type.ts';
 import { CACHED_PRINCIPALS } from './limits.ts';
@@ -23,16 +24,12 @@ export class Directory {
   /** The principal with its groups and its tenant as parents; both are named directly, so neither needs an entity. */
   entityOf(principal: Principal, tenant: string): EntityJson {
     const name = formatPrincipal(principal);
-    const key = `${tenant} ${name}`;
-    let entity = this.#entities.get(key);
-    if (entity === undefined) {
-      const groups = this.#groups.get(name) ?? [];
-      const parents = [...groups.map((id) => ({ type: 'Group', id })), { type: 'Tenant', id: tenant }];
-      entity = { uid: { type: TYPES[principal.kind], id: principal.name }, attrs: {}, parents };
-      if (this.#entities.size >= CACHED_PRINCIPALS) this.#entities.clear();
-      this.#entities.set(key, entity);
-    }
-    return entity;
+    const make = () => {
+      const groups = (this.#groups.get(name) ?? []).map((id) => ({ type: 'Group', id }));
+      const uid = { type: TYPES[principal.kind], id: principal.name };
+      return { uid, attrs: {}, parents: [...groups, { type: 'Tenant', id: tenant }] };
+    };
+    return cached(this.#entities, `${tenant} ${name}`, make, CACHED_PRINCIPALS);
   }
 }
 
@@ -40,11 +37,9 @@ export class Directory {
 export type SchemaRef = {
   readonly name: string;
   readonly text: string;
-  /** The attributes of a call that it declares. */
   readonly tells: Reads;
 };
 
-/** A tool as policies see it. */
 export type ToolView = {
   readonly uid: TypeAndId;
   readonly entity: EntityJson;
@@ -61,12 +56,7 @@ const callSchemas: WeakMap<Reads, WeakMap<ToolView, SchemaRef>> = new WeakMap();
 
 /** Returns the view of a tool, cached per tool record. */
 export function viewTool(tool: Tool): ToolView {
-  let view = views.get(tool);
-  if (view === undefined) {
-    view = makeView(tool);
-    views.set(tool, view);
-  }
-  return view;
+  return cached(views, tool, () => makeView(tool));
 }
 
 function makeView(tool: Tool): ToolView {
@@ -94,17 +84,8 @@ export function refTo(text: string, tells: Reads): SchemaRef {
 /** The schema for a call of this tool with only the attributes that are read; made once for each set and tool. */
 export function callSchemaOf(view: ToolView, reads: Reads): SchemaRef {
   if (reads === EVERYTHING) return view.schema;
-  let schemas = callSchemas.get(reads);
-  if (schemas === undefined) {
-    schemas = new WeakMap();
-    callSchemas.set(reads, schemas);
-  }
-  let schema = schemas.get(view);
-  if (schema === undefined) {
-    schema = refTo(callSchemaFor(view.inputType, reads), reads);
-    schemas.set(view, schema);
-  }
-  return schema;
+  const schemas = cached(callSchemas, reads, () => new WeakMap());
+  return cached(schemas, view, () => refTo(callSchemaFor(view.inputType, reads), reads));
 }
 
 /*
@@ -127,12 +108,7 @@ export const SKILL_ACTS = [
 export type SkillAct = (typeof SKILL_ACTS)[number];
 
 /** The skill itself; it is the same for an act upon it and for a call of its tools. */
-type SkillFacts = {
-  readonly id: string;
-  readonly publisher: string;
-  readonly version: string;
-  readonly trust: string;
-};
+type SkillFacts = Omit<ToolSkill, 'trust'> & { readonly trust: string };
 
 /** The state of the skill when someone acts upon it. */
 export type SkillStanding = {
@@ -149,7 +125,6 @@ export type SkillStanding = {
   readonly installedBy: string | null;
 };
 
-/** What each act upon a skill is about. */
 export type SkillActFacts = {
   readonly tenant: string;
   readonly nowMs: number;
@@ -164,7 +139,6 @@ export function skillEntity({ id, publisher, version, trust }: SkillFacts): Enti
   return { uid: { type: 'Skill', id }, attrs: { publisher, version, trust }, parents: [] };
 }
 
-/** The context of an action on a skill, besides the time. */
 export function skillContext(about: SkillStanding): Record<string, CedarValueJson> {
   const { state, capabilities, hosts, hasWildcards, verdict, findings } = about;
   const lists = { capabilities: [...capabilities], hosts: [...hosts], findings: [...findings] };

@@ -18,7 +18,6 @@ type PolicyNote = Policy & { readonly matched: boolean; readonly parts: readonly
 export type Explanation = {
   readonly verdict: 'allow' | 'ask' | 'deny' | 'error';
   readonly setDigest: Digest | null;
-  /** The policies that decided, with file and text. */
   readonly decidedBy: readonly Policy[];
   readonly errors: Ruling['errors'];
   /** Every permit and forbid that could matter, those that matched first. */
@@ -28,34 +27,27 @@ export type Explanation = {
   readonly differences: readonly string[];
 };
 
+const NO_SET = 'A valid policy set would have to be loaded: run `palisade policy check`.';
+
 /** Explains a call under the live set without running or recording anything. */
 export function explain(engine: PolicyEngine, checked: CheckedCall, facts: CallFacts): Explanation {
   engine.refresh();
   const { set, principals } = engine;
   const ruling = decide(engine, (reads) => callQuestion(principals, checked, facts, reads));
-  if (set === null) return withoutSet(ruling);
   const isDenied = ruling.verdict === 'deny' && facts.approval === null;
   const approvalWouldHelp =
     isDenied &&
     decide(engine, (reads) => approvedQuestion(principals, checked, facts, reads)).verdict === 'allow';
-  const policies = notesOf(engine, set, checked, facts);
-  const decidedBy = set.policies.filter(({ id }) => ruling.decidedBy.includes(id));
-  const { verdict, setDigest, errors } = ruling;
-  const explained = { setDigest, decidedBy, errors, policies, approvalWouldHelp };
-  const differences = differencesOf(ruling, policies, approvalWouldHelp, checked);
-  return { verdict: approvalWouldHelp ? 'ask' : verdict, ...explained, differences };
-}
-
-function withoutSet({ setDigest, errors }: Ruling): Explanation {
-  const differences = ['A valid policy set would have to be loaded: run `palisade policy check`.'];
+  const policies = set === null ? [] : notesOf(engine, set, checked, facts);
+  const { setDigest, errors } = ruling;
   return {
-    verdict: 'error',
+    verdict: approvalWouldHelp ? 'ask' : ruling.verdict,
     setDigest,
-    decidedBy: [],
+    decidedBy: set?.policies.filter(({ id }) => ruling.decidedBy.includes(id)) ?? [],
     errors,
-    policies: [],
-    approvalWouldHelp: false,
-    differences,
+    policies,
+    approvalWouldHelp,
+    differences: set === null ? [NO_SET] : differencesOf(ruling, policies, approvalWouldHelp, checked),
   };
 }
 
@@ -143,7 +135,6 @@ function missingWords({ kind, text }: Part, { call, tool }: CheckedCall): string
 
 type PartState = 'holds' | 'differs' | 'fails';
 
-/** One thing that must be true for a policy to match. */
 type Part = {
   readonly kind: 'principal' | 'action' | 'resource' | 'when' | 'unless';
   /** The part as Cedar text; for `unless` this expression must be false. */

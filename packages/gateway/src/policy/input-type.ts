@@ -39,7 +39,6 @@ const SCALARS: Readonly<Record<string, InputPlan>> = {
   number: { kind: 'number' },
 };
 
-/** The type of an input that declares nothing. */
 export const EMPTY_INPUT_TYPE = '{}';
 
 /** Plans the input of a tool. The plan is always a record, so that `context.input has x` is valid for every tool. */
@@ -110,7 +109,6 @@ function planSet(schema: JsonSchema, depth: number, walk: Walk): InputPlan {
   return nullable || plan.kind === 'text' ? TEXT : { kind: 'set', element: plan };
 }
 
-/** The plan as a Cedar type. */
 export function printType(plan: InputPlan): string {
   if (plan.kind === 'set') return `Set<${printType(plan.element)}>`;
   if (plan.kind !== 'record') return CEDAR_TYPES[plan.kind];

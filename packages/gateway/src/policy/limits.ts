@@ -13,7 +13,6 @@ export const POLICY_LIMITS = {
   problems: 50,
 } as const;
 
-/** The limits of a file of policy tests. */
 export const CASE_LIMITS = { cases: 10_000, levels: 64 } as const;
 
 /** How much of a problem is reported. Cedar quotes the text that it cannot read, whole; a record must stay readable. */
@@ -25,7 +24,6 @@ export const INPUT_TYPE_LIMITS = { depth: 8, fields: 256, nameChars: 128 } as co
 /** Schemas that one deciding instance keeps; Cedar never frees one, so a fuller instance is replaced. */
 export const SCHEMAS_PER_INSTANCE = 256;
 
-/** Principals whose entity is kept ready. */
 export const CACHED_PRINCIPALS = 1_024;
 
 /** Answers that are kept for one principal and one tool. A longer context is hardly ever the same twice. */

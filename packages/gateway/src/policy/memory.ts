@@ -1,10 +1,8 @@
-import type { Digest } from '../core/digest.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import { type Policy, type PolicyProblem, type PolicySet, policySetDigest } from './policy-set.ts';
 import { STARTER_CHECKS } from './starter-checks.generated.ts';
 
-/** The part of the store that policies use. */
 export type PolicyStore = Pick<Reader, 'get'> & {
   commit<T>(work: (tx: Transaction) => T): Promise<T>;
 };
@@ -21,7 +19,6 @@ export function hadAnySet(store: PolicyStore): boolean {
   return store.get(FIND_ANY_SET, {}) !== undefined;
 }
 
-/** The set that passed a check with exactly this key. */
 export function recallChecked(store: PolicyStore, key: string): PolicySet | null {
   return toSet(store.get(FIND_CHECK, { key }));
 }
@@ -42,17 +39,12 @@ export function shippedChecks(): CheckedSets {
   );
 }
 
-/** The set that a receipt names, with every text; sets are kept forever. */
-export function recallSet(store: PolicyStore, digest: Digest): PolicySet | null {
-  return toSet(store.get(FIND_SET, { digest }));
-}
-
-/** Remembers that a set passed its check and is active now. */
+/** Remembers that a set passed its check and is active now; sets are kept forever, for the receipts that name them. */
 export function remember(store: PolicyStore, set: PolicySet, key: string, nowMs: number): Promise<void> {
   const { digest, policies } = set;
   return store.commit((tx) => {
     tx.run(KEEP_SET, { digest, policies: JSON.stringify(policies), nowMs });
-    tx.run(KEEP_ACTIVE, { digest });
+    tx.run(KEEP_ACTIVE, { slot: 1, digest });
     tx.run(KEEP_CHECK, { key, digest });
   });
 }
@@ -63,7 +55,7 @@ export function wasRefusalTold(store: PolicyStore, key: string): boolean {
 }
 
 export function rememberRefusal(store: PolicyStore, key: string, nowMs: number): Promise<number> {
-  return store.commit((tx) => tx.run(KEEP_REFUSAL, { key, nowMs }));
+  return store.commit((tx) => tx.run(KEEP_REFUSAL, { key, told_at_ms: nowMs }));
 }
 
 function toSet(row: Row | undefined): PolicySet | null {
@@ -122,10 +114,6 @@ const FIND_ACTIVE = query()((db) =>
 
 const FIND_ANY_SET = query()((db) => db.selectFrom('policy_set').select('digest').limit(1));
 
-const FIND_SET = query<{ digest: string }>()((db, p) =>
-  db.selectFrom('policy_set').select(['digest', 'policies_json']).where('digest', '=', p('digest')),
-);
-
 const FIND_CHECK = query<{ key: string }>()((db, p) =>
   db
     .selectFrom('policy_check')
@@ -141,27 +129,10 @@ const KEEP_SET = query<{ digest: string; policies: string; nowMs: number }>()((d
     .onConflict((conflict) => conflict.column('digest').doUpdateSet({ activated_at_ms: p('nowMs') })),
 );
 
-const KEEP_ACTIVE = query<{ digest: string }>()((db, p) =>
-  db
-    .insertInto('policy_active')
-    .values({ slot: 1, digest: p('digest') })
-    .onConflict((conflict) => conflict.column('slot').doUpdateSet({ digest: p('digest') })),
-);
-
-const KEEP_CHECK = query<{ key: string; digest: string }>()((db, p) =>
-  db
-    .insertInto('policy_check')
-    .values({ key: p('key'), digest: p('digest') })
-    .onConflict((conflict) => conflict.column('key').doNothing()),
-);
+const KEEP_ACTIVE = insertInto<Tables['policy_active']>('policy_active', 'replace');
+const KEEP_CHECK = insertInto<Tables['policy_check']>('policy_check', 'keep');
+const KEEP_REFUSAL = insertInto<Tables['policy_refusal']>('policy_refusal', 'keep');
 
 const FIND_REFUSAL = query<{ key: string }>()((db, p) =>
   db.selectFrom('policy_refusal').select('key').where('key', '=', p('key')),
-);
-
-const KEEP_REFUSAL = query<{ key: string; nowMs: number }>()((db, p) =>
-  db
-    .insertInto('policy_refusal')
-    .values({ key: p('key'), told_at_ms: p('nowMs') })
-    .onConflict((conflict) => conflict.column('key').doNothing()),
 );

@@ -32,19 +32,17 @@ export function parseFiles(bench: Workbench, files: readonly PolicyFile[]): Pars
 function parseFile(bench: Workbench, file: PolicyFile): Parsed {
   const { pieces, deepest, deepestByte } = scan(file.text);
   // Boundary: brackets this deep exhaust the stack of Cedar's parser.
-  if (deepest > POLICY_LIMITS.openBrackets)
-    return refuseFile(problemAt(file, deepestByte, TOO_DEEP, TOO_DEEP_HINT));
-  const parts = bench.try((cedar) => cedar.policySetTextToParts(file.text));
-  if (!parts.ok) return refuseFile(problemAt(file, deepestByte, TOO_DEEP, TOO_DEEP_HINT));
+  const isTooDeep = deepest > POLICY_LIMITS.openBrackets;
+  const parts = isTooDeep ? null : bench.try((cedar) => cedar.policySetTextToParts(file.text));
+  if (!parts?.ok) return refuseFile(problemAt(file, deepestByte, TOO_DEEP, TOO_DEEP_HINT));
   if (parts.value.type === 'failure') {
     return { policies: [], problems: parts.value.errors.map((error) => syntaxProblem(file, error)) };
   }
   const { policies, policy_templates: templates } = parts.value;
   if (templates.length > 0) {
     const start = pieces.find(({ text }) => templates.includes(text))?.startByte ?? 0;
-    return refuseFile(
-      problemAt(file, start, 'Cannot use this policy: it is a template, expected no ?principal or ?resource'),
-    );
+    const message = 'Cannot use this policy: it is a template, expected no ?principal or ?resource';
+    return refuseFile(problemAt(file, start, message));
   }
   // Boundary: Cedar and we must agree on where each policy begins and ends, or an @id could name another text.
   if (!isSame(policies, pieces))
@@ -121,7 +119,6 @@ function syntaxProblem(file: PolicyFile, error: DetailedError): PolicyProblem {
   return problemAt(file, at?.start ?? 0, `Cannot read the policies: ${error.message}`, hint);
 }
 
-/** A problem at a UTF-8 offset of a file. */
 export function problemAt(
   file: PolicyFile,
   byte: number,
@@ -142,64 +139,32 @@ function refuseFile(problem: PolicyProblem): Parsed {
 
 type Piece = { readonly text: string; readonly startByte: number };
 
-type Scan = {
-  readonly pieces: readonly Piece[];
-  readonly deepest: number;
-  /** The position of the deepest bracket. */
-  readonly deepestByte: number;
-};
+/** Where each policy is, how many brackets are open at most, and where that is. */
+type Scan = { readonly pieces: readonly Piece[]; readonly deepest: number; readonly deepestByte: number };
 
-type State = { index: number; depth: number; deepest: number; deepestIndex: number; start: number };
-
-// An unterminated string runs to the end, so that no text is scanned twice.
-const STRING = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/y;
+// Strings, comments, and what is between them. An unterminated string runs to the end, so that no text is scanned twice;
 // Cedar ends a comment at a carriage return too.
-const COMMENT = /\/\/[^\r\n]*/y;
-const PLAIN = /[^"/()[\]{};\s]+|\s+|[\s\S]/y;
+const STRING = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/.source;
+const COMMENT = /\/\/[^\r\n]*/.source;
+const TOKEN = new RegExp(`${STRING}|${COMMENT}|${/[^"/()[\]{};\s]+|\s+|[\s\S]/.source}`, 'g');
 
 /** Splits a text into its policies without parsing it; never throws and takes linear time. */
 export function scan(text: string): Scan {
-  const state: State = { index: 0, depth: 0, deepest: 0, deepestIndex: 0, start: -1 };
   const ranges: [number, number][] = [];
-  while (state.index < text.length) {
-    const token = nextToken(text, state.index);
+  let [start, depth, deepest, deepestIndex] = [-1, 0, 0, 0];
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
     const isPart = !token.startsWith('//') && token.trim() !== '';
-    if (isPart && state.start < 0) state.start = state.index;
-    count(state, token);
-    state.index += token.length;
-    if (token === ';') {
-      ranges.push([state.start, state.index]);
-      state.start = -1;
-    }
+    if (isPart && start < 0) start = index;
+    if ('([{'.includes(token)) depth += 1;
+    if (')]}'.includes(token)) depth -= 1;
+    if (depth > deepest) [deepest, deepestIndex] = [depth, index];
+    if (token !== ';') continue;
+    ranges.push([start, index + 1]);
+    start = -1;
   }
-  if (state.start >= 0) ranges.push([state.start, text.length]);
-  return {
-    pieces: toPieces(text, ranges),
-    deepest: state.deepest,
-    deepestByte: Buffer.byteLength(text.slice(0, state.deepestIndex)),
-  };
-}
-
-function nextToken(text: string, index: number): string {
-  const char = text[index];
-  if (char === '"') return matchAt(STRING, text, index);
-  if (char === '/' && text[index + 1] === '/') return matchAt(COMMENT, text, index);
-  return matchAt(PLAIN, text, index);
-}
-
-function matchAt(pattern: RegExp, text: string, index: number): string {
-  pattern.lastIndex = index;
-  return pattern.exec(text)?.[0] ?? text.charAt(index);
-}
-
-function count(state: State, token: string): void {
-  if (token === '(' || token === '[' || token === '{') {
-    state.depth += 1;
-    if (state.depth > state.deepest) {
-      state.deepest = state.depth;
-      state.deepestIndex = state.index;
-    }
-  } else if (token === ')' || token === ']' || token === '}') state.depth -= 1;
+  if (start >= 0) ranges.push([start, text.length]);
+  const deepestByte = Buffer.byteLength(text.slice(0, deepestIndex));
+  return { pieces: toPieces(text, ranges), deepest, deepestByte };
 }
 
 function toPieces(text: string, ranges: readonly [number, number][]): Piece[] {
@@ -237,14 +202,8 @@ export type ToolsOf = (named: NamedEntities) => readonly Tool[];
 // Lexes a text as Cedar does: strings and comments are skipped whole, and comments may occur between tokens. The end of
 // a comment is required, so that a gap can be read in one way only and in linear time.
 const GAP = /(?:\s|\/\/[^\r\n]*(?=[\r\n]|$))*/.source;
-const REFERENCE = new RegExp(
-  [
-    /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/.source,
-    /\/\/[^\r\n]*/.source,
-    `(?<![\\w:])(Tool|Skill)${GAP}::${GAP}"((?:[^"\\\\]|\\\\[\\s\\S])*)"`,
-  ].join('|'),
-  'g',
-);
+const NAME = `(?<![\\w:])(Tool|Skill)${GAP}::${GAP}"((?:[^"\\\\]|\\\\[\\s\\S])*)"`;
+const REFERENCE = new RegExp(`${STRING}|${COMMENT}|${NAME}`, 'g');
 const ESCAPED = /\\(?:u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2}))/g;
 
 /** Finds every name that Cedar would find in texts that it can parse; it may find more. */

@@ -24,7 +24,6 @@ import { STARTER_POLICIES } from './starter.table.ts';
  */
 
 const SUFFIX = '.cedar';
-/** Of the names of policy files. */
 export const POLICY_FILE_NAME = /^[a-z0-9]+(-[a-z0-9]+)*\.cedar$/;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -96,7 +95,6 @@ export function policyNames(directory: string): string[] {
     .sort();
 }
 
-/** Whether a file of that name is read as a policy. */
 export function isPolicyFileName(name: string): boolean {
   return POLICY_FILE_NAME.test(name) && name.length <= POLICY_LIMITS.nameChars;
 }
@@ -145,7 +143,6 @@ function decode(bytes: Uint8Array): { text: string } | string {
   }
 }
 
-/** A problem with a whole file. */
 export function fileProblem(file: string, message: string, hint: string | null = null): PolicyProblem {
   // Boundary: Cedar quotes what it cannot read, even if it is as long as the file.
   const short = hint === null ? null : shorten(hint);

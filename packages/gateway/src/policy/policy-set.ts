@@ -13,7 +13,6 @@ export type Policy = {
 /** Policies that passed the check together; only such a set ever decides. */
 export type PolicySet = { readonly digest: Digest; readonly policies: readonly Policy[] };
 
-/** What is wrong with a policy file, and where. */
 export type PolicyProblem = {
   readonly file: string;
   readonly line: number;
@@ -24,7 +23,6 @@ export type PolicyProblem = {
   readonly hint: string | null;
 };
 
-/** A policy file as it was read. */
 export type PolicyFile = { readonly name: string; readonly text: string };
 
 /** The digest that receipts name: over the schema, and every policy by its id. */

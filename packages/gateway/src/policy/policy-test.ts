@@ -40,16 +40,17 @@ export async function runPolicyTests(
   engine.refresh();
   const results: PolicyCaseResult[] = [];
   for (const one of cases) {
-    const checked = one.tool === null ? null : await options.check(one.tool, one.inputText);
+    const checked =
+      one.tool === null ? null : await options.check(one.tool, one.input_json ?? one.input ?? '{}');
     const isRefused = checked !== null && 'status' in checked;
-    const actual = isRefused ? refusedBefore(checked) : answerOf(engine, one, checked, options);
+    const actual = isRefused ? undecided('error', checked.message) : answerOf(engine, one, checked, options);
     results.push(compare(one, actual));
   }
   return results;
 }
 
-function refusedBefore({ message }: Refused): Actual {
-  return { actual: 'error', decidedBy: [], why: message };
+function undecided(actual: 'deny' | 'error', why: string): Actual {
+  return { actual, decidedBy: [], why };
 }
 
 function answerOf(
@@ -58,16 +59,17 @@ function answerOf(
   found: CheckedCall | null,
   { tenant, nowMs }: CaseOptions,
 ): Actual {
-  const principals = one.groups === null ? engine.principals : groupsOf(one, one.groups);
-  const { principal, action } = one;
-  const facts = { tenant, nowMs: one.atMs ?? nowMs };
+  const { principal, action, groups } = one;
+  const own = groups === null ? null : new Directory(new Map([[formatPrincipal(principal), groups]]));
+  const principals = own ?? engine.principals;
+  const facts = { tenant, nowMs: one.at ?? nowMs };
   if (action === 'readJournal' || action === 'administer') {
     return toActual(decide(engine, () => actQuestion(principals, principal, action, facts)));
   }
   if (isSkillAct(action)) return skillAnswer(engine, principals, { ...one, action }, facts);
-  if (found === null) return { actual: 'error', decidedBy: [], why: 'the case names no tool' };
+  if (found === null) return undecided('error', 'the case names no tool');
   if (action === 'approve') {
-    if (principal.kind !== 'user') return { actual: 'deny', decidedBy: [], why: 'only a user decides' };
+    if (principal.kind !== 'user') return undecided('deny', 'only a user decides');
     const asked = { ...facts, tool: found.tool, asker: one.asker, inputText: found.inputText };
     return toActual(decide(engine, () => actQuestion(principals, principal, action, asked)));
   }
@@ -81,10 +83,10 @@ function skillAnswer(
   { principal, action, skill }: PolicyCase & { readonly action: SkillAct },
   facts: { readonly tenant: string; readonly nowMs: number },
 ): Actual {
-  if (skill === null) return { actual: 'error', decidedBy: [], why: 'the case describes no skill' };
-  if (principal.kind === 'agent') return { actual: 'deny', decidedBy: [], why: 'no agent manages skills' };
+  if (skill === null) return undecided('error', 'the case describes no skill');
+  if (principal.kind === 'agent') return undecided('deny', 'no agent manages skills');
   if (action === 'approveSkill' && principal.kind !== 'user')
-    return { actual: 'deny', decidedBy: [], why: 'only a user approves a skill' };
+    return undecided('deny', 'only a user approves a skill');
   return toActual(decide(engine, () => actQuestion(principals, principal, action, { ...facts, ...skill })));
 }
 
@@ -105,28 +107,23 @@ function callAnswer(
   return { actual: 'ask', decidedBy, why: '' };
 }
 
-function groupsOf(one: PolicyCase, groups: readonly string[]): Directory {
-  return new Directory(new Map([[formatPrincipal(one.principal), groups]]));
-}
-
 function toActual({ verdict, decidedBy, errors }: Ruling): Actual {
   return { actual: verdict, decidedBy, why: errors[0]?.message ?? '' };
 }
 
 function compare(one: PolicyCase, { actual, decidedBy, why }: Actual): PolicyCaseResult {
   const { name, line, expected } = one;
-  const isDecided = one.decidedBy === null || sameIds(one.decidedBy, decidedBy);
+  const isDecided = one.decided_by === null || sameIds(one.decided_by, decidedBy);
   const passed = actual === expected && isDecided;
   const message = passed ? '' : messageOf(one, { actual, decidedBy, why });
   return { name, line, passed, expected, actual, decidedBy, message };
 }
 
 function messageOf(one: PolicyCase, { actual, decidedBy, why }: Actual): string {
-  const by = decidedBy.length === 0 ? 'no policy' : decidedBy.map((id) => `"${id}"`).join(', ');
-  const wanted =
-    one.decidedBy === null ? '' : ` by ${one.decidedBy.map((id) => `"${id}"`).join(', ') || 'no policy'}`;
+  const by = (ids: readonly string[]) => ` by ${ids.map((id) => `"${id}"`).join(', ') || 'no policy'}`;
+  const wanted = one.decided_by === null ? '' : by(one.decided_by);
   const detail = why === '' ? '' : ` (${why})`;
-  return `Cannot pass "${one.name}": the answer is "${actual}" by ${by}${detail}, expected "${one.expected}"${wanted}`;
+  return `Cannot pass "${one.name}": the answer is "${actual}"${by(decidedBy)}${detail}, expected "${one.expected}"${wanted}`;
 }
 
 function sameIds(a: readonly string[], b: readonly string[]): boolean {

@@ -54,7 +54,10 @@ export type ActFacts = {
 export type Act = keyof ActFacts;
 type TenantFacts = { readonly tenant: string; readonly nowMs: number };
 
-type Approved = Omit<CallFacts, 'approval'> & { readonly approved: boolean; readonly by: string | null };
+type AskedFacts = Omit<CallFacts, 'approval'> & {
+  /** `assumed`: as if a person had approved the call. */
+  readonly approval: ApprovalFact | 'assumed' | null;
+};
 
 const CALL: TypeAndId = { type: 'Action', id: 'call' };
 const TOOLLESS: SchemaRef = refTo(TOOLLESS_SCHEMA, EVERYTHING);
@@ -63,48 +66,42 @@ const TOOLLESS: SchemaRef = refTo(TOOLLESS_SCHEMA, EVERYTHING);
 export function callQuestion(
   directory: Directory,
   checked: CheckedCall,
-  facts: CallFacts,
+  { budgetLeft, approval, nowMs }: AskedFacts,
   reads: Reads = EVERYTHING,
-): PolicyQuestion {
-  const { budgetLeft, approval, nowMs } = facts;
-  const by = approval?.by ?? null;
-  return questionOf(directory, checked, { budgetLeft, nowMs, approved: approval !== null, by }, reads);
-}
-
-/** The same question as if a person had approved the call. */
-export function approvedQuestion(
-  directory: Directory,
-  checked: CheckedCall,
-  facts: CallFacts,
-  reads: Reads = EVERYTHING,
-): PolicyQuestion {
-  const { budgetLeft, nowMs } = facts;
-  return questionOf(directory, checked, { budgetLeft, nowMs, approved: true, by: null }, reads);
-}
-
-function questionOf(
-  directory: Directory,
-  checked: CheckedCall,
-  { budgetLeft, nowMs, approved, by }: Approved,
-  reads: Reads,
 ): PolicyQuestion {
   const { call, tool } = checked;
   const view = viewTool(tool);
+  const by = approval === 'assumed' ? null : (approval?.by ?? null);
   const principal = directory.entityOf(call.principal, call.tenant);
   const approver = by === null ? null : directory.entityOf(userOf(by), call.tenant);
   const entities = [principal, view.entity];
   if (view.skill !== null) entities.push(view.skill);
   // Cedar refuses an entity that is given twice.
   if (approver !== null && by !== formatPrincipal(call.principal)) entities.push(approver);
-  const told = { checked, view, budgetLeft, nowMs, approved, approver: approver && uidOf(approver.uid) };
+  const context = callContext(
+    {
+      checked,
+      view,
+      budgetLeft,
+      time: timeContext(nowMs),
+      approved: approval !== null,
+      approver: approver && uidOf(approver.uid),
+    },
+    reads,
+  );
   return {
     principal: uidOf(principal.uid),
     action: CALL,
     resource: view.uid,
-    context: callContext(told, reads),
+    context,
     entities,
     schema: callSchemaOf(view, reads),
   };
+}
+
+/** The same question as if a person had approved the call. */
+export function approvedQuestion(...[directory, checked, facts, reads]: Parameters<typeof callQuestion>) {
+  return callQuestion(directory, checked, { ...facts, approval: 'assumed' }, reads);
 }
 
 /** The question whether a principal may approve, act upon a skill, read the journal or administer. */
@@ -129,7 +126,6 @@ export function actQuestion<A extends Act>(
 
 type About = {
   readonly resource: EntityJson;
-  /** Who and what else the question is about. */
   readonly others: readonly EntityJson[];
   readonly context: Record<string, CedarValueJson>;
   readonly schema: SchemaRef;
@@ -164,12 +160,11 @@ function userOf(by: string): Principal {
   return principal;
 }
 
-/** All that is known about a call when it is judged. */
-export type Told = {
+type Told = {
   readonly checked: CheckedCall;
   readonly view: ToolView;
   readonly budgetLeft: object;
-  readonly nowMs: number;
+  readonly time: ReturnType<typeof timeContext>;
   readonly approved: boolean;
   readonly approver: TypeAndId | null;
 };
@@ -187,9 +182,9 @@ const WRITERS: Readonly<Record<CallAttribute, Write>> = {
   hosts: ({ checked }) => [...(checked.process?.facts.hosts ?? checked.tool.hosts(checked.input))],
   paths: ({ checked }) => [...(checked.process?.facts.paths ?? checked.tool.paths(checked.input))],
   process: ({ checked }) => (checked.process === null ? null : processToCedar(checked.process)),
-  now: ({ nowMs }) => momentOf(nowMs),
-  hour: ({ nowMs }) => hourOf(nowMs),
-  weekday: ({ nowMs }) => weekdayOf(nowMs),
+  now: ({ time }) => time.now,
+  hour: ({ time }) => time.hour,
+  weekday: ({ time }) => time.weekday,
   budgetLeft: ({ budgetLeft }) => toLongs(budgetLeft),
   limits: ({ checked }) => toLongs(checked.limits),
   approved: ({ approved }) => approved,
@@ -218,7 +213,6 @@ const DOUBTFUL: readonly CallAttribute[] = ['input', 'hosts', 'paths'];
 
 /** The attributes of a call that are read. Throws unless the whole call can be represented. */
 function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
-  demandTime(told.nowMs);
   const context: Record<string, CedarValueJson> = {};
   for (const name of reads) {
     const value = WRITERS[name](told);
@@ -229,33 +223,22 @@ function callContext(told: Told, reads: Reads): Record<string, CedarValueJson> {
   return context;
 }
 
-/** The time, as every action gets it in its context. */
-function timeContext(nowMs: number): Record<string, CedarValueJson> {
-  demandTime(nowMs);
-  return { now: momentOf(nowMs), hour: hourOf(nowMs), weekday: weekdayOf(nowMs) };
-}
-
 /** Cedar's datetime has years of four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-function demandTime(nowMs: number): void {
-  if (nowMs >= FIRST_MS && nowMs <= LAST_MS) return;
-  throw new TypeError(
-    `Cannot tell the time to the policies: it is "${nowMs}", expected a year of four digits`,
-  );
-}
-
-function momentOf(nowMs: number): CedarValueJson {
-  return { __extn: { fn: 'datetime', arg: isoTime(nowMs) } };
-}
-
-function hourOf(nowMs: number): number {
-  return new Date(nowMs).getUTCHours();
-}
-
-function weekdayOf(nowMs: number): number {
-  return new Date(nowMs).getUTCDay() || 7;
+/** The time, as every action gets it in its context. */
+function timeContext(nowMs: number) {
+  if (!(nowMs >= FIRST_MS && nowMs <= LAST_MS)) {
+    const is = `it is "${nowMs}", expected a year of four digits`;
+    throw new TypeError(`Cannot tell the time to the policies: ${is}`);
+  }
+  const date = new Date(nowMs);
+  return {
+    now: { __extn: { fn: 'datetime', arg: isoTime(nowMs) } },
+    hour: date.getUTCHours(),
+    weekday: date.getUTCDay() || 7,
+  };
 }
 
 /** Cedar has whole numbers only; "without end" becomes the largest number that JSON keeps exactly. */

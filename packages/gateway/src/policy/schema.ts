@@ -105,7 +105,6 @@ function callContext(names: readonly CallAttribute[]): string {
   return `type CallContext = {\n${names.map((name) => `  ${name}${CALL_CONTEXT[name]},\n`).join('')}};\n`;
 }
 
-/** For requests that are about no tool. */
 export const TOOLLESS_SCHEMA = schemaFor(EMPTY_INPUT_TYPE);
 
 /*

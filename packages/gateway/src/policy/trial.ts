@@ -30,24 +30,17 @@ import {
  * question once, away from the deciding instance.
  */
 
-type TrialResult =
-  | { readonly ok: true; readonly errors: readonly { readonly policy: string; readonly message: string }[] }
-  | { readonly ok: false; readonly message: string };
-
 /** Asks the set every kind of question: each action, each type of input, with and without an approval or a skill. */
 export function tryPolicies(
   bench: Workbench,
   policies: readonly Policy[],
   tools: readonly Tool[],
-): TrialResult {
-  const result = onTrial(bench, policies, (ask) => {
-    const errors = new Map<string, { policy: string; message: string }>();
-    for (const question of questionsFor(tools)) {
-      for (const error of ask(question).errors) errors.set(`${error.policy} ${error.message}`, error);
-    }
-    return [...errors.values()];
+): BenchResult<TrialAnswer['errors']> {
+  return onTrial(bench, policies, (ask) => {
+    const errors = questionsFor(tools).flatMap((question) => ask(question).errors);
+    const distinct = new Map(errors.map((error) => [`${error.policy} ${error.message}`, error]));
+    return [...distinct.values()];
   });
-  return result.ok ? { ok: true, errors: result.value } : { ok: false, message: result.message };
 }
 
 type PlainAct = 'administer' | 'readJournal';
@@ -125,7 +118,7 @@ function questionsFor(tools: readonly Tool[]): PolicyQuestion[] {
     questions.push(
       actQuestion(directory, USER, 'approve', { ...FACTS, tool, asker: 'agent:trial', inputText: '{}' }),
     );
-    for (const principal of PRINCIPALS) {
+    for (const principal of [AGENT, USER, SERVICE]) {
       const checked = sampleCall(tool, principal);
       const facts = { budgetLeft: NO_USAGE, approval: null, nowMs: 0 };
       questions.push(callQuestion(directory, checked, facts), approvedQuestion(directory, checked, facts));
@@ -147,20 +140,12 @@ function skillQuestions(directory: Directory, act: SkillAct): PolicyQuestion[] {
 }
 
 function sampleCall(tool: Tool, principal: Principal): CheckedCall {
-  const call = {
-    id: 'trial',
-    principal,
-    tenant: TENANT,
-    run: null,
-    door: 'trial',
-    tool: tool.id,
-    rawInput: '',
-  };
+  const asked = { id: 'trial', door: 'trial', run: null, tool: tool.id, rawInput: '', timeoutMs: null };
   const digest = digestBytes('');
   return {
-    call: { ...call, timeoutMs: null, receivedAtMs: 0 },
+    call: { ...asked, principal, tenant: TENANT, receivedAtMs: 0 },
     // Tools are not called with inputs that were never checked.
-    tool: sampleTool(tool),
+    tool: { ...tool, hosts: () => ['trial.example'], paths: () => ['trial'] },
     toolDigest: digest,
     input: sampleValue(viewTool(tool).plan),
     inputText: '{}',
@@ -170,10 +155,6 @@ function sampleCall(tool: Tool, principal: Principal): CheckedCall {
     artifacts: tool.artifacts,
     limits: DEFAULT_LIMITS,
   };
-}
-
-function sampleTool(tool: Tool): Tool {
-  return { ...tool, hosts: () => ['trial.example'], paths: () => ['trial'] };
 }
 
 function sampleValue(plan: InputPlan): Json {
@@ -188,11 +169,7 @@ function sampleValue(plan: InputPlan): Json {
 /* The fictitious entities of the questions in a trial. */
 
 const TENANT = 'trial';
-const PRINCIPALS: readonly Principal[] = [
-  { kind: 'agent', name: 'trial' },
-  { kind: 'user', name: 'trial' },
-  { kind: 'service', name: 'trial' },
-];
+const AGENT: Principal = { kind: 'agent', name: 'trial' };
 const USER: Principal = { kind: 'user', name: 'trial' };
 const SERVICE: Principal = { kind: 'service', name: 'trial' };
 const FACTS = { tenant: TENANT, nowMs: 0 };
@@ -243,16 +220,7 @@ const SAMPLE_PROCESS: PreparedProcess = {
     cwd: '/trial',
     env: {},
     stdin: null,
-    limits: {
-      wallMs: 1,
-      cpuMs: 1,
-      memoryBytes: 1,
-      outputBytes: 1,
-      fileBytes: 1,
-      processes: 1,
-      openFiles: 1,
-      egressBytes: 1,
-    },
+    limits: { ...DEFAULT_LIMITS, fileBytes: 1, processes: 1, openFiles: 1 },
     egress: 'strict',
     egressHosts: ['trial.example'],
     secrets: ['trial'],

@@ -1,3 +1,4 @@
+import { cached } from '../core/cached.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Tool } from '../core/tool.ts';
 import type { EntityJson, Expr, PolicyJson, TypeAndId } from './cedar.ts';
@@ -38,16 +39,13 @@ export function visibility(
 
 /** The policies about calls, parsed once for each set. */
 function rulesOf({ bench }: PolicyEngine, set: PolicySet): readonly CallRule[] {
-  let rules = rulesOfSet.get(set);
-  if (rules === undefined) {
-    rules = set.policies.flatMap(({ text }) => {
+  return cached(rulesOfSet, set, () =>
+    set.policies.flatMap(({ text }) => {
       const json = parsePolicy(bench, text);
       if (typeof json === 'string') throw new TypeError('Cannot read a policy that passed the check');
       return isAboutCalls(json.action) ? [json] : [];
-    });
-    rulesOfSet.set(set, rules);
-  }
-  return rules;
+    }),
+  );
 }
 
 function isAboutCalls(action: PolicyJson['action']): boolean {
@@ -74,7 +72,6 @@ function fits(constraint: PolicyJson['principal'] | PolicyJson['resource'], enti
   }
 }
 
-/** Whether every condition of a rule is true; unknown where that depends on the call. */
 function outcome({ conditions }: CallRule, things: Things): Known | typeof UNKNOWN {
   let whole: Known | typeof UNKNOWN = true;
   for (const { kind, body } of conditions) {

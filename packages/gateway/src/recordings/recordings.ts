@@ -5,7 +5,7 @@ import { type Digest, digestBytes } from '../core/digest.ts';
 import type { Json } from '../core/json.ts';
 import type { Recording } from '../core/recording.ts';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 
 /**
  * Keeps what is needed to replay calls of modules. A recording contains inputs and answers unchanged, in the database
@@ -38,29 +38,17 @@ const selectRun = query<{ call: string }>()((db, p) =>
     .select(['recorded_run.body', 'recorded_module.bytes'])
     .where('call', '=', p('call')),
 );
-const insertModule = query<{ sha256: string; bytes: Buffer }>()((db, p) =>
-  db
-    .insertInto('recorded_module')
-    .values({ sha256: p('sha256'), bytes: p('bytes') })
-    .onConflict((conflict) => conflict.doNothing()),
-);
-const insertRun = query<{ call: string; module: string; body: Buffer; bytes: number }>()((db, p) =>
-  db
-    .insertInto('recorded_run')
-    .values({ call: p('call'), module: p('module'), body: p('body'), bytes: p('bytes') } as never)
-    .onConflict((conflict) => conflict.doNothing()),
-);
-const selectTotal = query<Record<never, never>>()((db) => db.selectFrom('recorded_total').select('bytes'));
+const insertModule = insertInto<ModuleRow>('recorded_module', 'keep');
+const insertRun = insertInto<RunRow>('recorded_run', 'keep');
+const selectTotal = query()((db) => db.selectFrom('recorded_total').select('bytes'));
 const selectModule = query<{ sha256: string }>()((db, p) =>
   db.selectFrom('recorded_module').select('sha256').where('sha256', '=', p('sha256')),
 );
-const selectOldest = query<Record<never, never>>()((db) =>
-  db.selectFrom('recorded_run').select('seq').orderBy('seq').limit(1),
-);
+const selectOldest = query()((db) => db.selectFrom('recorded_run').select('seq').orderBy('seq').limit(1));
 const deleteRun = query<{ seq: number }>()((db, p) =>
   db.deleteFrom('recorded_run').where('seq', '=', p('seq')),
 );
-const deleteUnused = query<Record<never, never>>()((db) =>
+const deleteUnused = query()((db) =>
   db
     .deleteFrom('recorded_module')
     .where('sha256', 'not in', (sub) => sub.selectFrom('recorded_run').select('module')),
@@ -122,7 +110,6 @@ type RecordingTables = {
   recorded_total: { bytes: number };
 };
 
-/** The tables of this module. */
 export const recordingMigrations: readonly Migration[] = [
   {
     id: 'recordings/001',

@@ -18,7 +18,6 @@ export type KeyState =
 
 const KEY = /^[!-~]{1,255}$/;
 
-/** Whether a text can be an idempotency key. */
 export function isIdempotencyKey(text: string): boolean {
   return KEY.test(text);
 }
@@ -97,7 +96,6 @@ export type ResultRow = {
   output_json: string;
   is_truncated: number;
   usage_json: string;
-  /** The journal record that contains the receipt. */
   seq: number;
 };
 
@@ -106,7 +104,6 @@ export type KeyRow = {
   principal: string;
   idempotency_key: string;
   call: string;
-  /** The digest of the request that used the key. */
   digest: string;
   at_ms: number;
 };

@@ -2,7 +2,7 @@ import { canonicalize } from '@palisade/sdk';
 import type { Json } from '../core/json.ts';
 import type { Usage } from '../core/limits.ts';
 import { fail, type Outcome, refuse } from '../core/outcome.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import { adHoc, builder, insertInto, queries, type Reader, type Transaction } from '../store/transaction.ts';
 import type { ResultRow, ResultTables } from './keys.ts';
 
 /*
@@ -11,7 +11,6 @@ import type { ResultRow, ResultTables } from './keys.ts';
  * does, and has digests only.
  */
 
-/** How long and how much is kept. */
 export type ResultTerms = { readonly keepForMs: number; readonly keepOutputBytes: number };
 
 export type KeptResult = {
@@ -41,79 +40,12 @@ export type Keeping = Pick<KeptResult, 'callId' | 'tenant' | 'principal' | 'run'
   readonly atMs: number;
 };
 
+const db = builder<ResultTables>();
 const query = queries<ResultTables>();
 
-const insert = query<ResultRow>()((db, p) =>
-  db
-    .insertInto('call_result')
-    .values({
-      call: p('call'),
-      tenant: p('tenant'),
-      principal: p('principal'),
-      run: p('run'),
-      door: p('door'),
-      tool: p('tool'),
-      at_ms: p('at_ms'),
-      status: p('status'),
-      code: p('code'),
-      message: p('message'),
-      remedy: p('remedy'),
-      output_json: p('output_json'),
-      is_truncated: p('is_truncated'),
-      usage_json: p('usage_json'),
-      seq: p('seq'),
-    })
-    .onConflict((oc) => oc.column('call').doNothing()),
-);
-
+const insert = insertInto<ResultRow>('call_result', 'keep');
 const selectOne = query<{ call: string }>()((db, p) =>
   db.selectFrom('call_result').selectAll().where('call', '=', p('call')),
-);
-
-type Span = { tenant: string; before: string; limit: number };
-
-const selectOfTenant = query<Span>()((db, p) =>
-  db
-    .selectFrom('call_result')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('call', '<', p('before'))
-    .orderBy('call', 'desc')
-    .limit(p('limit')),
-);
-
-const selectOfPrincipal = query<Span & { principal: string }>()((db, p) =>
-  db
-    .selectFrom('call_result')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('principal', '=', p('principal'))
-    .where('call', '<', p('before'))
-    .orderBy('call', 'desc')
-    .limit(p('limit')),
-);
-
-const selectOfRun = query<Span & { run: string }>()((db, p) =>
-  db
-    .selectFrom('call_result')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('run', '=', p('run'))
-    .where('call', '<', p('before'))
-    .orderBy('call', 'desc')
-    .limit(p('limit')),
-);
-
-const selectOfRunAndPrincipal = query<Span & { run: string; principal: string }>()((db, p) =>
-  db
-    .selectFrom('call_result')
-    .selectAll()
-    .where('tenant', '=', p('tenant'))
-    .where('run', '=', p('run'))
-    .where('principal', '=', p('principal'))
-    .where('call', '<', p('before'))
-    .orderBy('call', 'desc')
-    .limit(p('limit')),
 );
 
 /** Keeps what the caller gets; for a call that ends twice, the first. */
@@ -131,30 +63,18 @@ type ListWanted = {
   /** Null: of all principals in the tenant. */
   readonly principal: string | null;
   readonly run?: string;
-  /** The id of the last one on the previous page. */
   readonly after: string | null;
   readonly limit: number;
 };
 
-/** Sorts after every call id. */
-const LAST = 'call_~';
 /** The newest first. */
 export function listResults(reader: Reader, wanted: ListWanted): readonly KeptResult[] {
   const { tenant, principal, run, after, limit } = wanted;
-  const span = { tenant, before: after ?? LAST, limit };
-  return rowsOf(reader, { ...span, run, principal }).map(resultOf);
-}
-
-type Wanted = Span & { readonly run: string | undefined; readonly principal: string | null };
-
-function rowsOf(reader: Reader, { run, principal, ...span }: Wanted): readonly ResultRow[] {
-  if (run === undefined)
-    return principal === null
-      ? reader.all(selectOfTenant, span)
-      : reader.all(selectOfPrincipal, { ...span, principal });
-  return principal === null
-    ? reader.all(selectOfRun, { ...span, run })
-    : reader.all(selectOfRunAndPrincipal, { ...span, run, principal });
+  let rows = db.selectFrom('call_result').selectAll().where('tenant', '=', tenant);
+  if (principal !== null) rows = rows.where('principal', '=', principal);
+  if (run !== undefined) rows = rows.where('run', '=', run);
+  if (after !== null) rows = rows.where('call', '<', after);
+  return reader.all(adHoc(rows.orderBy('call', 'desc').limit(limit)), {}).map(resultOf);
 }
 
 /** The outcome as the caller got it; an output that was not kept is null. */
@@ -226,7 +146,6 @@ const dropKeys = query<{ beforeMs: number }>()((db, p) =>
   db.deleteFrom('idempotency').where('at_ms', '<', p('beforeMs')),
 );
 
-/** Drops some expired results. */
 export function pruneResults(tx: Transaction, beforeMs: number): void {
   tx.run(dropResults, { beforeMs, most: MOST_AT_ONCE });
   tx.run(dropKeys, { beforeMs });

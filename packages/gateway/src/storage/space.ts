@@ -10,6 +10,7 @@
  * never inspects a value.
  */
 import { quote } from '../core/hostile-text.ts';
+import { sentenceOf } from '../core/result.ts';
 import {
   isBeneath,
   parseKey,
@@ -99,12 +100,12 @@ export class Space {
   /** A page of keys at and beneath a prefix, sorted by their bytes; `after` is the last key already seen. */
   async list(rawPrefix: string, { after, limit }: ListAsked): Promise<Listed> {
     const parsed = parsePrefix(rawPrefix);
-    if (!parsed.ok) return refuseFor('invalid-key', parsed.message);
-    const { prefix } = parsed;
+    if (!parsed.ok) return refuseFor('invalid-key', sentenceOf(parsed.problem));
+    const { value: prefix } = parsed;
     if (!this.#isGranted(prefix, 'read')) return denied('list', prefix === '' ? '/' : prefix);
     const cursor = after === undefined ? null : parseKey(after);
-    if (cursor !== null && !cursor.ok) return refuseFor('invalid-key', cursor.message);
-    const asked = { prefix, after: cursor?.key ?? null, limit };
+    if (cursor !== null && !cursor.ok) return refuseFor('invalid-key', sentenceOf(cursor.problem));
+    const asked = { prefix, after: cursor?.value ?? null, limit };
     return this.#read((reader) => ({ ok: true, ...readPage(reader, this.#name, asked) }));
   }
 
@@ -115,8 +116,9 @@ export class Space {
 
   #judgeKey(rawKey: string, act: 'read' | 'write'): { readonly ok: true; key: StorageKey } | StorageRefusal {
     const parsed = parseKey(rawKey);
-    if (!parsed.ok) return refuseFor('invalid-key', parsed.message);
-    return this.#isGranted(parsed.key, act) ? parsed : denied(act, parsed.key);
+    if (!parsed.ok) return refuseFor('invalid-key', sentenceOf(parsed.problem));
+    const { value: key } = parsed;
+    return this.#isGranted(key, act) ? { ok: true, key } : denied(act, key);
   }
 
   /** Boundary: the only place where keys are checked against the grants. */

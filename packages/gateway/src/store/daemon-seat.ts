@@ -11,9 +11,7 @@ import { prepareDatabaseFile, prepareStateDir } from './state-dir.ts';
  */
 
 type DaemonSeat = {
-  /** Announces the daemon to the commands of this user. */
   readonly announce: (facts: DaemonFacts) => void;
-  /** Releases the slot. */
   readonly close: () => void;
 };
 

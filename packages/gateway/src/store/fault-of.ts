@@ -47,7 +47,6 @@ export function isOutOfFiles(error: unknown): boolean {
   );
 }
 
-/** Whether trying again may help. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && BUSY.test(String((error as Error & { code?: string }).code));
 }

@@ -21,7 +21,6 @@ import { storeErrorOf } from './fault-of.ts';
 
 const FOLDER = 'instances';
 const SUFFIX = '.lock';
-/** The suffix of a lock file that is not locked yet. */
 const UNSEEN_SUFFIX = `${SUFFIX}.new`;
 /** A start takes far less; older ones were left by a crash. */
 const UNSEEN_AT_MOST_MS = 60 * 60_000;
@@ -55,7 +54,6 @@ export class Presence {
     return !existsSync(this.#path(id)) || isFree(this.#path(id));
   }
 
-  /** Forgets a process that is gone. */
   forget(id: string): void {
     remove(this.#path(id));
   }

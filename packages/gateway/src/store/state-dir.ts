@@ -11,33 +11,24 @@ export function prepareStateDir(path: string): void {
     const { mode, uid } = status;
     // Boundary: a link can be redirected after the check.
     if (status.isSymbolicLink()) {
-      throw new CodedError(
-        'store/unwritable',
-        `Cannot use the state directory "${path}": it is a symbolic link, expected a directory`,
-        { remedy: 'Give the directory that the link leads to with --state.' },
-      );
+      const remedy = 'Give the directory that the link leads to with --state.';
+      throw unfit(path, 'it is a symbolic link, expected a directory', remedy);
     }
     const owner = process.getuid?.() ?? uid;
-    if (uid !== owner) {
-      throw new CodedError(
-        'store/unwritable',
-        `Cannot use the state directory "${path}": it belongs to uid ${uid}, expected ${owner}`,
-      );
-    }
+    if (uid !== owner) throw unfit(path, `it belongs to uid ${uid}, expected ${owner}`);
     // Boundary: keys, policies and the journal are here; a directory that others can enter protects none of them.
     if ((mode & 0o077) !== 0) {
-      const octal = (mode & 0o777).toString(8);
-      throw new CodedError(
-        'store/unwritable',
-        `Cannot use the state directory "${path}": its mode is ${octal}, expected 700`,
-        {
-          remedy: `Run \`chmod 700 ${path}\`, or choose another directory with --state.`,
-        },
-      );
+      const remedy = `Run \`chmod 700 ${path}\`, or choose another directory with --state.`;
+      throw unfit(path, `its mode is ${(mode & 0o777).toString(8)}, expected 700`, remedy);
     }
   } catch (error) {
     throw storeErrorOf(error, `use the state directory "${path}"`);
   }
+}
+
+function unfit(path: string, is: string, remedy?: string): CodedError {
+  const message = `Cannot use the state directory "${path}": ${is}`;
+  return new CodedError('store/unwritable', message, { remedy });
 }
 
 /** Like a recursive mkdir, which never returns below some paths that permit no directory (such as /proc). */

@@ -72,19 +72,11 @@ export class Store implements Reader {
   }
 
   all<P, R>(query: Query<P, R>, values: P): R[] {
-    try {
-      return this.#patiently(() => this.#statements.all(query, values));
-    } catch (error) {
-      throw storeErrorOf(error, 'read the database');
-    }
+    return this.#read(() => this.#statements.all(query, values));
   }
 
   get<P, R>(query: Query<P, R>, values: P): R | undefined {
-    try {
-      return this.#patiently(() => this.#statements.get(query, values));
-    } catch (error) {
-      throw storeErrorOf(error, 'read the database');
-    }
+    return this.#read(() => this.#statements.get(query, values));
   }
 
   /** Durable once resolved. The task may run more than once and must change nothing but rows. */
@@ -113,8 +105,7 @@ export class Store implements Reader {
   }
 
   close(): void {
-    for (const { work, resolve, reject } of this.#queue.splice(0))
-      settle(() => this.transact(work), resolve, reject);
+    this.#flushOneByOne(this.#queue.splice(0));
     this.#db.close();
   }
 
@@ -188,6 +179,14 @@ export class Store implements Reader {
     }
   }
 
+  #read<T>(act: () => T): T {
+    try {
+      return this.#patiently(act);
+    } catch (error) {
+      throw storeErrorOf(error, 'read the database');
+    }
+  }
+
   /** Each attempt waits for one turn inside SQLite. */
   #patiently<T>(act: () => T): T {
     for (let turn = 1; ; turn++) {
@@ -200,15 +199,13 @@ export class Store implements Reader {
   }
 
   #flushOneByOne(batch: readonly Waiting[]): void {
-    for (const { work, resolve, reject } of batch) settle(() => this.transact(work), resolve, reject);
-  }
-}
-
-function settle(act: () => unknown, resolve: (value: never) => void, reject: (error: unknown) => void): void {
-  try {
-    resolve(act() as never);
-  } catch (error) {
-    reject(error);
+    for (const { work, resolve, reject } of batch) {
+      try {
+        resolve(this.transact(work) as never);
+      } catch (error) {
+        reject(error);
+      }
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type Database from 'libsql';
+import { cached } from '../core/cached.ts';
 
 /** Prepared statements of one connection, by their text. */
 export class Statements {
@@ -11,7 +12,10 @@ export class Statements {
   }
 
   all<P, R>(query: Query<P, R>, values: P): R[] {
-    const rows = this.#prepare(query.sql()).all(query.bind(values) as unknown[]) as Record<string, unknown>[];
+    const rows = this.#prepare(query.sql(values)).all(query.bind(values) as unknown[]) as Record<
+      string,
+      unknown
+    >[];
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
         // libsql returns bytes as ArrayBuffer here and as Buffer elsewhere; modules only see Buffer.
@@ -23,7 +27,7 @@ export class Statements {
 
   /** The first row; half the cost of all rows when only one is needed. */
   get<P, R>(query: Query<P, R>, values: P): R | undefined {
-    const row = this.#prepare(query.sql()).get(query.bind(values) as unknown[]) as
+    const row = this.#prepare(query.sql(values)).get(query.bind(values) as unknown[]) as
       | Record<string, unknown>
       | undefined;
     // libsql adds the duration.
@@ -33,16 +37,11 @@ export class Statements {
 
   /** Returns how many rows were changed. */
   run<P, R>(query: Query<P, R>, values: P): number {
-    return this.#prepare(query.sql()).run(query.bind(values) as unknown[]).changes;
+    return this.#prepare(query.sql(values)).run(query.bind(values) as unknown[]).changes;
   }
 
   #prepare(sql: string): Database.Statement {
-    let statement = this.#prepared.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#prepared.set(sql, statement);
-    }
-    return statement;
+    return cached(this.#prepared, sql, () => this.#db.prepare(sql));
   }
 }
 
@@ -98,7 +97,7 @@ export class Transaction implements Reader {
  * per connection. `p('name')` is a placeholder for a value that is passed at each run.
  */
 export type Query<P, R> = {
-  readonly sql: () => string;
+  readonly sql: (values: P) => string;
   readonly bind: (values: P) => readonly unknown[];
   /** Never present; it carries the row type. */
   readonly row?: R;
@@ -128,6 +127,31 @@ export function builder<Tables>(): Kysely<Tables> {
   });
 }
 
+/** What an insert does where a row of the same key exists. */
+type OnConflict = 'fail' | 'keep' | 'replace';
+
+/** A statement that inserts a row; the keys of the row are the columns. */
+export function insertInto<Row extends object>(
+  table: string,
+  onConflict: OnConflict = 'fail',
+): Query<Row, never> {
+  const insert = onConflict === 'replace' ? 'insert or replace' : 'insert';
+  const otherwise = onConflict === 'keep' ? 'on conflict do nothing' : '';
+  return {
+    sql: (row) => {
+      const columns = Object.keys(row);
+      return `${insert} into ${table} (${columns}) values (${columns.map(() => '?')}) ${otherwise}`;
+    },
+    bind: (row) => Object.values(row),
+  };
+}
+
+/** A statement that is built for its values, such as a search; to be run without others. */
+export function adHoc<R>(built: Compilable<R>): Query<Record<never, never>, R> {
+  const { sql, parameters } = built.compile();
+  return { sql: () => sql, bind: () => parameters };
+}
+
 /** The placeholder of the value `name` in a statement; typed as whatever the column needs. */
 // biome-ignore lint/suspicious/noExplicitAny: a placeholder takes the type of every column; the run is typed by P.
 export type Placeholder<P> = (name: keyof P & string) => any;
@@ -137,23 +161,15 @@ export function queries<Tables>() {
   const db = builder<Tables>();
   return function query<P extends object = Record<never, never>>() {
     return <R>(build: (db: Kysely<Tables>, p: Placeholder<P>) => Compilable<R>): Query<P, R> => {
-      let compiled:
-        | { sql: string; names: (string | undefined)[]; parameters: readonly unknown[] }
-        | undefined;
+      let compiled: ReturnType<Compilable<R>['compile']> | undefined;
       const once = () => {
-        if (compiled === undefined) {
-          const { sql, parameters } = build(db, (name) => new Parameter(name)).compile();
-          const names = parameters.map((value) => (value instanceof Parameter ? value.name : undefined));
-          compiled = { sql, parameters, names };
-        }
+        compiled ??= build(db, (name) => new Parameter(name)).compile();
         return compiled;
       };
       return {
         sql: () => once().sql,
-        bind: (values) => {
-          const { parameters, names } = once();
-          return names.map((name, i) => (name === undefined ? parameters[i] : values[name as keyof P]));
-        },
+        bind: (values) =>
+          once().parameters.map((each) => (each instanceof Parameter ? values[each.name as keyof P] : each)),
       };
     };
   };

@@ -6,7 +6,6 @@ import type { CallWatch, LineStep, Observer } from '../core/call.ts';
  * principal, so that no caller can fill the memory of the collector.
  */
 
-/** A number that is read when it is requested. */
 type Reading = {
   readonly name: string;
   readonly help: string;
@@ -91,12 +90,10 @@ export class Metrics {
     this.#turnedAway.inc({ code });
   }
 
-  /** Adds numbers that are read when they are scraped. */
   read(reader: () => readonly Reading[]): void {
     this.#readers.push(reader);
   }
 
-  /** The text that Prometheus collects. */
   async text(): Promise<string> {
     const read = this.#readers.flatMap((reader) => reader()).map(readingText);
     return `${await this.#registry.metrics()}${read.join('')}`;
@@ -138,8 +135,6 @@ function watchOf(monotonicMs: () => number, sink: Sink): CallWatch {
 
 /** One observer that forwards everything to all of them. */
 export function together(observers: readonly Observer[]): Observer {
-  const [only] = observers;
-  if (only !== undefined && observers.length === 1) return only;
   return (call) => {
     const watches = observers.map((observer) => observer(call));
     return {

@@ -7,7 +7,6 @@ import type { CallWatch, Observer, ToolCall } from '../core/call.ts';
 
 export type Traces = {
   readonly observer: Observer;
-  /** Sends the remaining spans. */
   readonly close: () => Promise<void>;
 };
 

@@ -39,7 +39,6 @@ type Entries = ReadonlyMap<string, Entry>;
 
 const BINDING: Binding = ['palisade-vault-inventory/v1'];
 
-/** The key of a secret on the list. */
 function entryKey({ kind, subject }: VaultScope, name: string): string {
   return JSON.stringify([kind, subject, name]);
 }
@@ -108,7 +107,6 @@ function spoiled(): Error {
 
 /* The contents of the vault, inside one transaction and under one key: rows and their sealed list, changed together. */
 
-/** What a change needs. */
 export type Means = {
   readonly tx: Transaction;
   readonly key: KeyObject;
@@ -138,7 +136,6 @@ export function findRow(reader: Reader, name: string, asker: VaultCaller): Secre
   return undefined;
 }
 
-/** Replaces the previous value. */
 export function put(means: Means, { name, scope }: Named, value: Uint8Array, nowMs: number): SecretEntry {
   const { tx, key, inventory, random } = means;
   const entries = inventory.read(tx, key);

@@ -62,7 +62,6 @@ export function markOf(sealed: Uint8Array): string {
  * while they change it; otherwise two of them would each write the file without the key of the other.
  */
 
-/** Keeps the keys of the vault, outside the database. */
 export type KeySource = {
   /** The key of that id; null where it does not exist. */
   readonly read: (id: string) => Uint8Array | null;

@@ -24,16 +24,13 @@ import { type LockRow, readLock, readMark } from './tables.ts';
 export type LockSource = LockRow['source'];
 
 export type LockSettings = {
-  /** What a new vault is locked with. */
   readonly key: LockSource | 'keychain';
-  /** The path of the passphrase file; null: a person enters it. */
   readonly passphraseFile: string | null;
 };
 
 /** The data key, and the lock that it was unwrapped from. */
 export type OpenKey = { readonly row: LockRow; readonly key: KeyObject };
 
-/** A data key that is not in use yet. */
 type FreshLock = {
   readonly source: LockSource;
   readonly key: KeyObject;
@@ -167,7 +164,6 @@ export function demandUntouched(reader: Reader): void {
   );
 }
 
-/** Whether this is still what locks the vault. */
 export function isCurrent(reader: Reader, { row }: OpenKey): boolean {
   const now = readLock(reader);
   return now !== undefined && isSameLock(now, row);

@@ -40,7 +40,6 @@ export type VaultRotation = {
   readonly secrets: number;
 };
 
-/** Creates the vault where there is none. */
 export async function found(parts: RotateParts, by: Principal): Promise<void> {
   const { store, lock, inventory, onEvent } = parts;
   if (lock.source !== null) return;

@@ -107,9 +107,7 @@ function trimmed(value: Uint8Array): Buffer {
 
 type View = {
   readonly bytes: Buffer;
-  /** Where in the text byte number `index` begins. */
   readonly startOf: (index: number) => number;
-  /** Where in the text byte number `index` ends. */
   readonly endOf: (index: number) => number;
 };
 
@@ -124,7 +122,6 @@ const CR = 0x0d;
 const ESCAPES = new Map([...'bfnrt"\\/'].map((char, i) => [char, '\b\f\n\r\t"\\/'.charCodeAt(i)]));
 const UNIT = /^\\u([0-9a-fA-F]{4})$/;
 
-/** The text itself. */
 function asIs(text: Buffer): View {
   return { bytes: text, startOf: (index) => index, endOf: (index) => index + 1 };
 }
@@ -144,7 +141,6 @@ function inBase64(text: Buffer): View {
   });
 }
 
-/** Percent escapes are decoded. */
 function inPercent(text: Buffer): View {
   return decoded(text, readPercent);
 }
@@ -154,7 +150,6 @@ function inForm(text: Buffer): View {
   return decoded(text, (_, index) => (isChar(text[index], '+') ? plain(0x20) : readPercent(text, index)));
 }
 
-/** Escapes of JSON strings are decoded. */
 function inJson(text: Buffer): View {
   return decoded(text, readJson);
 }

@@ -10,7 +10,6 @@ export type VaultScope = {
   readonly subject: string;
 };
 
-/** Who requests a secret. */
 export type VaultCaller = {
   readonly tenant: string;
   readonly principal: Principal;
@@ -66,49 +65,38 @@ export function naming(name: string, scope: VaultScope): string {
 
 /** The key is not available. */
 export function locked(what: string, remedy?: string): CodedError {
-  return new CodedError(
-    'vault/locked',
-    `Cannot open the vault: ${what}`,
-    remedy === undefined ? {} : { remedy },
-  );
+  return new CodedError('vault/locked', `Cannot open the vault: ${what}`, { remedy });
 }
 
 /** The key is available but does not open what is stored. */
 export function unreadable(what: string, remedy?: string): CodedError {
-  return new CodedError('vault/unreadable', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('vault/unreadable', what, { remedy });
 }
 
-/** The secret does not exist. */
 export function missing(what: string, remedy?: string): CodedError {
-  return new CodedError('vault/missing', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('vault/missing', what, { remedy });
 }
 
-/** The arguments cannot be used. */
 export function misused(what: string, remedy?: string): CodedError {
-  return new CodedError('door/wrong-usage', what, remedy === undefined ? {} : { remedy });
+  return new CodedError('door/wrong-usage', what, { remedy });
 }
 
 /** An event of the vault, in the shape of a journal record; it never contains a value. */
 export type VaultEvent = {
   readonly kind: 'vault-founded' | 'vault-rotated' | 'secret-set' | 'secret-removed' | 'secret-used';
-  readonly call: string | null;
   readonly principal: string;
-  readonly tool: string | null;
-  readonly tenant: string | null;
+  readonly tenant?: string;
   readonly body: { readonly [key: string]: Json };
-};
+} & Partial<SecretUse>;
 
-/** The call that a secret is used for. */
 export type SecretUse = { readonly call: string | null; readonly tool: string | null };
 
 type Subject = { readonly name: string; readonly scope: VaultScope; readonly version: number };
 
-/** An action of an administrator. */
 export function actOf(kind: VaultEvent['kind'], by: Principal, body: VaultEvent['body']): VaultEvent {
-  return { kind, call: null, principal: formatPrincipal(by), tool: null, tenant: null, body };
+  return { kind, principal: formatPrincipal(by), body };
 }
 
-/** A use in a call. */
 export function useOf(
   subject: Subject,
   { principal, tenant }: VaultCaller,
@@ -122,7 +110,6 @@ export function bodyOf({ name, scope, version }: Subject): { [key: string]: Json
   return { name, scope: formatScope(scope), version };
 }
 
-/** What is known about a secret beside its value. */
 export type SecretEntry = {
   readonly name: string;
   readonly scope: VaultScope;
@@ -134,7 +121,6 @@ export type SecretEntry = {
   readonly bytes: number;
 };
 
-/** The secret that a name refers to for this caller. */
 export type SecretRef = {
   readonly name: string;
   readonly scope: VaultScope;

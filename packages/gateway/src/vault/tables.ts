@@ -1,5 +1,12 @@
+import { sql } from 'kysely';
 import type { Migration } from '../store/migrate.ts';
-import { queries, type Reader, type Transaction } from '../store/transaction.ts';
+import {
+  insertInto,
+  type Placeholder,
+  queries,
+  type Reader,
+  type Transaction,
+} from '../store/transaction.ts';
 import type { VaultScope } from './secret.ts';
 
 /** What locks the key that everything is sealed with. */
@@ -37,7 +44,6 @@ type VaultTables = {
   vault_secret: SecretRow;
 };
 
-/** The tables of this module. */
 export const vaultMigrations: readonly Migration[] = [
   {
     id: 'vault/001',
@@ -67,34 +73,19 @@ CREATE TABLE vault_secret (
   },
 ];
 
-/** Makes a statement over the tables of the vault. */
-export const query = queries<VaultTables>();
+const query = queries<VaultTables>();
 
-/** The key of a row. */
-type SecretKey = { scope_kind: VaultScope['kind']; scope_subject: string; name: string };
+type SecretKey = Pick<SecretRow, 'scope_kind' | 'scope_subject' | 'name'>;
 
 const selectLock = query()((db) => db.selectFrom('vault_lock').selectAll());
-const deleteLock = query()((db) => db.deleteFrom('vault_lock'));
-const insertLock = query<LockRow>()((db, p) =>
-  db
-    .insertInto('vault_lock')
-    .values({ id: p('id'), source: p('source'), key_ref: p('key_ref'), wrapped: p('wrapped') }),
-);
+const replaceLock = insertInto<LockRow>('vault_lock', 'replace');
 
 const selectMark = query()((db) => db.selectFrom('vault_inventory').select('mark'));
 const selectInventory = query()((db) => db.selectFrom('vault_inventory').selectAll());
-const deleteInventory = query()((db) => db.deleteFrom('vault_inventory'));
-const insertInventory = query<InventoryRow>()((db, p) =>
-  db.insertInto('vault_inventory').values({ id: p('id'), mark: p('mark'), sealed: p('sealed') }),
-);
+const replaceInventory = insertInto<InventoryRow>('vault_inventory', 'replace');
 
 const selectSecret = query<SecretKey>()((db, p) =>
-  db
-    .selectFrom('vault_secret')
-    .selectAll()
-    .where('scope_kind', '=', p('scope_kind'))
-    .where('scope_subject', '=', p('scope_subject'))
-    .where('name', '=', p('name')),
+  db.selectFrom('vault_secret').selectAll().where(hasKey(p)),
 );
 const selectAbout = query()((db) =>
   db
@@ -104,39 +95,23 @@ const selectAbout = query()((db) =>
     .orderBy('scope_kind')
     .orderBy('scope_subject'),
 );
-const deleteSecret = query<SecretKey>()((db, p) =>
-  db
-    .deleteFrom('vault_secret')
-    .where('scope_kind', '=', p('scope_kind'))
-    .where('scope_subject', '=', p('scope_subject'))
-    .where('name', '=', p('name')),
-);
+const deleteSecret = query<SecretKey>()((db, p) => db.deleteFrom('vault_secret').where(hasKey(p)));
 const deleteSecrets = query()((db) => db.deleteFrom('vault_secret'));
-const insertSecret = query<SecretRow>()((db, p) =>
-  db.insertInto('vault_secret').values({
-    scope_kind: p('scope_kind'),
-    scope_subject: p('scope_subject'),
-    name: p('name'),
-    version: p('version'),
-    sealed: p('sealed'),
-    bytes: p('bytes'),
-    created_at_ms: p('created_at_ms'),
-    used_at_ms: p('used_at_ms'),
-  }),
-);
+const replaceSecret = insertInto<SecretRow>('vault_secret', 'replace');
 const updateUsed = query<SecretKey & { used_at_ms: number }>()((db, p) =>
   db
     .updateTable('vault_secret')
     .set({ used_at_ms: p('used_at_ms') })
-    .where('scope_kind', '=', p('scope_kind'))
-    .where('scope_subject', '=', p('scope_subject'))
-    .where('name', '=', p('name')),
+    .where(hasKey(p)),
 );
 
-/** A row without its sealed value. */
+function hasKey(p: Placeholder<SecretKey>) {
+  return sql<boolean>`(scope_kind, scope_subject, name) = (${p('scope_kind')}, ${p('scope_subject')}, ${p('name')})`;
+}
+
 export type AboutRow = Omit<SecretRow, 'sealed'>;
 
-export function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
+function keyOf({ kind, subject }: VaultScope, name: string): SecretKey {
   return { scope_kind: kind, scope_subject: subject, name };
 }
 
@@ -145,8 +120,7 @@ export function readLock(reader: Reader): LockRow | undefined {
 }
 
 export function writeLock(tx: Transaction, row: LockRow): void {
-  tx.run(deleteLock, {});
-  tx.run(insertLock, row);
+  tx.run(replaceLock, row);
 }
 
 export function readMark(reader: Reader): string | undefined {
@@ -158,8 +132,7 @@ export function readInventory(reader: Reader): InventoryRow | undefined {
 }
 
 export function writeInventory(tx: Transaction, row: Omit<InventoryRow, 'id'>): void {
-  tx.run(deleteInventory, {});
-  tx.run(insertInventory, { id: 1, ...row });
+  tx.run(replaceInventory, { id: 1, ...row });
 }
 
 export function readSecret(reader: Reader, scope: VaultScope, name: string): SecretRow | undefined {
@@ -171,18 +144,14 @@ export function readAbout(reader: Reader): AboutRow[] {
   return reader.all(selectAbout, {});
 }
 
-/** Replaces the row of the same key, if there is one. */
 export function writeSecret(tx: Transaction, row: SecretRow): void {
-  tx.run(deleteSecret, { scope_kind: row.scope_kind, scope_subject: row.scope_subject, name: row.name });
-  tx.run(insertSecret, row);
+  tx.run(replaceSecret, row);
 }
 
-/** True when it existed. */
-export function removeSecret(tx: Transaction, scope: VaultScope, name: string): boolean {
-  return tx.run(deleteSecret, keyOf(scope, name)) > 0;
+export function removeSecret(tx: Transaction, scope: VaultScope, name: string): void {
+  tx.run(deleteSecret, keyOf(scope, name));
 }
 
-/** Returns how many there were. */
 export function removeAllSecrets(tx: Transaction): number {
   return tx.run(deleteSecrets, {});
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
 import { left, reserve, settle } from '../../src/budget/budget.ts';
-import { type BudgetRule, budgetMigrations, UNITS } from '../../src/budget/rule.ts';
+import { budgetMigrations, UNITS } from '../../src/budget/rule.ts';
+import type { BudgetRule } from '../../src/config/config.ts';
 import type { CheckedCall } from '../../src/core/checked-call.ts';
 import { NO_USAGE } from '../../src/core/limits.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -56,7 +57,7 @@ describe('reserve()', () => {
     });
   });
 
-  it.each(UNITS)('refuses with $code when a budget of $configKey is used up', ({ unit, code, noun }) => {
+  it.each(UNITS)('refuses with $code when a budget of $column is used up', ({ unit, code, noun }) => {
     const { store, tryCall } = world(rule({ name: 'tight', [unit]: 10 }));
     spend(store, tryCall().callId, { ...NO_USAGE, [unit]: 10 });
     const { reserved } = tryCall();

@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { balances, reservations } from '../../src/budget/balances.ts';
 import { reserve, settle } from '../../src/budget/budget.ts';
-import {
-  type BudgetRule,
-  budgetMigrations,
-  perUnit,
-  subjectsOf,
-  UNITS,
-  windowStartMs,
-} from '../../src/budget/rule.ts';
+import { budgetMigrations, perUnit, subjectsOf, UNITS, windowStartMs } from '../../src/budget/rule.ts';
+import type { BudgetRule } from '../../src/config/config.ts';
 import { NO_USAGE, type Usage } from '../../src/core/limits.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { checkedCall, MINUTE, NOON, rule } from './sample.ts';

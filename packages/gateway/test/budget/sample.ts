@@ -1,4 +1,4 @@
-import type { BudgetRule } from '../../src/budget/rule.ts';
+import type { BudgetRule } from '../../src/config/config.ts';
 import type { ToolCall } from '../../src/core/call.ts';
 import type { CheckedCall } from '../../src/core/checked-call.ts';
 import { digestBytes } from '../../src/core/digest.ts';

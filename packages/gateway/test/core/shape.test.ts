@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { jsonPositions } from '../../src/core/json-positions.ts';
 import {
   check,
   choice,
@@ -15,7 +16,6 @@ import {
 } from '../../src/core/shape.ts';
 import { formatProblem, locate } from '../../src/core/shape-problem.ts';
 import { parseStrict } from '../../src/core/strict-json.ts';
-import { jsonPositions } from '../../src/core/text-position.ts';
 
 const NAME = textLike('a lower-case name', (text) => /^[a-z]+$/.test(text));
 const PERSON = table({

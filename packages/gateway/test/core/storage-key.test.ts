@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LOOK_ALIKES } from '../../src/core/look-alikes.table.ts';
+import { sentenceOf } from '../../src/core/result.ts';
 import { isBeneath, parseKey, parsePrefix, type StorageKey } from '../../src/core/storage-key.ts';
 import { prefixOf } from '../storage/sample.ts';
 
@@ -99,12 +100,12 @@ describe('parseKey()', () => {
   it.each(REFUSED.flatMap(([fault, ...raws]) => raws.map((raw) => [fault, raw] as const)))(
     'refuses as %s: %j',
     (fault, raw) => {
-      expect(parseKey(raw)).toMatchObject({ ok: false, fault });
+      expect(parseKey(raw)).toMatchObject({ ok: false, problem: { fault } });
     },
   );
 
   it.each(ACCEPTED)('takes %j as it is', (raw) => {
-    expect(parseKey(raw)).toEqual({ ok: true, key: raw });
+    expect(parseKey(raw)).toEqual({ ok: true, value: raw });
   });
 
   it('agrees with a second reading of the rules on any text', () => {
@@ -112,7 +113,7 @@ describe('parseKey()', () => {
       fc.property(anyText, (raw) => {
         const parsed = parseKey(raw);
         expect(parsed.ok).toBe(isKeyByOracle(raw));
-        if (parsed.ok) expect(parsed.key).toBe(raw);
+        if (parsed.ok) expect(parsed.value).toBe(raw);
       }),
       { numRuns: 5_000 },
     );
@@ -131,7 +132,7 @@ describe('parseKey()', () => {
 
   it('says what is wrong without printing what could harm a terminal', () => {
     const parsed = parseKey(`a\u001b[2J\u202e${'x'.repeat(1_000)}`);
-    expect(parsed.ok ? '' : parsed.message).toMatch(/^[^\p{Cc}\p{Cf}]{1,300}$/u);
+    expect(parsed.ok ? '' : sentenceOf(parsed.problem)).toMatch(/^[^\p{Cc}\p{Cf}]{1,300}$/u);
   });
 });
 
@@ -150,7 +151,7 @@ describe('parsePrefix()', () => {
     ['notes/2024/', 'notes/2024'],
     ['/', ''],
   ])('reads %j as the place %j', (raw, prefix) => {
-    expect(parsePrefix(raw)).toEqual({ ok: true, prefix });
+    expect(parsePrefix(raw)).toEqual({ ok: true, value: prefix });
   });
 
   it.each(['', '//', 'a//', '/a', '../', 'a/../', '.', '\u2024/'])('refuses %j', (raw) => {

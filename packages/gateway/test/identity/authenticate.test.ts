@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { makeAuthenticator, TokenUses } from '../../src/identity/authenticate.ts';
+import { makeAuthenticator } from '../../src/identity/authenticate.ts';
 import { HOLDS_ALL, mintToken, withdrawToken } from '../../src/invoke/tokens.ts';
 import type { Reader } from '../../src/store/transaction.ts';
 import { ADA, GRACE, NOON, openTestGateway, type TestGateway, testClock } from '../fixture/gateway.ts';
@@ -16,22 +16,20 @@ const mint = (gateway: TestGateway) =>
 async function openOwn() {
   const clock = testClock();
   const gateway = await openTestGateway({ clock });
-  const uses = new TokenUses();
   const told: string[] = [];
   const log = (level: string, event: string, facts: unknown) =>
     void told.push(`${level} ${event} ${JSON.stringify(facts)}`);
   const authenticate = makeAuthenticator({
-    ...{ reader: gateway.store, config: gateway.config, clock, uses, log },
+    ...{ reader: gateway.store, config: gateway.config, clock, log },
   });
   const enter = (authorization: string | null) => authenticate({ authorization });
-  return { gateway, clock, uses, told, enter };
+  return { gateway, clock, told, enter };
 }
 
 describe('the authenticator', () => {
   test('takes a token of ours for its principal, at once and until it is revoked', async () => {
-    const { gateway, clock, uses, enter } = await openOwn();
+    const { gateway, clock, enter } = await openOwn();
     const { token, about } = await mint(gateway);
-    expect(uses.lastMs(about.id)).toBeNull();
     clock.add(5);
     expect(await enter(`Bearer ${token}`)).toEqual({
       ok: true,
@@ -40,7 +38,6 @@ describe('the authenticator', () => {
         credential: `token:${about.id}`,
       },
     });
-    expect(uses.lastMs(about.id)).toBe(NOON + 5);
     await withdrawToken(gateway, GRACE, { id: about.id, tenant: 'acme' });
     expect(await enter(`Bearer ${token}`)).toEqual({
       ...{ ok: false, reason: 'revoked' },

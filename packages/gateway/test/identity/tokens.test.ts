@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ALL_SCOPES, type Scope } from '../../src/core/caller.ts';
 import type { Principal } from '../../src/core/principal.ts';
-import { TokenUses } from '../../src/identity/authenticate.ts';
 import { identityMigrations } from '../../src/identity/tables.ts';
 import {
   createToken,
@@ -140,18 +139,5 @@ describe('listTokens()', () => {
     expect(pageOf(ids[2] ?? '', 'acme')).toEqual([ids[3]]);
     expect(pageOf('tok_unknown')).toEqual([]);
     expect(pageOf(null, 'nobody')).toEqual([]);
-  });
-});
-
-describe('TokenUses', () => {
-  test('knows when a token was used last, and forgets the oldest beyond ten thousand', () => {
-    const uses = new TokenUses();
-    expect(uses.lastMs('tok_a')).toBeNull();
-    uses.note('tok_a', 1);
-    uses.note('tok_b', 2);
-    uses.note('tok_a', 3);
-    expect([uses.lastMs('tok_a'), uses.lastMs('tok_b')]).toEqual([3, 2]);
-    for (let i = 0; i < 9_999; i++) uses.note(`tok_${i}`, 4);
-    expect([uses.lastMs('tok_a'), uses.lastMs('tok_b')]).toEqual([3, null]);
   });
 });

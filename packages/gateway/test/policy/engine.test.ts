@@ -5,7 +5,6 @@ import type { Tool } from '../../src/core/tool.ts';
 import { authorize } from '../../src/policy/authorize.ts';
 import { type Cedar, cedarVersion, loadCedar } from '../../src/policy/cedar.ts';
 import type { PolicyEngine } from '../../src/policy/engine.ts';
-import { recallSet } from '../../src/policy/memory.ts';
 import type { NamedEntities } from '../../src/policy/parse.ts';
 import {
   type Bed,
@@ -45,7 +44,7 @@ function counting(): { load: () => Cedar; validations: () => number } {
   return { load, validations: () => count };
 }
 
-describe('openPolicy()', () => {
+describe('a PolicyEngine', () => {
   test('seeds a new directory for its owner alone and permits a low-risk call', () => {
     const bed = makeBed(null);
     const engine = bed.open();
@@ -133,7 +132,9 @@ describe('openPolicy()', () => {
     bed.write('a.cedar', PERMIT_ALL + FORBID_ALL);
     engine.refresh();
     await written(bed);
-    expect(setDigest === null ? null : recallSet(bed.store, setDigest)).toEqual(set);
+    const sql = 'SELECT policies_json FROM policy_set WHERE digest = ?';
+    const row = bed.store.get({ sql: () => sql, bind: () => [setDigest] }, {}) as { policies_json: string };
+    expect(JSON.parse(row.policies_json)).toEqual(set?.policies);
   });
 });
 

@@ -11,12 +11,7 @@ import type { Principal } from '../../src/core/principal.ts';
 import type { PreparedProcess, ProcessTerms } from '../../src/core/process.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import type { CallFacts, SkillActFacts, SkillStanding } from '../../src/policy/authorize.ts';
-import {
-  openPolicy,
-  type PolicyEngine,
-  type PolicyEvent,
-  type PolicyOptions,
-} from '../../src/policy/engine.ts';
+import { PolicyEngine, type PolicyEvent, type PolicyOptions } from '../../src/policy/engine.ts';
 import { policyMigrations } from '../../src/policy/memory.ts';
 import { Store } from '../../src/store/store.ts';
 
@@ -169,7 +164,13 @@ export function makeBed(files: Readonly<Record<string, string>> | null): Bed {
   const clock = { nowMs: () => NOON, monotonicMs: () => 0 };
   const onEvent = (event: PolicyEvent) => void events.push(event);
   const defaults = { directory, store, tools: () => TOOLS, groups: new Map(), clock, reloadMs: 0, onEvent };
-  return { directory, events, store, write, open: (options = {}) => openPolicy({ ...defaults, ...options }) };
+  return {
+    directory,
+    events,
+    store,
+    write,
+    open: (options = {}) => new PolicyEngine({ ...defaults, ...options }),
+  };
 }
 
 /** An engine on one policy file. */

@@ -29,8 +29,8 @@ export function spaceIn(store: Store, { read = ['/'], write = ['/'], ...terms }:
 
 export function prefixOf(raw: string): StoragePrefix {
   const parsed = parsePrefix(raw);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.prefix;
+  if (!parsed.ok) throw new Error(parsed.problem.is);
+  return parsed.value;
 }
 
 export function bytesOf(text: string): Uint8Array {

@@ -169,7 +169,7 @@ function shorten(value: Json): string {
 async function clearStorage({ store }: Gateway, tenant: string, skill: string): Promise<void> {
   const everywhere = parsePrefix('/');
   if (!everywhere.ok) throw new TypeError('Cannot clear the storage of a test: the prefix is none');
-  const prefixes = [everywhere.prefix];
+  const prefixes = [everywhere.value];
   const space = new Space(store, { tenant, skill, grants: { read: prefixes, write: prefixes } });
   for (;;) {
     const listed = await space.list('/', { limit: 100 });

@@ -1,6 +1,7 @@
 import { CODES, type Code } from '@palisade/sdk';
 import { quote } from '../../core/hostile-text.ts';
 import type { Json } from '../../core/json.ts';
+import { jsonPositions } from '../../core/json-positions.ts';
 import { accept, type Problem, type Result, reject } from '../../core/result.ts';
 import {
   anything,
@@ -21,7 +22,6 @@ import {
 } from '../../core/shape.ts';
 import { locate } from '../../core/shape-problem.ts';
 import { parseStrict } from '../../core/strict-json.ts';
-import { jsonPositions } from '../../core/text-position.ts';
 import { CASE_LIMITS } from '../limits.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { CASES_FOLDER, type Entries } from '../package/skill-package.ts';

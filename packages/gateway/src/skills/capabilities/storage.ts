@@ -84,7 +84,7 @@ export const storage: Capability = {
     }
     const granted = { read: [raw], write: mode === 'ro' ? [] : [raw] };
     return accept({
-      what: `storage ${parsed.prefix}/`,
+      what: `storage ${parsed.value}/`,
       addTo: (grants) => ({ storage: [...grants.storage, granted] }),
     });
   },
@@ -135,14 +135,14 @@ function checkRoots(roots: readonly (string | null)[], path: readonly string[], 
   for (const [i, root] of roots.entries()) {
     const parsed = root === null ? null : parsePrefix(root === '' ? '/' : root);
     if (parsed === null || !parsed.ok) continue;
-    if (parsed.prefix === '' && !context.mayBeWild) {
+    if (parsed.value === '' && !context.mayBeWild) {
       const is = `${quote(root ?? '')} means the whole storage`;
       report(context, [...path, i], { is, expected: 'the beginnings of keys', hint: WILD_HINT });
     }
-    if (seen.has(parsed.prefix)) {
+    if (seen.has(parsed.value)) {
       const is = `${quote(root ?? '')} means the same as one before it`;
       report(context, [...path, i], { is, expected: 'each once' });
     }
-    seen.add(parsed.prefix);
+    seen.add(parsed.value);
   }
 }

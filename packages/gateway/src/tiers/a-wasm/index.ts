@@ -156,7 +156,7 @@ function formTerms(): string {
 function prefixes(raw: readonly string[]): readonly StoragePrefix[] {
   return raw.flatMap((each) => {
     const parsed = parsePrefix(each);
-    return parsed.ok ? [parsed.prefix] : [];
+    return parsed.ok ? [parsed.value] : [];
   });
 }
 

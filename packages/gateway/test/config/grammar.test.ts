@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fitsPattern } from '../../src/budget/rule.ts';
+import { matchesPattern } from '../../src/config/grammar.ts';
 
 it.each([
   ['agent:*', 'agent:ada', true],
@@ -16,17 +16,17 @@ it.each([
   ['*.read', 'fs.reader', false],
   ['f*.*d', 'fs.read', true],
   ['agent.*', 'agentxada', false],
-])('fitsPattern(%j, %j) is %j', (pattern, text, expected) => {
-  expect(fitsPattern(pattern, text)).toBe(expected);
+])('matchesPattern(%j, %j) is %j', (pattern, text, expected) => {
+  expect(matchesPattern(pattern, text)).toBe(expected);
 });
 
-it('fitsPattern() agrees with the regular expression that says the same', () => {
+it('matchesPattern() agrees with the regular expression that says the same', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 8 });
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 10 });
   fc.assert(
     fc.property(piece, text, (pattern, subject) => {
       const source = pattern.replaceAll('.', '\\.').replaceAll('*', '.*');
-      expect(fitsPattern(pattern, subject)).toBe(new RegExp(`^${source}$`, 's').test(subject));
+      expect(matchesPattern(pattern, subject)).toBe(new RegExp(`^${source}$`, 's').test(subject));
     }),
     { numRuns: 2000 },
   );
