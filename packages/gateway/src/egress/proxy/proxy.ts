@@ -8,7 +8,7 @@ import type { ResolveOptions } from '../resolve.ts';
 import { type BoundSecret, checkSecretValue } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { formatRefusal, ProxyExchange } from './exchange.ts';
-import { type DecisionRecord, Ledger, type ProxyFacts } from './ledger.ts';
+import { Ledger, type ProxyFacts } from './ledger.ts';
 import type { CredentialCheck, EgressDoor, ProxyRun } from './receive.ts';
 import { reset } from './relay.ts';
 import { serve } from './serve.ts';
@@ -40,16 +40,11 @@ export type ProxyOptions = {
   /** The authorities that prove who the target of an opened tunnel is, instead of those that Node trusts. */
   readonly trust?: SecureContextOptions['ca'];
   readonly clock: Clock;
-  readonly onDecision?: (record: DecisionRecord) => void;
 };
 
 export type Proxy = {
-  /** Takes over a connection that a client of the run made. */
-  readonly accept: (socket: Socket) => void;
-  /** Takes over a listening socket: all its connections, and its end. */
-  readonly listen: (server: Server) => void;
-  /** Takes over a listening socket for one target. Only the run may be able to connect to it. */
-  readonly listenFor: (server: Server, door: EgressDoor) => void;
+  /** Takes over a listening socket, of the proxy or of a door: all its connections, and its end. */
+  readonly listen: (server: Server, door?: EgressDoor | null) => void;
   /** Cuts what the current list does not allow. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
@@ -60,7 +55,7 @@ export type Proxy = {
 /** Opens the proxy of one run. It shares nothing with the proxy of any other. */
 export function openProxy(options: ProxyOptions): Proxy {
   const limits = completeLimits(DEFAULT_PROXY_LIMITS, options.limits ?? {});
-  const ledger = new Ledger({ limits, clock: options.clock, onDecision: options.onDecision });
+  const ledger = new Ledger({ limits, clock: options.clock });
   const isOfRun = newCredentialCheck(options.credential);
   const { list, resolve, secrets = [], intercept: interceptor = null, trust } = options;
   for (const { value } of secrets) checkSecretValue(value);
@@ -93,17 +88,13 @@ export function openProxy(options: ProxyOptions): Proxy {
     });
   };
 
-  const listenFor = (server: Server, door: EgressDoor | null) => {
-    servers.add(server);
-    // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
-    server.on('error', () => {});
-    server.on('connection', (client) => receive(client, door));
-  };
-
   return {
-    accept: (client) => receive(client, null),
-    listen: (server) => listenFor(server, null),
-    listenFor,
+    listen: (server, door = null) => {
+      servers.add(server);
+      // A connection that cannot be accepted, for lack of descriptors, say, is lost; it must not end the program.
+      server.on('error', () => {});
+      server.on('connection', (client) => receive(client, door));
+    },
     recheck: () => {
       for (const exchange of open) exchange.recheck(run);
     },
