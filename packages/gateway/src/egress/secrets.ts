@@ -1,6 +1,6 @@
 import type { Problem } from '../core/result.ts';
 import { DEFAULT_PORTS, type Host, type Site } from './authority.ts';
-import type { Field } from './http1/index.ts';
+import type { Field } from './http1/fields.ts';
 import { EGRESS_LIMITS } from './limits.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
-import { type Field, tokensOf } from '../http1/index.ts';
+import { type Field, tokensOf } from '../http1/fields.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
 import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 

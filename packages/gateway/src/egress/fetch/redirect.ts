@@ -1,7 +1,7 @@
 import { quote } from '../../core/hostile-text.ts';
 import { accept, sentenceOf } from '../../core/result.ts';
 import { formatOrigin, type HttpUrl, isSameOrigin, readUrl } from '../authority.ts';
-import { type Field, valuesOf } from '../http1/index.ts';
+import { type Field, valuesOf } from '../http1/fields.ts';
 import type { BoundSecret } from '../secrets.ts';
 import { type Fetched, fail } from './outcome.ts';
 import type { PreparedRequest } from './request.ts';

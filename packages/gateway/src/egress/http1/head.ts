@@ -8,7 +8,7 @@ import { type HttpProblem, type HttpResult, type MessageSide, SIDES } from './fi
 export type HeadLines = readonly [string, ...string[]];
 
 /** A head, and the bytes that came after it. */
-export type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
+type MessageHead = { readonly lines: HeadLines; readonly rest: Buffer };
 
 type HeadTerms = {
   readonly side: MessageSide;

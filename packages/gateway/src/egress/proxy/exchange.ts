@@ -3,7 +3,7 @@ import { accept, type Result, reject, sentenceOf } from '../../core/result.ts';
 import { formatAddress } from '../address.ts';
 import type { Connection } from '../connect.ts';
 import { denyNow, type EgressDecision, type EgressRequest, type Judge } from '../decide.ts';
-import type { HttpProblem, HttpResult } from '../http1/index.ts';
+import type { HttpProblem, HttpResult } from '../http1/fields.ts';
 import { PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
 import type { Ledger, OpenRecord } from './ledger.ts';
 import { reset } from './relay.ts';

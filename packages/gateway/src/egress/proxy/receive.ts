@@ -2,16 +2,15 @@ import type { SecureContextOptions } from 'node:tls';
 import { accept } from '../../core/result.ts';
 import type { AllowList } from '../allowlist.ts';
 import type { Host, Site } from '../authority.ts';
+import type { HttpResult } from '../http1/fields.ts';
+import { type HeadLines, readHead } from '../http1/head.ts';
 import {
-  type HeadLines,
-  type HttpResult,
   type ProxyRequest,
   parseRequestHead,
   parseRequestLine,
   parseSiteHead,
-  readHead,
   type TunnelRequest,
-} from '../http1/index.ts';
+} from '../http1/request.ts';
 import type { ProxyLimits } from '../limits.ts';
 import type { ResolveOptions } from '../resolve.ts';
 import type { BoundSecret } from '../secrets.ts';
