@@ -1,26 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
 import { formatHost } from '../authority.ts';
-import type { EgressDecision, EgressRequest } from '../decide.ts';
+import type { DecidedRequest, EgressDecision, EgressRequest } from '../decide.ts';
 import type { ProxyLimits } from '../limits.ts';
 import type { Refusal } from './exchange.ts';
 
 /** The decision on one request, and its outcome. */
-export type DecisionRecord = {
-  readonly atMs: number;
-  readonly host: string;
-  readonly port: number;
-  /** The one that a connection was made to; null when none was. */
-  readonly address: string | null;
-  readonly method: string;
-  readonly rule: string | null;
-  readonly verdict: 'allow' | 'deny';
-  readonly why: string;
+export type DecisionRecord = DecidedRequest & {
   /** Why the proxy ended what it had allowed; null when it did not. */
   readonly cut: string | null;
   /** Whether the TLS of a tunnel was opened for it. */
   readonly intercepted: boolean;
-  /** The names of the secrets that were filled in. */
-  readonly secrets: readonly string[];
   readonly bytesIn: number;
   readonly bytesOut: number;
 };

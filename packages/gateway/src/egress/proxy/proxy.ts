@@ -1,11 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import type { SecureContextOptions } from 'node:tls';
-import type { Clock } from '../../core/clock.ts';
-import type { AllowList } from '../allowlist.ts';
+import type { EgressTerms } from '../connect.ts';
 import { completeLimits, DEFAULT_PROXY_LIMITS, PROXY_BOUNDS, type ProxyLimits } from '../limits.ts';
-import type { ResolveOptions } from '../resolve.ts';
-import { type BoundSecret, checkSecretValue } from '../secrets.ts';
+import { checkSecretValue } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { formatRefusal, ProxyExchange } from './exchange.ts';
 import { Ledger, type ProxyFacts } from './ledger.ts';
@@ -26,26 +23,18 @@ import { serve } from './serve.ts';
 
 export type { EgressDoor };
 
-export type ProxyOptions = {
-  /** The current list; after a change, `recheck` applies it to what is open. */
-  readonly list: () => AllowList;
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
+export type ProxyOptions = EgressTerms & {
   /** The token of the run: its clients send `run:TOKEN` as basic credentials. */
   readonly credential: string;
   readonly limits?: Partial<ProxyLimits>;
-  /** Filled in where they belong and nowhere else. */
-  readonly secrets?: readonly BoundSecret[];
   /** Opens the tunnels to some hosts, so that the requests inside are decided on. */
   readonly intercept?: Interceptor;
-  /** The authorities that prove who the target of an opened tunnel is, instead of those that Node trusts. */
-  readonly trust?: SecureContextOptions['ca'];
-  readonly clock: Clock;
 };
 
 export type Proxy = {
   /** Takes over a listening socket, of the proxy or of a door: all its connections, and its end. */
   readonly listen: (server: Server, door?: EgressDoor | null) => void;
-  /** Cuts what the current list does not allow. */
+  /** Cuts what the current list does not allow; to be called after the list has changed. */
   readonly recheck: () => void;
   readonly facts: () => ProxyFacts;
   /** Ends every connection and every listening socket; nothing is accepted afterwards. The facts stay. */

@@ -1,7 +1,6 @@
-import type { SecureContextOptions } from 'node:tls';
 import { accept } from '../../core/result.ts';
-import type { AllowList } from '../allowlist.ts';
 import type { Host, Site } from '../authority.ts';
+import type { EgressTerms } from '../connect.ts';
 import type { HttpResult } from '../http1/fields.ts';
 import { type HeadLines, readHead } from '../http1/head.ts';
 import {
@@ -12,7 +11,6 @@ import {
   type TunnelRequest,
 } from '../http1/request.ts';
 import type { ProxyLimits } from '../limits.ts';
-import type { ResolveOptions } from '../resolve.ts';
 import type { BoundSecret } from '../secrets.ts';
 import type { Interceptor } from '../tls/certificate.ts';
 import { type ProxyExchange, refused, type Served, served } from './exchange.ts';
@@ -22,16 +20,13 @@ import type { Ledger } from './ledger.ts';
 export type CredentialCheck = (raw: string | null) => boolean;
 
 /** What all connections of one run share. */
-export type ProxyRun = {
-  readonly list: () => AllowList;
-  readonly resolve: Omit<ResolveOptions, 'signal'>;
+export type ProxyRun = Pick<EgressTerms, 'list' | 'resolve'> & {
   readonly isOfRun: CredentialCheck;
   readonly limits: ProxyLimits;
   readonly ledger: Ledger;
   readonly secrets: readonly BoundSecret[];
   readonly interceptor: Interceptor | null;
-  /** The authorities that prove who a target is; without, those that Node trusts. */
-  readonly trust: SecureContextOptions['ca'];
+  readonly trust: EgressTerms['trust'];
 };
 
 /**
