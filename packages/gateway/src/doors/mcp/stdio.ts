@@ -3,15 +3,17 @@ import type { JSONRPCMessage, Server, Transport } from '@modelcontextprotocol/se
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Caller } from '../../core/caller.ts';
 import { makeId } from '../../core/clock.ts';
+import { Lines } from '../../core/lines.ts';
 import type { StrictLimits } from '../../core/strict-json.ts';
 import { type Door, ownerOf } from './door.ts';
 import {
   errorOf,
+  INVALID_REQUEST,
   type JsonRpcError,
-  Lines,
   type MessageId,
   messageLimits,
   readMessage,
+  SERVER_ERROR,
   tooLong,
 } from './message.ts';
 import { makeServer } from './server.ts';
@@ -86,9 +88,6 @@ type WireOptions = {
   readonly textOf: (part: object) => string | undefined;
 };
 
-const INVALID_REQUEST = -32_600;
-const BUSY = -32_000;
-
 /**
  * Messages over two streams, one per line. What is not a message is answered as such and the connection stays open; a
  * client that sends more than it reads is not read from until it does. It ends when the input ends.
@@ -150,7 +149,7 @@ class StdioWire implements Transport {
     if (this.#isClosed) return;
     const read = readMessage(line, this.#options.limits);
     if (!read.ok) {
-      void this.#write(JSON.stringify(read.error));
+      void this.#write(JSON.stringify(read.problem));
       return;
     }
     const message = read.value;
@@ -172,7 +171,7 @@ class StdioWire implements Transport {
     if (this.#open.has(id)) return errorOf(id, INVALID_REQUEST, 'Invalid Request: this id is in use');
     // Boundary: a few bytes can request a megabyte; this many are answered at a time.
     const { maxOpen } = this.#options;
-    return this.#open.size < maxOpen ? null : errorOf(id, BUSY, `Busy: ${maxOpen} requests are open`);
+    return this.#open.size < maxOpen ? null : errorOf(id, SERVER_ERROR, `Busy: ${maxOpen} requests are open`);
   }
 
   /** A page of tools is written from the cache; everything else is serialized now. */

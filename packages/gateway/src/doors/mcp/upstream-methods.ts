@@ -12,7 +12,7 @@ import type { Tool } from '../../core/tool.ts';
 import type { Ended } from '../../invoke/finish.ts';
 import { doorCall, invoke } from '../../invoke/invoke.ts';
 import { type Asking, openRequest, toldApproval } from './ask-approval.ts';
-import { receiptMeta } from './call-result.ts';
+import { failureFacts, receiptMeta } from './call-result.ts';
 import { askedCall } from './call-tool.ts';
 import { notFound } from './resources.ts';
 import { safeBlock } from './upstream-content.ts';
@@ -94,7 +94,8 @@ async function callMethod(asking: Asking, tool: Tool, input: JsonObject, uri?: s
   if (outcome.status === 'ok') return { output: outcome.output as JsonObject, _meta: receiptMeta(ended) };
   if (uri !== undefined && isNotFound(ended)) throw notFound(uri);
   const approval = openRequest(door, call, ended);
-  throw failure(ended, approval === null ? {} : toldApproval(approval));
+  const facts = failureFacts(ended, approval === null ? null : toldApproval(approval));
+  throw new ProtocolError(ProtocolErrorCode.InternalError, `${facts.code}: ${facts.message}`, facts);
 }
 
 /** The server says that there is nothing at this address. */
@@ -102,21 +103,6 @@ function isNotFound({ outcome }: Ended): boolean {
   const output =
     outcome.status === 'failed' ? (outcome.output as { readonly error?: JsonObject } | null) : null;
   return NOT_FOUND.includes(output?.error?.code ?? null);
-}
-
-function failure({ outcome, callId }: Ended, more: object): ProtocolError {
-  if (outcome.status === 'ok') throw new TypeError('Cannot tell a failure: the call went well');
-  const { status, code } = outcome;
-  const message = safeLine(outcome.message, MAX_MESSAGE_CHARS);
-  const remedy = safeLine(outcome.remedy, MAX_MESSAGE_CHARS);
-  const facts = {
-    status: 'approvalId' in more ? 'approval_required' : status,
-    code,
-    message,
-    remedy,
-    callId,
-  };
-  return new ProtocolError(ProtocolErrorCode.InternalError, `${code}: ${message}`, { ...facts, ...more });
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
@@ -129,13 +115,9 @@ const NOTHING: CompleteResult = { completion: { values: [], total: 0, hasMore: f
 export async function complete(asking: Asking, params: CompleteRequest['params']): Promise<CompleteResult> {
   const { ref } = params;
   const offered = asking.door.offers.of(asking.client.caller);
-  if (ref.type === 'ref/prompt') {
-    const found = offered.prompts.get(ref.name);
-    if (found === undefined || found.complete === null) return NOTHING;
-    return completeUpstream(asking, found.complete, { ...params, ref: { ...ref, name: found.prompt.name } });
-  }
-  const found = offered.templates.get(ref.uri);
-  return found === undefined || found.complete === null
-    ? NOTHING
-    : completeUpstream(asking, found.complete, params);
+  const found = ref.type === 'ref/prompt' ? offered.prompts.get(ref.name) : offered.templates.get(ref.uri);
+  if (found === undefined || found.complete === null) return NOTHING;
+  // The server knows its prompt by the name without our prefix.
+  const own = 'prompt' in found ? { type: 'ref/prompt' as const, name: found.prompt.name } : ref;
+  return completeUpstream(asking, found.complete, { ...params, ref: own });
 }
