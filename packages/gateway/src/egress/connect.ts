@@ -33,7 +33,6 @@ export type EgressTerms = {
   readonly clock: Clock;
 };
 
-/** Why the connection failed. */
 export type ConnectFailure = {
   readonly cause: 'denied' | 'unreachable' | 'timeout';
   readonly why: string;

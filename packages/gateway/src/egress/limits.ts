@@ -17,9 +17,7 @@ export const EGRESS_LIMITS = {
   problems: 50,
   /** Addresses that one lookup may give. Large services give about twenty. */
   lookupAnswers: 64,
-  /** Addresses of one target that are tried. */
   connectAttempts: 8,
-  /** Of the value of a secret. */
   secretValueChars: 8_192,
   /** Placeholders of one request that are replaced: without a limit a short request would become an endless one. */
   secretPlaceholders: 64,

@@ -23,6 +23,9 @@ import type { OfferedPrompt, OfferedResource } from './upstream-offers.ts';
  * decide it, and its receipt is named in the result. These results cannot express a failure, so it is an error.
  */
 
+/** As the executor passes them on, which leaves out every message of another form. */
+type PromptMessages = readonly { readonly role: 'user' | 'assistant'; readonly content: Json }[];
+
 const MAX_MESSAGE_CHARS = 4_096;
 const MAX_VALUE_CHARS = 1_000;
 /** The error codes that servers use for a missing resource, in the revisions so far. */
@@ -35,7 +38,7 @@ export async function readUpstream(
   uri: string,
 ): Promise<ReadResourceResult> {
   const { output, _meta } = await callMethod(asking, read, { uri }, uri);
-  const contents = listOf(output.contents).flatMap((content) => {
+  const contents = (output.contents as readonly Json[]).flatMap((content) => {
     const block = safeBlock({ type: 'resource', resource: content });
     return block.type === 'resource' ? [block.resource] : [];
   });
@@ -51,9 +54,8 @@ export async function getUpstream(
 ): Promise<GetPromptResult> {
   const input = { name: prompt.name, arguments: { ...given } };
   const { output, _meta } = await callMethod(asking, get, input);
-  const messages = listOf(output.messages).flatMap((message) => {
-    const { role, content = null } = message as JsonObject;
-    return role === 'user' || role === 'assistant' ? [{ role, content: safeBlock(content) } as const] : [];
+  const messages = (output.messages as unknown as PromptMessages).map(({ role, content }) => {
+    return { role, content: safeBlock(content) };
   });
   const { description } = output;
   const described =
@@ -69,12 +71,9 @@ async function completeUpstream(
 ): Promise<CompleteResult> {
   const input = { ref, argument, ...(context?.arguments === undefined ? {} : { context }) } as JsonObject;
   const { output, _meta } = await callMethod(asking, complete, input);
-  const { values, total, hasMore } = (output.completion ?? {}) as JsonObject;
-  const safe = listOf(values).flatMap((each) =>
-    typeof each === 'string' ? [safeLine(each, MAX_VALUE_CHARS)] : [],
-  );
-  const counted = typeof total === 'number' ? { total } : {};
-  return { completion: { values: safe, ...counted, hasMore: hasMore === true }, _meta };
+  const completion = output.completion as unknown as CompleteResult['completion'];
+  const values = completion.values.map((each) => safeLine(each, MAX_VALUE_CHARS));
+  return { completion: { ...completion, values }, _meta };
 }
 
 type Answered = { readonly output: JsonObject; readonly _meta: Record<string, unknown> };
@@ -103,10 +102,6 @@ function isNotFound({ outcome }: Ended): boolean {
   const output =
     outcome.status === 'failed' ? (outcome.output as { readonly error?: JsonObject } | null) : null;
   return NOT_FOUND.includes(output?.error?.code ?? null);
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 const NOTHING: CompleteResult = { completion: { values: [], total: 0, hasMore: false } };

@@ -20,7 +20,6 @@ export type FailureCode =
 
 type FetchFailure = { readonly code: FailureCode; readonly why: string };
 
-/** What a step of a fetch gives. */
 export type Fetched<T> = Result<T, FetchFailure>;
 
 export type FetchFailed = Extract<Fetched<never>, { ok: false }>;
@@ -50,7 +49,6 @@ export type Arrival = {
   readonly headers: readonly HeaderPair[];
   /** Whole, and decompressed. */
   readonly body: Uint8Array;
-  /** The last one. */
   readonly url: string;
 };
 
@@ -61,7 +59,6 @@ export function fail(code: FailureCode, why: string): FetchFailed {
 }
 
 export type FetchTerms = EgressTerms & {
-  /** Ends the fetch at once. */
   readonly signal: AbortSignal;
   readonly limits?: Partial<FetchLimits>;
   /**

@@ -25,12 +25,10 @@ const OF_BODY: ReadonlySet<string> = new Set([
 const PRIVATE =
   /(?:^|[-_])(?:api-?key|auth\w*|cookie\d?|credentials?|jwt|key|passw(?:or)?d|proxy|secret|session\w*|signature|token)(?:$|[-_])/;
 
-/** Whether an answer is a redirect. */
 export function isRedirect({ status, fields }: RedirectAnswer): boolean {
   return REDIRECTS.has(status) && valuesOf(fields, 'location').length > 0;
 }
 
-/** The request after a redirect. */
 export function followRedirect(
   prepared: PreparedRequest,
   { status, fields }: RedirectAnswer,

@@ -4,7 +4,7 @@ import { newBodyReader } from '../http1/body.ts';
 import { type Field, type HttpProblem, rejectBody } from '../http1/fields.ts';
 import { type Response, readResponse } from '../http1/response.ts';
 import { FETCH_BOUNDS, type FetchLimits } from '../limits.ts';
-import { type BodyLimits, codingOf, newDecoder } from './decompress.ts';
+import { BodyDecoder, type BodyLimits, codingOf } from './decompress.ts';
 import { type Fetched, type FetchFailed, fail } from './outcome.ts';
 import type { Watch } from './watch.ts';
 
@@ -105,7 +105,7 @@ async function readBody(
   const coding = framing.kind === 'none' ? accept('identity' as const) : codingOf(fields);
   if (!coding.ok) return coding;
   const body = newBodyReader(framing, 'response');
-  const decoder = newDecoder(coding.value, limits);
+  const decoder = new BodyDecoder(coding.value, limits);
   const pieces = piecesOf(socket, watch);
   try {
     // Reading on after the end would wait for a target that has sent all.

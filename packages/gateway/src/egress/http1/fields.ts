@@ -156,7 +156,6 @@ function rejectField(side: MessageSide, line: string, is: string) {
   return reject({ status, subject: `header ${quote(line)}`, is, expected: '"Name: value"' });
 }
 
-/** What is wrong with the body of a message. */
 export function rejectBody(side: MessageSide, is: string, expected: string) {
   return reject({ status: SIDES[side].status, subject: `body of ${side}`, is, expected });
 }

@@ -34,7 +34,6 @@ function checkStatusLine(line: string): HttpProblem | null {
 }
 
 type ResponseTerms = {
-  /** Of all heads together. */
   readonly headBytes: number;
   /** For each head. */
   readonly withinMs: number;

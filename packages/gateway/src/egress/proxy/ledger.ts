@@ -35,7 +35,6 @@ export type ProxyFacts = Readonly<typeof NO_COUNTS> & {
   readonly decisions: readonly DecisionRecord[];
 };
 
-/** A record that is still being written. */
 export type OpenRecord = { -readonly [Key in keyof DecisionRecord]: DecisionRecord[Key] };
 
 type LedgerTerms = { readonly limits: ProxyLimits; readonly clock: Clock };
@@ -82,7 +81,6 @@ export class Ledger {
     return { status: 413, why: `Cannot take request: its body has ${bytes} bytes, expected at most ${most}` };
   }
 
-  /** How many bytes may still be passed on. */
   get #left(): number {
     return this.#terms.limits.bytes - this.counts.bytesIn - this.counts.bytesOut;
   }

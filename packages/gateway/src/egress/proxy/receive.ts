@@ -16,7 +16,6 @@ import type { Interceptor } from '../tls/certificate.ts';
 import { type ProxyExchange, refused, type Served, served } from './exchange.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Whether a value of Proxy-Authorization is that of the run. */
 export type CredentialCheck = (raw: string | null) => boolean;
 
 /** What all connections of one run share. */
@@ -95,7 +94,6 @@ function admit(request: ProxyRequest, { ledger }: ProxyRun): Served<ProxyRequest
   return refusal === null ? accept(request) : { ok: false, problem: refusal };
 }
 
-/** The declared length of a body. */
 export function bodyBytes(request: ProxyRequest): number {
   return request.kind === 'plain' && request.framing.kind === 'length' ? request.framing.bytes : 0;
 }
