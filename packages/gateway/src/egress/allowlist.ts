@@ -14,7 +14,7 @@ export type AllowList = {
   readonly source: string;
   readonly byName: ReadonlyMap<string, RuleGroup>;
   /** By the name after `*.` in a wildcard. */
-  readonly belowName: ReadonlyMap<string, RuleGroup>;
+  readonly belowName: NameTree<RuleGroup>;
   readonly byRange: RangeTree<RuleGroup>;
   /** A second list that must also allow what this one allows; null if there is none. */
   readonly narrowedBy: AllowList | null;
@@ -64,7 +64,8 @@ function layOut(unsorted: readonly Rule[], source: string): AllowList {
     else byRange.push([place.range, group]);
   }
   const entries = rules.map(({ entry }) => entry);
-  return { entries, source, byName, belowName, byRange: plantRanges(byRange), narrowedBy: null };
+  const trees = { byName, belowName: plantNames(belowName), byRange: plantRanges(byRange) };
+  return { entries, source, ...trees, narrowedBy: null };
 }
 
 /** A list that allows what both allow. */
@@ -111,13 +112,47 @@ function groupsForAddress({ byRange }: AllowList, address: Address): readonly Ru
   return found.reverse();
 }
 
-/** What belongs to the parents of a name, the longest first; the name itself is excluded. */
-export function allAbove<T>(byName: ReadonlyMap<string, T>, name: string): T[] {
-  const found: T[] = [];
-  // Boundary: whole labels are compared, so "evilexample.com" is never below "example.com".
-  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
-    const below = byName.get(name.slice(dot + 1));
-    if (below !== undefined) found.push(below);
+/** Names label by label, the last label first, with what belongs to the names below each. */
+type NameTree<T> = { below: T | null; readonly labels: Map<string, NameTree<T>> };
+
+const DOT = 0x2e;
+
+export function plantNames<T>(names: ReadonlyMap<string, T>): NameTree<T> {
+  const root: NameTree<T> = { below: null, labels: new Map() };
+  for (const [name, below] of names) {
+    let tree = root;
+    for (const label of name.split('.').toReversed()) tree = grow(tree, label);
+    tree.below = below;
   }
-  return found;
+  return root;
+}
+
+function grow<T>({ labels }: NameTree<T>, label: string): NameTree<T> {
+  const known = labels.get(label);
+  if (known !== undefined) return known;
+  const tree = { below: null, labels: new Map() };
+  labels.set(label, tree);
+  return tree;
+}
+
+/** What belongs to the parents of a name, the longest first; the name itself is excluded. */
+export function allAbove<T>(root: NameTree<T>, name: string): T[] {
+  const found: T[] = [];
+  let tree: NameTree<T> | undefined = root;
+  let end = name.length;
+  // Boundary: whole labels are compared, so "evilexample.com" is never below "example.com".
+  for (let start = startOfLabel(name, end); start > 0; start = startOfLabel(name, end)) {
+    tree = tree.labels.get(name.slice(start, end));
+    if (tree === undefined) break;
+    if (tree.below !== null) found.push(tree.below);
+    end = start - 1;
+  }
+  return found.reverse();
+}
+
+/** Where the label that ends here begins. */
+function startOfLabel(name: string, end: number): number {
+  let start = end;
+  while (start > 0 && name.charCodeAt(start - 1) !== DOT) start -= 1;
+  return start;
 }

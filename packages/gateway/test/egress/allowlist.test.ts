@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '../../src/core/result.ts';
-import { allAbove, parseAllowList } from '../../src/egress/allowlist.ts';
+import { allAbove, parseAllowList, plantNames } from '../../src/egress/allowlist.ts';
 import { decide } from '../../src/egress/decide.ts';
 import { listOf, requestOf } from './sample.ts';
 
@@ -190,7 +190,7 @@ describe('parseAllowList()', () => {
 });
 
 function above(names: readonly string[], name: string): string[] {
-  return allAbove(new Map(names.map((each) => [each, each])), name);
+  return allAbove(plantNames(new Map(names.map((each) => [each, each]))), name);
 }
 
 describe('allAbove()', () => {
